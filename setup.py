@@ -32,8 +32,11 @@ class NativeEngine(build_ext):
                 raise
             text = f"it could not be built ({self.explain(e)})"
             reason.write_text(text + "\n")
-            print(f"warning: the native engine: {text}\n"
-                  "warning: scriptlang installs with its numpy engine only", file=sys.stderr)
+            print(
+                f"warning: the native engine: {text}\n"
+                "warning: scriptlang installs with its numpy engine only",
+                file=sys.stderr,
+            )
 
     def build_with_cmake(self, target: pathlib.Path) -> None:
         build = pathlib.Path(self.build_temp).resolve() / "native"
@@ -41,11 +44,20 @@ class NativeEngine(build_ext):
         # pip's build environments come and go: what CMake found in the last one is not there now.
         (build / "CMakeCache.txt").unlink(missing_ok=True)
         generator = ["-G", "Ninja"] if self.has("ninja") else []
-        self.call("cmake", "-S", str(ROOT / "cpp_loader"), "-B", str(build), *generator,
-                  "-DCMAKE_BUILD_TYPE=Release", "-DSCRIPTLANG_PYTHON=ON",
-                  "-DSCRIPTLANG_TESTS=OFF", "-DSCRIPTLANG_EXAMPLES=OFF",
-                  f"-DPython_EXECUTABLE={sys.executable}",
-                  f"-DSCRIPTLANG_PYTHON_OUTPUT={target}")
+        self.call(
+            "cmake",
+            "-S",
+            str(ROOT / "cpp_loader"),
+            "-B",
+            str(build),
+            *generator,
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DSCRIPTLANG_PYTHON=ON",
+            "-DSCRIPTLANG_TESTS=OFF",
+            "-DSCRIPTLANG_EXAMPLES=OFF",
+            f"-DPython_EXECUTABLE={sys.executable}",
+            f"-DSCRIPTLANG_PYTHON_OUTPUT={target}",
+        )
         jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 2))
         self.call("cmake", "--build", str(build), "--target", "_native", "-j", jobs)
 
@@ -68,8 +80,13 @@ class NativeEngine(build_ext):
         """One line out of what CMake or the compiler printed: the first that says what is wrong."""
         output = getattr(error, "output", None) or str(error)
         lines = [line.strip() for line in output.splitlines() if line.strip()]
-        for sign in ("is not able to compile", "No CMAKE_CXX_COMPILER", "Could NOT find",
-                     "error:", "Error"):
+        for sign in (
+            "is not able to compile",
+            "No CMAKE_CXX_COMPILER",
+            "Could NOT find",
+            "error:",
+            "Error",
+        ):
             for line in lines:
                 if sign in line:
                     return line[:300]
@@ -83,8 +100,11 @@ class NoNativeEngine(build_ext):
         target = pathlib.Path(self.get_ext_fullpath(ext.name)).resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         (target.parent / "native_build.txt").write_text(
-            "SCRIPTLANG_NATIVE=0 was set when the package was installed\n")
+            "SCRIPTLANG_NATIVE=0 was set when the package was installed\n"
+        )
 
 
-setup(ext_modules=[Extension("scriptlang.interpreter._native", [])],
-      cmdclass={"build_ext": NoNativeEngine if WISH == "0" else NativeEngine})
+setup(
+    ext_modules=[Extension("scriptlang.interpreter._native", [])],
+    cmdclass={"build_ext": NoNativeEngine if WISH == "0" else NativeEngine},
+)

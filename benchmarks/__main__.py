@@ -49,8 +49,12 @@ def measure(a: argparse.Namespace, pythons: dict[str, str]) -> list[report.Secti
     for row in rows.ROWS:
         if wanted(row.name):
             if a.threads:
-                row = harness.Row(row.name, row.title, row.candidates, tuple(
-                    t for t in row.threads if t in a.threads))
+                row = harness.Row(
+                    row.name,
+                    row.title,
+                    row.candidates,
+                    tuple(t for t in row.threads if t in a.threads),
+                )
             keep(row.name, row.title, harness.run_row(row, pythons, a.rounds, a.batch))
     for name, title, programs in rows.FRESH:
         if wanted(name):

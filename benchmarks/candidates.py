@@ -23,6 +23,7 @@ def find(name: str) -> Workload:
 
 # ---- workloads: an archive or .onnx and its inputs
 
+
 def with_scriptlang(workload: str, threads: int, engine: str = "native", optimize: bool = False):
     import scriptlang
 
@@ -34,8 +35,7 @@ def with_scriptlang(workload: str, threads: int, engine: str = "native", optimiz
         program = scriptlang.script(as_written(w))
     if optimize:
         program = scriptlang.optimize(program)
-    inputs = [scriptlang.from_numpy(a) if isinstance(a, np.ndarray) else a
-              for a in w.arguments()]
+    inputs = [scriptlang.from_numpy(a) if isinstance(a, np.ndarray) else a for a in w.arguments()]
     return lambda: program(*inputs)
 
 
@@ -60,10 +60,11 @@ def with_torch(workload: str, threads: int, form: str = "loaded"):
         program = torch.jit.load(str(FILES / f"{workload}.pt"))
         if form != "loaded":
             program = (torch.jit.freeze if form == "frozen" else torch.jit.optimize_for_inference)(
-                program.eval())
+                program.eval()
+            )
     mode = torch.inference_mode if form == "compiled" else torch.no_grad
     with mode():
-        for _ in range(4):                           # its profiling executor compiles on call 2
+        for _ in range(4):  # its profiling executor compiles on call 2
             program(*inputs)
 
     def call():
@@ -87,7 +88,7 @@ def with_cpython(workload: str, threads: int):
 
 def with_numpy(workload: str, threads: int):
     w = find(workload)
-    x, = w.arguments()
+    (x,) = w.arguments()
     program = NUMPY[w.numpy]
     return lambda: program(x)
 
@@ -115,11 +116,13 @@ def onnx_session(file: str, threads: int):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(FILES / file), options,
-                                        providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(
+        str(FILES / file), options, providers=["CPUExecutionProvider"]
+    )
 
 
 # ---- silero-vad: one 32 ms chunk of audio, the state kept between chunks
+
 
 def noise(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal(shape).astype(np.float32) / math.sqrt(100)
@@ -145,7 +148,7 @@ def silero_torch(threads: int):
         with torch.no_grad():
             m(x, RATE)
 
-    for _ in range(5):                               # its profiling executor compiles on call 2
+    for _ in range(5):  # its profiling executor compiles on call 2
         call()
     return call
 

@@ -84,12 +84,25 @@ class Worker:
     """A process that holds one candidate and times it when asked."""
 
     def __init__(self, candidate: Candidate, python: str, threads: int):
-        env = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads),
-                   OPENBLAS_NUM_THREADS=str(threads))
+        env = dict(
+            os.environ,
+            OMP_NUM_THREADS=str(threads),
+            MKL_NUM_THREADS=str(threads),
+            OPENBLAS_NUM_THREADS=str(threads),
+        )
         self.process = subprocess.Popen(
-            [python, "-m", "benchmarks.worker", candidate.factory,
-             json.dumps(dict(candidate.options, threads=threads))],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+            [
+                python,
+                "-m",
+                "benchmarks.worker",
+                candidate.factory,
+                json.dumps(dict(candidate.options, threads=threads)),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
         self.threads = threads
         self.note = ""
         reply = self.read()
@@ -123,11 +136,12 @@ def run_row(row: Row, pythons: dict[str, str], rounds: int, batch: float) -> lis
     """Measure one row at each of its thread counts."""
     results = []
     for threads in row.threads:
-        workers = [(c, Worker(c, pythons.get(c.python, sys.executable), threads))
-                   for c in row.candidates]
+        workers = [
+            (c, Worker(c, pythons.get(c.python, sys.executable), threads)) for c in row.candidates
+        ]
         here = {c.name: Result(row.name, threads, c.name, note=w.note) for c, w in workers}
         for worker in (w for _, w in workers if w.alive):
-            worker.time(batch)                       # warm
+            worker.time(batch)  # warm
         for turn in range(rounds):
             took = {}
             for c, w in in_turn(workers, turn):

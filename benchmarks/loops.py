@@ -76,7 +76,6 @@ def counting(n: int) -> int:
     return len(counts)
 
 
-
 def fib(n: int) -> int:
     """Fibonacci's numbers by two calls each."""
     if n < 2:

@@ -28,8 +28,16 @@ import scriptlang
 from . import expressions
 
 SHAPES = {1000: (10, 100), 100_000: (100, 1000), 10_000_000: (10_000, 1000)}
-TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
-         "i64": torch.int64, "i32": torch.int32, "u8": torch.uint8, "bool": torch.bool}
+TYPES = {
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "u8": torch.uint8,
+    "bool": torch.bool,
+}
 
 
 @dataclass
@@ -50,8 +58,10 @@ class Timing:
     theirs: float
 
     def __str__(self) -> str:
-        return (f"{self.ratio:7.2f}  {self.case.dtype:4s} {self.ours * 1e6:11.1f} "
-                f"{self.theirs * 1e6:11.1f} us  {self.case.expression}")
+        return (
+            f"{self.ratio:7.2f}  {self.case.dtype:4s} {self.ours * 1e6:11.1f} "
+            f"{self.theirs * 1e6:11.1f} us  {self.case.expression}"
+        )
 
 
 def inputs(elements: int, dtype: str) -> dict[str, torch.Tensor]:
@@ -60,8 +70,11 @@ def inputs(elements: int, dtype: str) -> dict[str, torch.Tensor]:
     rows, columns = SHAPES[elements]
 
     def filled(*shape: int, low: int = -50) -> torch.Tensor:
-        numbers = (rng.standard_normal(shape) if TYPES[dtype].is_floating_point
-                   else rng.integers(low, 50, shape))
+        numbers = (
+            rng.standard_normal(shape)
+            if TYPES[dtype].is_floating_point
+            else rng.integers(low, 50, shape)
+        )
         return torch.from_numpy(numbers).to(TYPES[dtype])
 
     def places(end: int, *shape: int) -> torch.Tensor:
@@ -70,13 +83,23 @@ def inputs(elements: int, dtype: str) -> dict[str, torch.Tensor]:
     x = filled(rows, columns, low=0 if dtype in ("bool", "u8") else -50)
     side = min(rows, columns, 500)
     return {
-        "x": x, "y": filled(rows, columns, low=1), "m": places(2, rows, columns).bool(),
-        "n": places(2, rows, columns).bool(), "v": x[0].clone(), "c": x[:, :1].clone(),
-        "i": places(columns, rows), "j": places(rows, rows), "k": places(columns, rows, columns),
-        "l": places(rows, rows, columns), "s": torch.linspace(-2, 2, 64),
-        "w": torch.tensor([0.1]), "p": torch.linspace(0.5, 1.5, 5),
-        "q": x[:side, :side].clone(), "b": x.view(-1, 10, 50),
-        "a": x.view(-1, 4, 5, 5) if elements == 1000 else x.view(-1, 4, 50, 50)}
+        "x": x,
+        "y": filled(rows, columns, low=1),
+        "m": places(2, rows, columns).bool(),
+        "n": places(2, rows, columns).bool(),
+        "v": x[0].clone(),
+        "c": x[:, :1].clone(),
+        "i": places(columns, rows),
+        "j": places(rows, rows),
+        "k": places(columns, rows, columns),
+        "l": places(rows, rows, columns),
+        "s": torch.linspace(-2, 2, 64),
+        "w": torch.tensor([0.1]),
+        "p": torch.linspace(0.5, 1.5, 5),
+        "q": x[:side, :side].clone(),
+        "b": x.view(-1, 10, 50),
+        "a": x.view(-1, 4, 5, 5) if elements == 1000 else x.view(-1, 4, 50, 50),
+    }
 
 
 def compiled(chosen: list[tuple[str, str]]) -> Iterator[tuple[str, str, Any, Any]]:
@@ -84,7 +107,8 @@ def compiled(chosen: list[tuple[str, str]]) -> Iterator[tuple[str, str, Any, Any
     texts = sorted({text for text, _ in chosen})
     source = "import torch\n" + "".join(
         f"\n\ndef f{i}({', '.join(expressions.names(text))}):\n    return {text}\n"
-        for i, text in enumerate(texts))
+        for i, text in enumerate(texts)
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "one_by_one_functions.py"
         path.write_text(source)
@@ -118,8 +142,10 @@ def measure(case: Case, rounds: int, seconds: float) -> Timing:
     """The median of ratios; batches take about `seconds` each."""
     for _ in range(3):
         case.ours(), case.theirs()  # compiles, specializes, warms up
-    counts = [max(1, min(2000, int(seconds / max(batch(run, 1), 1e-7))))
-              for run in (case.ours, case.theirs)]
+    counts = [
+        max(1, min(2000, int(seconds / max(batch(run, 1), 1e-7))))
+        for run in (case.ours, case.theirs)
+    ]
     pairs = [(batch(case.ours, counts[0]), batch(case.theirs, counts[1])) for _ in range(rounds)]
     ratio = statistics.median(theirs / ours for ours, theirs in pairs)
     return Timing(case, ratio, min(p[0] for p in pairs), min(p[1] for p in pairs))
@@ -127,8 +153,11 @@ def measure(case: Case, rounds: int, seconds: float) -> Timing:
 
 def sweep(a: argparse.Namespace, elements: int) -> list[Timing]:
     """Measures what was asked for, and what came out below once more."""
-    chosen = [(text, dtype) for text, dtype in expressions.expressions()
-              if (not a.types or dtype in a.types.split(",")) and a.only in text]
+    chosen = [
+        (text, dtype)
+        for text, dtype in expressions.expressions()
+        if (not a.types or dtype in a.types.split(",")) and a.only in text
+    ]
     timings = []
     for case in cases(chosen, elements):
         try:
@@ -147,8 +176,9 @@ def sweep(a: argparse.Namespace, elements: int) -> list[Timing]:
 
 def main() -> None:
     ap = argparse.ArgumentParser(prog="python -m benchmarks.one_by_one", description=__doc__)
-    ap.add_argument("--elements", default="100000", metavar="N,...",
-                    help=f"of {', '.join(map(str, SHAPES))}")
+    ap.add_argument(
+        "--elements", default="100000", metavar="N,...", help=f"of {', '.join(map(str, SHAPES))}"
+    )
     ap.add_argument("--types", default="", metavar="T,...", help=f"of {', '.join(TYPES)}")
     ap.add_argument("--only", default="", metavar="TEXT", help="expressions with this in them")
     ap.add_argument("--below", type=float, default=0.95, help="the greatest ratio to list")
@@ -165,8 +195,10 @@ def main() -> None:
             timings = sweep(a, elements)
         if timings:
             mean = math.exp(statistics.fmean(math.log(t.ratio) for t in timings))
-            print(f"{len(timings)} expressions, {sum(t.ratio < a.below for t in timings)} below "
-                  f"{a.below}, geometric mean {mean:.2f}")
+            print(
+                f"{len(timings)} expressions, {sum(t.ratio < a.below for t in timings)} below "
+                f"{a.below}, geometric mean {mean:.2f}"
+            )
 
 
 if __name__ == "__main__":

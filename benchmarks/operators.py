@@ -137,8 +137,15 @@ class TinyLoop(nn.Module):
 
 def mlp() -> nn.Module:
     """Layers of 8 to 64 units."""
-    return nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(),
-                         nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 8))
+    return nn.Sequential(
+        nn.Linear(8, 64),
+        nn.ReLU(),
+        nn.Linear(64, 64),
+        nn.ReLU(),
+        nn.Linear(64, 32),
+        nn.Tanh(),
+        nn.Linear(32, 8),
+    )
 
 
 def linear(inputs: int, outputs: int) -> nn.Module:

@@ -242,7 +242,7 @@ def run_lengths(n: int) -> int:
     """Run-length coding of a string, and back."""
     text = ""
     for i in range(n):
-        text += "aaaa"[:i % 4] + "bbbb"[:i % 3 + 1]
+        text += "aaaa"[: i % 4] + "bbbb"[: i % 3 + 1]
     runs: List[Tuple[str, int]] = []
     i = 0
     while i < len(text):

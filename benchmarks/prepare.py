@@ -21,8 +21,20 @@ from .workloads import WORKLOADS, Workload
 
 def silero() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder,
-                        "silero-vad==6.2.3"], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "-q",
+                "--no-deps",
+                "-d",
+                folder,
+                "silero-vad==6.2.3",
+            ],
+            check=True,
+        )
         wheel = next(pathlib.Path(folder).glob("*.whl"))
         with zipfile.ZipFile(wheel) as z:
             for name in ("silero_vad.jit", "silero_vad.onnx"):
@@ -64,8 +76,13 @@ def make(w: Workload) -> None:
     torch.jit.script(program).save(str(FILES / f"{w.name}.pt"))
     if w.onnx:
         try:
-            torch.onnx.export(program, tuple(tensors(w)), str(FILES / f"{w.name}.onnx"),
-                              dynamo=True, verbose=False)
+            torch.onnx.export(
+                program,
+                tuple(tensors(w)),
+                str(FILES / f"{w.name}.onnx"),
+                dynamo=True,
+                verbose=False,
+            )
         except Exception as e:
             print(f"{w.name}.onnx was not made: {str(e)[:200]}", file=sys.stderr)
 

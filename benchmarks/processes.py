@@ -13,8 +13,9 @@ from . import candidates, harness
 SIZE_OF = {
     "scriptlang": "import scriptlang.interpreter._native as m; print(m.__file__)",
     "torch.jit": "import torch, os; "
-                 "print(os.path.join(os.path.dirname(torch.__file__), 'lib', 'libtorch_cpu.so'))",
-    "onnxruntime": "import onnxruntime.capi.onnxruntime_pybind11_state as m; print(m.__file__)"}
+    "print(os.path.join(os.path.dirname(torch.__file__), 'lib', 'libtorch_cpu.so'))",
+    "onnxruntime": "import onnxruntime.capi.onnxruntime_pybind11_state as m; print(m.__file__)",
+}
 """Programs that print the file of each engine."""
 
 
@@ -23,8 +24,9 @@ def whole(command: Sequence[str]) -> tuple[float, float]:
     # As installed: Python keeps what it has compiled of the packages.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -38,12 +40,12 @@ def interpreter(label: str, pythons: Mapping[str, str]) -> str:
     return pythons["scriptlang" if ours else "torch"]
 
 
-def fresh(name: str, programs: Mapping[str, str], pythons: Mapping[str, str],
-          rounds: int) -> tuple[list[harness.Result], list[harness.Result]]:
+def fresh(
+    name: str, programs: Mapping[str, str], pythons: Mapping[str, str], rounds: int
+) -> tuple[list[harness.Result], list[harness.Result]]:
     """Seconds and peak bytes of every program, interleaved; scriptlang is the reference."""
     seconds = {label: harness.Result(name, 1, label) for label in programs}
-    memory = {label: harness.Result(f"{name}_memory", 1, label, unit="bytes")
-              for label in programs}
+    memory = {label: harness.Result(f"{name}_memory", 1, label, unit="bytes") for label in programs}
     for turn in range(rounds + 1):
         base: tuple[float | None, float | None] = None, None
         for i, (label, program) in enumerate(programs.items()):
@@ -54,7 +56,7 @@ def fresh(name: str, programs: Mapping[str, str], pythons: Mapping[str, str],
                 seconds[label].note = memory[label].note = str(e)[-100:]
                 continue
             base = figures if i == 0 else base
-            if turn:                                 # the first fills the caches of the disk
+            if turn:  # the first fills the caches of the disk
                 seconds[label].add(figures[0], base[0])
                 memory[label].add(figures[1], base[1])
     return list(seconds.values()), list(memory.values())
@@ -66,8 +68,9 @@ def sizes(pythons: Mapping[str, str]) -> list[harness.Result]:
     for label, program in SIZE_OF.items():
         result = harness.Result("engine_size", 1, label, unit="bytes")
         results.append(result)
-        done = subprocess.run([interpreter(label, pythons), "-c", program], capture_output=True,
-                              text=True)
+        done = subprocess.run(
+            [interpreter(label, pythons), "-c", program], capture_output=True, text=True
+        )
         if done.returncode:
             result.note = done.stderr.strip()[-100:]
             continue

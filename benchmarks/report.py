@@ -11,8 +11,13 @@ from .harness import Result
 BAR, LABEL, HEIGHT, WIDTH = 460, 230, 22, 860
 """Pixels: the longest bar, the column of names, a line, the chart."""
 
-COLOURS = {"scriptlang": "#1f6f54", "torch": "#c4532d", "onnxruntime": "#4a67a8",
-           "numpy": "#8a6bb0", "CPython": "#a08427"}
+COLOURS = {
+    "scriptlang": "#1f6f54",
+    "torch": "#c4532d",
+    "onnxruntime": "#4a67a8",
+    "numpy": "#8a6bb0",
+    "CPython": "#a08427",
+}
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 920px; padding: 0 1rem;
@@ -28,8 +33,13 @@ svg { max-width: 100%; height: auto; } svg text { font: 13px system-ui, sans-ser
   th, td { border-color: #333; } .note { color: #999; } }
 """
 
-GROUPS = {"networks": "Networks", "products": "Linear layers", "elements": "Elements and rows",
-          "loops": "Programs without tensors", "processes": "Whole processes"}
+GROUPS = {
+    "networks": "Networks",
+    "products": "Linear layers",
+    "elements": "Elements and rows",
+    "loops": "Programs without tensors",
+    "processes": "Whole processes",
+}
 
 
 @dataclass(frozen=True)
@@ -62,8 +72,10 @@ def times(result: Result) -> str:
 
 
 def text(title: str, results: Sequence[Result]) -> str:
-    lines = [f"\n{title}",
-             f"{'threads':>7}  {'candidate':34} {'median':>12}  {'times the first':>15}"]
+    lines = [
+        f"\n{title}",
+        f"{'threads':>7}  {'candidate':34} {'median':>12}  {'times the first':>15}",
+    ]
     for r in results:
         shown = f"{quantity(r):>12}  {times(r):>15}" if r.seconds else f"{'-':>12}  {r.note}"
         lines.append(f"{r.threads:7}  {r.candidate:34} {shown}")
@@ -72,14 +84,15 @@ def text(title: str, results: Sequence[Result]) -> str:
 
 def page(sections: Sequence[Section], machine: str) -> str:
     """The whole report; it needs no other file."""
-    parts = ["<!doctype html><html lang=en><meta charset=utf-8>"
-             "<title>scriptlang: benchmarks</title>",
-             "<meta name=viewport content='width=device-width, initial-scale=1'>",
-             f"<style>{STYLE}</style><h1>scriptlang and its peers</h1>",
-             f"<p class=note>{escape(machine)}. Candidates take turns, batch by batch; shown are "
-             "medians and, as ±, half the range between the quartiles. <b>Times</b> is how many "
-             "times the first line a candidate took: above 1 the first is faster.</p>",
-             summary(sections)]
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8><title>scriptlang: benchmarks</title>",
+        "<meta name=viewport content='width=device-width, initial-scale=1'>",
+        f"<style>{STYLE}</style><h1>scriptlang and its peers</h1>",
+        f"<p class=note>{escape(machine)}. Candidates take turns, batch by batch; shown are "
+        "medians and, as ±, half the range between the quartiles. <b>Times</b> is how many "
+        "times the first line a candidate took: above 1 the first is faster.</p>",
+        summary(sections),
+    ]
     for group, heading in GROUPS.items():
         members = [s for s in sections if s.group == group]
         if members:
@@ -102,11 +115,16 @@ def summary(sections: Sequence[Section]) -> str:
         for threads in dict.fromkeys(r.threads for r in section.results):
             here = [r for r in section.results if r.threads == threads]
             cells = [best(here[1:], peer) for peer in peers]
-            rows.append(f"<tr><td>{escape(section.title)}<td>{threads}<td>{quantity(here[0])}"
-                        + "".join(f"<td>{'' if c is None else f'{c:.2f}'}" for c in cells))
+            rows.append(
+                f"<tr><td>{escape(section.title)}<td>{threads}<td>{quantity(here[0])}"
+                + "".join(f"<td>{'' if c is None else f'{c:.2f}'}" for c in cells)
+            )
     head = "".join(f"<th>{p}" for p in peers)
-    return (f"<h2>All ratios</h2><table><tr><th>measured<th>threads<th>scriptlang{head}"
-            + "".join(rows) + "</table>")
+    return (
+        f"<h2>All ratios</h2><table><tr><th>measured<th>threads<th>scriptlang{head}"
+        + "".join(rows)
+        + "</table>"
+    )
 
 
 def detail(section: Section) -> str:
@@ -132,9 +150,13 @@ def chart(results: Sequence[Result]) -> str:
             continue
         width = max(1.0, BAR * r.median / longest)
         colour = next((c for name, c in COLOURS.items() if r.candidate.startswith(name)), "#777")
-        lines.append(f"<rect x={LABEL} y={y + 3} width={width:.1f} height={HEIGHT - 7} rx=2 "
-                     f"fill='{colour}'/>")
-        lines.append(f"<text x={LABEL + width + 8:.1f} y={y + 15}>{quantity(r)} "
-                     f"({times(r)})</text>")
-    return (f"<svg viewBox='0 0 {WIDTH} {HEIGHT * len(results)}' role=img>" + "".join(lines)
-            + "</svg>")
+        lines.append(
+            f"<rect x={LABEL} y={y + 3} width={width:.1f} height={HEIGHT - 7} rx=2 "
+            f"fill='{colour}'/>"
+        )
+        lines.append(
+            f"<text x={LABEL + width + 8:.1f} y={y + 15}>{quantity(r)} ({times(r)})</text>"
+        )
+    return (
+        f"<svg viewBox='0 0 {WIDTH} {HEIGHT * len(results)}' role=img>" + "".join(lines) + "</svg>"
+    )

@@ -11,18 +11,23 @@ TORCH = "torch"
 
 def candidates(w: Workload) -> tuple[Candidate, ...]:
     """The reference first: what scriptlang's user would run."""
+
     def one(name: str, factory: str, python: str = "scriptlang", **options) -> Candidate:
         return Candidate(name, factory, {"workload": w.name, **options}, python)
 
     made = [one("scriptlang", "with_scriptlang")]
     if w.group in ("networks", "products"):
-        made = [one("scriptlang, optimized", "with_scriptlang", optimize=True),
-                one("scriptlang, as loaded", "with_scriptlang")]
+        made = [
+            one("scriptlang, optimized", "with_scriptlang", optimize=True),
+            one("scriptlang, as loaded", "with_scriptlang"),
+        ]
     if w.torch:
         made.append(one("torch.jit", "with_torch", TORCH))
     if w.group == "networks":
-        made += [one("torch.jit, frozen", "with_torch", TORCH, form="frozen"),
-                 one("torch.jit, optimized for inference", "with_torch", TORCH, form="optimized")]
+        made += [
+            one("torch.jit, frozen", "with_torch", TORCH, form="frozen"),
+            one("torch.jit, optimized for inference", "with_torch", TORCH, form="optimized"),
+        ]
     if w.compile:
         made.append(one("torch.compile", "with_torch", TORCH, form="compiled"))
     if w.onnx:
@@ -34,46 +39,72 @@ def candidates(w: Workload) -> tuple[Candidate, ...]:
     return tuple(made)
 
 
-SILERO = Row("silero", "silero-vad, a chunk of 32 ms", (
-    Candidate("scriptlang", "silero_scriptlang", {"engine": "native"}),
-    Candidate("scriptlang, python engine", "silero_scriptlang", {"engine": "python"}),
-    Candidate("torch.jit", "silero_torch", {}, TORCH),
-    Candidate("onnxruntime", "silero_onnxruntime", {}, TORCH)))
+SILERO = Row(
+    "silero",
+    "silero-vad, a chunk of 32 ms",
+    (
+        Candidate("scriptlang", "silero_scriptlang", {"engine": "native"}),
+        Candidate("scriptlang, python engine", "silero_scriptlang", {"engine": "python"}),
+        Candidate("torch.jit", "silero_torch", {}, TORCH),
+        Candidate("onnxruntime", "silero_onnxruntime", {}, TORCH),
+    ),
+)
 
 ROWS = (SILERO, *(Row(w.name, w.title, candidates(w), w.threads) for w in WORKLOADS))
 
 FRESH = (
-    ("import", "import in a fresh process", {
-        "scriptlang": "import scriptlang; scriptlang.load",
-        "numpy": "import numpy",
-        "torch.jit": "import torch",
-        "onnxruntime": "import onnxruntime"}),
-    ("first_result", "from process start to the first result of silero-vad", {
-        "scriptlang": "import scriptlang, numpy; m = scriptlang.load('{files}/silero_vad.jit'); "
-                      "m(numpy.zeros((1, 512), 'float32'), 16000)",
-        "scriptlang, compiled": "import scriptlang, numpy; "
-                                "m = scriptlang.load('{files}/silero_vad.compiled.pt'); "
-                                "m(numpy.zeros((1, 512), 'float32'), 16000)",
-        "torch.jit": "import torch; m = torch.jit.load('{files}/silero_vad.jit'); "
-                     "m(torch.zeros(1, 512), 16000)",
-        "onnxruntime": "import onnxruntime, numpy; m = onnxruntime.InferenceSession("
-                       "'{files}/silero_vad.onnx', providers=['CPUExecutionProvider']); "
-                       "m.run(None, dict(input=numpy.zeros((1, 576), 'float32'), state="
-                       "numpy.zeros((2, 1, 128), 'float32'), sr=numpy.array(16000)))"}),
-    ("first_result_small", "from process start to the first result of an MLP", {
-        "scriptlang": "import scriptlang, numpy; m = scriptlang.load('{files}/mlp.pt'); "
-                      "m(numpy.zeros((1, 8), 'float32'))",
-        "scriptlang, compiled": "import scriptlang, numpy; "
-                                "m = scriptlang.load('{files}/mlp.compiled.pt'); "
-                                "m(numpy.zeros((1, 8), 'float32'))",
-        "torch.jit": "import torch; m = torch.jit.load('{files}/mlp.pt'); m(torch.zeros(1, 8))",
-        "onnxruntime": "import onnxruntime, numpy; m = onnxruntime.InferenceSession("
-                       "'{files}/mlp.onnx', providers=['CPUExecutionProvider']); "
-                       "m.run(None, {{m.get_inputs()[0].name: numpy.zeros((1, 8), 'float32')}})"}),
-    ("load_bert", "from process start to BERT-base loaded (435 MB)", {
-        "scriptlang": "import scriptlang; scriptlang.load('{files}/bert.pt')",
-        "torch.jit": "import torch; torch.jit.load('{files}/bert.pt')",
-        "onnxruntime": "import onnxruntime; onnxruntime.InferenceSession("
-                       "'{files}/bert.onnx', providers=['CPUExecutionProvider'])"}),
+    (
+        "import",
+        "import in a fresh process",
+        {
+            "scriptlang": "import scriptlang; scriptlang.load",
+            "numpy": "import numpy",
+            "torch.jit": "import torch",
+            "onnxruntime": "import onnxruntime",
+        },
+    ),
+    (
+        "first_result",
+        "from process start to the first result of silero-vad",
+        {
+            "scriptlang": "import scriptlang, numpy; "
+            "m = scriptlang.load('{files}/silero_vad.jit'); "
+            "m(numpy.zeros((1, 512), 'float32'), 16000)",
+            "scriptlang, compiled": "import scriptlang, numpy; "
+            "m = scriptlang.load('{files}/silero_vad.compiled.pt'); "
+            "m(numpy.zeros((1, 512), 'float32'), 16000)",
+            "torch.jit": "import torch; m = torch.jit.load('{files}/silero_vad.jit'); "
+            "m(torch.zeros(1, 512), 16000)",
+            "onnxruntime": "import onnxruntime, numpy; m = onnxruntime.InferenceSession("
+            "'{files}/silero_vad.onnx', providers=['CPUExecutionProvider']); "
+            "m.run(None, dict(input=numpy.zeros((1, 576), 'float32'), state="
+            "numpy.zeros((2, 1, 128), 'float32'), sr=numpy.array(16000)))",
+        },
+    ),
+    (
+        "first_result_small",
+        "from process start to the first result of an MLP",
+        {
+            "scriptlang": "import scriptlang, numpy; m = scriptlang.load('{files}/mlp.pt'); "
+            "m(numpy.zeros((1, 8), 'float32'))",
+            "scriptlang, compiled": "import scriptlang, numpy; "
+            "m = scriptlang.load('{files}/mlp.compiled.pt'); "
+            "m(numpy.zeros((1, 8), 'float32'))",
+            "torch.jit": "import torch; m = torch.jit.load('{files}/mlp.pt'); m(torch.zeros(1, 8))",
+            "onnxruntime": "import onnxruntime, numpy; m = onnxruntime.InferenceSession("
+            "'{files}/mlp.onnx', providers=['CPUExecutionProvider']); "
+            "m.run(None, {{m.get_inputs()[0].name: numpy.zeros((1, 8), 'float32')}})",
+        },
+    ),
+    (
+        "load_bert",
+        "from process start to BERT-base loaded (435 MB)",
+        {
+            "scriptlang": "import scriptlang; scriptlang.load('{files}/bert.pt')",
+            "torch.jit": "import torch; torch.jit.load('{files}/bert.pt')",
+            "onnxruntime": "import onnxruntime; onnxruntime.InferenceSession("
+            "'{files}/bert.onnx', providers=['CPUExecutionProvider'])",
+        },
+    ),
 )
 """(name, title, label -> program): whole fresh processes, seconds and peak memory."""

@@ -96,7 +96,7 @@ def lines(n: int) -> int:
             total += 1
         at = line.find("=")
         name = line[:at].strip()
-        value = line[at + 1:].strip()
+        value = line[at + 1 :].strip()
         words = value.split(" ")
         total += len(words) + len(name)
         joined = "-".join(words).upper()

@@ -17,8 +17,9 @@ class Attention(nn.Module):
 
     def forward(self, x):
         b, n, c = x.shape
-        q, k, v = self.qkv(x).view(b, n, 3, self.heads, c // self.heads).permute(
-            2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.qkv(x).view(b, n, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        )
         y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         return self.out(y.transpose(1, 2).reshape(b, n, c))
 
@@ -87,8 +88,12 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x, cache):
         b, n, c = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(b, n, 3, self.heads, c // self.heads).permute(
-            2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.qkv(self.norm1(x))
+            .view(b, n, 3, self.heads, c // self.heads)
+            .permute(2, 0, 3, 1, 4)
+            .unbind(0)
+        )
         k, v = torch.cat([cache[0], k], 2), torch.cat([cache[1], v], 2)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=n > 1)
         x = x + self.out(y.transpose(1, 2).reshape(b, n, c))

@@ -35,10 +35,14 @@ class Workload:
     def arguments(self) -> list:
         """The inputs: numpy arrays and numbers, the same in every process."""
         rng = np.random.default_rng(0)
-        return [rng.integers(0, spec[1], spec[2]) if isinstance(spec, tuple) and spec[:1] == (
-                    "tokens",)
-                else rng.standard_normal(spec).astype(np.float32) if isinstance(spec, tuple)
-                else spec for spec in self.inputs]
+        return [
+            rng.integers(0, spec[1], spec[2])
+            if isinstance(spec, tuple) and spec[:1] == ("tokens",)
+            else rng.standard_normal(spec).astype(np.float32)
+            if isinstance(spec, tuple)
+            else spec
+            for spec in self.inputs
+        ]
 
 
 IMAGE = ((1, 3, 224, 224),)
@@ -56,12 +60,27 @@ NETWORKS = (
     network("efficientnet_b0", "EfficientNet-B0, 224x224", "vision:efficientnet_b0"),
     network("convnext_tiny", "ConvNeXt-tiny, 224x224", "vision:convnext_tiny"),
     network("vit_tiny", "ViT-tiny, 224x224", "sequence:ViT", compile=True),
-    network("bert", "BERT-base, 128 tokens", "sequence:Bert", (("tokens", 30522, (1, 128)),),
-            compile=True),
-    network("gpt2_prompt", "GPT-2 small, prompt of 128 tokens", "sequence:Gpt2",
-            (("tokens", 50257, (1, 128)), (12, 2, 1, 12, 0, 64)), onnx=False),
-    network("gpt2_step", "GPT-2 small, one token after 128", "sequence:Gpt2",
-            (("tokens", 50257, (1, 1)), (12, 2, 1, 12, 128, 64)), onnx=False),
+    network(
+        "bert",
+        "BERT-base, 128 tokens",
+        "sequence:Bert",
+        (("tokens", 30522, (1, 128)),),
+        compile=True,
+    ),
+    network(
+        "gpt2_prompt",
+        "GPT-2 small, prompt of 128 tokens",
+        "sequence:Gpt2",
+        (("tokens", 50257, (1, 128)), (12, 2, 1, 12, 0, 64)),
+        onnx=False,
+    ),
+    network(
+        "gpt2_step",
+        "GPT-2 small, one token after 128",
+        "sequence:Gpt2",
+        (("tokens", 50257, (1, 1)), (12, 2, 1, 12, 128, 64)),
+        onnx=False,
+    ),
     network("lstm", "LSTM, 2 x 256 units, 100 steps", "sequence:lstm", ((1, 100, 128),)),
     network("gru", "GRU, 2 x 256 units, 100 steps", "sequence:gru", ((1, 100, 128),)),
     network("generator", "DCGAN's generator, 64x64", "vision:generator", ((1, 100, 1, 1),)),
@@ -71,51 +90,106 @@ NETWORKS = (
 
 
 def linear(m: int, k: int, n: int) -> Workload:
-    return Workload(f"linear_{m}_{k}_{n}", f"Linear, {m} x {k} by {k} x {n}", "operators:linear",
-                    ((m, k),), {"inputs": k, "outputs": n}, group="products")
+    return Workload(
+        f"linear_{m}_{k}_{n}",
+        f"Linear, {m} x {k} by {k} x {n}",
+        "operators:linear",
+        ((m, k),),
+        {"inputs": k, "outputs": n},
+        group="products",
+    )
 
 
-PRODUCTS = (linear(64, 64, 64), linear(8, 512, 512), linear(256, 256, 256),
-            linear(128, 768, 768), linear(128, 768, 3072), linear(1024, 1024, 1024))
+PRODUCTS = (
+    linear(64, 64, 64),
+    linear(8, 512, 512),
+    linear(256, 256, 256),
+    linear(128, 768, 768),
+    linear(128, 768, 3072),
+    linear(1024, 1024, 1024),
+)
 
 SIZES = (("1k", (1, 1000)), ("100k", (100, 1000)), ("10M", (10_000, 1000)))
 
 
 def pointwise(name: str, title: str, program: str, numpy: str | None) -> list[Workload]:
-    return [Workload(f"{name}_{size}", f"{title}, {size} elements", f"operators:{program}",
-                     (shape,), numpy=numpy, compile=True, group="elements",
-                     threads=(1,) if size == "1k" else (1, 2)) for size, shape in SIZES]
+    return [
+        Workload(
+            f"{name}_{size}",
+            f"{title}, {size} elements",
+            f"operators:{program}",
+            (shape,),
+            numpy=numpy,
+            compile=True,
+            group="elements",
+            threads=(1,) if size == "1k" else (1, 2),
+        )
+        for size, shape in SIZES
+    ]
 
 
-ELEMENTS = (*pointwise("chain", "tanh(1.5x+.25) sigmoid(x) + exp(-x^2)", "Chain", "chain"),
-            *pointwise("gelu", "gelu", "Gelu", None),
-            *pointwise("softmax", "softmax of rows", "Softmax", "softmax"),
-            *pointwise("layer_norm", "layer norm of rows", "LayerNorm", "layer_norm"),
-            *pointwise("exp", "exp", "Exp", None),
-            *pointwise("tanh", "tanh", "Tanh", None),
-            *pointwise("amax", "greatest of rows", "Maximum", None),
-            *pointwise("rms_norm", "RMS norm of rows, by hand", "RmsNorm", None),
-            *pointwise("scores", "softmax(x / 8 + mask) of rows", "ScaledSoftmax", None),
-            *pointwise("loss", "mean squared error", "SquaredError", None),
-            *pointwise("columns", "sums and extremes of columns", "Columns", None),
-            *pointwise("places", "places of the greatest of rows", "Places", None),
-            *pointwise("codes", "numbers to codes", "Codes", None),
-            *pointwise("between", "comparisons and a choice", "Between", None),
-            *pointwise("power", "|x| to the power of 2.2", "Power", None),
-            *(Workload(name, f"{title}, 64 channels of 56x56", f"operators:{name}",
-                       ((1, 64, 56, 56),), compile=True, group="elements")
-              for name, title in (("group_norm", "Group norm"), ("batch_norm", "Batch norm"))),
-            Workload("tiny", "Ten operators on 8 numbers, from Python", "operators:TinyOperators",
-                     ((1, 8), (1, 8)), compile=True, threads=(1,), group="elements"),
-            Workload("tiny_loop", "The ten operators 100 times inside a program",
-                     "operators:TinyLoop", ((1, 8), (1, 8)), onnx=False, threads=(1,),
-                     group="elements"))
+ELEMENTS = (
+    *pointwise("chain", "tanh(1.5x+.25) sigmoid(x) + exp(-x^2)", "Chain", "chain"),
+    *pointwise("gelu", "gelu", "Gelu", None),
+    *pointwise("softmax", "softmax of rows", "Softmax", "softmax"),
+    *pointwise("layer_norm", "layer norm of rows", "LayerNorm", "layer_norm"),
+    *pointwise("exp", "exp", "Exp", None),
+    *pointwise("tanh", "tanh", "Tanh", None),
+    *pointwise("amax", "greatest of rows", "Maximum", None),
+    *pointwise("rms_norm", "RMS norm of rows, by hand", "RmsNorm", None),
+    *pointwise("scores", "softmax(x / 8 + mask) of rows", "ScaledSoftmax", None),
+    *pointwise("loss", "mean squared error", "SquaredError", None),
+    *pointwise("columns", "sums and extremes of columns", "Columns", None),
+    *pointwise("places", "places of the greatest of rows", "Places", None),
+    *pointwise("codes", "numbers to codes", "Codes", None),
+    *pointwise("between", "comparisons and a choice", "Between", None),
+    *pointwise("power", "|x| to the power of 2.2", "Power", None),
+    *(
+        Workload(
+            name,
+            f"{title}, 64 channels of 56x56",
+            f"operators:{name}",
+            ((1, 64, 56, 56),),
+            compile=True,
+            group="elements",
+        )
+        for name, title in (("group_norm", "Group norm"), ("batch_norm", "Batch norm"))
+    ),
+    Workload(
+        "tiny",
+        "Ten operators on 8 numbers, from Python",
+        "operators:TinyOperators",
+        ((1, 8), (1, 8)),
+        compile=True,
+        threads=(1,),
+        group="elements",
+    ),
+    Workload(
+        "tiny_loop",
+        "The ten operators 100 times inside a program",
+        "operators:TinyLoop",
+        ((1, 8), (1, 8)),
+        onnx=False,
+        threads=(1,),
+        group="elements",
+    ),
+)
 
 
-def loop(name: str, title: str, *inputs: int, torch: bool = True,
-         module: str = "loops") -> Workload:
-    return Workload(name, title, f"{module}:{name}", inputs, onnx=False, cpython=True, threads=(1,),
-                    group="loops", torch=torch)
+def loop(
+    name: str, title: str, *inputs: int, torch: bool = True, module: str = "loops"
+) -> Workload:
+    return Workload(
+        name,
+        title,
+        f"{module}:{name}",
+        inputs,
+        onnx=False,
+        cpython=True,
+        threads=(1,),
+        group="loops",
+        torch=torch,
+    )
 
 
 def postprocessing(name: str, title: str, *inputs: int, torch: bool = True) -> Workload:
@@ -126,44 +200,45 @@ def script(name: str, title: str, *inputs: int, torch: bool = True) -> Workload:
     return loop(name, title, *inputs, torch=torch, module="scripts")
 
 
-LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
-         loop("logistic", "The logistic map, 100,000 steps", 100_000),
-         loop("sieve", "Primes below 50,000 in a list", 50_000),
-         loop("mandelbrot", "Mandelbrot, 40x40, 50 steps", 40),
-         loop("text", "A string of 5,000 pieces", 5_000),
-         loop("counting", "Counting 20,000 keys in a dict", 20_000),
-         loop("words", "Counting 14,000 words in a dict", 1_000),
-         loop("prefixes", "The prefix function of a word, 8,600 characters", 5_000),
-         loop("matrices", "Product of lists of lists, 40x40", 40),
-         loop("bubble_sort", "Bubble sort of 300 numbers", 300),
-         loop("neighbours", "for, zip and enumerate over 20,000 numbers", 20_000),
-         loop("instance", "An instance of a class that counts to 50,000", 50_000),
-         loop("fib", "Fibonacci by recursion, 22", 22, torch=False),
-         postprocessing("greedy_tokens", "Greedy CTC decoding, 400 frames", 400),
-         postprocessing("beam_search", "Beam search of width 4, 30 steps", 30),
-         postprocessing("suppression", "Non-maximum suppression of 200 boxes", 200),
-         postprocessing("tokenizer", "Longest match of 1,000 pieces in a dict", 500),
-         postprocessing("edit_distance", "Edit distance of words of 120 characters", 120),
-         postprocessing("prefix_sums", "Sums of squares of an 80x80 grid", 80),
-         postprocessing("shortest_paths", "A priority queue of tuples, 600 nodes", 600),
-         postprocessing("matrix_chain", "The best order of 40 products", 40),
-         postprocessing("run_lengths", "Run-length coding of 3,500 characters", 1000),
-         postprocessing("bigrams", "Counting 5,000 pairs of letters", 5_000),
-         postprocessing("spans", "Tuples as values of a dict, 10,000 keys", 10_000),
-         postprocessing("characters", "Classes of 2,340 characters", 60),
-         postprocessing("hanoi", "The tower of Hanoi by recursion, 11", 11, 1, 2, 3, torch=False),
-         script("pair_merges", "Byte pairs merged by rank, 20 lines", 20),
-         script("word_pieces", "WordPiece of 500 words", 500),
-         script("lines", "strip, find, split, join, replace on 500 lines", 500),
-         script("formats", "f-strings and format, 1,000 times", 1_000),
-         script("fields", "400 lines of numbers and names, written and parsed", 400),
-         script("cipher", "A cipher, character by character, 50 lines", 50),
-         script("sorting", "Sorts of 500 ints, strings and tuples", 500),
-         script("prefix_search", "CTC prefix search, tuples in a dict of strings, 40 frames", 40),
-         script("breadth_first", "Breadth first search of 1,000 nodes", 1_000),
-         script("groups", "Lists of 3,000 ints in a dict", 3_000),
-         script("stack_machine", "A class with a list, 200 runs of a small language", 200,
-                torch=False),
-         script("median", "Quick sort by recursion, 1,500 numbers", 1_500, torch=False))
+LOOPS = (
+    loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
+    loop("logistic", "The logistic map, 100,000 steps", 100_000),
+    loop("sieve", "Primes below 50,000 in a list", 50_000),
+    loop("mandelbrot", "Mandelbrot, 40x40, 50 steps", 40),
+    loop("text", "A string of 5,000 pieces", 5_000),
+    loop("counting", "Counting 20,000 keys in a dict", 20_000),
+    loop("words", "Counting 14,000 words in a dict", 1_000),
+    loop("prefixes", "The prefix function of a word, 8,600 characters", 5_000),
+    loop("matrices", "Product of lists of lists, 40x40", 40),
+    loop("bubble_sort", "Bubble sort of 300 numbers", 300),
+    loop("neighbours", "for, zip and enumerate over 20,000 numbers", 20_000),
+    loop("instance", "An instance of a class that counts to 50,000", 50_000),
+    loop("fib", "Fibonacci by recursion, 22", 22, torch=False),
+    postprocessing("greedy_tokens", "Greedy CTC decoding, 400 frames", 400),
+    postprocessing("beam_search", "Beam search of width 4, 30 steps", 30),
+    postprocessing("suppression", "Non-maximum suppression of 200 boxes", 200),
+    postprocessing("tokenizer", "Longest match of 1,000 pieces in a dict", 500),
+    postprocessing("edit_distance", "Edit distance of words of 120 characters", 120),
+    postprocessing("prefix_sums", "Sums of squares of an 80x80 grid", 80),
+    postprocessing("shortest_paths", "A priority queue of tuples, 600 nodes", 600),
+    postprocessing("matrix_chain", "The best order of 40 products", 40),
+    postprocessing("run_lengths", "Run-length coding of 3,500 characters", 1000),
+    postprocessing("bigrams", "Counting 5,000 pairs of letters", 5_000),
+    postprocessing("spans", "Tuples as values of a dict, 10,000 keys", 10_000),
+    postprocessing("characters", "Classes of 2,340 characters", 60),
+    postprocessing("hanoi", "The tower of Hanoi by recursion, 11", 11, 1, 2, 3, torch=False),
+    script("pair_merges", "Byte pairs merged by rank, 20 lines", 20),
+    script("word_pieces", "WordPiece of 500 words", 500),
+    script("lines", "strip, find, split, join, replace on 500 lines", 500),
+    script("formats", "f-strings and format, 1,000 times", 1_000),
+    script("fields", "400 lines of numbers and names, written and parsed", 400),
+    script("cipher", "A cipher, character by character, 50 lines", 50),
+    script("sorting", "Sorts of 500 ints, strings and tuples", 500),
+    script("prefix_search", "CTC prefix search, tuples in a dict of strings, 40 frames", 40),
+    script("breadth_first", "Breadth first search of 1,000 nodes", 1_000),
+    script("groups", "Lists of 3,000 ints in a dict", 3_000),
+    script("stack_machine", "A class with a list, 200 runs of a small language", 200, torch=False),
+    script("median", "Quick sort by recursion, 1,500 numbers", 1_500, torch=False),
+)
 
 WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS)

@@ -11,12 +11,13 @@ import re
 import sys
 from itertools import chain
 
-import scriptlang
-import scriptlang as torch
-from scriptlang import Tensor
 from scriptlang.interpreter.code import listing
 from scriptlang.interpreter.native_engine import register_code
 from scriptlang.interpreter.prepare import fused_code
+
+import scriptlang
+import scriptlang as torch
+from scriptlang import Tensor
 from scriptlang.passes import fuse_pointwise, pipeline
 
 
@@ -80,8 +81,11 @@ def print_result() -> None:
     print(smooth(torch.tensor([[0.0, 1.0], [2.0, 3.0]]), 3))
 
 
-STAGES = {name.partition("_")[2]: stage for name, stage in list(globals().items())
-          if name.startswith("print_")}
+STAGES = {
+    name.partition("_")[2]: stage
+    for name, stage in list(globals().items())
+    if name.startswith("print_")
+}
 
 
 def main(names: list[str]) -> None:

@@ -24,7 +24,7 @@ def main(model: str, speech: str) -> None:
     network.reset_states()
     start, chunks = None, len(samples) // CHUNK
     for c in range(chunks):
-        p = network(samples[None, c * CHUNK:(c + 1) * CHUNK], RATE).item()
+        p = network(samples[None, c * CHUNK : (c + 1) * CHUNK], RATE).item()
         if start is None and p >= START:
             start = c
         elif start is not None and p < END:

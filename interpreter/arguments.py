@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import operator
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy
 
@@ -36,15 +37,19 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
     positional = [a for a in schema.arguments if not a.kwarg_only]
     if len(args) > len(positional):
         bound = sum(a.name == "self" for a in positional)
-        raise RunError(f"{short}() expected at most {_count(len(positional) - bound)} but received "
-                       f"{_count(len(args) - bound)}\n  {schema}")
+        raise RunError(
+            f"{short}() expected at most {_count(len(positional) - bound)} but received "
+            f"{_count(len(args) - bound)}\n  {schema}"
+        )
     kwargs = dict(kwargs or {})
     values, lacking = [], []
     for i, a in enumerate(schema.arguments):
         if i < len(args):
             if a.name in kwargs:
-                raise RunError(f"Argument {a.name!r} of {short}() specified both as positional and "
-                               f"keyword argument\n  {schema}")
+                raise RunError(
+                    f"Argument {a.name!r} of {short}() specified both as positional and "
+                    f"keyword argument\n  {schema}"
+                )
             values.append(_argument(schema, i, a, args[i]))
         elif a.name in kwargs:
             values.append(_argument(schema, i, a, kwargs.pop(a.name)))
@@ -74,7 +79,7 @@ def copy_of(value: Any, made: dict[int, Any] | None = None) -> Any:
     if copy is not None:
         return copy
     if type(value) is list:
-        copy = made[id(value)] = []                      # first: it may hold itself
+        copy = made[id(value)] = []  # first: it may hold itself
         copy += [copy_of(v, made) for v in value]
         return copy
     if type(value) is dict:
@@ -96,8 +101,7 @@ PLAIN = (int, float, bool, str, complex, type(None))
 def _foreign(value: Any) -> Any:
     """A value of another library converted to a run-time value; other values unchanged."""
     cls = type(value)
-    if cls.__name__ in ("device", "dtype", "layout", "memory_format") \
-            and cls.__module__ == "torch":
+    if cls.__name__ in ("device", "dtype", "layout", "memory_format") and cls.__module__ == "torch":
         return to_device(value) if cls.__name__ == "device" else to_int(value)
     if cls.__module__ == "builtins":
         return value
@@ -121,7 +125,8 @@ def _argument(schema: Schema, i: int, a: Argument, value: Any) -> Any:
             f"{short}() Expected a value of type '{a.type.annotation}' for argument {a.name!r} but "
             f"instead found type '{type_name(value)}'"
             + (f": {type_name(e.value)}{inside}" if inside else "")
-            + f"\nPosition: {i}\n  {schema}") from None
+            + f"\nPosition: {i}\n  {schema}"
+        ) from None
 
 
 def convert(value: Any, t: T.Type, path: str = "") -> Any:
@@ -152,10 +157,10 @@ def to_tensor(value: Any) -> Tensor:
 
 def to_int(value: Any) -> int:
     if isinstance(value, Tensor):
-        return int(scalar(value))                        # 2.7 is 2, as in PyTorch
+        return int(scalar(value))  # 2.7 is 2, as in PyTorch
     if type(value).__module__ == "torch" and str(value).startswith("torch."):
         value = public_constant(str(value).partition(".")[2])
-    number = int(operator.index(value))                  # of a dtype, a layout: its number
+    number = int(operator.index(value))  # of a dtype, a layout: its number
     return number if MIN_INT <= number <= MAX_INT else _refuse()
 
 
@@ -182,7 +187,7 @@ def to_complex(value: Any) -> complex:
 def to_bool(value: Any) -> bool:
     if isinstance(value, numpy.number):
         _refuse()
-    if not isinstance(value, (int, numpy.bool_)):        # a tensor without dimensions
+    if not isinstance(value, (int, numpy.bool_)):  # a tensor without dimensions
         value = scalar(to_tensor(value))
     return bool(value)
 
@@ -213,9 +218,16 @@ def _refuse():
     raise TypeError
 
 
-ATOMS = {T.TENSOR: to_tensor, T.INT: to_int, T.FLOAT: to_float, T.BOOL: to_bool,
-         T.COMPLEX: to_complex, T.STR: to_str,
-         T.NUMBER: to_number, T.DEVICE: to_device}
+ATOMS = {
+    T.TENSOR: to_tensor,
+    T.INT: to_int,
+    T.FLOAT: to_float,
+    T.BOOL: to_bool,
+    T.COMPLEX: to_complex,
+    T.STR: to_str,
+    T.NUMBER: to_number,
+    T.DEVICE: to_device,
+}
 """Conversions to types without parts, tried when the value is not of the type yet."""
 
 
@@ -240,7 +252,7 @@ def _list(value: Any, t: T.ListType, path: str) -> list:
     if t.element in (T.INT, T.FLOAT) and type(value) is list and is_instance(value, t):
         return value.copy()
     if t.element == T.ANY:
-        made: dict[int, Any] = {}                        # of the whole list
+        made: dict[int, Any] = {}  # of the whole list
         return [copy_of(unwrapped(v), made) for v in value]
     return [convert(v, t.element, f"{path}[{i}]") for i, v in enumerate(value)]
 
@@ -249,18 +261,23 @@ def _dict(value: Any, t: T.DictType, path: str) -> dict:
     if not isinstance(value, dict):
         raise Mismatch(value, t, path)
     if t.value == T.ANY:
-        made: dict[int, Any] = {}                        # of the whole dict
-        return {convert(k, t.key, f"{path} key {k!r}"): copy_of(unwrapped(v), made)
-                for k, v in value.items()}
-    return {convert(k, t.key, f"{path} key {k!r}"): convert(v, t.value, f"{path}[{k!r}]")
-            for k, v in value.items()}
+        made: dict[int, Any] = {}  # of the whole dict
+        return {
+            convert(k, t.key, f"{path} key {k!r}"): copy_of(unwrapped(v), made)
+            for k, v in value.items()
+        }
+    return {
+        convert(k, t.key, f"{path} key {k!r}"): convert(v, t.value, f"{path}[{k!r}]")
+        for k, v in value.items()
+    }
 
 
 def _tuple(value: Any, t: T.TupleType, path: str) -> tuple:
     if not isinstance(value, (tuple, list)) or len(value) != len(t.elements):
         raise Mismatch(value, t, path)
-    return t.make([convert(v, e, f"{path}[{i}]")
-                   for i, (v, e) in enumerate(zip(value, t.elements))])
+    return t.make(
+        [convert(v, e, f"{path}[{i}]") for i, (v, e) in enumerate(zip(value, t.elements))]
+    )
 
 
 def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
@@ -271,13 +288,19 @@ def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
         raise Mismatch(value, t, path)
     own = python_classes.get(type(value), t)
     if isinstance(t, T.ClassType) and not T.is_subtype(own, t):
-        own = t                                          # as good as one: it has the attributes
-    if not isinstance(own, T.ClassType) or own.is_module or not T.is_subtype(own, t) \
-            or not own.attributes or not all(hasattr(value, a.name) for a in own.attributes) \
-            or path.count(".") > MOST_NESTED:
+        own = t  # as good as one: it has the attributes
+    if (
+        not isinstance(own, T.ClassType)
+        or own.is_module
+        or not T.is_subtype(own, t)
+        or not own.attributes
+        or not all(hasattr(value, a.name) for a in own.attributes)
+        or path.count(".") > MOST_NESTED
+    ):
         raise Mismatch(value, t, path)
-    return ScriptObject(own, [convert(getattr(value, a.name), a.type, f"{path}.{a.name}")
-                              for a in own.attributes])
+    return ScriptObject(
+        own, [convert(getattr(value, a.name), a.type, f"{path}.{a.name}") for a in own.attributes]
+    )
 
 
 MOST_NESTED = 150
@@ -289,13 +312,24 @@ def _enum(value: Any, t: T.EnumType, path: str) -> EnumValue:
     if isinstance(value, EnumValue) and value.type is t:
         return value
     own = t.python_class is None or isinstance(value, t.python_class)
-    if isinstance(value, enum.Enum) and own and value.name in t.members \
-            and t.members[value.name] == value.value:
+    if (
+        isinstance(value, enum.Enum)
+        and own
+        and value.name in t.members
+        and t.members[value.name] == value.value
+    ):
         return EnumValue(t, value.name, value.value)
     raise Mismatch(value, t, path)
 
 
-CONVERTERS = {T.OptionalType: _optional, T.UnionType: _union, T.ListType: _list,
-              T.DictType: _dict, T.TupleType: _tuple, T.ClassType: _class,
-              T.InterfaceType: _class, T.EnumType: _enum}
+CONVERTERS = {
+    T.OptionalType: _optional,
+    T.UnionType: _union,
+    T.ListType: _list,
+    T.DictType: _dict,
+    T.TupleType: _tuple,
+    T.ClassType: _class,
+    T.InterfaceType: _class,
+    T.EnumType: _enum,
+}
 """Conversions to types with parts."""

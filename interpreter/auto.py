@@ -4,7 +4,8 @@ of each function."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from .. import types as T
 from ..building import kept
@@ -24,8 +25,13 @@ class AutoEngine:
 
     name = "auto"
 
-    def run(self, function: Function, args: Sequence[Any],
-            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+    def run(
+        self,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> Any:
         return self.chosen(function).run(function, args, kwargs, limits)
 
     def direct(self, function: Function) -> Any:
@@ -61,8 +67,11 @@ class ObjectEngine(AutoEngine):
         return kept(self.choices, function, lambda: self._fitting(function))
 
     def _fitting(self, *functions: Function) -> Engine:
-        return engine("python") if is_for_python(self.obj) else \
-            fitting(functions, classes_in(self.obj))
+        return (
+            engine("python")
+            if is_for_python(self.obj)
+            else fitting(functions, classes_in(self.obj))
+        )
 
 
 def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:
@@ -81,11 +90,12 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
     return trial or engine("python")
 
 
-def missing_from(which: Engine, functions: Iterable[Function], classes: Iterable[T.ClassType]
-                 ) -> Iterator[str]:
+def missing_from(
+    which: Engine, functions: Iterable[Function], classes: Iterable[T.ClassType]
+) -> Iterator[str]:
     """What an engine lacks, function by function; one that does not compile lacks nothing."""
     for function in functions:
         try:
             yield from which.missing(function, classes)
         except (CompileError, GraphError):
-            continue                                     # it is reported when it is called
+            continue  # it is reported when it is called

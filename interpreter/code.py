@@ -13,8 +13,9 @@ that its readers skip: the types of the registers, and the functions that CALL n
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Callable, Iterable, Mapping, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import types as T
 from ..errors import Frame
@@ -22,7 +23,6 @@ from ..records import field, record, replace
 from ..schema import NO_DEFAULT, Argument, Schema
 from ..source import Span
 from .opcodes import OPCODES, TYPE_OPERANDS
-
 
 CODE = "code"
 """Attribute of a Function that holds its Code.  Functions read from bytecode come with it."""
@@ -102,7 +102,7 @@ class Code:
         for callee, span in place.callers:
             frames.append(Frame(name, span))
             name = callee
-        return frames + [Frame(name, place.span)]
+        return [*frames, Frame(name, place.span)]
 
     def __str__(self) -> str:
         return listing(self)
@@ -116,7 +116,7 @@ def stack_frames(calls: Iterable[tuple[str, Code | None, int]]) -> tuple[Frame, 
     frames: list[Frame] = []
     group = 0
     for name, code, pc in calls:
-        del frames[len(frames) - group:]
+        del frames[len(frames) - group :]
         found = code.frames(pc) if code is not None else [Frame(name)]
         frames += found
         fused = code is not None and code.instructions[pc].op == "FUSED"
@@ -124,8 +124,13 @@ def stack_frames(calls: Iterable[tuple[str, Code | None, int]]) -> tuple[Frame, 
     return tuple(frames)
 
 
-def to_tuple(code: Code, name: str | None = None, names: Mapping[Any, str] | None = None,
-             renamed: Mapping[T.Type, str] | None = None, whole: bool = False) -> tuple:
+def to_tuple(
+    code: Code,
+    name: str | None = None,
+    names: Mapping[Any, str] | None = None,
+    renamed: Mapping[T.Type, str] | None = None,
+    whole: bool = False,
+) -> tuple:
     """The layout of `bytecode.pkl`.  Constants stay the values they are.
 
     name, names: what it and the functions it calls are named in the program, where that is not
@@ -139,26 +144,37 @@ def to_tuple(code: Code, name: str | None = None, names: Mapping[Any, str] | Non
 
     table = (
         ("instructions", tuple(map(tuple, code.instructions))),
-        ("operators", tuple((o.name, o.overload, -1 if o.num_args is None else o.num_args)
-                            for o in code.operators)),
+        (
+            "operators",
+            tuple(
+                (o.name, o.overload, -1 if o.num_args is None else o.num_args)
+                for o in code.operators
+            ),
+        ),
         ("constants", tuple(code.constants)),
         ("types", tuple(map(spell, code.types))),
         ("register_size", code.register_size),
         ("register_types", tuple(spell(t) if t else "" for t in code.register_types)),
         ("functions", tuple(names.get(f, f.name) for f in code.functions)),
     )
-    schema = (("arguments", tuple(_argument_tuple(a, spell) for a in code.schema.arguments)),
-              ("returns", tuple(_argument_tuple(r, spell) for r in code.schema.returns)))
+    schema = (
+        ("arguments", tuple(_argument_tuple(a, spell) for a in code.schema.arguments)),
+        ("returns", tuple(_argument_tuple(r, spell) for r in code.schema.returns)),
+    )
     return (name or code.name, table[:5] + tuple(f for f in table[5:] if f[1]), schema)
 
 
 def _argument_tuple(a: Argument, spell: Callable[[T.Type], str]) -> tuple:
-    return (("name", a.name), ("type", spell(a.type)),
-            ("default_value", a.default if a.has_default else None))
+    return (
+        ("name", a.name),
+        ("type", spell(a.type)),
+        ("default_value", a.default if a.has_default else None),
+    )
 
 
 def type_text(t: T.Type, renamed: Mapping[T.Type, str], whole: bool = False) -> str:
     """A type as bytecode writes it: its annotation; a NamedTuple with its fields."""
+
     def rename(t: T.Type) -> T.Type:
         if whole and isinstance(t, T.TupleType) and t.name:
             return T.AtomType(type_text(t, renamed, whole))
@@ -174,9 +190,12 @@ class MalformedCode(ValueError):
     """A tuple tree that is not the layout of a function; the text says what is wrong with it."""
 
 
-def from_tuple(tree: Any, resolve_type: Callable[[str], T.Type],
-               resolve_function: Callable[[str], Any],
-               defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> Code:
+def from_tuple(
+    tree: Any,
+    resolve_type: Callable[[str], T.Type],
+    resolve_function: Callable[[str], Any],
+    defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+) -> Code:
     """Code from the layout, as an archive holds it.  Only its shape is checked here: see `verify`.
 
     The resolvers give types and functions by their texts; they raise for unknown ones.  defaults:
@@ -187,15 +206,25 @@ def from_tuple(tree: Any, resolve_type: Callable[[str], T.Type],
     instructions = [_instruction(i, name) for i in _sequence(fields, "instructions", name)]
     operators = [_operator(o, name) for o in _sequence(fields, "operators", name)]
     types = [resolve_type(_text(t, name)) for t in _sequence(fields, "types", name)]
-    registers = [resolve_type(_text(t, name)) if t else None
-                 for t in fields.get("register_types", ())]
+    registers = [
+        resolve_type(_text(t, name)) if t else None for t in fields.get("register_types", ())
+    ]
     functions = [resolve_function(_text(f, name)) for f in fields.get("functions", ())]
     size = fields.get("register_size")
     if type(size) is not int or size < 0:
         raise MalformedCode(f"{name}: register_size is {size!r}")
     given = _schema(name, schema, resolve_type, instructions, defaults.get(name))
-    return Code(name, given, instructions, operators,
-                list(_sequence(fields, "constants", name)), types, size, registers, functions)
+    return Code(
+        name,
+        given,
+        instructions,
+        operators,
+        list(_sequence(fields, "constants", name)),
+        types,
+        size,
+        registers,
+        functions,
+    )
 
 
 def _entry(tree: Any) -> tuple:
@@ -211,9 +240,11 @@ def _brief(value: Any) -> str:
 
 def _fields(table: Any, name: str) -> dict[str, Any]:
     if not isinstance(table, (tuple, list)) or not all(
-            isinstance(f, tuple) and len(f) == 2 and isinstance(f[0], str) for f in table):
-        raise MalformedCode(f"{name}: a table is a tuple of (field, value) pairs, "
-                            f"not {_brief(table)}")
+        isinstance(f, tuple) and len(f) == 2 and isinstance(f[0], str) for f in table
+    ):
+        raise MalformedCode(
+            f"{name}: a table is a tuple of (field, value) pairs, not {_brief(table)}"
+        )
     return dict(table)
 
 
@@ -239,16 +270,25 @@ def _instruction(i: Any, name: str) -> Instruction:
 
 
 def _operator(o: Any, name: str) -> OperatorRef:
-    good = isinstance(o, tuple) and len(o) in (2, 3) and all(isinstance(p, str) for p in o[:2]) \
+    good = (
+        isinstance(o, tuple)
+        and len(o) in (2, 3)
+        and all(isinstance(p, str) for p in o[:2])
         and all(p is None or type(p) is int for p in o[2:])
+    )
     if not good:
         raise MalformedCode(f"{name}: {_brief(o)} is not an operator (name, overload, arguments)")
     given = o[2] if len(o) == 3 else None
     return OperatorRef(o[0], o[1], None if given is None or given < 0 else given)
 
 
-def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type],
-            instructions: list[Instruction], nones: tuple[str, ...] | None) -> Schema:
+def _schema(
+    name: str,
+    table: Any,
+    resolve_type: Callable[[str], T.Type],
+    instructions: list[Instruction],
+    nones: tuple[str, ...] | None,
+) -> Schema:
     """The schema of a function.  Early versions had none: instruction 0 stores arguments."""
     fields = _fields(table, name) if table is not None else {}
     if not fields:
@@ -256,19 +296,27 @@ def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type],
         count = {"STORE": 1, "STOREN": min(first.n, MAX_ARGUMENTS)}.get(first.op, 0)
         return Schema(name, "", tuple(Argument(f"arg{i}", T.ANY) for i in range(count)), ())
     parts = []
-    for field in ("arguments", "returns"):
-        rows = [_fields(row, name) for row in _sequence(fields, field, name)]
-        parts.append(tuple(
-            Argument(_text(r.get("name"), name), resolve_type(_text(r.get("type"), name)),
-                     NO_DEFAULT if r.get("default_value") is None else r["default_value"])
-            for r in rows))
-    arguments = with_none_defaults(parts[0]) if nones is None else \
-        take_none_defaults(name, parts[0], nones)
+    for part in ("arguments", "returns"):
+        rows = [_fields(row, name) for row in _sequence(fields, part, name)]
+        parts.append(
+            tuple(
+                Argument(
+                    _text(r.get("name"), name),
+                    resolve_type(_text(r.get("type"), name)),
+                    NO_DEFAULT if r.get("default_value") is None else r["default_value"],
+                )
+                for r in rows
+            )
+        )
+    arguments = (
+        with_none_defaults(parts[0]) if nones is None else take_none_defaults(name, parts[0], nones)
+    )
     return Schema(name, "", arguments, parts[1])
 
 
-def take_none_defaults(name: str, arguments: tuple[Argument, ...], nones: tuple[str, ...]
-                       ) -> tuple[Argument, ...]:
+def take_none_defaults(
+    name: str, arguments: tuple[Argument, ...], nones: tuple[str, ...]
+) -> tuple[Argument, ...]:
     left = set(nones)
     made = []
     for a in arguments:

@@ -9,7 +9,8 @@ of the operator's schema, at the end of its list, are left out.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .. import types as T
 from ..errors import GraphError
@@ -19,22 +20,31 @@ from .code import CODE, FUSED, Code, Instruction, OperatorRef, Place
 from .layout import Inliner, Lifetimes
 
 PROMOTED: dict[str, str] = {
-    "aten::dim": "DIM", "prim::dtype": "DTYPE", "prim::device": "DEVICE",
-    "prim::is_cuda": "IS_CUDA", "aten::__not__": "__NOT__", "aten::__is__": "__IS__",
-    "aten::__isnot__": "__ISNOT__", "prim::NumToTensor": "NUM_TO_TENSOR",
-    "prim::TupleIndex": "TUPLE_INDEX", "prim::DictIndex": "DICT_INDEX", "prim::tolist": "TO_LIST",
-    "prim::RaiseException": "RAISE_EXCEPTION", "prim::Uninitialized": "UN_INITIALIZED",
-    "aten::warn": "WARN", "aten::wait": "WAIT", "prim::awaitable_wait": "WAIT",
+    "aten::dim": "DIM",
+    "prim::dtype": "DTYPE",
+    "prim::device": "DEVICE",
+    "prim::is_cuda": "IS_CUDA",
+    "aten::__not__": "__NOT__",
+    "aten::__is__": "__IS__",
+    "aten::__isnot__": "__ISNOT__",
+    "prim::NumToTensor": "NUM_TO_TENSOR",
+    "prim::TupleIndex": "TUPLE_INDEX",
+    "prim::DictIndex": "DICT_INDEX",
+    "prim::tolist": "TO_LIST",
+    "prim::RaiseException": "RAISE_EXCEPTION",
+    "prim::Uninitialized": "UN_INITIALIZED",
+    "aten::warn": "WARN",
+    "aten::wait": "WAIT",
+    "prim::awaitable_wait": "WAIT",
 }
 """Node kinds that are an opcode without operands."""
 
-COUNTED: dict[str, str] = {
-    "prim::TupleConstruct": "TUPLE_CONSTRUCT", "aten::format": "FORMAT",
-}
+COUNTED: dict[str, str] = {"prim::TupleConstruct": "TUPLE_CONSTRUCT", "aten::format": "FORMAT"}
 """Node kinds that are an opcode whose operand is the number of inputs."""
 
 TYPED: dict[str, str] = {
-    "prim::ListConstruct": "LIST_CONSTRUCT", "prim::DictConstruct": "DICT_CONSTRUCT",
+    "prim::ListConstruct": "LIST_CONSTRUCT",
+    "prim::DictConstruct": "DICT_CONSTRUCT",
 }
 """Node kinds that are an opcode with the output's type and the number of inputs."""
 
@@ -69,7 +79,12 @@ class _Emitter:
         self.lifetimes = Lifetimes(graph)
         self.registers: dict[Value, int] = {}
         self.tables: dict[str, dict[Any, int]] = {
-            "operators": {}, "constants": {}, "types": {}, "functions": {}, "interfaces": {}}
+            "operators": {},
+            "constants": {},
+            "types": {},
+            "functions": {},
+            "interfaces": {},
+        }
         self.place = Place()
 
     def run(self) -> Code:
@@ -247,8 +262,11 @@ class _Emitter:
         types = tuple(node.attributes["types"])
         for t in types:
             self.named_inside(t)
-        rows = [self.intern("types", (types, i), t) for i, t in enumerate(types)] \
-            if len(types) > 1 else [self.type_index(types[0])]
+        rows = (
+            [self.intern("types", (types, i), t) for i, t in enumerate(types)]
+            if len(types) > 1
+            else [self.type_index(types[0])]
+        )
         self.emit("ISINSTANCE", rows[0], len(types))
 
     def create_object(self, node: Node) -> None:
@@ -313,14 +331,23 @@ class _Emitter:
 
 
 HANDLERS: dict[str, Callable[[_Emitter, Node], None]] = {
-    "prim::If": _Emitter.conditional, "prim::Loop": _Emitter.loop,
-    "prim::TupleConstruct": _Emitter.tuple_construct, "prim::TupleSlice": _Emitter.tuple_slice,
-    "prim::ListUnpack": _Emitter.list_unpack, "prim::isinstance": _Emitter.isinstance_,
-    "prim::CreateObject": _Emitter.create_object, "prim::GetAttr": _Emitter.get_attribute,
-    "prim::SetAttr": _Emitter.set_attribute, "prim::CallFunction": _Emitter.call_function,
-    "prim::CallMethod": _Emitter.call_method, "prim::Enter": _Emitter.enter,
-    "prim::Exit": _Emitter.leave, "prim::fork": _Emitter.fork, "prim::awaitable": _Emitter.fork,
-    "prim::awaitable_nowait": _Emitter.nowait, "scriptlang::fused_pointwise": _Emitter.fused,
+    "prim::If": _Emitter.conditional,
+    "prim::Loop": _Emitter.loop,
+    "prim::TupleConstruct": _Emitter.tuple_construct,
+    "prim::TupleSlice": _Emitter.tuple_slice,
+    "prim::ListUnpack": _Emitter.list_unpack,
+    "prim::isinstance": _Emitter.isinstance_,
+    "prim::CreateObject": _Emitter.create_object,
+    "prim::GetAttr": _Emitter.get_attribute,
+    "prim::SetAttr": _Emitter.set_attribute,
+    "prim::CallFunction": _Emitter.call_function,
+    "prim::CallMethod": _Emitter.call_method,
+    "prim::Enter": _Emitter.enter,
+    "prim::Exit": _Emitter.leave,
+    "prim::fork": _Emitter.fork,
+    "prim::awaitable": _Emitter.fork,
+    "prim::awaitable_nowait": _Emitter.nowait,
+    "scriptlang::fused_pointwise": _Emitter.fused,
 }
 """Node kinds that need more than their table row."""
 
@@ -348,7 +375,7 @@ def fused_function(node: Node, caller: str) -> Function:
 def constant_key(value: Any) -> Any:
     """The key of a constant: its type and value; its identity if it is no plain value."""
     if isinstance(value, (float, complex)):
-        return (type(value), repr(value))            # keeps 0.0 and -0.0 apart
+        return (type(value), repr(value))  # keeps 0.0 and -0.0 apart
     if value is None or isinstance(value, (bool, int, str)):
         return (type(value), value)
     return id(value)
@@ -360,11 +387,18 @@ def arguments_needed(node: Node) -> int:
     Schemas that end in `out` arguments keep all of them.
     """
     arguments, count = node.schema.arguments, len(node.inputs)
-    if arguments and arguments[-1].kwarg_only and arguments[-1].alias \
-            and arguments[-1].alias.is_write:
+    if (
+        arguments
+        and arguments[-1].kwarg_only
+        and arguments[-1].alias
+        and arguments[-1].alias.is_write
+    ):
         return count
-    while count and arguments[count - 1].has_default \
-            and is_default(node.inputs[count - 1], arguments[count - 1].default):
+    while (
+        count
+        and arguments[count - 1].has_default
+        and is_default(node.inputs[count - 1], arguments[count - 1].default)
+    ):
         count -= 1
     return count
 

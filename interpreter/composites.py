@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 from ..building import kept
 from ..ir import Function
@@ -20,7 +20,8 @@ def link_composites(code: Code, has_kernel: Callable[[str], bool]) -> Code:
     The code is returned as it is when nothing changes.
     """
     return replace_operators(
-        code, lambda ref: None if has_kernel(ref.qualified_name) else body_of(ref))
+        code, lambda ref: None if has_kernel(ref.qualified_name) else body_of(ref)
+    )
 
 
 def replace_operators(code: Code, body_of: Callable[[OperatorRef], Function | None]) -> Code:
@@ -34,8 +35,10 @@ def replace_operators(code: Code, body_of: Callable[[OperatorRef], Function | No
         if body not in functions:
             functions.append(body)
         called[i] = functions.index(body)
-    instructions = [Instruction("CALL", called[i.x]) if i.op == "OP" and i.x in called else i
-                    for i in code.instructions]
+    instructions = [
+        Instruction("CALL", called[i.x]) if i.op == "OP" and i.x in called else i
+        for i in code.instructions
+    ]
     return replace(code, instructions=instructions, functions=functions)
 
 
@@ -53,8 +56,9 @@ def taking(body: Function, ref: OperatorRef, schema: Schema) -> Function:
     return with_defaults(body, schema, given, defaults, outs) if defaults else body
 
 
-def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,
-                  outs: int) -> Function:
+def with_defaults(
+    body: Function, schema: Schema, given: int, defaults: tuple, outs: int
+) -> Function:
     """A function of the `given` arguments that calls `body` with the defaults in their place."""
     made = body.attributes.setdefault("with_defaults", {})
     return kept(made, given, lambda: calling(body, schema, given, defaults, outs))
@@ -62,17 +66,24 @@ def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,
 
 def calling(body: Function, schema: Schema, given: int, defaults: tuple, outs: int) -> Function:
     first = given - outs
-    taken = schema.arguments[:first] + schema.arguments[len(schema.arguments) - outs:]
+    taken = schema.arguments[:first] + schema.arguments[len(schema.arguments) - outs :]
     name = f"{body.name}/{given}"
-    code = Code(name, replace(schema, name=name, overload="", arguments=taken),
-                register_size=given, register_types=[a.type for a in taken],
-                constants=list(defaults), functions=[body])
+    code = Code(
+        name,
+        replace(schema, name=name, overload="", arguments=taken),
+        register_size=given,
+        register_types=[a.type for a in taken],
+        constants=list(defaults),
+        functions=[body],
+    )
     code.instructions = [
         *([Instruction("STOREN", 1, given)] if given else []),
         *(Instruction("MOVE", r) for r in range(1, first + 1)),
         *(Instruction("LOADC", c) for c in range(len(defaults))),
         *(Instruction("MOVE", r) for r in range(first + 1, given + 1)),
-        Instruction("CALL", 0), Instruction("RET")]
+        Instruction("CALL", 0),
+        Instruction("RET"),
+    ]
     function = Function(name, code.schema)
     function.attributes[CODE] = code
     return function

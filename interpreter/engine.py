@@ -9,8 +9,9 @@ the package was built with it.  "auto" takes native where it is there and has ev
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
-from typing import Any, Iterable, Mapping, Protocol, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol
 
 from .. import types as T
 from ..errors import ScriptError
@@ -18,8 +19,16 @@ from ..ir import Function
 from ..limits import Limits
 from .reach import operators_of
 
-__all__ = ["Engine", "engine", "choose", "available", "describe", "operators_of",
-           "set_num_threads", "get_num_threads"]
+__all__ = [
+    "Engine",
+    "available",
+    "choose",
+    "describe",
+    "engine",
+    "get_num_threads",
+    "operators_of",
+    "set_num_threads",
+]
 
 NAMES = ("python", "native", "auto")
 
@@ -29,8 +38,13 @@ class Engine(Protocol):
 
     name: str
 
-    def run(self, function: Function, args: Sequence[Any],
-            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+    def run(
+        self,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> Any:
         """Call a function; arguments are checked against its schema and converted.
 
         Raises RunError for arguments that do not fit, and what the program raises.
@@ -54,7 +68,7 @@ class EngineUnavailable(ScriptError):
     """An engine that is not there was asked for by name."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def engine(name: str = "auto") -> Engine:
     """The engine of that name.  Raises EngineUnavailable, saying why it is not there."""
     if name not in NAMES:
@@ -71,8 +85,10 @@ def engine(name: str = "auto") -> Engine:
 
     why = native.why_absent()
     if why:
-        raise EngineUnavailable(f"the native engine is not there: {why}. engine=\"auto\" and "
-                                "engine=\"python\" work without it")
+        raise EngineUnavailable(
+            f'the native engine is not there: {why}. engine="auto" and '
+            'engine="python" work without it'
+        )
     from .native_engine import NativeEngine
 
     return NativeEngine()

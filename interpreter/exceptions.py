@@ -21,7 +21,7 @@ class RaisedError(RunError):
     class_name = ""
 
     def __init__(self, message: str = "", stack: tuple = ()):
-        Exception.__init__(self, message)        # no code of an exception class of the program runs
+        Exception.__init__(self, message)  # no code of an exception class of the program runs
         self.message = message
         self.stack = tuple(stack)
 
@@ -60,7 +60,7 @@ def exception_class(qualified_name: str | None) -> type[Exception]:
         try:
             return type(short, (RaisedError, named), facts)
         except TypeError:
-            pass                                 # its instances are laid out in another way
+            pass  # its instances are laid out in another way
     return type(short, (RaisedError,), facts)
 
 
@@ -98,6 +98,6 @@ def failed(kind: str, message: str) -> Exception:
     cls = getattr(builtins, kind, None)
     if not (isinstance(cls, type) and issubclass(cls, Exception)):
         return RunError(message)
-    if issubclass(cls, KeyError):                # its text would be quoted
+    if issubclass(cls, KeyError):  # its text would be quoted
         return RuntimeError("KeyError: " + message.removeprefix("'").removesuffix("'"))
     return failure_class(cls)(message)

@@ -16,8 +16,16 @@ TARGET = ROOT / "cpp_loader" / "src" / "program" / "opcodes.def"
 
 LIMITS = ("MAX_STACK", "MAX_REGISTERS", "MAX_CODE", "MAX_MOVED", "FREE_MOVES")
 
-COUNT_NAMES = {"": "None", "n": "N", "x": "X", "n-1": "NMinus1", "n-2": "NMinus2", "x-1": "XMinus1",
-               "operator": "Operator", "function": "Function"}
+COUNT_NAMES = {
+    "": "None",
+    "n": "N",
+    "x": "X",
+    "n-1": "NMinus1",
+    "n-2": "NMinus2",
+    "x-1": "XMinus1",
+    "operator": "Operator",
+    "function": "Function",
+}
 """C++ names of counts after a star."""
 
 COLUMNS = 100
@@ -56,7 +64,7 @@ def text() -> str:
 
 
 def camel(words: str) -> str:
-    """"count from 1" as CountFrom1; "" as None."""
+    """ "count from 1" as CountFrom1; "" as None."""
     return "".join(word[0].upper() + word[1:] for word in words.split()) or "None"
 
 
@@ -75,8 +83,16 @@ def values(kinds: tuple[str, ...]) -> tuple[str, str]:
 def line(op: Opcode) -> str:
     quoted = op.meaning.replace('"', '\\"')
     meaning = ' "\n          "'.join(textwrap.wrap(quoted, COLUMNS - 14, break_on_hyphens=False))
-    fields = (op.name, str(op.number), camel(op.x), camel(op.n), *values(op.pops),
-              *values(op.pushes), camel(op.next), str(op.runs).lower())
+    fields = (
+        op.name,
+        str(op.number),
+        camel(op.x),
+        camel(op.n),
+        *values(op.pops),
+        *values(op.pushes),
+        camel(op.next),
+        str(op.runs).lower(),
+    )
     lines = textwrap.wrap(f"SL_OPCODE({', '.join(fields)},", COLUMNS, subsequent_indent=" " * 10)
     return "\n".join(lines) + f'\n          "{meaning}")\n'
 

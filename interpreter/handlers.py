@@ -7,7 +7,8 @@ business of `vm.py`.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import RunError
 from ..objects import ScriptObject
@@ -76,11 +77,11 @@ def create_object(stack: list, code: Code, x: int, n: int) -> None:
 
 
 def isinstance_(stack: list, code: Code, x: int, n: int) -> None:
-    stack[-1] = any(is_instance(stack[-1], t) for t in code.types[x:x + n])
+    stack[-1] = any(is_instance(stack[-1], t) for t in code.types[x : x + n])
 
 
 def tuple_slice(stack: list, code: Code, x: int, n: int) -> None:
-    stack[-1] = tuple(stack[-1][x:x + n])
+    stack[-1] = tuple(stack[-1][x : x + n])
 
 
 def tuple_index(stack: list, code: Code, x: int, n: int) -> None:
@@ -148,6 +149,7 @@ def warn(stack: list, code: Code, x: int, n: int) -> None:
 
 def by_operator(name: str, overload: str = "", count: int = 1) -> Callable:
     """A handler that leaves the work to an operator of the table."""
+
     def handler(stack: list, code: Code, x: int, n: int) -> None:
         stack.append(_operator(name, overload)(*pop_n(stack, count)))
 
@@ -162,15 +164,32 @@ def _operator(name: str, overload: str = "") -> Callable:
 
 
 HANDLERS: dict[str, Callable[[list, Code, int, int], None]] = {
-    "DROP": drop, "GET_ATTR": get_attr, "SET_ATTR": set_attr, "LIST_UNPACK": list_unpack,
-    "TUPLE_CONSTRUCT": tuple_construct, "NAMED_TUPLE_CONSTRUCT": named_tuple_construct,
-    "LIST_CONSTRUCT": list_construct, "DICT_CONSTRUCT": dict_construct,
-    "CREATE_OBJECT": create_object, "ISINSTANCE": isinstance_, "TUPLE_SLICE": tuple_slice,
-    "TUPLE_INDEX": tuple_index, "RAISE_EXCEPTION": raise_exception, "DICT_INDEX": dict_index,
-    "UNCHECKED_CAST": nothing, "__IS__": is_, "__ISNOT__": isnot,
-    "UN_INITIALIZED": un_initialized, "FORMAT": format_, "__NOT__": not_, "IS_CUDA": is_cuda,
-    "WARN": warn, "DEVICE": by_operator("prim::device"), "DTYPE": by_operator("prim::dtype"),
-    "DIM": by_operator("aten::dim"), "NUM_TO_TENSOR": by_operator("prim::NumToTensor", "Scalar"),
+    "DROP": drop,
+    "GET_ATTR": get_attr,
+    "SET_ATTR": set_attr,
+    "LIST_UNPACK": list_unpack,
+    "TUPLE_CONSTRUCT": tuple_construct,
+    "NAMED_TUPLE_CONSTRUCT": named_tuple_construct,
+    "LIST_CONSTRUCT": list_construct,
+    "DICT_CONSTRUCT": dict_construct,
+    "CREATE_OBJECT": create_object,
+    "ISINSTANCE": isinstance_,
+    "TUPLE_SLICE": tuple_slice,
+    "TUPLE_INDEX": tuple_index,
+    "RAISE_EXCEPTION": raise_exception,
+    "DICT_INDEX": dict_index,
+    "UNCHECKED_CAST": nothing,
+    "__IS__": is_,
+    "__ISNOT__": isnot,
+    "UN_INITIALIZED": un_initialized,
+    "FORMAT": format_,
+    "__NOT__": not_,
+    "IS_CUDA": is_cuda,
+    "WARN": warn,
+    "DEVICE": by_operator("prim::device"),
+    "DTYPE": by_operator("prim::dtype"),
+    "DIM": by_operator("aten::dim"),
+    "NUM_TO_TENSOR": by_operator("prim::NumToTensor", "Scalar"),
     "TO_LIST": by_operator("prim::tolist", "", 3),
 }
 """Handlers by opcode."""

@@ -25,10 +25,11 @@ def compatible(given: MaybeType, wanted: MaybeType) -> bool:
     if isinstance(given, T.DictType) and isinstance(wanted, T.DictType):
         return compatible(given.key, wanted.key) and compatible(given.value, wanted.value)
     if isinstance(given, T.TupleType) and isinstance(wanted, T.TupleType):
-        return len(given.elements) == len(wanted.elements) \
-            and all(map(compatible, given.elements, wanted.elements))
+        return len(given.elements) == len(wanted.elements) and all(
+            map(compatible, given.elements, wanted.elements)
+        )
     if isinstance(given, (T.ClassType, T.InterfaceType)) and isinstance(wanted, T.InterfaceType):
-        return True                                      # methods are looked up when called
+        return True  # methods are looked up when called
     if isinstance(given, T.FutureType) and isinstance(wanted, T.FutureType):
         return compatible(given.element, wanted.element)
     return T.is_subtype(given, wanted) or T.is_subtype(wanted, given)
@@ -60,7 +61,8 @@ def bind(formal: T.Type, given: MaybeType, env: dict[str, T.Type], broadcast: bo
         return bind(formal.key, given.key, env) and bind(formal.value, given.value, env)
     if isinstance(formal, T.TupleType) and isinstance(given, T.TupleType):
         return len(formal.elements) == len(given.elements) and all(
-            bind(f, g, env) for f, g in zip(formal.elements, given.elements))
+            bind(f, g, env) for f, g in zip(formal.elements, given.elements)
+        )
     if formal == T.FLOAT and given in (T.INT, T.BOOL):
         return True
     return compatible(given, formal)

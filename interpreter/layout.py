@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..ir import Block, Graph, Node, Value
 
-
 MAX_NESTED = 100
 """Values on the stack one inside the other; the compiler emits them by recursion."""
 
@@ -32,7 +31,7 @@ class Inliner:
     def _node(self, node: Node) -> Node:
         """Inline the inputs of `node`; returns the first node of the resulting sequence."""
         first = node
-        pending = [iter(node.inputs[::-1])]              # of each node on the way here
+        pending = [iter(node.inputs[::-1])]  # of each node on the way here
         while pending:
             for v in pending[-1]:
                 before = _previous(first)
@@ -49,8 +48,12 @@ class Inliner:
 def can_stay(v: Value) -> bool:
     """Whether a value may be left on the stack by its node, if its user comes next."""
     node = v.node
-    return len(v.uses) == 1 and len(node.outputs) == 1 and not node.blocks \
+    return (
+        len(v.uses) == 1
+        and len(node.outputs) == 1
+        and not node.blocks
         and node.kind != "prim::Param"
+    )
 
 
 def _previous(node: Node) -> Node:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import MissingOperatorError, RunError
 from ..ops import table
@@ -43,7 +44,7 @@ class Call:
         args = stack[at:]
         del stack[at:]
         if self.defaults:
-            args[len(args) - self.outs:len(args) - self.outs] = self.defaults
+            args[len(args) - self.outs : len(args) - self.outs] = self.defaults
         result = self.kernel(*args)
         if self.results == 1:
             stack.append(result)
@@ -53,12 +54,16 @@ class Call:
 
 def missing_text(ref: OperatorRef) -> str:
     if table.find(ref.name, ref.overload) is not None and is_lacking(ref):
-        return (f"the program calls a form of {ref.qualified_name} that scriptlang does not have, "
-                f"with {ref.num_args} arguments")
+        return (
+            f"the program calls a form of {ref.qualified_name} that scriptlang does not have, "
+            f"with {ref.num_args} arguments"
+        )
     if "sparse" in ref.name:
         return f"the python engine does not have {ref.qualified_name}: there are no sparse tensors"
-    return (f"the python engine does not have the operator {ref.qualified_name}; "
-            "`scriptlang check` lists all that are missing from an archive")
+    return (
+        f"the python engine does not have the operator {ref.qualified_name}; "
+        "`scriptlang check` lists all that are missing from an archive"
+    )
 
 
 def link(code: Code) -> list[Call]:
@@ -95,6 +100,7 @@ def is_lacking(ref: OperatorRef) -> bool:
 
 def opcode_kernel(op: str) -> Callable[..., Any]:
     """A kernel that does what an opcode does to the values on top of the stack."""
+
     def kernel(*args):
         stack = list(args)
         HANDLERS[op](stack, None, len(args), 0)
@@ -117,8 +123,9 @@ def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple, int]:
         return given, (), 0
     arguments = skipped(ref, schema)
     if arguments is None:
-        raise RunError(f"{ref.qualified_name} is given {given} arguments, but it needs more: "
-                       f"{schema}")
+        raise RunError(
+            f"{ref.qualified_name} is given {given} arguments, but it needs more: {schema}"
+        )
     return given, tuple(a.default for a in arguments), out_arguments(schema)
 
 
@@ -129,7 +136,7 @@ def skipped(ref: OperatorRef, schema: Schema) -> tuple[Argument, ...] | None:
     if given == len(arguments):
         return ()
     outs = out_arguments(schema)
-    left = arguments[given - outs:len(arguments) - outs]
+    left = arguments[given - outs : len(arguments) - outs]
     fits = outs <= given < len(arguments) and all(a.has_default for a in left)
     return left if fits else None
 

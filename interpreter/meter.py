@@ -5,7 +5,8 @@ strings and containers by a census, whenever enough of them may have been made.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..allocations import leave
 from ..errors import LimitError
@@ -92,8 +93,13 @@ class MemoryMeter:
             if isinstance(value, str):
                 held += len(value)
                 continue
-            parts = value.slots if isinstance(value, ScriptObject) else \
-                [*value, *value.values()] if isinstance(value, dict) else value
+            parts = (
+                value.slots
+                if isinstance(value, ScriptObject)
+                else [*value, *value.values()]
+                if isinstance(value, dict)
+                else value
+            )
             held += SLOT * len(parts)
             if held > self.limit:
                 break
@@ -106,9 +112,12 @@ class MemoryMeter:
     def allow(self, size: int) -> None:
         """Raises LimitError if `size` more bytes would exceed the limit."""
         if self.alive + size > self.limit:
-            raise LimitError(f"the program asks for {size:,} bytes and holds {self.alive:,}; its "
-                             f"limits allow {self.limit:,}")
+            raise LimitError(
+                f"the program asks for {size:,} bytes and holds {self.alive:,}; its "
+                f"limits allow {self.limit:,}"
+            )
 
     def refuse(self, size: int, what: str):
-        raise LimitError(f"the program holds {size:,} bytes of {what}; its limits allow "
-                         f"{self.limit:,}")
+        raise LimitError(
+            f"the program holds {size:,} bytes of {what}; its limits allow {self.limit:,}"
+        )

@@ -7,17 +7,17 @@ without it.
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache
 from types import ModuleType
 
 from .. import allocations
-from ..ops.generator import default_generator
+from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
 """The file in which the build says why it made no extension module."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def load() -> tuple[ModuleType | None, str]:
     """(extension module, ""), or (None, why it is not there)."""
     try:

@@ -10,17 +10,18 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import Counter
-from functools import lru_cache, partial
-from typing import Any, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
 
 from .. import types as T
 from ..building import alone, kept
-from ..errors import (ArchiveError, Frame, LimitError, MissingOperatorError, RunError, attach_stack)
+from ..errors import ArchiveError, Frame, LimitError, MissingOperatorError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops import table
-from ..ops.generator import default_generator
+from ..ops.shared.generator import default_generator
 from ..schema import Schema
 from . import exceptions
 from .arguments import PLAIN, bind
@@ -47,13 +48,13 @@ def may_reshape(ref: OperatorRef) -> bool:
     return operator is not None and operator.may_reshape
 
 
-@lru_cache(maxsize=None)
+@cache
 def operators() -> frozenset[str]:
     """Qualified names of the operators that the extension module has."""
     return frozenset(load()[0].operators())
 
 
-@lru_cache(maxsize=None)
+@cache
 def has_kernel(name: str) -> bool:
     return name in operators()
 
@@ -75,11 +76,14 @@ class NativeProgram:
         self.codes = reachable(function, code_of=native_code, classes=classes)
         self.calls_by_name = any(map(calls_by_name, self.codes.values()))
         if any(ref.name == PYTHON_CALL for code in self.codes.values() for ref in code.operators):
-            raise MissingOperatorError(f"{function.name} calls a Python function (@ignore), which "
-                                       "only the python engine can")
+            raise MissingOperatorError(
+                f"{function.name} calls a Python function (@ignore), which "
+                "only the python engine can"
+            )
         if is_for_python(*(code.constants for code in self.codes.values())):
-            raise MissingOperatorError(f"{function.name} has constants of types that only the "
-                                       "python engine knows")
+            raise MissingOperatorError(
+                f"{function.name} has constants of types that only the python engine knows"
+            )
         names = unique_names(self.codes)
         self.name = names[function]
         self.by_name = {name: self.codes[f] for f, name in names.items()}
@@ -87,8 +91,9 @@ class NativeProgram:
         renamed = {t: name for name, t in types.items() if t.name != name}
         for t, name in renamed.items():
             names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
-        trees = tuple(to_tuple(code, names[f], names, renamed, whole=True)
-                      for f, code in self.codes.items())
+        trees = tuple(
+            to_tuple(code, names[f], names, renamed, whole=True) for f, code in self.codes.items()
+        )
         try:
             self.program = native.Program(trees, types)
         except NativeError as e:
@@ -135,15 +140,23 @@ def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[s
 
 
 def types_of(code: Code) -> list[T.Type]:
-    return [a.type for a in (*code.schema.arguments, *code.schema.returns)] + code.types \
+    return (
+        [a.type for a in (*code.schema.arguments, *code.schema.returns)]
+        + code.types
         + [t for t in code.register_types if t is not None]
+    )
 
 
 class NativeEngine:
     name = "native"
 
-    def run(self, function: Function, args: Sequence[Any],
-            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+    def run(
+        self,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> Any:
         program = function.attributes.get(PROGRAM) or program_of(function)
         if default_generator.is_ahead:
             default_generator.hand_over()
@@ -217,16 +230,27 @@ def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativePr
 
 def native_limits(limits: Limits) -> tuple[int, int, int, int, int]:
     """Limits as the extension module takes them: 0 is no limit."""
-    return (limits.instructions or 0, limits.memory or 0,
-            0 if limits.seconds is None else max(1, round(limits.seconds * 1000)), limits.depth,
-            limits.result_values or 0)
+    return (
+        limits.instructions or 0,
+        limits.memory or 0,
+        0 if limits.seconds is None else max(1, round(limits.seconds * 1000)),
+        limits.depth,
+        limits.result_values or 0,
+    )
 
 
 NO_LIMITS = native_limits(Limits())
 
 
-KINDS = {T.TENSOR: "T", T.INT: "i", T.FLOAT: "f", T.BOOL: "b", T.STR: "s", T.NUMBER: "n",
-         T.COMPLEX: "c"}
+KINDS = {
+    T.TENSOR: "T",
+    T.INT: "i",
+    T.FLOAT: "f",
+    T.BOOL: "b",
+    T.STR: "s",
+    T.NUMBER: "n",
+    T.COMPLEX: "c",
+}
 """Kinds, as the extension module's Entry has them, of types whose values it knows by class."""
 
 OTHER = "-"
@@ -236,9 +260,14 @@ OTHER = "-"
 def entry_of(schema: Schema) -> tuple[list[tuple], int]:
     """What calls the engine may take as they are: (name, kind, default) of each argument, and how
     many may be given by place."""
-    arguments = [(sys.intern(a.name), OTHER if a.size is not None else kind_of(a.type),
-                  a.default if a.has_default and type(a.default) in PLAIN else ...)
-                 for a in schema.arguments]
+    arguments = [
+        (
+            sys.intern(a.name),
+            OTHER if a.size is not None else kind_of(a.type),
+            a.default if a.has_default and type(a.default) in PLAIN else ...,
+        )
+        for a in schema.arguments
+    ]
     return arguments, sum(not a.kwarg_only for a in schema.arguments)
 
 
@@ -254,8 +283,13 @@ def kind_of(t: T.Type) -> str | tuple:
 CONTAINERS = {T.OptionalType: "?", T.ListType: "L", T.DictType: "D", T.TupleType: "U"}
 
 
-OWN = {"ArchiveError": ArchiveError, "MissingOperator": MissingOperatorError,
-       "LimitError": LimitError, "MemoryError": RunError, "Raised": RunError}
+OWN = {
+    "ArchiveError": ArchiveError,
+    "MissingOperator": MissingOperatorError,
+    "LimitError": LimitError,
+    "MemoryError": RunError,
+    "Raised": RunError,
+}
 """Kinds of errors of the engine that are not builtin exceptions of the same name."""
 
 

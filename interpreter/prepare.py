@@ -68,6 +68,7 @@ def running_code(function: Function) -> Code:
 
 def fused_code(function: Function) -> Code:
     """`running_code` with pointwise operators in groups, for an engine that does these at once."""
+
     def make() -> Code:
         with budgets.use(function.budget, function.name):
             return make_fused(function)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from .. import types as T
 from ..building import alone, kept
 from ..ir import Function
 from ..limits import Limits
 from .arguments import bind
+from .code import Code
 from .link import link
 from .prepare import running_code
 from .reach import reachable
@@ -22,8 +24,13 @@ PROGRAM = "python_program"
 class PythonEngine:
     name = "python"
 
-    def run(self, function: Function, args: Sequence[Any],
-            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+    def run(
+        self,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> Any:
         program = program_of(function)
         return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))
 
@@ -34,8 +41,11 @@ class PythonEngine:
         counts: Counter[str] = Counter()
         for code in reachable(function, classes=classes).values():
             lacking = {i for i, call in enumerate(link(sound(code))) if call.kernel is None}
-            counts.update(code.operators[i.x].qualified_name for i in code.instructions
-                          if i.op in ("OP", "OPN") and i.x in lacking)
+            counts.update(
+                code.operators[i.x].qualified_name
+                for i in code.instructions
+                if i.op in ("OP", "OPN") and i.x in lacking
+            )
         return counts
 
     def adopt(self, obj: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Any, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from .. import types as T
 from ..dtypes import FLOAT8
@@ -14,8 +15,11 @@ from .code import Code
 from .prepare import running_code
 
 
-def reachable(*functions: Function, code_of: Callable[[Function], Code] = running_code,
-              classes: Iterable[T.ClassType] = ()) -> dict[Function, Code]:
+def reachable(
+    *functions: Function,
+    code_of: Callable[[Function], Code] = running_code,
+    classes: Iterable[T.ClassType] = (),
+) -> dict[Function, Code]:
     """The code of functions and of all functions that they may call; the given ones come first.
 
     classes: what objects may be of where only an interface is known (see `classes_in`).
@@ -52,8 +56,11 @@ def methods_called(code: Code, classes: Iterable[T.ClassType]) -> Iterator[Funct
 
 def classes_of(code: Code) -> Iterator[T.ClassType]:
     """The classes that arguments, types and registers of a code name, and of their attributes."""
-    roots = [a.type for a in code.schema.arguments] + code.types \
+    roots = (
+        [a.type for a in code.schema.arguments]
+        + code.types
         + [t for t in code.register_types if t is not None]
+    )
     seen: set[T.ClassType] = set()
     pending = [t for root in roots for t in root.walk()]
     while pending:
@@ -110,6 +117,7 @@ def operators_of(function: Function, classes: Iterable[T.ClassType] = ()) -> Cou
     that call each."""
     counts: Counter[str] = Counter()
     for code in reachable(function, classes=classes).values():
-        counts.update(code.operators[i.x].qualified_name
-                      for i in code.instructions if i.op in ("OP", "OPN"))
+        counts.update(
+            code.operators[i.x].qualified_name for i in code.instructions if i.op in ("OP", "OPN")
+        )
     return counts

@@ -8,13 +8,14 @@ call, and those after it, are the Python engine's.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from .. import types as T
 from ..errors import CompileError, GraphError, MissingOperatorError
 from ..ir import Function, Graph, Node
 from ..limits import Limits
-from ..ops.generator import default_generator
+from ..ops.shared.generator import default_generator
 from ..ops.table import facts_of
 from .engine import engine
 
@@ -31,8 +32,13 @@ class Trial:
         self.draws = draws
         self.failed = False
 
-    def run(self, function: Function, args: Sequence[Any],
-            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+    def run(
+        self,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> Any:
         if not self.failed:
             before = default_generator.snapshot() if self.draws else None
             try:
@@ -69,7 +75,7 @@ def inlined(function: Function) -> Graph | None:
     from ..passes import inline
 
     if not function.is_defined:
-        return None                                      # bytecode alone says nothing of memory
+        return None  # bytecode alone says nothing of memory
     try:
         graph = function.graph.copy()
         inline.run(graph)
@@ -80,8 +86,10 @@ def inlined(function: Function) -> Graph | None:
 
 def is_repeatable(node: Node) -> bool:
     """Whether another run repeats the effects of a node without harm."""
-    return node.kind == "prim::RaiseException" \
-        or facts_of(node.schema).effect in ("repeatable", "check")
+    return node.kind == "prim::RaiseException" or facts_of(node.schema).effect in (
+        "repeatable",
+        "check",
+    )
 
 
 def leaves_no_trace(graph: Graph) -> bool:
@@ -90,8 +98,12 @@ def leaves_no_trace(graph: Graph) -> bool:
     from ..passes.effects import has_side_effects, is_random
 
     for node in graph.walk():
-        if not node.blocks and has_side_effects(node) and not is_random(node) and \
-                not is_repeatable(node):
+        if (
+            not node.blocks
+            and has_side_effects(node)
+            and not is_random(node)
+            and not is_repeatable(node)
+        ):
             return False
     analysis = AliasAnalysis(graph)
     return not analysis.written & analysis.outside

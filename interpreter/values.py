@@ -9,14 +9,24 @@ from ..objects import Device, EnumValue, Future, ScriptObject
 from ..tensors import Tensor
 
 CLASSES: dict[T.Type, tuple[type, ...]] = {
-    T.INT: (int,), T.FLOAT: (float,), T.COMPLEX: (complex,), T.BOOL: (bool,), T.STR: (str,),
-    T.NONE: (type(None),), T.NUMBER: (int, float, complex), T.ANY_LIST: (list,),
+    T.INT: (int,),
+    T.FLOAT: (float,),
+    T.COMPLEX: (complex,),
+    T.BOOL: (bool,),
+    T.STR: (str,),
+    T.NONE: (type(None),),
+    T.NUMBER: (int, float, complex),
+    T.ANY_LIST: (list,),
 }
 """Classes of the values of types without parts: exactly these, so a bool is no int."""
 
 BASES: dict[T.Type, type] = {
-    T.TENSOR: Tensor, T.DEVICE: Device, T.ANY_TUPLE: tuple, T.ANY_CLASS: ScriptObject,
-    T.ANY_ENUM: EnumValue}
+    T.TENSOR: Tensor,
+    T.DEVICE: Device,
+    T.ANY_TUPLE: tuple,
+    T.ANY_CLASS: ScriptObject,
+    T.ANY_ENUM: EnumValue,
+}
 """The same for types whose values may be of a subclass."""
 
 MIN_INT, MAX_INT = -1 << 63, (1 << 63) - 1
@@ -41,7 +51,8 @@ def is_instance(value: Any, t: T.Type) -> bool:
         return type(value) is list and all(is_instance(v, t.element) for v in value)
     if isinstance(t, T.DictType):
         return type(value) is dict and all(
-            is_instance(k, t.key) and is_instance(v, t.value) for k, v in value.items())
+            is_instance(k, t.key) and is_instance(v, t.value) for k, v in value.items()
+        )
     if isinstance(t, T.TupleType):
         return is_tuple_of(value, t)
     if isinstance(t, (T.FutureType, T.RRefLikeType)):

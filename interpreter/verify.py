@@ -8,7 +8,7 @@ and fits everything: PyTorch's bytecode is not fully typed.
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 from .. import types as T
 from ..errors import ArchiveError
@@ -31,13 +31,16 @@ def verify(code: Code) -> None:
 
 def fail(code: Code, pc: int, why: str):
     i = code.instructions[pc]
-    raise ArchiveError(f"{code.name}, instruction {pc} ({i.op} {i.x} {i.n}): {why}",
-                       record="bytecode.pkl",
-                       help="the file is damaged, or was not made by PyTorch")
+    raise ArchiveError(
+        f"{code.name}, instruction {pc} ({i.op} {i.x} {i.n}): {why}",
+        record="bytecode.pkl",
+        help="the file is damaged, or was not made by PyTorch",
+    )
 
 
 def check_structure(code: Code) -> None:
     """Every operand of every instruction is in range and of the right kind."""
+
     def refuse(why: str):
         raise ArchiveError(f"{code.name} {why}", record="bytecode.pkl")
 
@@ -139,14 +142,27 @@ def _slot(code: Code, pc: int, value: int) -> None:
 
 
 OPERAND_CHECKS: dict[str, Callable[[Code, int, int], None]] = {
-    "operator": _index("operators"), "register": _register, "registers": _registers,
-    "constant": _index("constants"), "method": _method_name, "type": _index("types"),
-    "list type": _type_of("list type", T.ListType), "dict type": _type_of("dict type", T.DictType),
+    "operator": _index("operators"),
+    "register": _register,
+    "registers": _registers,
+    "constant": _index("constants"),
+    "method": _method_name,
+    "type": _index("types"),
+    "list type": _type_of("list type", T.ListType),
+    "dict type": _type_of("dict type", T.DictType),
     "named tuple type": _type_of("named tuple", T.TupleType),
-    "class": _type_of("class", T.ClassType), "types": _types, "function": _index("functions"),
-    "jump": _target, "slot": _slot, "count": _count(0), "count from 1": _count(1),
-    "count from 2": _count(2), "even count": _even_count, "fields": _fields,
-    "arguments": _arguments}
+    "class": _type_of("class", T.ClassType),
+    "types": _types,
+    "function": _index("functions"),
+    "jump": _target,
+    "slot": _slot,
+    "count": _count(0),
+    "count from 1": _count(1),
+    "count from 2": _count(2),
+    "even count": _even_count,
+    "fields": _fields,
+    "arguments": _arguments,
+}
 """One check per kind of operand; x is checked before n."""
 
 State = tuple[list, dict]
@@ -161,8 +177,9 @@ class Flow:
         self.states: dict[int, State] = {}
         self.merges: dict[int, int] = {}
         self.pending: list[int] = []
-        self.meetings = {pc + i.x for pc, i in enumerate(code.instructions)
-                         if OPCODES[i.op].x == "jump"}
+        self.meetings = {
+            pc + i.x for pc, i in enumerate(code.instructions) if OPCODES[i.op].x == "jump"
+        }
         self.moves: dict[int, int] = {}
 
     def run(self) -> None:
@@ -180,8 +197,12 @@ class Flow:
             self.pending.append(pc)
             return
         if len(known[0]) != len(state[0]):
-            fail(self.code, source, f"{len(state[0])} values on the stack, but {len(known[0])} "
-                                    f"on another way to instruction {pc}")
+            fail(
+                self.code,
+                source,
+                f"{len(state[0])} values on the stack, but {len(known[0])} "
+                f"on another way to instruction {pc}",
+            )
         self.merges[pc] = self.merges.get(pc, 0) + 1
         merge = join if self.merges[pc] <= MAX_MERGES else (lambda a, b: a if a == b else None)
         stack = [merge(a, b) for a, b in zip(known[0], state[0])]
@@ -195,8 +216,11 @@ class Flow:
         """Go on until the function returns or a jump ends the straight line."""
         while True:
             if pc >= len(self.code.instructions):
-                fail(self.code, pc - 1, "the function runs past its end: the last instruction "
-                                        "has to return")
+                fail(
+                    self.code,
+                    pc - 1,
+                    "the function runs past its end: the last instruction has to return",
+                )
             i = self.code.instructions[pc]
             following = OPCODES[i.op].next
             if following == "return":
@@ -206,7 +230,7 @@ class Flow:
             if following != "next":
                 return self.jump(pc, i, stack, registers)
             if i.op in ("OP", "OPN") and is_lacking(self.code.operators[i.x]):
-                return None                              # it raises
+                return None  # it raises
             self.step(pc, i, stack, registers)
             pc += 1
             if pc in self.meetings:
@@ -218,7 +242,7 @@ class Flow:
         if following == "loop":
             carried = popped[3:]
             self.arrive(target, (stack + carried, registers), pc)
-            return self.arrive(pc + 1, (stack + [T.INT, T.INT, T.INT] + carried, registers), pc)
+            return self.arrive(pc + 1, ([*stack, T.INT, T.INT, T.INT, *carried], registers), pc)
         if following == "branch":
             self.arrive(pc + 1, (stack, registers), pc)
         self.arrive(target, (stack, registers), pc)
@@ -239,8 +263,11 @@ class Flow:
         wanted = [r.type for r in self.code.schema.returns]
         if wanted:
             if len(stack) != len(wanted):
-                fail(self.code, pc, f"returns with {len(stack)} values on the stack; "
-                                    f"the schema has {len(wanted)}")
+                fail(
+                    self.code,
+                    pc,
+                    f"returns with {len(stack)} values on the stack; the schema has {len(wanted)}",
+                )
             self.pop(pc, stack, wanted)
 
     def step(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
@@ -271,8 +298,11 @@ class Flow:
             return t
         declared = self.code.register_types[register - 1]
         if not compatible(t, declared):
-            fail(self.code, pc, f"register {register} is {declared.annotation}, "
-                                f"the value {t.annotation}")
+            fail(
+                self.code,
+                pc,
+                f"register {register} is {declared.annotation}, the value {t.annotation}",
+            )
         return declared
 
     def count_moves(self, pc: int, values: int) -> None:
@@ -303,7 +333,7 @@ class Flow:
             self.pop(pc, stack, [None])
             return stack.append(None)
         count = i.n if i.op == "OPN" else ref.num_args
-        if operator is None:                                # one of AS_OPCODES
+        if operator is None:  # one of AS_OPCODES
             self.pop(pc, stack, [None] * (count or 0))
             return stack.append(None)
         self.called(pc, operator.schema, count, stack)
@@ -319,8 +349,12 @@ class Flow:
             env = {}
             for a, t in zip(wanted, values):
                 if not bind(a.type, t, env, a.size is not None):
-                    fail(self.code, pc, f"argument {a.name} of {schema.qualified_name} is "
-                                        f"{t.annotation}, wanted {a.type.annotation}")
+                    fail(
+                        self.code,
+                        pc,
+                        f"argument {a.name} of {schema.qualified_name} is "
+                        f"{t.annotation}, wanted {a.type.annotation}",
+                    )
         if schema.is_varret:
             fail(self.code, pc, f"{schema.qualified_name} has no fixed number of results")
         stack += [substitute(r.type, env) for r in schema.returns]
@@ -331,16 +365,16 @@ class Flow:
         if count is None or count == len(arguments):
             return arguments
         outs = out_arguments(schema)
-        skipped = arguments[count - outs:len(arguments) - outs]
+        skipped = arguments[count - outs : len(arguments) - outs]
         if count > len(arguments) or count < outs or not all(a.has_default for a in skipped):
             fail(self.code, pc, f"{count} arguments for {schema}")
-        return arguments[:count - outs] + arguments[len(arguments) - outs:]
+        return arguments[: count - outs] + arguments[len(arguments) - outs :]
 
     def tuple_unpack(self, pc: int, stack: list) -> None:
-        t, = self.pop(pc, stack, [None])
+        (t,) = self.pop(pc, stack, [None])
         if not isinstance(t, T.TupleType):
             # Nothing says how many values there are but what comes after: the store.
-            following = self.code.instructions[pc + 1:pc + 2]
+            following = self.code.instructions[pc + 1 : pc + 2]
             if not following or following[0].op not in ("STORE", "STOREN"):
                 fail(self.code, pc, "the tuple's type is not known")
             stack += [None] * (1 if following[0].op == "STORE" else following[0].n)
@@ -361,9 +395,10 @@ class Flow:
         stack.append(T.FutureType(result or T.ANY) if i.op == "FORK" else None)
 
     def wait(self, pc: int, i: Instruction, stack: list) -> None:
-        future, = self.pop(pc, stack, [None])
-        if not compatible(future, T.FutureType(T.ANY)) \
-                and not isinstance(future, (T.RRefLikeType, T.ClassType)):
+        (future,) = self.pop(pc, stack, [None])
+        if not compatible(future, T.FutureType(T.ANY)) and not isinstance(
+            future, (T.RRefLikeType, T.ClassType)
+        ):
             fail(self.code, pc, f"waits for {future.annotation}")
         stack.append(future.element if isinstance(future, T.FutureType) else None)
 
@@ -377,15 +412,18 @@ class Flow:
         stack.append(signature.returns[0].type if signature and signature.returns else None)
 
     def get_attr(self, pc: int, i: Instruction, stack: list) -> None:
-        owner, = self.pop(pc, stack, [None])
+        (owner,) = self.pop(pc, stack, [None])
         stack.append(self.attribute(pc, owner, i.x))
 
     def set_attr(self, pc: int, i: Instruction, stack: list) -> None:
         owner, value = self.pop(pc, stack, [None, None])
         wanted = self.attribute(pc, owner, i.x)
         if not compatible(value, wanted):
-            fail(self.code, pc, f"stores {value.annotation} in an attribute of type "
-                                f"{wanted.annotation}")
+            fail(
+                self.code,
+                pc,
+                f"stores {value.annotation} in an attribute of type {wanted.annotation}",
+            )
 
     def attribute(self, pc: int, owner: T.Type | None, slot: int) -> T.Type | None:
         if owner is None or owner == T.ANY:
@@ -412,12 +450,12 @@ class Flow:
         stack.append(T.TupleType(tuple(T.ANY if p is None else p for p in parts)))
 
     def tuple_slice(self, pc: int, i: Instruction, stack: list) -> None:
-        t, = self.pop(pc, stack, [T.ANY_TUPLE])
+        (t,) = self.pop(pc, stack, [T.ANY_TUPLE])
         known = isinstance(t, T.TupleType)
-        stack.append(T.TupleType(t.elements[i.x:i.x + i.n]) if known else T.ANY_TUPLE)
+        stack.append(T.TupleType(t.elements[i.x : i.x + i.n]) if known else T.ANY_TUPLE)
 
     def list_unpack(self, pc: int, i: Instruction, stack: list) -> None:
-        t, = self.pop(pc, stack, [T.ANY_LIST])
+        (t,) = self.pop(pc, stack, [T.ANY_LIST])
         stack += [t.element if isinstance(t, T.ListType) else None] * i.x
 
     def create_object(self, pc: int, i: Instruction, stack: list) -> None:
@@ -425,25 +463,50 @@ class Flow:
 
 
 EFFECTS: dict[str, Callable[[Flow, int, Instruction, list], None]] = {
-    "LOADC": Flow.constant, "OP": Flow.operator, "OPN": Flow.operator, "CALL": Flow.function,
+    "LOADC": Flow.constant,
+    "OP": Flow.operator,
+    "OPN": Flow.operator,
+    "CALL": Flow.function,
     "FUSED": Flow.function,
-    "FORK": Flow.deferred, "AWAITABLE": Flow.deferred, "WAIT": Flow.wait,
-    "INTERFACE_CALL": Flow.method, "GET_ATTR": Flow.get_attr, "SET_ATTR": Flow.set_attr,
-    "LIST_CONSTRUCT": Flow.construct, "DICT_CONSTRUCT": Flow.construct,
-    "NAMED_TUPLE_CONSTRUCT": Flow.construct, "TUPLE_CONSTRUCT": Flow.make_tuple,
-    "TUPLE_SLICE": Flow.tuple_slice, "LIST_UNPACK": Flow.list_unpack,
-    "CREATE_OBJECT": Flow.create_object}
+    "FORK": Flow.deferred,
+    "AWAITABLE": Flow.deferred,
+    "WAIT": Flow.wait,
+    "INTERFACE_CALL": Flow.method,
+    "GET_ATTR": Flow.get_attr,
+    "SET_ATTR": Flow.set_attr,
+    "LIST_CONSTRUCT": Flow.construct,
+    "DICT_CONSTRUCT": Flow.construct,
+    "NAMED_TUPLE_CONSTRUCT": Flow.construct,
+    "TUPLE_CONSTRUCT": Flow.make_tuple,
+    "TUPLE_SLICE": Flow.tuple_slice,
+    "LIST_UNPACK": Flow.list_unpack,
+    "CREATE_OBJECT": Flow.create_object,
+}
 """Opcodes whose results have finer types than the table says."""
 
 TYPES: dict[str, T.Type | None] = {
-    "any": None, "bool": T.BOOL, "int": T.INT, "number": T.NUMBER, "str": T.STR,
-    "Tensor": T.TENSOR, "Device": T.DEVICE, "tuple": T.ANY_TUPLE, "list": T.ANY_LIST, "dict": None,
-    "object": None, "future": None}
+    "any": None,
+    "bool": T.BOOL,
+    "int": T.INT,
+    "number": T.NUMBER,
+    "str": T.STR,
+    "Tensor": T.TENSOR,
+    "Device": T.DEVICE,
+    "tuple": T.ANY_TUPLE,
+    "list": T.ANY_LIST,
+    "dict": None,
+    "object": None,
+    "future": None,
+}
 """Kinds of values in the table -> types; None where only an effect above looks closer."""
 
 NUMBERS: dict[str, Callable[[Instruction], int]] = {
-    "n": lambda i: i.n, "x": lambda i: i.x, "n-1": lambda i: i.n - 1, "n-2": lambda i: i.n - 2,
-    "x-1": lambda i: i.x - 1}
+    "n": lambda i: i.n,
+    "x": lambda i: i.x,
+    "n-1": lambda i: i.n - 1,
+    "n-2": lambda i: i.n - 2,
+    "x-1": lambda i: i.x - 1,
+}
 """What a count after a star is, for those that the operands alone say."""
 
 

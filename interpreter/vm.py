@@ -6,8 +6,9 @@ callee stores them into its registers, and leaves its results when it returns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Callable
+from typing import Any
 
 import numpy
 
@@ -16,7 +17,7 @@ from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits, check_time, until
 from ..objects import Await, Future
-from ..ops import modes
+from ..ops.families import modes
 from ..records import field, record
 from . import exceptions
 from .code import Code, stack_frames
@@ -110,7 +111,7 @@ class Interpreter:
         from ..allocations import asked_first
         from .native import load
 
-        load()                                       # its allocator for numpy
+        load()  # its allocator for numpy
         return asked_first(self.allow, self.limits.memory)
 
     def allow(self, size: int) -> None:
@@ -142,7 +143,7 @@ class Interpreter:
                     raise
                 fork = self.frames[forks[-1]]
                 fork.future.error = attach_stack(exceptions.failure(error), self.script_stack())
-                del self.frames[forks[-1]:], self.stack[fork.base:]
+                del self.frames[forks[-1] :], self.stack[fork.base :]
                 self.stack.append(fork.future)
                 self.frames[-1].pc += 1
 
@@ -173,7 +174,7 @@ class Interpreter:
                 elif op == "STORE":
                     registers[x] = stack.pop()
                 elif op == "STOREN":
-                    registers[x:x + n] = pop_n(stack, n)
+                    registers[x : x + n] = pop_n(stack, n)
                 elif op == "DROPR":
                     registers[x] = None
                 elif op in JUMPS:
@@ -215,8 +216,9 @@ class Interpreter:
 
     def enter_program(self, program: Program) -> None:
         if len(self.frames) >= self.limits.depth:
-            raise LimitError(f"calls are nested {self.limits.depth} deep, the most that the limits "
-                             "allow")
+            raise LimitError(
+                f"calls are nested {self.limits.depth} deep, the most that the limits allow"
+            )
         self.frames.append(Activation(program))
 
     def call(self, frame: Activation, x: int, n: int) -> None:
@@ -264,7 +266,7 @@ class Interpreter:
             if frame.base is not None:
                 self.stack[-1] = frame.future
         if self.frames:
-            self.frames[-1].pc += 1                      # it stood at its call
+            self.frames[-1].pc += 1  # it stood at its call
 
 
 def method_of(value: Any, name: str) -> Function:
@@ -286,23 +288,27 @@ def jump(stack: list, x: int, n: int) -> int:
 def loop(stack: list, x: int, n: int) -> int:
     """Enter the body once more, or leave; see the opcode table."""
     at = len(stack) - (n + 1)
-    trip, most, condition = stack[at:at + 3]
+    trip, most, condition = stack[at : at + 3]
     if trip < most and condition:
         stack[at] = trip + 1
         stack[at + 2] = trip
         return 1
-    del stack[at:at + 3]
+    del stack[at : at + 3]
     return x
 
 
-JUMPS: dict[str, Callable[[list, int, int], int]] = {
-    "JF": jump_if_false, "JMP": jump, "LOOP": loop}
+JUMPS: dict[str, Callable[[list, int, int], int]] = {"JF": jump_if_false, "JMP": jump, "LOOP": loop}
 """Opcodes that say how far to go."""
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
-    "CALL": Interpreter.call, "FUSED": Interpreter.call,
-    "INTERFACE_CALL": Interpreter.interface_call, "FORK": Interpreter.fork,
-    "AWAITABLE": Interpreter.awaitable, "WAIT": Interpreter.wait,
-    "RET": Interpreter.return_, "ENTER": Interpreter.enter_context,
-    "EXIT": Interpreter.exit_context}
+    "CALL": Interpreter.call,
+    "FUSED": Interpreter.call,
+    "INTERFACE_CALL": Interpreter.interface_call,
+    "FORK": Interpreter.fork,
+    "AWAITABLE": Interpreter.awaitable,
+    "WAIT": Interpreter.wait,
+    "RET": Interpreter.return_,
+    "ENTER": Interpreter.enter_context,
+    "EXIT": Interpreter.exit_context,
+}
 """Opcodes after which another frame runs."""

@@ -20,35 +20,112 @@ from ._version import __version__
 _checkout.install()
 
 HOMES = {
-    ".api": ("load", "load_state_dict", "save", "script", "trace", "trace_module",
-             "compile_archive", "info", "on_save", "set_num_threads", "get_num_threads"),
+    ".api": (
+        "load",
+        "load_state_dict",
+        "save",
+        "script",
+        "trace",
+        "trace_module",
+        "compile_archive",
+        "info",
+        "on_save",
+        "set_num_threads",
+        "get_num_threads",
+    ),
     ".programs.module": ("ScriptModule", "ScriptFunction"),
-    ".grad_mode": ("enable_grad", "inference_mode", "is_grad_enabled", "no_grad",
-                   "set_grad_enabled"),
+    ".grad_mode": (
+        "enable_grad",
+        "inference_mode",
+        "is_grad_enabled",
+        "no_grad",
+        "set_grad_enabled",
+    ),
     ".programs.freezing": ("freeze", "optimize_for_inference"),
     ".programs.optimizing": ("optimize",),
     ".programs.shape_report": ("inspect", "memory_plan"),
-    ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
-                "MissingOperatorError"),
+    ".errors": (
+        "ScriptError",
+        "CompileError",
+        "RunError",
+        "ArchiveError",
+        "LimitError",
+        "MissingOperatorError",
+    ),
     ".tensors": ("Tensor", "Size", "from_numpy"),
-    ".tensor_types": ("FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "ByteTensor",
-                      "CharTensor", "ShortTensor", "IntTensor", "LongTensor", "BoolTensor",
-                      "Generator", "default_generator", "manual_seed", "seed", "initial_seed",
-                      "get_rng_state", "set_rng_state",
-                      "from_dlpack", "asarray", "frombuffer", "typename", "compile", "cuda"),
+    ".tensor_types": (
+        "FloatTensor",
+        "DoubleTensor",
+        "HalfTensor",
+        "BFloat16Tensor",
+        "ByteTensor",
+        "CharTensor",
+        "ShortTensor",
+        "IntTensor",
+        "LongTensor",
+        "BoolTensor",
+        "Generator",
+        "default_generator",
+        "manual_seed",
+        "seed",
+        "initial_seed",
+        "get_rng_state",
+        "set_rng_state",
+        "from_dlpack",
+        "asarray",
+        "frombuffer",
+        "typename",
+        "compile",
+        "cuda",
+    ),
     ".nn.functional.unique": ("unique", "unique_consecutive"),
     ".printing": ("set_printoptions",),
     ".objects": ("Device",),
-    ".dtypes": ("DType", "finfo", "iinfo", "float32", "float64", "float16", "bfloat16", "int8",
-                "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
-                "complex64", "complex128", "float", "double", "half", "int", "long", "short",
-                "get_default_dtype", "set_default_dtype"),
+    ".dtypes": (
+        "DType",
+        "finfo",
+        "iinfo",
+        "float32",
+        "float64",
+        "float16",
+        "bfloat16",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool",
+        "complex64",
+        "complex128",
+        "float",
+        "double",
+        "half",
+        "int",
+        "long",
+        "short",
+        "get_default_dtype",
+        "set_default_dtype",
+    ),
     ".limits": ("Limits",),
 }
 """Module -> the public names it is home of."""
 
-SUBMODULES = ("device", "jit", "autograd", "nn", "ops", "linalg", "fft", "special", "frontend",
-              "interpreter", "serialization")
+SUBMODULES = (
+    "device",
+    "jit",
+    "autograd",
+    "nn",
+    "ops",
+    "linalg",
+    "fft",
+    "special",
+    "frontend",
+    "interpreter",
+    "serialization",
+)
 """Modules that are attributes without being imported, and the class `device`."""
 
 FOLDER = os.path.dirname(__file__)
@@ -67,7 +144,7 @@ def __getattr__(name: str):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
         try:
-            value = getattr(importlib.import_module(".ops.eager", __name__), name)
+            value = getattr(importlib.import_module(".ops.calling.eager", __name__), name)
         except AttributeError:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
     globals()[name] = value

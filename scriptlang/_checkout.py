@@ -26,7 +26,8 @@ class CheckoutFinder:
             return None
         folder = os.path.join(ROOT, name)
         return importlib.util.spec_from_file_location(
-            fullname, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+            fullname, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+        )
 
 
 def install() -> None:

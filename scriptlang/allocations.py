@@ -15,10 +15,11 @@ what operators ask for by `limits.reserve`.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from types import ModuleType
-from typing import Any, Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -79,8 +80,9 @@ def leave(room: int) -> None:
 
 
 @contextmanager
-def asked_first(allow: Callable[[int], None] | None = None,
-                room: int | None = None) -> Iterator[None]:
+def asked_first(
+    allow: Callable[[int], None] | None = None, room: int | None = None
+) -> Iterator[None]:
     """Let numpy take `room` bytes at most, and nothing once the run is over its time.
 
     `allow` raises LimitError for what `limits.reserve` must not give.
@@ -92,8 +94,7 @@ def asked_first(allow: Callable[[int], None] | None = None,
             return
         until = deadline()
         given = native.NUMPY_ANY if room is None else room
-        outer = native.numpy_limit(
-            given, native.NUMPY_ANY if until is None else round(until * 1e9))
+        outer = native.numpy_limit(given, native.NUMPY_ANY if until is None else round(until * 1e9))
         previous = ours.install(ours.capsule)
         try:
             yield
@@ -110,5 +111,6 @@ def refuse(size: int, limit: int) -> None:
     if size == LATE:
         check_time()
     elif size:
-        raise LimitError(f"the program asks for {size:,} bytes more than it holds; its limits "
-                         f"allow {limit:,}") from None
+        raise LimitError(
+            f"the program asks for {size:,} bytes more than it holds; its limits allow {limit:,}"
+        ) from None

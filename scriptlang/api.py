@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import platform
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ._version import __version__
 from .building import alone
-from .frontend import foreign
+from .frontend.python import foreign
 from .interpreter import engine as engines
 from .limits import Limits
 from .programs.module import ScriptFunction, ScriptModule, ScriptObjectFacade
@@ -21,9 +22,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
-         engine: str = "auto", limits: Limits | None = None,
-         mmap: bool | None = None, weights_only: bool | None = None) -> Any:
+def load(
+    source,
+    map_location: Any = None,
+    _extra_files: dict | None = None,
+    *,
+    engine: str = "auto",
+    limits: Limits | None = None,
+    mmap: bool | None = None,
+    weights_only: bool | None = None,
+) -> Any:
     """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`) as a ScriptModule.  Nothing in the file is
     executed: classes with a `__setstate__` have it run at first use, within limits.
 
@@ -40,7 +48,7 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     Raises ArchiveError for a file that is not an archive, or is malformed or unsafe, RuntimeError
     for a map_location that is not the CPU.
     """
-    from .ops.options import map_location_argument
+    from .ops.calling.options import map_location_argument
     from .serialization.archive import read_archive
 
     map_location_argument(map_location)
@@ -80,7 +88,7 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
     _extra_files: name -> contents (str or bytes), stored beside the program.
     Raises TypeError for modules that are not compiled and other objects that are no data.
     """
-    from .frontend.module_reading import is_module
+    from .frontend.python.module_classes import is_module
     from .serialization.archive import write_archive
 
     if isinstance(program, ScriptFunction):
@@ -88,9 +96,11 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
     elif isinstance(program, ScriptObjectFacade):
         write_archive(program._object_, target, extra_files=_extra_files)
     elif is_module(program) or callable(program):
-        raise TypeError(f"save takes a ScriptModule, a ScriptFunction or data, not "
-                        f"{type(program).__name__}; compile it with scriptlang.script first, or "
-                        "save its state_dict()")
+        raise TypeError(
+            f"save takes a ScriptModule, a ScriptFunction or data, not "
+            f"{type(program).__name__}; compile it with scriptlang.script first, or "
+            "save its state_dict()"
+        )
     elif _extra_files is not None:
         raise TypeError("only programs have extra files beside them")
     else:
@@ -100,8 +110,9 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
 
 
 @alone
-def script(obj: Callable[P, R], *, engine: str = "auto",
-           limits: Limits | None = None) -> ScriptFunction[P, R]:
+def script(
+    obj: Callable[P, R], *, engine: str = "auto", limits: Limits | None = None
+) -> ScriptFunction[P, R]:
     """Compile a function written in the typed subset of Python; use it as a decorator or a call.
 
     Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
@@ -110,8 +121,8 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
     An instance of a class becomes an object that programs share and change.  What torch.jit has
     scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its tensors.
     """
-    from .frontend.module_reading import is_module
-    from .frontend.script import script_class, script_function
+    from .frontend.python.module_classes import is_module
+    from .frontend.python.script import script_class, script_function
 
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
@@ -132,30 +143,44 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
 def _script_object(obj: Any, engine: str, limits: Limits | None) -> ScriptObjectFacade:
     """An instance of a Python class as an object of its script class."""
     from .errors import NotCompilable
-    from .frontend.script import script_class
-    from .frontend.source_lines import caller
+    from .frontend.python.script import script_class
+    from .frontend.syntax.source_lines import caller
     from .interpreter.arguments import Mismatch, convert
     from .objects import ScriptObject
 
     cls = type(obj)
     if cls.__module__.partition(".")[0] in ("builtins", "functools", "scriptlang"):
-        raise NotCompilable(f"script takes a function, a class, a module or an object of a class, "
-                            f"not {cls.__name__}", caller(), "give it one of these")
+        raise NotCompilable(
+            f"script takes a function, a class, a module or an object of a class, "
+            f"not {cls.__name__}",
+            caller(),
+            "give it one of these",
+        )
     made = script_class(cls)
     try:
         value = convert(obj, made)
     except Mismatch:
         value = None
     if not isinstance(value, ScriptObject):
-        raise TypeError(f"this {cls.__name__} has not the attributes that its class is compiled "
-                        f"with")
+        raise TypeError(
+            f"this {cls.__name__} has not the attributes that its class is compiled with"
+        )
     return ScriptObjectFacade(value, engines.choose(engine, value), limits)
 
 
-def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
-          check_trace: bool = True, check_inputs: Any = None, check_tolerance: float = 1e-5,
-          strict: bool = True, *, example_kwarg_inputs: Mapping | None = None,
-          engine: str = "auto", limits: Limits | None = None) -> ScriptFunction | ScriptModule:
+def trace(
+    func: Callable,
+    example_inputs: Any = None,
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    *,
+    example_kwarg_inputs: Mapping | None = None,
+    engine: str = "auto",
+    limits: Limits | None = None,
+) -> ScriptFunction | ScriptModule:
     """Record what `func` does with the example inputs (a Tensor, or a tuple) as a program.
 
     func: a function, or a module, of which `forward` is recorded.  Control flow is not recorded,
@@ -163,16 +188,19 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     check_trace: the recording is run again, on check_inputs, too (a list of example inputs), and
     its result compared; a difference warns.  strict: a dict as a result is refused.
     """
-    from .frontend.module_reading import is_module
-    from .frontend.trace import copy_inputs, inputs_of, trace_function
-    from .frontend.trace_checks import check_graphs, check_traced, is_random, with_keywords
+    from .frontend.python.module_classes import is_module
+    from .frontend.tracing.trace import copy_inputs, inputs_of, trace_function
+    from .frontend.tracing.trace_checks import check_graphs, check_traced, is_random, with_keywords
 
     compiled = foreign.is_foreign_function(func) or foreign.is_foreign_module(func)
     if compiled or isinstance(func, (ScriptFunction, ScriptModule)):
         is_function = foreign.is_foreign_function(func) or isinstance(func, ScriptFunction)
         kind = "ScriptFunction" if is_function else "ScriptModule"
-        warnings.warn(f"The input to trace is already a {kind}, tracing it is a no-op. "
-                      "Returning the object as is.", stacklevel=2)
+        warnings.warn(
+            f"The input to trace is already a {kind}, tracing it is a no-op. "
+            "Returning the object as is.",
+            stacklevel=2,
+        )
         return script(func, engine=engine, limits=limits)
     if example_kwarg_inputs is not None:
         if example_inputs is not None:
@@ -180,10 +208,17 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
         example_inputs = with_keywords(func, example_kwarg_inputs)
     owner = getattr(func, "__self__", None)
     if is_module(func) or is_module(owner) and func.__name__ == "forward":
-        return trace_module(func if is_module(func) else owner, {"forward": example_inputs},
-                            optimize, check_trace, check_inputs and [
-                                {"forward": i} for i in check_inputs], check_tolerance, strict,
-                            engine=engine, limits=limits)
+        return trace_module(
+            func if is_module(func) else owner,
+            {"forward": example_inputs},
+            optimize,
+            check_trace,
+            check_inputs and [{"forward": i} for i in check_inputs],
+            check_tolerance,
+            strict,
+            engine=engine,
+            limits=limits,
+        )
     traced = ScriptFunction(trace_function(func, example_inputs, strict), engine, func, limits)
     if check_trace:
         examples = [inputs_of(i) for i in check_inputs or [example_inputs]]
@@ -193,17 +228,25 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     return traced
 
 
-def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
-                 check_trace: bool = True, check_inputs: Any = None,
-                 check_tolerance: float = 1e-5, strict: bool = True, *, engine: str = "auto",
-                 limits: Limits | None = None) -> ScriptModule:
+def trace_module(
+    mod: Any,
+    inputs: Mapping[str, Any],
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    *,
+    engine: str = "auto",
+    limits: Limits | None = None,
+) -> ScriptModule:
     """Record methods of a module, each on its example inputs: `trace_module(m, {"forward": x})`.
 
     The result has the module's parameters, buffers and submodules, and shares its tensors.
     """
-    from .frontend.module_reading import is_module
-    from .frontend.trace import copy_inputs, inputs_of, trace_methods
-    from .frontend.trace_checks import check_traced
+    from .frontend.python.module_classes import is_module
+    from .frontend.tracing.trace import copy_inputs, inputs_of, trace_methods
+    from .frontend.tracing.trace_checks import check_traced
 
     if not is_module(mod):
         raise AttributeError("expected torch.nn.Module as the first argument")
@@ -215,8 +258,14 @@ def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
     for method in inputs if check_trace else ():
         examples = [inputs_of(i[method]) for i in check_inputs or [inputs]]
         func = mod if method == "forward" else getattr(mod, method)
-        check_traced(func, getattr(traced, method), examples, obj.type.methods[method].graph,
-                     copy_inputs, check_tolerance)
+        check_traced(
+            func,
+            getattr(traced, method),
+            examples,
+            obj.type.methods[method].graph,
+            copy_inputs,
+            check_tolerance,
+        )
     return traced
 
 
@@ -226,16 +275,18 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
     Unless a host says so programs write no files: what the handler does with the name is its own.
     Only the Python engine calls it, also under engine="auto".
     """
-    from .frontend.ignored import PythonCall
-    from .ops import prim
+    from .frontend.values.python_calls import PythonCall
+    from .ops.families import prim
 
     prim.save_handler = handler and (
-        lambda value, name: handler(PythonCall.see(value, handler), name))
+        lambda value, name: handler(PythonCall.see(value, handler), name)
+    )
 
 
 @alone
-def compile_archive(source, target, *, optimize: bool = True,
-                    limits: Limits | None = None) -> ScriptModule:
+def compile_archive(
+    source, target, *, optimize: bool = True, limits: Limits | None = None
+) -> ScriptModule:
     """Load an archive and write it again with the bytecode that engines run: it starts at once,
     also in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as
     ever.
@@ -273,12 +324,14 @@ def info() -> dict[str, Any]:
     """Print which engines, CPU features and versions there are; returns the same as a dict."""
     import numpy
 
-    facts = {"scriptlang": __version__,
-             "python": platform.python_version(),
-             "numpy": numpy.__version__,
-             "platform": f"{platform.system()} {platform.machine()}",
-             "engines": engines.describe(),
-             "archive format": "reads TorchScript zip archives, writes bytecode version 8"}
+    facts = {
+        "scriptlang": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "engines": engines.describe(),
+        "archive format": "reads TorchScript zip archives, writes bytecode version 8",
+    }
     for key, value in facts.items():
         if isinstance(value, dict):
             print(f"{key}:")

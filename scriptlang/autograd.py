@@ -8,10 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import NO_DERIVATIVES, MissingOperatorError
-from .grad_mode import (enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)
+from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 
-__all__ = ["backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "no_grad",
-           "set_grad_enabled"]
+__all__ = [
+    "backward",
+    "enable_grad",
+    "grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
 
 
 def grad(*args: Any, **kwargs: Any) -> Any:

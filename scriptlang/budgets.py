@@ -11,9 +11,10 @@ one.  What the host itself compiles has none: `spend` and `look` then do nothing
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Iterator
+from typing import Any
 
 from .errors import LimitError
 from .limits import Limits
@@ -65,9 +66,11 @@ class Budget:
 def exceeded(what: str, used: float, allowed: float, where: str) -> LimitError:
     place = f"{where}: " if where else ""
     count = f"over {allowed:,}" if what == "compile_seconds" else f"{used:,}"
-    return LimitError(f"{place}the archive needs {count} {WHAT[what]} and its limits allow "
-                      f"{allowed:,}; for a file you trust, load it with "
-                      f"limits=Limits({what}=...), on the command line --limit {what}=...")
+    return LimitError(
+        f"{place}the archive needs {count} {WHAT[what]} and its limits allow "
+        f"{allowed:,}; for a file you trust, load it with "
+        f"limits=Limits({what}=...), on the command line --limit {what}=..."
+    )
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)

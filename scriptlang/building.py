@@ -18,7 +18,8 @@ from __future__ import annotations
 import functools
 import gc
 import threading
-from typing import Any, Callable, Generic, ParamSpec, TypeVar, overload
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,6 +30,7 @@ lock = threading.RLock()
 
 def alone(function: Callable[P, R]) -> Callable[P, R]:
     """The function, which one thread runs at a time."""
+
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         with lock:
@@ -77,6 +79,7 @@ class made_once(Generic[R]):
 
 def uncollected(function: Callable[P, R]) -> Callable[P, R]:
     """The function, which runs with the collector off unless it was off already."""
+
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if not gc.isenabled():

@@ -9,7 +9,6 @@ import sys
 import zipfile
 from typing import Any
 
-from . import types as T
 from .errors import ScriptError
 from .limits import Limits
 
@@ -31,53 +30,91 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="scriptlang", description="TorchScript without PyTorch.",
-                                  epilog=EPILOG)
+    top = argparse.ArgumentParser(
+        prog="scriptlang", description="TorchScript without PyTorch.", epilog=EPILOG
+    )
     limits = argparse.ArgumentParser(add_help=False)
-    limits.add_argument("--limit", action="append", default=[], metavar="NAME=NUMBER",
-                        help="a field of scriptlang.Limits: source_bytes=100000000; repeatable")
+    limits.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="a field of scriptlang.Limits: source_bytes=100000000; repeatable",
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a method on arrays", parents=[limits])
     run.add_argument("archive")
-    run.add_argument("--input", dest="values", action=Given, kind="input", metavar="FILE",
-                     help=".npy is one Tensor; .npz one for each array, in order; repeatable")
-    run.add_argument("--arg", dest="values", action=Given, kind="arg", metavar="[NAME=]VALUE",
-                     help="a Python literal (16000, 0.5, True, None, 'text', [1, 2]); repeatable; "
-                          "arguments are passed in the order given")
+    run.add_argument(
+        "--input",
+        dest="values",
+        action=Given,
+        kind="input",
+        metavar="FILE",
+        help=".npy is one Tensor; .npz one for each array, in order; repeatable",
+    )
+    run.add_argument(
+        "--arg",
+        dest="values",
+        action=Given,
+        kind="arg",
+        metavar="[NAME=]VALUE",
+        help="a Python literal (16000, 0.5, True, None, 'text', [1, 2]); repeatable; "
+        "arguments are passed in the order given",
+    )
     run.add_argument("--method", default="forward")
     run.add_argument("-o", "--output", metavar="FILE.npz", help="write the results there")
     run.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
     run.set_defaults(command=run_command, values=[])
 
-    inspect = commands.add_parser("inspect", help="methods, parameters, operators of an archive",
-                                  parents=[limits])
+    inspect = commands.add_parser(
+        "inspect", help="methods, parameters, operators of an archive", parents=[limits]
+    )
     inspect.add_argument("archive")
     inspect.add_argument("--code", action="store_true", help="print the program too")
-    inspect.add_argument("--shapes", action="append", metavar="NAME=SIZES",
-                         help="print the graph with the shapes that follow from inputs' "
-                              "(x=1,3,224,224, ids=int64[1,s0]; names are unknown sizes); "
-                              "repeatable")
-    inspect.add_argument("--memory", action="store_true",
-                         help="print where the tensors may lie, for inputs of --shapes")
+    inspect.add_argument(
+        "--shapes",
+        action="append",
+        metavar="NAME=SIZES",
+        help="print the graph with the shapes that follow from inputs' "
+        "(x=1,3,224,224, ids=int64[1,s0]; names are unknown sizes); "
+        "repeatable",
+    )
+    inspect.add_argument(
+        "--memory",
+        action="store_true",
+        help="print where the tensors may lie, for inputs of --shapes",
+    )
     inspect.add_argument("--method", default="forward", help="of --shapes and --memory")
-    inspect.add_argument("--optimized", action="store_true",
-                         help="show the optimised graph with --shapes and --memory")
-    inspect.add_argument("--registers", action="store_true",
-                         help="print the register code that the native engine runs, too")
+    inspect.add_argument(
+        "--optimized",
+        action="store_true",
+        help="show the optimised graph with --shapes and --memory",
+    )
+    inspect.add_argument(
+        "--registers",
+        action="store_true",
+        help="print the register code that the native engine runs, too",
+    )
     inspect.set_defaults(command=inspect_command)
 
-    check = commands.add_parser("check", help="load and verify; list what is missing",
-                                parents=[limits])
+    check = commands.add_parser(
+        "check", help="load and verify; list what is missing", parents=[limits]
+    )
     check.add_argument("archive")
     check.set_defaults(command=check_command)
 
-    compile = commands.add_parser("compile", help="write an archive that starts at once, and runs "
-                                                  "faster; the C++ engine needs it",
-                                  parents=[limits])
+    compile = commands.add_parser(
+        "compile",
+        help="write an archive that starts at once, and runs faster; the C++ engine needs it",
+        parents=[limits],
+    )
     compile.add_argument("archive")
-    compile.add_argument("--keep-parameters", action="store_true",
-                         help="do not optimise: parameters stay attributes that can be changed")
+    compile.add_argument(
+        "--keep-parameters",
+        action="store_true",
+        help="do not optimise: parameters stay attributes that can be changed",
+    )
     compile.add_argument("-o", "--output", required=True, metavar="FILE.pt")
     compile.set_defaults(command=compile_command)
 
@@ -106,8 +143,10 @@ def run_command(options) -> int:
     method = getattr(module, options.method, None)
     if not callable(method):
         names = ", ".join(module._type.methods)
-        print(f"scriptlang: {options.archive} has no method {options.method!r}; it has {names}",
-              file=sys.stderr)
+        print(
+            f"scriptlang: {options.archive} has no method {options.method!r}; it has {names}",
+            file=sys.stderr,
+        )
         return 2
     args, kwargs = arguments(options.values, method.schema)
     try:
@@ -115,7 +154,7 @@ def run_command(options) -> int:
     except Exception as e:
         from .errors import script_stack
 
-        of_program = getattr(e, "class_name", "")            # it raised it: not an error of ours
+        of_program = getattr(e, "class_name", "")  # it raised it: not an error of ours
         if not script_stack(e) or isinstance(e, ScriptError) and not of_program:
             raise
         print(f"scriptlang: the program raised {type(e).__name__}: {e}", file=sys.stderr)
@@ -133,7 +172,6 @@ def run_command(options) -> int:
 
 def arguments(values: list[tuple[str, str]], schema) -> tuple[list, dict]:
     """Positional and named arguments from --input and --arg."""
-    import numpy as np
 
     from .tensors import from_numpy
 
@@ -159,8 +197,9 @@ def arrays_of(path: str) -> list:
         data = np.load(path, allow_pickle=False)
         return [data[k] for k in data.files] if hasattr(data, "files") else [data]
     except (ValueError, EOFError, zipfile.BadZipFile) as e:
-        raise InputError(f"{path} is no .npy or .npz file of numbers ({e}): write one with "
-                         f"numpy.save") from None
+        raise InputError(
+            f"{path} is no .npy or .npz file of numbers ({e}): write one with numpy.save"
+        ) from None
 
 
 class InputError(ScriptError):
@@ -177,8 +216,10 @@ def limits_of(options) -> Limits | None:
         except ValueError:
             value = -1.0
         if name not in Limits.__match_args__ or value < 0:
-            raise InputError(f"--limit takes NAME=NUMBER with a name among "
-                             f"{', '.join(Limits.__match_args__)}, not {text!r}")
+            raise InputError(
+                f"--limit takes NAME=NUMBER with a name among "
+                f"{', '.join(Limits.__match_args__)}, not {text!r}"
+            )
         given[name] = value if name.endswith("seconds") else int(value)
     return Limits(**given) if given else None
 
@@ -241,13 +282,20 @@ def shapes_command(options) -> int:
     for text in options.shapes or ():
         name, equals, sizes = text.partition("=")
         if not equals:
-            print(f"scriptlang: --shapes takes NAME=SIZES, not {text!r}: write x=1,3,224,224",
-                  file=sys.stderr)
+            print(
+                f"scriptlang: --shapes takes NAME=SIZES, not {text!r}: write x=1,3,224,224",
+                file=sys.stderr,
+            )
             return 2
         given[name] = sizes
     try:
-        shaped = inspect(options.archive, given, method=options.method,
-                         optimized=options.optimized, limits=limits_of(options))
+        shaped = inspect(
+            options.archive,
+            given,
+            method=options.method,
+            optimized=options.optimized,
+            limits=limits_of(options),
+        )
     except (ShapeError, AttributeError) as e:
         print(f"scriptlang: {e}", file=sys.stderr)
         return 2
@@ -276,11 +324,17 @@ def compile_command(options) -> int:
     from .api import compile_archive
 
     before = pathlib.Path(options.archive).stat().st_size
-    module = compile_archive(options.archive, options.output,
-                             optimize=not options.keep_parameters, limits=limits_of(options))
+    module = compile_archive(
+        options.archive,
+        options.output,
+        optimize=not options.keep_parameters,
+        limits=limits_of(options),
+    )
     if not options.keep_parameters and module._object_.type.slot("training") is not None:
-        print("the module is in training mode: compiled, but not optimised; call .eval() on it "
-              "and save it again to have both")
+        print(
+            "the module is in training mode: compiled, but not optimised; call .eval() on it "
+            "and save it again to have both"
+        )
     after = pathlib.Path(options.output).stat().st_size
     print(f"{options.output}: {after} bytes (the source has {before})")
     return 0

@@ -7,7 +7,7 @@ users.
 from __future__ import annotations
 
 import builtins
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -54,21 +54,42 @@ class DType:
         return by_code, (self.code,)
 
 
-ALL = tuple(DType(*row) for row in (
-    (0, "uint8", "u", 1), (1, "int8", "i", 1), (2, "int16", "i", 2), (3, "int32", "i", 4),
-    (4, "int64", "i", 8), (5, "float16", "f", 2), (6, "float32", "f", 4), (7, "float64", "f", 8),
-    (9, "complex64", "c", 8), (10, "complex128", "c", 16), (11, "bool", "b", 1),
-    (15, "bfloat16", "f", 2), (27, "uint16", "u", 2), (28, "uint32", "u", 4),
-    (29, "uint64", "u", 8)))
+ALL = tuple(
+    DType(*row)
+    for row in (
+        (0, "uint8", "u", 1),
+        (1, "int8", "i", 1),
+        (2, "int16", "i", 2),
+        (3, "int32", "i", 4),
+        (4, "int64", "i", 8),
+        (5, "float16", "f", 2),
+        (6, "float32", "f", 4),
+        (7, "float64", "f", 8),
+        (9, "complex64", "c", 8),
+        (10, "complex128", "c", 16),
+        (11, "bool", "b", 1),
+        (15, "bfloat16", "f", 2),
+        (27, "uint16", "u", 2),
+        (28, "uint32", "u", 4),
+        (29, "uint64", "u", 8),
+    )
+)
 """Every element type, by code."""
 
-FLOAT8 = tuple(DType(*row) for row in (
-    (23, "float8_e5m2", "f", 1), (24, "float8_e4m3fn", "f", 1), (25, "float8_e5m2fnuz", "f", 1),
-    (26, "float8_e4m3fnuz", "f", 1)))
+FLOAT8 = tuple(
+    DType(*row)
+    for row in (
+        (23, "float8_e5m2", "f", 1),
+        (24, "float8_e4m3fn", "f", 1),
+        (25, "float8_e5m2fnuz", "f", 1),
+        (26, "float8_e4m3fnuz", "f", 1),
+    )
+)
 """Types to keep weights in: they convert, and have no arithmetic."""
 
-QUANTIZED = tuple(DType(*row) for row in (
-    (12, "qint8", "q", 1), (13, "quint8", "q", 1), (14, "qint32", "q", 4)))
+QUANTIZED = tuple(
+    DType(*row) for row in ((12, "qint8", "q", 1), (13, "quint8", "q", 1), (14, "qint32", "q", 4))
+)
 """Types of quantized tensors: integers that a scale and a zero point turn into numbers."""
 
 UNSUPPORTED = {8: "complex32 (use complex64)"}
@@ -76,12 +97,39 @@ UNSUPPORTED = {8: "complex32 (use complex64)"}
 
 BY_CODE = {d.code: d for d in (*ALL, *FLOAT8, *QUANTIZED)}
 BY_NAME = {d.name: d for d in BY_CODE.values()}
-BY_NAME.update({alias: BY_NAME[name] for alias, name in (
-    ("float", "float32"), ("double", "float64"), ("half", "float16"), ("int", "int32"),
-    ("long", "int64"), ("short", "int16"), ("cfloat", "complex64"), ("cdouble", "complex128"))})
+BY_NAME.update(
+    {
+        alias: BY_NAME[name]
+        for alias, name in (
+            ("float", "float32"),
+            ("double", "float64"),
+            ("half", "float16"),
+            ("int", "int32"),
+            ("long", "int64"),
+            ("short", "int16"),
+            ("cfloat", "complex64"),
+            ("cdouble", "complex128"),
+        )
+    }
+)
 
-(uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool,
- bfloat16, uint16, uint32, uint64) = ALL
+(
+    uint8,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+    bool,
+    bfloat16,
+    uint16,
+    uint32,
+    uint64,
+) = ALL
 float, double, half, int, long, short = float32, float64, float16, int32, int64, int16
 cfloat, cdouble = complex64, complex128
 float8_e5m2, float8_e4m3fn, float8_e5m2fnuz, float8_e4m3fnuz = FLOAT8
@@ -97,17 +145,22 @@ def by_code(code: builtins.int) -> DType:
         return BY_CODE[code]
     except KeyError:
         name = UNSUPPORTED.get(code)
-        raise RuntimeError(f"tensors of {name} are not supported" if name else
-                           f"scalar type number {code} is not supported") from None
+        raise RuntimeError(
+            f"tensors of {name} are not supported"
+            if name
+            else f"scalar type number {code} is not supported"
+        ) from None
 
 
-@lru_cache(maxsize=None)
+@cache
 def of_numpy(dtype: np.dtype) -> DType:
     """The type of a numpy array's elements.  Raises TypeError where there is none."""
     found = BY_NAME.get(dtype.name) if dtype.isnative else None
     if found is None:
-        raise TypeError(f"arrays of {dtype} cannot be tensors; convert to one of "
-                        f"{', '.join(d.name for d in ALL)} first")
+        raise TypeError(
+            f"arrays of {dtype} cannot be tensors; convert to one of "
+            f"{', '.join(d.name for d in ALL)} first"
+        )
     return found
 
 
@@ -139,16 +192,31 @@ def set_default_dtype(dtype) -> None:
     _default = chosen
 
 
-DISPLAY = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-           "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
-           "complex128": "ComplexDouble", "bool": "Bool", "bfloat16": "BFloat16",
-           "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
-           **{d.name: d.name[0].upper() + d.name[1:] for d in FLOAT8},
-           "qint8": "QInt8", "quint8": "QUInt8", "qint32": "QInt32"}
+DISPLAY = {
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+    "bool": "Bool",
+    "bfloat16": "BFloat16",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+    **{d.name: d.name[0].upper() + d.name[1:] for d in FLOAT8},
+    "qint8": "QInt8",
+    "quint8": "QUInt8",
+    "qint32": "QInt32",
+}
 """PyTorch's names of element types in error messages."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote(a: DType, b: DType) -> DType:
     """The smallest type that both fit in, as PyTorch's promote_types.
 
@@ -156,19 +224,23 @@ def promote(a: DType, b: DType) -> DType:
     """
     if a is b or a.code == b.code:
         return a
-    if {a, b} & set((*FLOAT8, *QUANTIZED)):
-        raise RuntimeError(f"{a} and {b} have no common type; convert one of them with "
-                           ".to(dtype), or a quantized tensor with .dequantize()")
+    if {a, b} & {*FLOAT8, *QUANTIZED}:
+        raise RuntimeError(
+            f"{a} and {b} have no common type; convert one of them with "
+            ".to(dtype), or a quantized tensor with .dequantize()"
+        )
     rank = "buifc"
     if rank.index(a.kind) > rank.index(b.kind):
         a, b = b, a
     if b.kind != "f" and {a, b} & set(BAREBONES):
-        raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted "
-                           f"to promote {DISPLAY[a.name]} and {DISPLAY[b.name]}")
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted "
+            f"to promote {DISPLAY[a.name]} and {DISPLAY[b.name]}"
+        )
     if b.kind == "c":
         return complex128 if {a, b} & {float64, complex128} else complex64
     if a.kind == b.kind == "f":
-        if a.itemsize == b.itemsize:                 # float16 with bfloat16
+        if a.itemsize == b.itemsize:  # float16 with bfloat16
             return float32
         return a if a.itemsize > b.itemsize else b
     if b.kind == "f":
@@ -177,7 +249,7 @@ def promote(a: DType, b: DType) -> DType:
         return b
     if a.kind == b.kind:
         return a if a.itemsize > b.itemsize else b
-    return int16 if b is int8 else b                 # uint8 with a signed type
+    return int16 if b is int8 else b  # uint8 with a signed type
 
 
 def scalar_dtype(value) -> DType:

@@ -19,8 +19,14 @@ class CompileError(ScriptError):
     notes: further lines (candidates, reasons).  chain: "compiling f, called from g (place)" lines.
     """
 
-    def __init__(self, message: str, span: Span | None = None, help: str | None = None,
-                 notes: tuple[str, ...] = (), chain: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        help: str | None = None,
+        notes: tuple[str, ...] = (),
+        chain: tuple[str, ...] = (),
+    ):
         super().__init__(message)
         self.message = message
         self.span = span

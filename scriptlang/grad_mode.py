@@ -6,9 +6,10 @@ No gradients are recorded in any mode; the mode is what programs can ask for.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
-from .ops.modes import mode
+from .ops.families.modes import mode
 
 __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 

@@ -12,7 +12,8 @@ later in the same block, or anywhere inside blocks of later nodes.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from . import budgets
 from . import types as T
@@ -29,7 +30,7 @@ class Value:
     node.  `name` is a hint for printing, possibly empty.
     """
 
-    __slots__ = ("node", "type", "name", "uses")
+    __slots__ = ("name", "node", "type", "uses")
 
     def __init__(self, node: Node, type: T.Type, name: str = ""):
         self.node = node
@@ -76,8 +77,21 @@ class Node:
     outermost first.  `block` is None while it is not in a graph.
     """
 
-    __slots__ = ("graph", "kind", "inputs", "outputs", "blocks", "attributes", "schema", "span",
-                 "callers", "block", "prev", "next", "_place")
+    __slots__ = (
+        "_place",
+        "attributes",
+        "block",
+        "blocks",
+        "callers",
+        "graph",
+        "inputs",
+        "kind",
+        "next",
+        "outputs",
+        "prev",
+        "schema",
+        "span",
+    )
 
     def __init__(self, graph: Graph, kind: str, span: Span | None = None):
         self.graph = graph
@@ -132,7 +146,7 @@ class Node:
         value.uses.append((self, index))
 
     def remove_input(self, index: int) -> None:
-        rest = self.inputs[index + 1:]
+        rest = self.inputs[index + 1 :]
         self.remove_inputs(index)
         for v in rest:
             self.add_input(v)
@@ -141,7 +155,7 @@ class Node:
         """Drop all inputs from `start` on."""
         for i in range(start, len(self.inputs)):
             uses = self.inputs[i].uses
-            if uses[-1] == (self, i):       # constants have many uses; sweeps go backwards
+            if uses[-1] == (self, i):  # constants have many uses; sweeps go backwards
                 uses.pop()
             else:
                 uses.remove((self, i))
@@ -243,7 +257,7 @@ class Block:
     `end.inputs` the returned values (kind `prim::Return`).
     """
 
-    __slots__ = ("graph", "owner", "start", "end")
+    __slots__ = ("end", "graph", "owner", "start")
 
     def __init__(self, graph: Graph, owner: Node | None):
         self.graph = graph
@@ -383,9 +397,16 @@ class Graph:
         """`with graph.at(node):` inserts before the node, or at the end of a block."""
         return InsertPoint(self, point.end if isinstance(point, Block) else point)
 
-    def create(self, kind: str, inputs: Iterable[Value] = (), outputs: Iterable[T.Type] = (),
-               span: Span | None = None, attributes: dict[str, Any] | None = None,
-               schema: Schema | None = None, like: Node | None = None) -> Node:
+    def create(
+        self,
+        kind: str,
+        inputs: Iterable[Value] = (),
+        outputs: Iterable[T.Type] = (),
+        span: Span | None = None,
+        attributes: dict[str, Any] | None = None,
+        schema: Schema | None = None,
+        like: Node | None = None,
+    ) -> Node:
         """A node that is not yet placed.  `like` gives its place in the source and its callers."""
         node = Node(self, kind, span)
         for v in inputs:
@@ -399,18 +420,31 @@ class Graph:
             node.span, node.callers = like.span, like.callers
         return node
 
-    def insert(self, kind: str, inputs: Iterable[Value] = (), outputs: Iterable[T.Type] = (),
-               span: Span | None = None, attributes: dict[str, Any] | None = None,
-               schema: Schema | None = None, like: Node | None = None) -> Node:
+    def insert(
+        self,
+        kind: str,
+        inputs: Iterable[Value] = (),
+        outputs: Iterable[T.Type] = (),
+        span: Span | None = None,
+        attributes: dict[str, Any] | None = None,
+        schema: Schema | None = None,
+        like: Node | None = None,
+    ) -> Node:
         """`create`, placed at the insertion point."""
         node = self.create(kind, inputs, outputs, span, attributes, schema, like)
         return node.insert_before(self.insert_point)
 
-    def constant(self, value: Any, type: T.Type | None = None, span: Span | None = None,
-                 like: Node | None = None) -> Value:
+    def constant(
+        self,
+        value: Any,
+        type: T.Type | None = None,
+        span: Span | None = None,
+        like: Node | None = None,
+    ) -> Value:
         """A constant at the insertion point; the type is that of the value unless given."""
-        node = self.insert("prim::Constant", (), (type or constant_type(value),), span,
-                           {"value": value}, like=like)
+        node = self.insert(
+            "prim::Constant", (), (type or constant_type(value),), span, {"value": value}, like=like
+        )
         return node.output
 
     def copy(self) -> Graph:
@@ -439,8 +473,13 @@ def constant_type(value: Any) -> T.Type:
     """The type of a Python value that may be a constant.  Raises TypeError for others."""
     if value is None:
         return T.NONE
-    for cls, t in ((bool, T.BOOL), (int, T.INT), (float, T.FLOAT), (complex, T.COMPLEX),
-                   (str, T.STR)):
+    for cls, t in (
+        (bool, T.BOOL),
+        (int, T.INT),
+        (float, T.FLOAT),
+        (complex, T.COMPLEX),
+        (str, T.STR),
+    ):
         if isinstance(value, cls):
             return t
     script_type = getattr(value, "__script_type__", None)
@@ -453,8 +492,13 @@ def constant_type(value: Any) -> T.Type:
     raise TypeError(f"a {type(value).__name__} cannot be a constant without a type")
 
 
-def clone_block(source: Block, target: Block, env: dict[Value, Value],
-                parameters: bool = True, returns: bool = True) -> None:
+def clone_block(
+    source: Block,
+    target: Block,
+    env: dict[Value, Value],
+    parameters: bool = True,
+    returns: bool = True,
+) -> None:
     """Copy the nodes of `source` to the end of `target`; `env` maps values, and is extended."""
     if parameters:
         for v in source.parameters:
@@ -490,11 +534,16 @@ class Function:
     None for others.
     """
 
-    __slots__ = ("direct", "__dict__", "__weakref__")
+    __slots__ = ("__dict__", "__weakref__", "direct")
 
-    def __init__(self, name: str, schema: Schema | None = None, graph: Graph | None = None,
-                 define: Callable[[Function], None] | None = None,
-                 budget: budgets.Budget | None = None):
+    def __init__(
+        self,
+        name: str,
+        schema: Schema | None = None,
+        graph: Graph | None = None,
+        define: Callable[[Function], None] | None = None,
+        budget: budgets.Budget | None = None,
+    ):
         self.name = name
         self.schema = schema
         self._graph = graph
@@ -669,13 +718,17 @@ class _Verifier:
     def prim_ListConstruct(self, node: Node) -> None:
         t = node.output.type
         if not isinstance(t, T.ListType) or not all(
-                T.is_subtype(v.type, t.element) for v in node.inputs):
+            T.is_subtype(v.type, t.element) for v in node.inputs
+        ):
             self.fail(node, "prim::ListConstruct makes a list of its inputs")
 
     def prim_TupleConstruct(self, node: Node) -> None:
         t = node.output.type
-        if not isinstance(t, T.TupleType) or len(t.elements) != len(node.inputs) or not all(
-                map(T.is_subtype, (v.type for v in node.inputs), t.elements)):
+        if (
+            not isinstance(t, T.TupleType)
+            or len(t.elements) != len(node.inputs)
+            or not all(map(T.is_subtype, (v.type for v in node.inputs), t.elements))
+        ):
             self.fail(node, "prim::TupleConstruct makes a tuple of its inputs")
 
     def prim_TupleUnpack(self, node: Node) -> None:

@@ -8,9 +8,10 @@ answer a node has no schema.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, Callable, Iterable
+from typing import Any
 
 from . import types as T
 from .errors import GraphError
@@ -19,8 +20,21 @@ from .irtext import UNESCAPES, Opaque
 from .schema import Schema, fits
 from .source import Source, Span
 
-REFINED = {"Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool",
-           "ComplexFloat", "ComplexDouble", "Tensor"}
+REFINED = {
+    "Float",
+    "Double",
+    "Half",
+    "BFloat16",
+    "Long",
+    "Int",
+    "Short",
+    "Char",
+    "Byte",
+    "Bool",
+    "ComplexFloat",
+    "ComplexDouble",
+    "Tensor",
+}
 """Names that PyTorch prints for Tensors whose dtype and sizes a trace recorded."""
 
 WORDS = {"True": True, "False": False, "None": None}
@@ -38,10 +52,13 @@ def parser():
 class Reader:
     """Makes graphs from one text; classes and functions of the same name are one object."""
 
-    def __init__(self, overloads: Callable[[str], Iterable[Schema]],
-                 resolve: Callable[[str], T.Type | None],
-                 function: Callable[[str], Function | None],
-                 constant: Callable[[Opaque], Any]):
+    def __init__(
+        self,
+        overloads: Callable[[str], Iterable[Schema]],
+        resolve: Callable[[str], T.Type | None],
+        function: Callable[[str], Function | None],
+        constant: Callable[[Opaque], Any],
+    ):
         self.overloads, self.resolve = overloads, resolve
         self.find_function, self.make_constant = function, constant
         self.classes: dict[str, T.Type] = {}
@@ -55,8 +72,9 @@ class Reader:
             tree = parser().parse(text)
         except lark.exceptions.UnexpectedInput as e:
             line = text.splitlines()[e.line - 1].strip() if e.line > 0 else "end of the text"
-            raise GraphError(f"line {e.line}, column {e.column} of the graph's text: "
-                             f"cannot read {line!r}") from None
+            raise GraphError(
+                f"line {e.line}, column {e.column} of the graph's text: cannot read {line!r}"
+            ) from None
         main, *others = tree.children
         for other in reversed(others):
             self.subgraphs[str(other.children[0])] = self.graph(other.children[1])
@@ -96,7 +114,7 @@ class Reader:
         node = block.append(block.graph.create(kind, inputs, types, None, attributes))
         node.schema = self.schema(node, overload)
         if node.schema is None and overload is not None and any(self.overloads(node.kind)):
-            node.kind += f".{overload}"                  # one that the table has not
+            node.kind += f".{overload}"  # one that the table has not
         place, blocks = (rest[0], rest[1:]) if rest and is_token(rest[0]) else (None, rest)
         node.span = read_place(str(place)) if place else None
         for inner in blocks[0].children:
@@ -109,8 +127,11 @@ class Reader:
     def learn_attribute(self, node: Node) -> None:
         """Give a class that is known by name only the attributes that its graph uses."""
         owner, name = node.inputs[0].type, node.attributes["name"]
-        if owner in self.classes.values() and isinstance(owner, T.ClassType) \
-                and owner.slot(name) is None:
+        if (
+            owner in self.classes.values()
+            and isinstance(owner, T.ClassType)
+            and owner.slot(name) is None
+        ):
             value = node.output if node.kind == "prim::GetAttr" else node.inputs[1]
             owner.add_attribute(name, value.type)
 
@@ -126,7 +147,8 @@ class Reader:
         for name in tree.children:
             if str(name) not in env:
                 raise GraphError(
-                    f"line {name.line} of the graph's text: {name} is not defined here")
+                    f"line {name.line} of the graph's text: {name} is not defined here"
+                )
         return [env[str(name)] for name in tree.children]
 
     def schema(self, node: Node, overload: str | None) -> Schema | None:
@@ -159,8 +181,11 @@ class Reader:
             return Opaque(str(children[0]), T.ANY)
         if kind == "scalar":
             value = self.value(children[0])
-            return Opaque("{%s}" % str(children[0].children[0]), T.TENSOR) \
-                if isinstance(value, (int, float, complex)) else {value}
+            return (
+                Opaque(f"{{{children[0].children[0]!s}}}", T.TENSOR)
+                if isinstance(value, (int, float, complex))
+                else {value}
+            )
         if kind == "dict":
             return {self.value(p.children[0]): self.value(p.children[1]) for p in children}
         values = [self.value(c) for c in children]
@@ -176,8 +201,9 @@ class Reader:
         if isinstance(type, T.TupleType) and isinstance(value, tuple):
             return type.make(map(self.convert, value, type.elements))
         if isinstance(type, T.DictType) and isinstance(value, dict):
-            return {self.convert(k, type.key): self.convert(v, type.value)
-                    for k, v in value.items()}
+            return {
+                self.convert(k, type.key): self.convert(v, type.value) for k, v in value.items()
+            }
         scalar = {T.BOOL: bool, T.FLOAT: float, T.COMPLEX: complex}.get(type)
         if scalar:
             return scalar(value)
@@ -225,8 +251,11 @@ FUNCTION = T.FunctionType(None)
 def accepts(schema: Schema, node: Node) -> bool:
     """Whether the inputs of a node are, one for one, what a schema takes."""
     variables: dict[str, T.Type] = {}
-    return schema.is_vararg or len(schema.arguments) == len(node.inputs) and all(
-        fits(v.type, a.type, variables) for v, a in zip(node.inputs, schema.arguments))
+    return (
+        schema.is_vararg
+        or len(schema.arguments) == len(node.inputs)
+        and all(fits(v.type, a.type, variables) for v, a in zip(node.inputs, schema.arguments))
+    )
 
 
 def split_kind(text: str) -> tuple[str, str | None]:
@@ -264,6 +293,7 @@ def read_number(text: str) -> int | float | complex:
 
 def unquote(text: str) -> str:
     """The string that `quote` printed."""
+
     def one(m: re.Match) -> bytes:
         escape = m.group(1)
         if escape[:1].isdigit():

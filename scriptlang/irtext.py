@@ -16,15 +16,26 @@ tensors, objects) print as `<Tensor>` and read back as `Opaque`.
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from . import types as T
 from .ir import Block, Function, Graph, Node, Value
 from .records import record
 from .schema import Schema
 
-ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n",
-           "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+ESCAPES = {
+    "\\": "\\\\",
+    "'": "\\'",
+    '"': '\\"',
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
 """Characters of strings that print with a backslash; other control characters print in octal."""
 
 UNESCAPES = {v[1]: k for k, v in ESCAPES.items()}
@@ -88,8 +99,12 @@ def unique_names(hints: list[str]) -> list[str]:
 class Printer:
     """Names every value of one graph, then writes it line by line."""
 
-    def __init__(self, graph: Graph, subgraphs: list[tuple[str, Graph]] | None = None,
-                 type_text: Callable[[Value], str] | None = None):
+    def __init__(
+        self,
+        graph: Graph,
+        subgraphs: list[tuple[str, Graph]] | None = None,
+        type_text: Callable[[Value], str] | None = None,
+    ):
         self.top = graph
         self.type_text = type_text or (lambda v: str(v.type))
         self.subgraphs = [] if subgraphs is None else subgraphs
@@ -109,8 +124,11 @@ class Printer:
 
     def graph(self) -> list[str]:
         parameters = ",\n      ".join(map(self.definition, self.top.inputs))
-        return [f"graph({parameters}):", *self.body(self.top.block, "  "),
-                f"  return ({', '.join(map(self.use, self.top.outputs))})"]
+        return [
+            f"graph({parameters}):",
+            *self.body(self.top.block, "  "),
+            f"  return ({', '.join(map(self.use, self.top.outputs))})",
+        ]
 
     def definition(self, v: Value) -> str:
         return f"%{self.names[v]} : {self.type_text(v)}"
@@ -133,7 +151,7 @@ class Printer:
         function = attributes.pop("function", None)
         if function is not None:
             name = self.names[node]
-            yield f'{indent}%{name} : Function = prim::Constant[name={quote(function.name)}]()'
+            yield f"{indent}%{name} : Function = prim::Constant[name={quote(function.name)}]()"
             inputs.insert(0, f"%{name}")
         if node.kind == "prim::Constant" and attributes.get("value") is None:
             attributes.pop("value", None)
@@ -143,16 +161,27 @@ class Printer:
                 kind = f"{node.kind}_{len(self.subgraphs)}"
                 self.subgraphs.append((kind, value))
         settings = ", ".join(f"{k}={literal(v)}" for k, v in attributes.items())
-        yield (indent + ", ".join(map(self.definition, node.outputs)) + " = " + kind
-               + (f"[{settings}]" if settings else "") + f"({', '.join(inputs)})"
-               + (f" # {node.span.place}" if node.span else ""))
+        yield (
+            indent
+            + ", ".join(map(self.definition, node.outputs))
+            + " = "
+            + kind
+            + (f"[{settings}]" if settings else "")
+            + f"({', '.join(inputs)})"
+            + (f" # {node.span.place}" if node.span else "")
+        )
 
 
 def quote(text: str) -> str:
     """A string in double quotes, as PyTorch escapes it."""
-    return '"' + "".join(
-        ESCAPES.get(c) or (c if c.isprintable() else "".join(f"\\{b:03o}" for b in c.encode()))
-        for c in text) + '"'
+    return (
+        '"'
+        + "".join(
+            ESCAPES.get(c) or (c if c.isprintable() else "".join(f"\\{b:03o}" for b in c.encode()))
+            for c in text
+        )
+        + '"'
+    )
 
 
 def number(value: float) -> str:
@@ -196,14 +225,17 @@ def _object(value: Any) -> str:
     if t == T.DEVICE:
         return quote(str(value))
     if t == T.TENSOR:
-        return "{%s}" % literal(value.item()) if value.dim() == 0 else "<Tensor>"
+        return f"{{{literal(value.item())}}}" if value.dim() == 0 else "<Tensor>"
     return f"<{t.annotation if isinstance(t, T.Type) else type(value).__name__}>"
 
 
-def parse_graph(text: str, overloads: Callable[[str], list[Schema]] | None = None,
-                resolve: Callable[[str], T.Type | None] | None = None,
-                function: Callable[[str], Function | None] | None = None,
-                constant: Callable[[Opaque], Any] | None = None) -> Graph:
+def parse_graph(
+    text: str,
+    overloads: Callable[[str], list[Schema]] | None = None,
+    resolve: Callable[[str], T.Type | None] | None = None,
+    function: Callable[[str], Function | None] | None = None,
+    constant: Callable[[Opaque], Any] | None = None,
+) -> Graph:
     """The graph of a text.  Raises GraphError, with the line, where it cannot be read.
 
     overloads: kind -> schemas of that operator, in order of preference (the operator table's).
@@ -213,5 +245,9 @@ def parse_graph(text: str, overloads: Callable[[str], list[Schema]] | None = Non
     """
     from .irparse import Reader
 
-    return Reader(overloads or (lambda kind: []), resolve or (lambda name: None),
-                  function or (lambda name: None), constant or (lambda opaque: opaque)).read(text)
+    return Reader(
+        overloads or (lambda kind: []),
+        resolve or (lambda name: None),
+        function or (lambda name: None),
+        constant or (lambda opaque: opaque),
+    ).read(text)

@@ -10,41 +10,77 @@ import builtins
 import contextlib
 import functools
 import inspect
-from typing import Any, Callable, Final, Iterable, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeVar
 
 from . import errors
 from .api import load, save, script, trace, trace_module
+from .frontend.syntax import modifiers
+from .frontend.tracing.trace_checks import TracerWarning, TracingCheckError
+from .objects import Await, Future
+from .ops.calling import dispatch
 from .programs.compilation_unit import CompilationUnit
-from .frontend import modifiers
-from .frontend.trace_checks import TracerWarning, TracingCheckError
 from .programs.freezing import freeze, optimize_for_inference
-from .programs.instances import is_instance_of as isinstance  # noqa: A004  (torch.jit.isinstance)
+from .programs.instances import is_instance_of as isinstance
 from .programs.module import ScriptFunction
 from .programs.module import ScriptModule as RecursiveScriptModule
-from .objects import Await, Future
-from .ops import dispatch
 
 Error = errors.RunError
 T = TypeVar("T")
 
 __all__ = [
-    "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule",
-    "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning", "TracingCheckError",
-    "annotate", "enable_onednn_fusion", "export", "export_opnames", "fork", "freeze", "fuser",
-    "ignore", "interface", "is_scripting", "is_tracing", "isinstance",
-    "last_executed_optimized_graph", "load", "onednn_fusion_enabled", "optimize_for_inference",
-    "optimized_execution", "run_frozen_optimizations", "save", "script", "script_if_tracing",
-    "script_method", "set_fusion_strategy", "set_module", "strict_fusion", "trace",
-    "trace_module", "unused", "wait"]
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",  # noqa: F822 (made on first use)
+    "ScriptWarning",
+    "TracerWarning",
+    "TracingCheckError",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "export_opnames",
+    "fork",
+    "freeze",
+    "fuser",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "last_executed_optimized_graph",
+    "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "optimized_execution",
+    "run_frozen_optimizations",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "set_module",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
 
 
 REFUSED = {
-    **dict.fromkeys(("jit_module_from_flatbuffer", "save_jit_module_to_flatbuffer"),
-                    "there is no flatbuffer format here; load and save read and write archives"),
-    **dict.fromkeys(("TracedModule", "TopLevelTracedModule", "ONNXTracedModule",
-                     "RecursiveScriptClass"),
-                    "a class that PyTorch makes for itself; scripted and traced modules are "
-                    "ScriptModules here"),
+    **dict.fromkeys(
+        ("jit_module_from_flatbuffer", "save_jit_module_to_flatbuffer"),
+        "there is no flatbuffer format here; load and save read and write archives",
+    ),
+    **dict.fromkeys(
+        ("TracedModule", "TopLevelTracedModule", "ONNXTracedModule", "RecursiveScriptClass"),
+        "a class that PyTorch makes for itself; scripted and traced modules are ScriptModules here",
+    ),
 }
 """Public names of torch.jit that are not here -> why."""
 
@@ -61,6 +97,7 @@ def __getattr__(name: str) -> Any:
 
 
 # Types and values
+
 
 class ScriptWarning(Warning):
     """The class of PyTorch's warnings about scripts; nothing here warns with it."""
@@ -94,6 +131,7 @@ def is_tracing() -> bool:
 
 
 # Marks
+
 
 def export(fn: Callable) -> Callable:
     """Compile this method though nothing that is compiled calls it."""
@@ -164,6 +202,7 @@ def _name_of(fn: Callable) -> str:
 
 def script_if_tracing(fn: Callable) -> Callable:
     """Compile the function when a trace first calls it; plain Python calls stay as they are."""
+
     @functools.wraps(fn)
     def wrapper(*args, **kwargs):
         return script(fn)(*args, **kwargs) if is_tracing() else fn(*args, **kwargs)
@@ -177,6 +216,7 @@ _script_if_tracing = script_if_tracing
 
 
 # Calls side by side
+
 
 def fork(func: Callable[..., T], *args, **kwargs) -> Future[T]:
     """A Future of `func(*args, **kwargs)`; the call runs at once."""
@@ -206,6 +246,7 @@ _Await = Await
 
 
 # What steers PyTorch's executor
+
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool):
@@ -245,8 +286,11 @@ def onednn_fusion_enabled() -> bool:
     return False
 
 
-def run_frozen_optimizations(mod: RecursiveScriptModule, optimize_numerics: bool = True,
-                             preserved_methods: list[str] | None = None) -> None:
+def run_frozen_optimizations(
+    mod: RecursiveScriptModule,
+    optimize_numerics: bool = True,
+    preserved_methods: list[str] | None = None,
+) -> None:
     """Accepted; freezing has optimised the module already."""
 
 

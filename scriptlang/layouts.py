@@ -35,5 +35,6 @@ class MemoryFormat(Named):
 strided = Layout(0)
 contiguous_format, preserve_format, channels_last, channels_last_3d = map(MemoryFormat, range(4))
 
-BY_NAME = {name: cls(number) for cls in (Layout, MemoryFormat)
-           for number, name in enumerate(cls.NAMES)}
+BY_NAME = {
+    name: cls(number) for cls in (Layout, MemoryFormat) for number, name in enumerate(cls.NAMES)
+}

@@ -7,9 +7,9 @@ asks first, with `reserve`.  Arrays of numpy ask by themselves (`allocations.py`
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Callable, Iterable, Iterator
 
 from .errors import LimitError
 from .records import record

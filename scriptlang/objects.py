@@ -16,7 +16,7 @@ R = TypeVar("R")
 class ScriptObject:
     """An instance of a script class or module: its type, and one value for each attribute slot."""
 
-    __slots__ = ("type", "slots", "__weakref__")
+    __slots__ = ("__weakref__", "slots", "type")
 
     def __init__(self, type: T.ClassType, slots: list | None = None):
         self.type = type
@@ -39,15 +39,35 @@ class ScriptObject:
         return f"<{self.type.name} object>"
 
 
-DEVICES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga",
-           "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")
+DEVICES = (
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "privateuseone",
+)
 """The names of PyTorch's devices."""
 
 
 class Device:
     """Where a tensor lies.  Only the CPU runs; other names are kept to be compared."""
 
-    __slots__ = ("type", "index")
+    __slots__ = ("index", "type")
 
     def __init__(self, type: str, index: int | None = None):
         """Raises RuntimeError for a name that is none of PyTorch's devices."""
@@ -57,14 +77,18 @@ class Device:
             raise TypeError(f"a device has a name such as 'cpu', not a {type.__class__.__name__}")
         name, colon, number = type.partition(":")
         if name not in DEVICES:
-            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of "
-                               f"device string: {type}")
+            raise RuntimeError(
+                f"Expected one of {', '.join(DEVICES)} device type at start of "
+                f"device string: {type}"
+            )
         if colon:
             if not (number.isascii() and number.isdigit()):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             if index is not None:
-                raise RuntimeError("type (string) must not include an index because index was "
-                                   f"passed explicitly: {type}")
+                raise RuntimeError(
+                    "type (string) must not include an index because index was "
+                    f"passed explicitly: {type}"
+                )
             index = int(number)
         self.type = name
         self.index = index
@@ -93,7 +117,7 @@ class EnumValue:
     serialization/names.py).  Values tell members apart then.
     """
 
-    __slots__ = ("type", "known_name", "value")
+    __slots__ = ("known_name", "type", "value")
 
     def __init__(self, type: T.EnumType, name: str, value: Any):
         self.type = type
@@ -107,13 +131,17 @@ class EnumValue:
             raise RuntimeError(
                 f"the name of the member {self.value} of {self.type.name} is not known: the "
                 "archive holds bytecode that does not tell it; save the model again with "
-                "scriptlang")
+                "scriptlang"
+            )
         return self.known_name
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, EnumValue) and self.type == other.type \
-            and self.known_name == other.known_name \
+        return (
+            isinstance(other, EnumValue)
+            and self.type == other.type
+            and self.known_name == other.known_name
             and (self.known_name != "" or self.value == other.value)
+        )
 
     def __hash__(self) -> int:
         return hash(self.known_name or self.value)
@@ -129,10 +157,14 @@ class Future(Generic[R]):
     `call` is (function, arguments) while the call still has to be made: that of an `_awaitable`.
     """
 
-    __slots__ = ("_value", "error", "call")
+    __slots__ = ("_value", "call", "error")
 
-    def __init__(self, value: Any = None, error: BaseException | None = None,
-                 call: tuple[Any, list] | None = None):
+    def __init__(
+        self,
+        value: Any = None,
+        error: BaseException | None = None,
+        call: tuple[Any, list] | None = None,
+    ):
         self._value, self.error, self.call = value, error, call
 
     @classmethod

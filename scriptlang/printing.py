@@ -27,9 +27,14 @@ PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 
 """Name -> precision, threshold, edgeitems and linewidth."""
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None,
-                     edgeitems: int | None = None, linewidth: int | None = None,
-                     profile: str | None = None, sci_mode: bool | None = None) -> None:
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """How tensors are printed from now on, by the words of torch.set_printoptions.
 
     profile: "default", "short" or "full", which other arguments change.  sci_mode: True or False
@@ -39,17 +44,21 @@ def set_printoptions(precision: int | None = None, threshold: float | None = Non
     if profile is not None:
         if profile not in PROFILES:
             raise ValueError(f"profile must be one of {', '.join(PROFILES)}, not {profile!r}")
-        for name, value in zip(("precision", "threshold", "edgeitems", "linewidth"),
-                               PROFILES[profile]):
+        for name, value in zip(
+            ("precision", "threshold", "edgeitems", "linewidth"), PROFILES[profile]
+        ):
             setattr(options, name, value)
-    for name, value in (("precision", precision), ("threshold", threshold),
-                        ("edgeitems", edgeitems), ("linewidth", linewidth)):
+    for name, value in (
+        ("precision", precision),
+        ("threshold", threshold),
+        ("edgeitems", edgeitems),
+        ("linewidth", linewidth),
+    ):
         if value is not None:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
                 raise TypeError(f"{name} must be a number of at least 0, not {value!r}")
             setattr(options, name, value)
     options.sci_mode = sci_mode
-
 
 
 class _Format:
@@ -59,8 +68,11 @@ class _Format:
         self.kind = kind
         self.whole, self.science, self.width = True, False, 1
         if kind != "f":
-            self.width = max([len(str(v)) for v in values.reshape(-1).tolist()], default=1) \
-                if kind != "b" else max((len(str(bool(v))) for v in values.reshape(-1)), default=1)
+            self.width = (
+                max([len(str(v)) for v in values.reshape(-1).tolist()], default=1)
+                if kind != "b"
+                else max((len(str(bool(v))) for v in values.reshape(-1)), default=1)
+            )
             return
         finite = values[np.isfinite(values) & (values != 0)]
         if not finite.size:
@@ -74,7 +86,7 @@ class _Format:
             self.science = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
         if options.sci_mode is not None:
             self.science = options.sci_mode
-        self.width = max(len(self(v)) for v in finite)   # zeros and what is not finite do not count
+        self.width = max(len(self(v)) for v in finite)  # zeros and what is not finite do not count
 
     def __call__(self, value) -> str:
         if self.kind == "b":
@@ -102,7 +114,8 @@ def tensor_text(x: Tensor, contents: str | None = None) -> str:
         array = array.astype(np.float32)
     suffix = []
     implied = {"b": "bool", "f": dtypes.get_default_dtype().name, "c": "complex64"}.get(
-        array.dtype.kind, "int64")
+        array.dtype.kind, "int64"
+    )
     if x.dtype.name != implied or x.numel() == 0 and x.dtype.name != "float32":
         suffix.append(f"dtype=torch.{x.dtype.name}")
     if x.requires_grad:
@@ -145,8 +158,13 @@ def _edges(array: np.ndarray) -> np.ndarray:
     """Only the elements that a summary shows."""
     for axis, n in enumerate(array.shape):
         if n > 2 * options.edgeitems:
-            array = np.concatenate([np.take(array, range(options.edgeitems), axis),
-                                    np.take(array, range(n - options.edgeitems, n), axis)], axis)
+            array = np.concatenate(
+                [
+                    np.take(array, range(options.edgeitems), axis),
+                    np.take(array, range(n - options.edgeitems, n), axis),
+                ],
+                axis,
+            )
     return array
 
 
@@ -156,12 +174,12 @@ def _nested(array: np.ndarray, write, summarise: bool, indent: int) -> str:
     n = array.shape[0]
     short = summarise and n > 2 * options.edgeitems
     if array.ndim == 1:
-        items = [write(v) for v in (array[:options.edgeitems] if short else array)]
+        items = [write(v) for v in (array[: options.edgeitems] if short else array)]
         widest = max(map(len, items), default=1)
         if short:
-            items += [" ..."] + [write(v) for v in array[n - options.edgeitems:]]
+            items += [" ..."] + [write(v) for v in array[n - options.edgeitems :]]
         each = max(1, (options.linewidth - indent) // (widest + 2))
-        lines = [", ".join(items[i:i + each]) for i in range(0, len(items), each)]
+        lines = [", ".join(items[i : i + each]) for i in range(0, len(items), each)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     first, last = (options.edgeitems, n - options.edgeitems) if short else (n, n)
     parts = [_nested(a, write, summarise, indent + 1) for a in array[:first]]
@@ -174,11 +192,18 @@ def _nested(array: np.ndarray, write, summarise: bool, indent: int) -> str:
 def quantized_text(x) -> str:
     """A quantized tensor: its numbers, then how they are quantized."""
     q = x.quantizer
-    how = f"torch.per_tensor_affine, scale={q.scale}, zero_point={q.zero_point}" if q.scheme == 0 \
-        else (f"torch.per_channel_affine{'_float_qparams' if q.scheme == 4 else ''}, "
-              f"scale={tensor_text(q.scales)}, zero_point={tensor_text(q.zero_points)}, "
-              f"axis={q.axis}")
+    how = (
+        f"torch.per_tensor_affine, scale={q.scale}, zero_point={q.zero_point}"
+        if q.scheme == 0
+        else (
+            f"torch.per_channel_affine{'_float_qparams' if q.scheme == 4 else ''}, "
+            f"scale={tensor_text(q.scales)}, zero_point={tensor_text(q.zero_points)}, "
+            f"axis={q.axis}"
+        )
+    )
     numbers = x.numbers()
     body = array_text(numbers, x.numel() > options.threshold) if numbers.size else "[]"
-    return (f"tensor({body}, size={tuple(x._size)}, dtype=torch.{x.dtype.name},\n"
-            f"       quantization_scheme={how})")
+    return (
+        f"tensor({body}, size={tuple(x._size)}, dtype=torch.{x.dtype.name},\n"
+        f"       quantization_scheme={how})"
+    )

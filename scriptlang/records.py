@@ -14,8 +14,9 @@ its module is imported, which was a fifth of importing scriptlang; here the meth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 MISSING: Any = object()
 FIELDS = "__record_fields__"
@@ -24,10 +25,14 @@ FIELDS = "__record_fields__"
 class Field:
     """A field with more than a plain default: a factory of defaults, or no part in comparisons."""
 
-    __slots__ = ("default", "default_factory", "compare")
+    __slots__ = ("compare", "default", "default_factory")
 
-    def __init__(self, default: Any = MISSING, default_factory: Callable[[], Any] | None = None,
-                 compare: bool = True):
+    def __init__(
+        self,
+        default: Any = MISSING,
+        default_factory: Callable[[], Any] | None = None,
+        compare: bool = True,
+    ):
         self.default, self.default_factory, self.compare = default, default_factory, compare
 
 
@@ -49,8 +54,11 @@ def _record(cls: type | None = None, *, frozen: bool = False, eq: bool = True, r
                 delattr(cls, name)
             else:
                 setattr(cls, name, given.default)
-    methods: dict[str, Any] = {FIELDS: fields, "__match_args__": tuple(fields),
-                               "__init__": _first_init(cls, frozen)}
+    methods: dict[str, Any] = {
+        FIELDS: fields,
+        "__match_args__": tuple(fields),
+        "__init__": _first_init(cls, frozen),
+    }
     if repr:
         methods["__repr__"] = _repr
     if frozen:
@@ -67,6 +75,7 @@ def _record(cls: type | None = None, *, frozen: bool = False, eq: bool = True, r
 
 def _first_init(cls: type, frozen: bool) -> Callable:
     """An `__init__` that compiles the true one, and leaves its place to it."""
+
     def __init__(self, *args, **kwargs):
         made = _compile_init(cls, frozen)
         if vars(cls)["__init__"] is __init__:

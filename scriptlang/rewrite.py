@@ -7,7 +7,7 @@
 `before` and `after` are Python expressions: calls of `aten.name(...)` or `prim.name(...)`,
 literals, which match constants, and variables.  A variable matches any value of the type that
 `parameters` gives it; used twice it matches the same value (or equal constants) twice; `Const[int]`
-asks for a constant.  Trailing arguments may be left out: they match their defaults.  
+asks for a constant.  Trailing arguments may be left out: they match their defaults.
 `(y := pattern)` names an inner value.
 
 A rule keeps the value for every input its condition lets through; tests/passes/test_rules.py fires
@@ -18,8 +18,9 @@ are read when a node of the rule's kind is first met, so a table of rules costs 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Callable, Iterable
+from typing import Any
 
 from . import types as T
 from .building import made_once
@@ -51,7 +52,7 @@ class Rule:
     @property
     def kind(self) -> str:
         """The kind of node that the rule replaces."""
-        return "::".join(self.before[:self.before.index("(")].split(".")[:2])
+        return "::".join(self.before[: self.before.index("(")].split(".")[:2])
 
     @made_once
     def variables(self) -> dict[str, tuple[T.Type, bool]]:
@@ -149,16 +150,21 @@ class Match:
 
     def bind(self, name: str, v: Value) -> str | None:
         known = self.values.setdefault(name, v)
-        if known is v or known.is_constant and v.is_constant and same_constant(
-                known.constant, v.constant):
+        if (
+            known is v
+            or known.is_constant
+            and v.is_constant
+            and same_constant(known.constant, v.constant)
+        ):
             return None
         return f"{name} stands for two different values"
 
     def build(self, overloads: Overloads) -> Value:
         """The value of `after`, its nodes inserted before the matched node."""
         with self.node.graph.at(self.node) as graph:
-            return build(graph, self.rule.result, self.values, overloads, self.node.output.type,
-                         self.node)
+            return build(
+                graph, self.rule.result, self.values, overloads, self.node.output.type, self.node
+            )
 
 
 @cache
@@ -179,8 +185,14 @@ def kind_of(call: ast.Call) -> tuple[str, str | None]:
     return f"{parts[-1]}::{parts[-2]}", overload
 
 
-def build(graph: Graph, expr: ast.expr, values: dict[str, Value], overloads: Overloads,
-          type: T.Type | None = None, like: Node | None = None) -> Value:
+def build(
+    graph: Graph,
+    expr: ast.expr,
+    values: dict[str, Value],
+    overloads: Overloads,
+    type: T.Type | None = None,
+    like: Node | None = None,
+) -> Value:
     """Insert the nodes of an expression; `type` is that of the result where no schema says it."""
     if isinstance(expr, ast.Name):
         return values[expr.id]
@@ -207,8 +219,9 @@ def build(graph: Graph, expr: ast.expr, values: dict[str, Value], overloads: Ove
     raise ValueError(f"no overload of {kind} takes ({', '.join(str(v.type) for v in given)})")
 
 
-def fill(graph: Graph, schema: Schema, given: list[Value], named: dict[str, Value],
-         like: Node | None) -> list[Value] | None:
+def fill(
+    graph: Graph, schema: Schema, given: list[Value], named: dict[str, Value], like: Node | None
+) -> list[Value] | None:
     """The arguments of a schema, defaults filled in; None where they do not fit."""
     variables: dict[str, T.Type] = {}
     found: list[Value | None] = []
@@ -219,9 +232,12 @@ def fill(graph: Graph, schema: Schema, given: list[Value], named: dict[str, Valu
         if v is None and not a.has_default or v is not None and not fits(v.type, a.type, variables):
             return None
         found.append(v)
-    return [v if v is not None else graph.constant(
-        a.default, T.NONE if a.default is None else default_type(a), like=like)
-        for v, a in zip(found, schema.arguments)]
+    return [
+        v
+        if v is not None
+        else graph.constant(a.default, T.NONE if a.default is None else default_type(a), like=like)
+        for v, a in zip(found, schema.arguments)
+    ]
 
 
 def default_type(argument) -> T.Type | None:
@@ -259,8 +275,9 @@ class RuleSet:
         return changed
 
 
-def why_not(rule: Rule, node: Node, overloads: Overloads, guard: Guard, fire: bool = False
-            ) -> str | None:
+def why_not(
+    rule: Rule, node: Node, overloads: Overloads, guard: Guard, fire: bool = False
+) -> str | None:
     """Why a rule does not fire at a node, None where it does; with `fire` it also rewrites."""
     match = rule.match(node)
     if isinstance(match, str):

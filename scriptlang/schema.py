@@ -138,14 +138,23 @@ class Schema:
     @cached_property
     def leaking(self) -> tuple[int, ...]:
         """The arguments that code outside may keep (`t(a -> *)`)."""
-        return tuple(i for i, a in enumerate(self.arguments)
-                     if a.alias and "*" in a.alias.after and a.type != T.TENSOR)
+        return tuple(
+            i
+            for i, a in enumerate(self.arguments)
+            if a.alias and "*" in a.alias.after and a.type != T.TENSOR
+        )
 
     @cached_property
     def shared(self) -> tuple[tuple[int, ...], ...]:
         """For each result the arguments whose memory it shares by its alias set."""
-        return tuple(tuple(i for i, a in enumerate(self.arguments) if a.alias and r.alias and (
-            a.alias.before | a.alias.after) & r.alias.before - {"*"}) for r in self.returns)
+        return tuple(
+            tuple(
+                i
+                for i, a in enumerate(self.arguments)
+                if a.alias and r.alias and (a.alias.before | a.alias.after) & r.alias.before - {"*"}
+            )
+            for r in self.returns
+        )
 
     def index(self, name: str) -> int | None:
         """Position of the argument of that name."""
@@ -203,8 +212,11 @@ def fits(actual: Type, formal: Type, variables: dict[str, Type]) -> bool:
         return T.is_subtype(actual, formal)
     if isinstance(formal, T.OptionalType):
         return actual == T.NONE or fits(T.without_none(actual), formal.element, variables)
-    return type(actual) is type(formal) and len(actual.contained) == len(formal.contained) and all(
-        fits(a, f, variables) for a, f in zip(actual.contained, formal.contained))
+    return (
+        type(actual) is type(formal)
+        and len(actual.contained) == len(formal.contained)
+        and all(fits(a, f, variables) for a, f in zip(actual.contained, formal.contained))
+    )
 
 
 def substitute(t: Type, variables: dict[str, Type]) -> Type:
@@ -218,19 +230,33 @@ class SchemaSyntaxError(ValueError):
     """The text is not a schema."""
 
 
-CONSTANTS = {"contiguous_format": 0, "strided": 0, "Mean": 1, "long": 4, "float": 6,
-             "True": True, "False": False, "None": None, "inf": float("inf"), "nan": float("nan"),
-             "double": 7, "channels_last": 2, "preserve_format": 1}
+CONSTANTS = {
+    "contiguous_format": 0,
+    "strided": 0,
+    "Mean": 1,
+    "long": 4,
+    "float": 6,
+    "True": True,
+    "False": False,
+    "None": None,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "double": 7,
+    "channels_last": 2,
+    "preserve_format": 1,
+}
 """Names that stand for values in the defaults of schemas."""
 
-_TOKEN = re.compile(r"\s*(->|\.\.\.|[A-Za-z_][\w.]*(?:::[\w.]+)?|-?\d+\.?\d*(?:e[+-]?\d+)?j?"
-                    r'|"(?:[^"\\]|\\.)*"'
-                    r"|'(?:[^'\\]|\\.)*'|[()\[\],?!|*=:]|\Z)")
+_TOKEN = re.compile(
+    r"\s*(->|\.\.\.|[A-Za-z_][\w.]*(?:::[\w.]+)?|-?\d+\.?\d*(?:e[+-]?\d+)?j?"
+    r'|"(?:[^"\\]|\\.)*"'
+    r"|'(?:[^'\\]|\\.)*'|[()\[\],?!|*=:]|\Z)"
+)
 
 
 def split_name(text: str) -> tuple[str, str]:
     """('aten::add', 'Tensor') of the head of a schema text, without parsing the rest."""
-    head = text[:text.index("(")].strip()
+    head = text[: text.index("(")].strip()
     name, _, overload = head.partition(".")
     return name, overload
 
@@ -249,7 +275,7 @@ def _of_known_parts(text: str) -> Schema:
     Raises SchemaSyntaxError where that does not work out: the parser of whole schemas knows why.
     """
     start = text.index("(")
-    head, arrow, tail = text[start + 1:].partition(") -> ")
+    head, arrow, tail = text[start + 1 :].partition(") -> ")
     if not arrow:
         raise SchemaSyntaxError(text)
     arguments, kwarg_only, vararg = [], False, False
@@ -273,8 +299,10 @@ def _at_commas(text: str) -> list[str]:
     whole, begun = [], ""
     for part in parts:
         begun = f"{begun}, {part}" if begun else part
-        if begun.count("(") + begun.count("[") == begun.count(")") + begun.count("]") \
-                and begun.count('"') % 2 == begun.count("'") % 2 == 0:
+        if (
+            begun.count("(") + begun.count("[") == begun.count(")") + begun.count("]")
+            and begun.count('"') % 2 == begun.count("'") % 2 == 0
+        ):
             whole.append(begun)
             begun = ""
     return [*whole, begun] if begun else whole
@@ -308,7 +336,7 @@ class _SchemaParser:
         token = self.token
         m = _TOKEN.match(self.text, self.at)
         if not m:
-            self.fail(f"unexpected {self.text[self.at:self.at + 8]!r}")
+            self.fail(f"unexpected {self.text[self.at : self.at + 8]!r}")
         self.token, self.at = m.group(1), m.end()
         return token
 
@@ -394,7 +422,7 @@ class _SchemaParser:
         return type, alias, size, self.text[start:end].strip()
 
     def base_type(self) -> Type:
-        if self.token == "(":                        # a tuple type
+        if self.token == "(":  # a tuple type
             self.advance()
             items = []
             while self.token != ")":

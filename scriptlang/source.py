@@ -62,7 +62,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        return self.source.text[self.start:self.end]
+        return self.source.text[self.start : self.end]
 
     @property
     def line(self) -> int:
@@ -83,9 +83,9 @@ class Span:
         start, line = self.source.line_text(self.start)
         begin = self.start - start
         end = max(begin + 1, min(self.end - start, len(line)))
-        if len(line) > WIDEST:                           # as much of it as shows the place
+        if len(line) > WIDEST:  # as much of it as shows the place
             cut = max(0, begin - WIDEST // 2)
-            line = line[cut:cut + WIDEST]
+            line = line[cut : cut + WIDEST]
             begin, end = begin - cut, min(end - cut, max(begin - cut + 1, len(line)))
         pad = "".join("\t" if c == "\t" else " " for c in line[:begin])
         return f"    {line}\n    {pad}{'~' * (end - begin)}"

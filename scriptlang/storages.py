@@ -5,7 +5,8 @@ Both are looks at one `tensors.Storage`, which views of a tensor share: writes s
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -82,8 +83,9 @@ class UntypedStorage(_Memory):
     def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
         """Raises RuntimeError where the sizes differ."""
         if source.nbytes() != self.nbytes():
-            raise RuntimeError(f"cannot copy a storage of {source.nbytes()} bytes into one of "
-                               f"{self.nbytes()}")
+            raise RuntimeError(
+                f"cannot copy a storage of {source.nbytes()} bytes into one of {self.nbytes()}"
+            )
         self._storage.data[:] = source._storage.data
         return self
 
@@ -99,8 +101,9 @@ class UntypedStorage(_Memory):
 
     def __repr__(self) -> str:
         lines = [f" {byte}" for byte in self.tolist()[:1000]]
-        return "\n".join([*lines, f"[torch.storage.UntypedStorage(device=cpu) of size "
-                                  f"{len(self)}]"])
+        return "\n".join(
+            [*lines, f"[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"]
+        )
 
 
 class TypedStorage(_Memory):
@@ -152,8 +155,13 @@ class TypedStorage(_Memory):
 
     def __repr__(self) -> str:
         lines = [f" {value}" for value in self.tolist()[:1000]]
-        return "\n".join([*lines, f"[torch.storage.TypedStorage(dtype={self.dtype!r}, device=cpu) "
-                                  f"of size {len(self)}]"])
+        return "\n".join(
+            [
+                *lines,
+                f"[torch.storage.TypedStorage(dtype={self.dtype!r}, device=cpu) "
+                f"of size {len(self)}]",
+            ]
+        )
 
 
 STORAGE_NAMES = dtypes.DISPLAY
@@ -162,8 +170,10 @@ STORAGE_NAMES = dtypes.DISPLAY
 
 def is_shared(storage: Storage) -> bool:
     """Whether the memory was made for several processes."""
-    return isinstance(getattr(storage.owner, "base", None), memoryview) \
+    return (
+        isinstance(getattr(storage.owner, "base", None), memoryview)
         and type(storage.owner.base.obj).__name__ == "mmap"
+    )
 
 
 def share(storage: Storage) -> None:
@@ -175,4 +185,4 @@ def share(storage: Storage) -> None:
     memory = np.frombuffer(memoryview(mmap.mmap(-1, storage.nbytes)), np.uint8)
     memory[:] = storage.data
     storage.data = memory
-    storage.has_grown = True                             # no tensor's kept array is to be trusted
+    storage.has_grown = True  # no tensor's kept array is to be trusted

@@ -18,11 +18,24 @@ from .tensors import Tensor
 LINE = 80
 """Characters that a line of a matrix may have."""
 
-TYPE_NAMES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-              "float16": "Half", "float32": "Float", "float64": "Double", "bool": "Bool",
-              "bfloat16": "BFloat16", "complex32": "ComplexHalf", "complex64": "ComplexFloat",
-              "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32",
-              "uint64": "UInt64"}
+TYPE_NAMES = {
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "bool": "Bool",
+    "bfloat16": "BFloat16",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+}
 
 
 class _Style:

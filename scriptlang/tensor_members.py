@@ -1,7 +1,7 @@
 """The attributes of torch.Tensor: which ones a Tensor has, which it has not and why.
 
-Methods are those of `ops.tensor_methods`, or operators of the same name; a test compares all of
-this with PyTorch, so that an attribute is either here or refused with a reason.
+Methods are those of `ops.calling.tensor_methods`, or operators of the same name; a test compares
+all of this with PyTorch, so that an attribute is either here or refused with a reason.
 """
 
 from __future__ import annotations
@@ -66,38 +66,83 @@ untyped_storage values var vdot view view_as vsplit where xlogy xlogy_ xpu zero_
 """Methods that `tensors.Tensor` does not define itself; they are made when they are first asked
 for."""
 
-FALSE = ("is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested",
-         "is_quantized", "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
-         "retains_grad", "volatile")
+FALSE = (
+    "is_cuda",
+    "is_ipu",
+    "is_maia",
+    "is_meta",
+    "is_mkldnn",
+    "is_mps",
+    "is_mtia",
+    "is_nested",
+    "is_quantized",
+    "is_sparse",
+    "is_sparse_csr",
+    "is_vulkan",
+    "is_xla",
+    "is_xpu",
+    "retains_grad",
+    "volatile",
+)
 """Attributes that are False of every plain tensor."""
 
-FACTS = {**dict.fromkeys(FALSE, False), "is_cpu": True, "is_leaf": True, "output_nr": 0,
-         "name": None, "grad_fn": None, "layout": layouts.strided}
+FACTS = {
+    **dict.fromkeys(FALSE, False),
+    "is_cpu": True,
+    "is_leaf": True,
+    "output_nr": 0,
+    "name": None,
+    "grad_fn": None,
+    "layout": layouts.strided,
+}
 """Attributes that are the same of every plain tensor."""
 
 _INTERNAL = "an inner part of PyTorch"
 _NO_DICT = "tensors keep no attributes but their own; keep such things beside them"
 REFUSED = {
-    **dict.fromkeys(("__cuda_array_interface__", "__dlpack_c_exchange_api__"),
-                    "tensors lie in the memory of the CPU; use numpy() or __dlpack__()"),
-    **dict.fromkeys(("__torch_dispatch__", "__torch_function__", "_python_dispatch",
-                     "_dtensor__new__", "_make_subclass", "_make_wrapper_subclass", "as_subclass",
-                     "module_load"),
-                    "calls of operators cannot be redirected to subclasses of Tensor"),
+    **dict.fromkeys(
+        ("__cuda_array_interface__", "__dlpack_c_exchange_api__"),
+        "tensors lie in the memory of the CPU; use numpy() or __dlpack__()",
+    ),
+    **dict.fromkeys(
+        (
+            "__torch_dispatch__",
+            "__torch_function__",
+            "_python_dispatch",
+            "_dtensor__new__",
+            "_make_subclass",
+            "_make_wrapper_subclass",
+            "as_subclass",
+            "module_load",
+        ),
+        "calls of operators cannot be redirected to subclasses of Tensor",
+    ),
     **dict.fromkeys(("__dict__", "__annotations__"), _NO_DICT),
-    **dict.fromkeys(("__setstate__", "__deepcopy__", "_reduce_ex_internal"),
-                    "tensors are pickled and copied by __reduce__"),
-    **dict.fromkeys(("_base", "_is_view", "_view_func", "_view_func_unsafe",
-                     "_rev_view_func_unsafe"),
-                    "views do not know of what they are views; compare untyped_storage()"),
+    **dict.fromkeys(
+        ("__setstate__", "__deepcopy__", "_reduce_ex_internal"),
+        "tensors are pickled and copied by __reduce__",
+    ),
+    **dict.fromkeys(
+        ("_base", "_is_view", "_view_func", "_view_func_unsafe", "_rev_view_func_unsafe"),
+        "views do not know of what they are views; compare untyped_storage()",
+    ),
     **dict.fromkeys(("_version", "_use_count"), "writes and references are not counted"),
-    **dict.fromkeys(("_backward_hooks", "_post_accumulate_grad_hooks", "_grad", "_grad_fn",
-                     "grad_dtype"),
-                    "no derivatives are computed"),
-    **dict.fromkeys(("_cdata", "_clear_non_serializable_cached_data", "_fix_weakref",
-                     "_has_symbolic_sizes_strides"), _INTERNAL),
-    **dict.fromkeys(("eig", "lstsq", "solve", "symeig"),
-                    "PyTorch has removed it; use scriptlang.linalg"),
+    **dict.fromkeys(
+        ("_backward_hooks", "_post_accumulate_grad_hooks", "_grad", "_grad_fn", "grad_dtype"),
+        "no derivatives are computed",
+    ),
+    **dict.fromkeys(
+        (
+            "_cdata",
+            "_clear_non_serializable_cached_data",
+            "_fix_weakref",
+            "_has_symbolic_sizes_strides",
+        ),
+        _INTERNAL,
+    ),
+    **dict.fromkeys(
+        ("eig", "lstsq", "solve", "symeig"), "PyTorch has removed it; use scriptlang.linalg"
+    ),
     "_typed_storage": "call storage()",
     "__delitem__": "elements of tensors cannot be removed",
     "reinforce": "PyTorch has removed it",

@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from . import dtypes
-from .ops import options
-from .ops.eager import as_tensor, chosen_dtype
-from .ops.generator import Generator, default_generator
-from .ops.tensor_methods import constructed
+from .ops.calling import options
+from .ops.calling.eager import as_tensor, chosen_dtype
+from .ops.calling.tensor_methods import constructed
+from .ops.shared.generator import Generator, default_generator
 from .tensors import Tensor, from_numpy
 
-TYPED = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
-         "BFloat16Tensor": "bfloat16", "ByteTensor": "uint8", "CharTensor": "int8",
-         "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64",
-         "BoolTensor": "bool"}
+TYPED = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "ByteTensor": "uint8",
+    "CharTensor": "int8",
+    "ShortTensor": "int16",
+    "IntTensor": "int32",
+    "LongTensor": "int64",
+    "BoolTensor": "bool",
+}
 """Classes of tensors of one dtype."""
 
 
@@ -31,8 +39,9 @@ class _TensorType(type):
 
 
 for _name, _dtype in TYPED.items():
-    globals()[_name] = _TensorType(_name, (), {"dtype": dtypes.BY_NAME[_dtype],
-                                               "__module__": __name__})
+    globals()[_name] = _TensorType(
+        _name, (), {"dtype": dtypes.BY_NAME[_dtype], "__module__": __name__}
+    )
 
 
 def manual_seed(seed: int) -> Generator:
@@ -68,8 +77,9 @@ def from_dlpack(value: Any) -> Tensor:
     return as_tensor(value)
 
 
-def asarray(obj: Any, *, dtype=None, device=None, copy: bool | None = None,
-            requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor over an array's memory, or a copy."""
     if device is not None:
         options.device_argument(device)
@@ -78,8 +88,9 @@ def asarray(obj: Any, *, dtype=None, device=None, copy: bool | None = None,
     return made.requires_grad_() if requires_grad else made
 
 
-def frombuffer(buffer: Any, *, dtype, count: int = -1, offset: int = 0,
-               requires_grad: bool = False) -> Tensor:
+def frombuffer(
+    buffer: Any, *, dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
     """A tensor over the memory of a buffer, from a byte offset on."""
     import numpy as np
 
@@ -92,8 +103,11 @@ def typename(obj: Any) -> str:
     """The name of an object's class, with its module unless it is of Python itself."""
     if isinstance(obj, Tensor):
         return obj.type()
-    cls = obj if isinstance(obj, type) or callable(obj) and hasattr(obj, "__qualname__") \
+    cls = (
+        obj
+        if isinstance(obj, type) or callable(obj) and hasattr(obj, "__qualname__")
         else type(obj)
+    )
     module = getattr(cls, "__module__", None)
     return cls.__qualname__ if module in (None, "builtins") else f"{module}.{cls.__qualname__}"
 

@@ -7,15 +7,14 @@ not written out below (`tensor_members.METHODS`) are made when they are first as
 
 from __future__ import annotations
 
-import ctypes
 import math
 import sys
-from typing import Any, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from . import dtypes, tensor_members
-from .dtypes import DType
 
 
 class Storage:
@@ -25,7 +24,7 @@ class Storage:
     native engine's memory.
     """
 
-    __slots__ = ("_data", "owner", "has_grown", "__weakref__")
+    __slots__ = ("__weakref__", "_data", "has_grown", "owner")
 
     def __init__(self, data: np.ndarray | None, owner: Any = None):
         self._data = data
@@ -53,16 +52,16 @@ class Storage:
         return cls(data, buffer)
 
     def __reduce__(self):
-        return Storage, (np.array(self.data),)           # a copy: data may be a view of the owner
+        return Storage, (np.array(self.data),)  # a copy: data may be a view of the owner
 
     def grow(self, nbytes: int) -> None:
         """Put zeros behind what there is; the tensors that lie here are views of the new memory."""
         if nbytes <= self.nbytes:
             return
         data = np.zeros(nbytes, np.uint8)
-        data[:self.nbytes] = self.data
+        data[: self.nbytes] = self.data
         self.data = data
-        self.has_grown = True                            # no tensor's kept array is to be trusted
+        self.has_grown = True  # no tensor's kept array is to be trusted
 
     @property
     def nbytes(self) -> int:
@@ -103,11 +102,29 @@ class Tensor:
     `Tensor([1, 2])` of a sequence, an array or a tensor.  Raises TypeError for anything else.
     """
 
-    __slots__ = ("_storage", "dtype", "_size", "_stride", "_offset", "requires_grad", "_view",
-                 "_trace", "__weakref__")
+    __slots__ = (
+        "__weakref__",
+        "_offset",
+        "_size",
+        "_storage",
+        "_stride",
+        "_trace",
+        "_view",
+        "dtype",
+        "requires_grad",
+    )
 
-    def __init__(self, storage=None, dtype=None, size=None, stride=None, offset=None,
-                 requires_grad=False, *more, device=None):
+    def __init__(
+        self,
+        storage=None,
+        dtype=None,
+        size=None,
+        stride=None,
+        offset=None,
+        requires_grad=False,
+        *more,
+        device=None,
+    ):
         if type(storage) is not Storage:
             self._construct((storage, dtype, size, stride, offset, requires_grad, *more), device)
             return
@@ -122,14 +139,17 @@ class Tensor:
 
     def _construct(self, given: tuple, device) -> None:
         """Be what torch.Tensor makes of the arguments."""
-        from .ops.tensor_methods import constructed, device_argument
+        from .ops.calling.tensor_methods import constructed, device_argument
 
         if device is not None:
             device_argument(device)
         is_size = given[0] is None and given[2] is not None
         args = [a for a in given[:5] if a is not None] + [a for a in given[5:] if a is not False]
-        made = constructed(dtypes.get_default_dtype(), () if is_size else tuple(args),
-                           given[2] if is_size else None)
+        made = constructed(
+            dtypes.get_default_dtype(),
+            () if is_size else tuple(args),
+            given[2] if is_size else None,
+        )
         Tensor.__init__(self, made._storage, made.dtype, made._size, made._stride, made._offset)
 
     @property
@@ -145,16 +165,18 @@ class Tensor:
         if 0 in size:
             return np.empty(size, dtype.numpy)
         memory = storage._data
-        if memory is None:                               # the engine's memory needs no array
+        if memory is None:  # the engine's memory needs no array
             memory = storage.data if isinstance(storage.owner, np.ndarray) else storage.owner
         item = dtype.itemsize
         try:
-            return np.ndarray(size, dtype.numpy, memory, self._offset * item,
-                              [s * item for s in self._stride])
+            return np.ndarray(
+                size, dtype.numpy, memory, self._offset * item, [s * item for s in self._stride]
+            )
         except (TypeError, ValueError):
             raise RuntimeError(
                 f"a view of size {list(size)}, stride {list(self._stride)}, offset {self._offset} "
-                f"reaches outside a storage of {storage.nbytes} bytes") from None
+                f"reaches outside a storage of {storage.nbytes} bytes"
+            ) from None
 
     @classmethod
     def _wrap(cls, array: np.ndarray) -> Tensor:
@@ -229,8 +251,8 @@ class Tensor:
         return self._array.__array_interface__["data"][0]
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
-        if not isinstance(memory_format, int):           # torch's own
-            from .ops.options import memory_format_argument
+        if not isinstance(memory_format, int):  # torch's own
+            from .ops.calling.options import memory_format_argument
 
             memory_format = memory_format_argument(memory_format)
         order = {2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}.get(memory_format)
@@ -262,8 +284,10 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            raise RuntimeError("scriptlang computes no derivatives, and only an nn.Parameter keeps "
-                               "a grad; keep it beside the tensor")
+            raise RuntimeError(
+                "scriptlang computes no derivatives, and only an nn.Parameter keeps "
+                "a grad; keep it beside the tensor"
+            )
 
     @property
     def data(self) -> Tensor:
@@ -277,8 +301,14 @@ class Tensor:
         self._view = None
 
     def __reduce__(self):
-        return Tensor, (self._storage, self.dtype, self._size, self._stride, self._offset,
-                        self.requires_grad)
+        return Tensor, (
+            self._storage,
+            self.dtype,
+            self._size,
+            self._stride,
+            self._offset,
+            self.requires_grad,
+        )
 
     def is_floating_point(self) -> bool:
         return self.dtype.kind == "f"
@@ -322,7 +352,8 @@ class Tensor:
     def _item(self):
         if self.numel() != 1:
             raise RuntimeError(
-                f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
+            )
         value = self._array.reshape(()).item()
         if self.dtype.name == "bfloat16":
             return float(value)
@@ -330,8 +361,9 @@ class Tensor:
 
     def tolist(self):
         array = self._look("a Python list")._array
-        return array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" \
-            else array.tolist()
+        return (
+            array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" else array.tolist()
+        )
 
     def detach(self) -> Tensor:
         return self._as_view(self._size, self._stride, self._offset)
@@ -407,12 +439,12 @@ class Tensor:
         return format(self.item(), spec) if spec and not self._size else repr(self)
 
     def __getitem__(self, key) -> Tensor:
-        from .ops.indexing import get_item
+        from .ops.calling.indexing import get_item
 
         return get_item(self, key)
 
     def __setitem__(self, key, value) -> None:
-        from .ops.indexing import set_item
+        from .ops.calling.indexing import set_item
 
         set_item(self, key, value)
 
@@ -444,7 +476,7 @@ class Tensor:
         return self._operator("imag")
 
     def _operator(self, name: str, *args):
-        from .ops import functions
+        from .ops.calling import functions
 
         return functions.call(f"aten::{name}", (self, *args))
 
@@ -486,35 +518,57 @@ REFLECTED = {
 
 
 def _call(name: str, *args):
-    from .ops import functions
+    from .ops.calling import functions
 
     return functions.call(name, args)
 
 
 def _full_like(x: Tensor, value) -> Tensor:
-    return _call("aten::full_like", x, value) if x.dtype.kind != "b" else \
-        _call("aten::scalar_tensor", value)
+    return (
+        _call("aten::full_like", x, value)
+        if x.dtype.kind != "b"
+        else _call("aten::scalar_tensor", value)
+    )
 
 
-for _magic, _name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow",
-                      "floordiv": "floor_divide", "mod": "remainder", "and": "__and__",
-                      "or": "__or__", "xor": "__xor__", "lshift": "__lshift__",
-                      "rshift": "__rshift__", "matmul": "matmul"}.items():
+for _magic, _name in {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "__and__",
+    "or": "__or__",
+    "xor": "__xor__",
+    "lshift": "__lshift__",
+    "rshift": "__rshift__",
+    "matmul": "matmul",
+}.items():
     setattr(Tensor, f"__{_magic}__", _binary(_name))
     setattr(Tensor, f"__r{_magic}__", _binary(_name, reflected=True))
     if _magic in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
         setattr(Tensor, f"__i{_magic}__", _in_place(_name))
 for _magic in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_magic}__", _binary(_magic))
-for _magic, _name in {"neg": "neg", "pos": "positive", "abs": "abs",
-                      "invert": "bitwise_not"}.items():
+for _magic, _name in {
+    "neg": "neg",
+    "pos": "positive",
+    "abs": "abs",
+    "invert": "bitwise_not",
+}.items():
     setattr(Tensor, f"__{_magic}__", lambda self, _n=_name: self._operator(_n))
 Tensor.__div__, Tensor.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
-Tensor.__idiv__, Tensor.__long__, Tensor.__nonzero__ = (Tensor.__itruediv__, Tensor.__int__,
-                                                        Tensor.__bool__)
+Tensor.__idiv__, Tensor.__long__, Tensor.__nonzero__ = (
+    Tensor.__itruediv__,
+    Tensor.__int__,
+    Tensor.__bool__,
+)
 for _magic in ("and", "or", "xor", "lshift", "rshift"):
-    setattr(Tensor, f"__i{_magic}__",
-            lambda self, other, _n=f"__i{_magic}__": self._operator(_n, other))
+    setattr(
+        Tensor, f"__i{_magic}__", lambda self, other, _n=f"__i{_magic}__": self._operator(_n, other)
+    )
 
 
 class _Method:
@@ -526,7 +580,7 @@ class _Method:
         self.name = name
 
     def __get__(self, tensor, cls=None):
-        from .ops.tensor_methods import method
+        from .ops.calling.tensor_methods import method
 
         made = method(self.name)
         setattr(Tensor, self.name, made)
@@ -549,8 +603,10 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """A dimension counted from the end made one from the start; IndexError when out of range."""
     bound = max(ndim, 1)
     if not -bound <= dim < bound:
-        raise IndexError("Dimension out of range (expected to be in range of "
-                         f"[{-bound}, {bound - 1}], but got {dim})")
+        raise IndexError(
+            "Dimension out of range (expected to be in range of "
+            f"[{-bound}, {bound - 1}], but got {dim})"
+        )
     return dim + bound if dim < 0 else dim
 
 
@@ -559,7 +615,7 @@ def _memory_of(array: np.ndarray) -> tuple[Storage, int]:
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if not root.flags.forc:                          # a strided look at memory that is no array
+    if not root.flags.forc:  # a strided look at memory that is no array
         return Storage(_span(array), array), 0
     start = root.__array_interface__["data"][0]
     offset = array.__array_interface__["data"][0] - start if array.size else 0

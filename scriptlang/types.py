@@ -13,8 +13,9 @@ import re
 import threading
 import weakref
 from collections import namedtuple
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any as PyAny, Callable, Iterator
+from typing import Any as PyAny
 
 from . import budgets
 from .errors import LimitError
@@ -44,7 +45,7 @@ class Type:
     lie.  mark: one object for all types that are equal; a nominal type's is the type itself.
     """
 
-    contained: tuple["Type", ...] = ()
+    contained: tuple[Type, ...] = ()
     depth = 0
 
     @property
@@ -63,11 +64,11 @@ class Type:
     def __str__(self) -> str:
         return self.annotation
 
-    def map(self, f: Callable[["Type"], "Type"]) -> "Type":
+    def map(self, f: Callable[[Type], Type]) -> Type:
         """The same type with every contained type replaced by `f` of it."""
         return self
 
-    def walk(self) -> Iterator["Type"]:
+    def walk(self) -> Iterator[Type]:
         """This type and everything inside it, each part once, outermost first."""
         return iter((self,))
 
@@ -87,11 +88,12 @@ class Structural(Type):
             raise LimitError(
                 f"a type of the program has {size:,} parts, {depth} deep, once it is written out; "
                 f"at most {MAX_SIZE:,} parts, {MAX_DEPTH} deep, can be compiled: use a class "
-                "where types hold each other")
+                "where types hold each other"
+            )
         values, key = self.__dict__, self._key()
         mark = _marks.get(key)
         if mark is None:
-            with _making_marks:                          # two of them would be two types
+            with _making_marks:  # two of them would be two types
                 mark = _marks.get(key)
                 if mark is None:
                     mark = _marks[key] = Mark()
@@ -181,16 +183,51 @@ ANY_ENUM = AtomType("AnyEnumType")
 
 NUMBERS = (INT, FLOAT, COMPLEX)
 
-ATOMS: dict[str, Type] = {t.text: t for t in (
-    TENSOR, INT, FLOAT, COMPLEX, BOOL, STR, NONE, NUMBER, ANY, DEVICE, GENERATOR, STORAGE, STREAM,
-    QUANTIZER, CAPSULE, ANY_LIST, ANY_TUPLE, ANY_CLASS, ANY_ENUM)}
+ATOMS: dict[str, Type] = {
+    t.text: t
+    for t in (
+        TENSOR,
+        INT,
+        FLOAT,
+        COMPLEX,
+        BOOL,
+        STR,
+        NONE,
+        NUMBER,
+        ANY,
+        DEVICE,
+        GENERATOR,
+        STORAGE,
+        STREAM,
+        QUANTIZER,
+        CAPSULE,
+        ANY_LIST,
+        ANY_TUPLE,
+        ANY_CLASS,
+        ANY_ENUM,
+    )
+}
 """Atoms by annotation."""
 
 SPELLINGS: dict[str, Type] = {
-    "None": NONE, "Scalar": NUMBER, "number": NUMBER, "SymInt": INT, "ScalarType": INT,
-    "Layout": INT, "MemoryFormat": INT, "QScheme": INT, "DeviceIndex": INT, "Dimname": STR,
-    "torch.Tensor": TENSOR, "torch.device": DEVICE, "Device": DEVICE, "device": DEVICE,
-    "t": None, "SymBool": BOOL, "SymFloat": FLOAT, "DeviceObjType": DEVICE,
+    "None": NONE,
+    "Scalar": NUMBER,
+    "number": NUMBER,
+    "SymInt": INT,
+    "ScalarType": INT,
+    "Layout": INT,
+    "MemoryFormat": INT,
+    "QScheme": INT,
+    "DeviceIndex": INT,
+    "Dimname": STR,
+    "torch.Tensor": TENSOR,
+    "torch.device": DEVICE,
+    "Device": DEVICE,
+    "device": DEVICE,
+    "t": None,
+    "SymBool": BOOL,
+    "SymFloat": FLOAT,
+    "DeviceObjType": DEVICE,
 }
 """Further spellings that schemas and archives use for atoms."""
 
@@ -518,8 +555,13 @@ def union(*options: Type) -> Type:
     """Union of types: flattened, subtypes swallowed, {T, None} written Optional[T]."""
     flat: list[Type] = []
     for t in options:
-        parts = t.options if isinstance(t, UnionType) else \
-            (t.element, NONE) if isinstance(t, OptionalType) else (t,)
+        parts = (
+            t.options
+            if isinstance(t, UnionType)
+            else (t.element, NONE)
+            if isinstance(t, OptionalType)
+            else (t,)
+        )
         flat += [p for p in parts if p not in flat]
     if ANY in flat:
         return optional(ANY) if NONE in flat else ANY
@@ -542,17 +584,25 @@ def is_subtype(a: Type, b: Type) -> bool:
             return all(is_subtype(t, b) for t in a.options)
         return a == NONE or is_subtype(a, b.element)
     if isinstance(b, UnionType):
-        parts = a.options if isinstance(a, UnionType) else \
-            (a.element, NONE) if isinstance(a, OptionalType) else (a,)
+        parts = (
+            a.options
+            if isinstance(a, UnionType)
+            else (a.element, NONE)
+            if isinstance(a, OptionalType)
+            else (a,)
+        )
         return all(any(is_subtype(p, t) for t in b.options) for p in parts)
     if isinstance(a, UnionType):
         return all(is_subtype(t, b) for t in a.options)
     if isinstance(a, TupleType):
         if b == ANY_TUPLE:
             return True
-        return (isinstance(b, TupleType) and len(a.elements) == len(b.elements)
-                and (b.name is None or (b.name == a.name and b.fields == a.fields))
-                and all(map(is_subtype, a.elements, b.elements)))
+        return (
+            isinstance(b, TupleType)
+            and len(a.elements) == len(b.elements)
+            and (b.name is None or (b.name == a.name and b.fields == a.fields))
+            and all(map(is_subtype, a.elements, b.elements))
+        )
     if isinstance(a, ListType) and b == ANY_LIST:
         return True
     if b == NUMBER:
@@ -577,8 +627,11 @@ def implements(a: Type, interface: InterfaceType) -> bool:
         if hasattr(have, "ensure_defined") and have.schema is None:
             have.ensure_defined()
         have = getattr(have, "schema", have)
-        if have is None or len(have.arguments) != len(want.arguments) \
-                or len(have.returns) != len(want.returns):
+        if (
+            have is None
+            or len(have.arguments) != len(want.arguments)
+            or len(have.returns) != len(want.returns)
+        ):
             return False
         for got, asked in zip(have.arguments[1:], want.arguments[1:]):
             if got.name != asked.name or not is_subtype(asked.type, got.type):
@@ -618,8 +671,11 @@ def without_none(t: Type) -> Type:
 
 def may_be_none(t: Type) -> bool:
     """Whether a value of the type may be None."""
-    return t in (NONE, ANY) or isinstance(t, OptionalType) or (
-        isinstance(t, UnionType) and NONE in t.options)
+    return (
+        t in (NONE, ANY)
+        or isinstance(t, OptionalType)
+        or (isinstance(t, UnionType) and NONE in t.options)
+    )
 
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.$<>]*|\d+|[\[\](),?|]|\Z)")
@@ -655,8 +711,9 @@ class _AnnotationParser:
         token = getattr(self, "token", "")
         m = _TOKEN.match(self.text, self.at)
         if not m:
-            raise TypeSyntaxError(f"unexpected {self.text[self.at:self.at + 10]!r} in type "
-                                  f"{self.text!r}")
+            raise TypeSyntaxError(
+                f"unexpected {self.text[self.at : self.at + 10]!r} in type {self.text!r}"
+            )
         self.token, self.at = m.group(1), m.end()
         return token
 
@@ -678,7 +735,7 @@ class _AnnotationParser:
 
     def arguments(self) -> list[Type]:
         self.expect("[")
-        if self.token == "(":                       # Tuple[()]
+        if self.token == "(":  # Tuple[()]
             self.advance()
             self.expect(")")
             self.expect("]")
@@ -706,10 +763,17 @@ class _AnnotationParser:
 
 
 GENERICS: dict[str, Callable[..., Type]] = {
-    "List": ListType, "list": ListType, "Optional": lambda t: optional(t),
-    "Dict": DictType, "dict": DictType, "Union": lambda *ts: union(*ts),
-    "Tuple": lambda *ts: TupleType(ts), "tuple": lambda *ts: TupleType(ts),
-    "Future": FutureType, "Await": lambda t: RRefLikeType("Await", t),
-    "RRef": lambda t: RRefLikeType("RRef", t), "Final": lambda t: t,
+    "List": ListType,
+    "list": ListType,
+    "Optional": lambda t: optional(t),
+    "Dict": DictType,
+    "dict": DictType,
+    "Union": lambda *ts: union(*ts),
+    "Tuple": lambda *ts: TupleType(ts),
+    "tuple": lambda *ts: TupleType(ts),
+    "Future": FutureType,
+    "Await": lambda t: RRefLikeType("Await", t),
+    "RRef": lambda t: RRefLikeType("RRef", t),
+    "Final": lambda t: t,
 }
 """Type constructors by annotation name."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .. import types as T
 from ..ir import Function, Graph, Node, Value, clone_block
@@ -44,11 +45,17 @@ class Bodies:
         self._by_text: dict[str, list[Compiled]] = {}
         self._looks = MOST_LOOKS
 
-    def graph_of(self, function: Function, file: CodeFile, node: ast.FunctionDef,
-                 owner: T.ClassType, emit: Callable[[], Graph]) -> Graph:
+    def graph_of(
+        self,
+        function: Function,
+        file: CodeFile,
+        node: ast.FunctionDef,
+        owner: T.ClassType,
+        emit: Callable[[], Graph],
+    ) -> Graph:
         """The graph of a method: a copy of that of another class's, or what `emit` makes."""
         begin = file.offset(node.body[0].lineno, node.body[0].col_offset)
-        text = file.source.text[begin:file.offset(node.end_lineno, node.end_col_offset)]
+        text = file.source.text[begin : file.offset(node.end_lineno, node.end_col_offset)]
         known = self._by_text.setdefault(text, [])
         for other in known[:MOST_TRIED]:
             likeness = Likeness(text, self._looks)
@@ -77,15 +84,21 @@ class Likeness:
 
     def methods(self, a: T.ClassType, mine: Function, b: T.ClassType, yours: Function) -> bool:
         """Whether the text may be the body of both."""
-        return (self.types(a, b) and self.schemas(mine.schema, yours.schema)
-                and not any(t.name in self.text for pair in self.pairs.items() for t in pair))
+        return (
+            self.types(a, b)
+            and self.schemas(mine.schema, yours.schema)
+            and not any(t.name in self.text for pair in self.pairs.items() for t in pair)
+        )
 
     def types(self, a: T.Type, b: T.Type) -> bool:
         if isinstance(a, T.ClassType):
             if a in self.pairs:
                 return self.pairs[a] is b
-            if not isinstance(b, T.ClassType) or b in self._paired \
-                    or MANGLED.sub("", a.name) != MANGLED.sub("", b.name):
+            if (
+                not isinstance(b, T.ClassType)
+                or b in self._paired
+                or MANGLED.sub("", a.name) != MANGLED.sub("", b.name)
+            ):
                 return False
             self.pairs[a] = b
             self._paired.add(b)
@@ -98,36 +111,57 @@ class Likeness:
         if not a.contained or getattr(a, "name", None):
             return a == b
         return getattr(a, "fields", None) == getattr(b, "fields", None) and all(
-            map(self.types, a.contained, b.contained))
+            map(self.types, a.contained, b.contained)
+        )
 
     def classes(self, a: T.ClassType, b: T.ClassType) -> bool:
-        if a.is_module != b.is_module or a.hooks != b.hooks or a.pre_hooks != b.pre_hooks \
-                or a.properties or b.properties:
+        if (
+            a.is_module != b.is_module
+            or a.hooks != b.hooks
+            or a.pre_hooks != b.pre_hooks
+            or a.properties
+            or b.properties
+        ):
             return False
         mine, yours = ({x.name: x for x in t.attributes} for t in (a, b))
-        return (self.members(mine, yours, lambda x, y: self.types(x.type, y.type))
-                and self.members(a.constants, b.constants, lambda x, y: x is y or (
-                    type(x) is type(y) and repr(x) == repr(y)))
-                and self.members(a.methods, b.methods,
-                                 lambda x, y: self.schemas(x.schema, y.schema)))
+        return (
+            self.members(mine, yours, lambda x, y: self.types(x.type, y.type))
+            and self.members(
+                a.constants,
+                b.constants,
+                lambda x, y: x is y or (type(x) is type(y) and repr(x) == repr(y)),
+            )
+            and self.members(a.methods, b.methods, lambda x, y: self.schemas(x.schema, y.schema))
+        )
 
-    def members(self, a: dict[str, Any], b: dict[str, Any],
-                alike: Callable[[Any, Any], bool]) -> bool:
+    def members(
+        self, a: dict[str, Any], b: dict[str, Any], alike: Callable[[Any, Any], bool]
+    ) -> bool:
         """Whether those are alike that the text names, or may use without a name."""
         self.looks -= len(a) + len(b)
         if self.looks < 0:
             return False
-        mine, yours = ({name for name in members if name in self.text or is_implicit(name)}
-                       for members in (a, b))
+        mine, yours = (
+            {name for name in members if name in self.text or is_implicit(name)}
+            for members in (a, b)
+        )
         return mine == yours and all(alike(a[name], b[name]) for name in mine)
 
     def schemas(self, a: Schema, b: Schema) -> bool:
         if len(a.arguments) != len(b.arguments):
             return False
         for x, y in zip((*a.arguments, *a.returns), (*b.arguments, *b.returns)):
-            if x.name != y.name or x.kwarg_only != y.kwarg_only or not (
-                    x.default is y.default or plain(x.default) and x.default == y.default
-                    and type(x.default) is type(y.default)) or not self.types(x.type, y.type):
+            if (
+                x.name != y.name
+                or x.kwarg_only != y.kwarg_only
+                or not (
+                    x.default is y.default
+                    or plain(x.default)
+                    and x.default == y.default
+                    and type(x.default) is type(y.default)
+                )
+                or not self.types(x.type, y.type)
+            ):
                 return False
         return True
 
@@ -141,8 +175,9 @@ def plain(value: Any) -> bool:
     return isinstance(value, (bool, int, float, str))
 
 
-def copy(other: Compiled, name: str, pairs: dict[T.ClassType, T.ClassType], file: CodeFile,
-         begin: int) -> Graph | None:
+def copy(
+    other: Compiled, name: str, pairs: dict[T.ClassType, T.ClassType], file: CodeFile, begin: int
+) -> Graph | None:
     """The graph of a method for other classes, its places in another text.
 
     None where a node holds more than numbers and names, which could hold a class, too.
@@ -169,12 +204,13 @@ def moved(node: Node, shift: int, file: CodeFile, spans: dict[int, Span]) -> Spa
     """The place of a node in the file of the copy."""
     old = node.span
     code = getattr(old, "code", None)
-    if code is None:                                 # of another text, as bodies of operators are
+    if code is None:  # of another text, as bodies of operators are
         return old
     new = spans.get(id(old))
     if new is None:
         new = spans[id(old)] = file.original(
-            Span(file.source, code.start + shift, code.end + shift))
+            Span(file.source, code.start + shift, code.end + shift)
+        )
     return new
 
 

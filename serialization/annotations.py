@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .. import types as T
 from ..errors import ArchiveError
@@ -11,8 +12,12 @@ from ..errors import ArchiveError
 DAMAGED = "the code in the archive is damaged, or not written by torch.jit.save"
 MAX_DEPTH = 100
 
-NAMED_NUMBERS = {"inf": float("inf"), "nan": float("nan"), "infj": complex(0, float("inf")),
-                 "nanj": complex(0, float("nan"))}
+NAMED_NUMBERS = {
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "infj": complex(0, float("inf")),
+    "nanj": complex(0, float("nan")),
+}
 """Numbers that Python has no literal for, as PyTorch prints them."""
 
 NUMBER_TYPES = {T.FLOAT: float, T.COMPLEX: complex}
@@ -131,7 +136,7 @@ class ConstantReader:
 
     def _literal(self, expr: ast.Constant, record: str) -> Any:
         value = expr.value
-        if isinstance(value, int) and not -2 ** 63 <= value <= 2 ** 63:
+        if isinstance(value, int) and not -(2**63) <= value <= 2**63:
             self._fail(f"{value} does not fit 64 bits", expr, record)
         if value is None or isinstance(value, (bool, int, float, complex, str)):
             return value
@@ -160,24 +165,28 @@ class ConstantReader:
             key = None if k is None else self.read(k, None, record, depth + 1)
             if not isinstance(key, (bool, int, float, complex, str)):
                 self._fail("the key of a dict is no constant", expr, record)
-            made[key] = self.read(v, type.value if isinstance(type, T.DictType) else None, record,
-                                  depth + 1)
+            made[key] = self.read(
+                v, type.value if isinstance(type, T.DictType) else None, record, depth + 1
+            )
         return made
 
     def _call(self, expr: ast.Call, record: str, depth: int) -> Any:
         name, args = dotted(expr.func), expr.args
         if name == "annotate" and len(args) == 2:
             return self.read(args[1], None, record, depth + 1)
-        if name == "torch.device" and args and all(
-                isinstance(a, ast.Constant) and isinstance(a.value, (str, int)) for a in args):
+        if (
+            name == "torch.device"
+            and args
+            and all(isinstance(a, ast.Constant) and isinstance(a.value, (str, int)) for a in args)
+        ):
             return self.device(":".join(str(a.value) for a in args))
-        if name == "torch.sub" and len(args) == 2:       # how the least int is written
+        if name == "torch.sub" and len(args) == 2:  # how the least int is written
             return self._difference(expr, record, depth)
         self._fail("this is no constant", expr, record)
 
     def _difference(self, expr: ast.Call, record: str, depth: int) -> int:
         parts = [self.read(a, T.INT, record, depth + 1) for a in expr.args]
-        if all(type(p) is int for p in parts) and -2 ** 63 <= parts[0] - parts[1] < 2 ** 63:
+        if all(type(p) is int for p in parts) and -(2**63) <= parts[0] - parts[1] < 2**63:
             return parts[0] - parts[1]
         self._fail("this is no constant", expr, record)
 

@@ -8,7 +8,8 @@ Nothing of the file is executed.  Tensors lie in the mapped file until they are 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .. import types as T
 from ..budgets import Budget, use
@@ -32,8 +33,11 @@ def restore_limits(limits: Limits | None) -> Limits:
     """The caller's limits, with those of RESTORE_LIMITS for what has none."""
     if limits is None:
         return RESTORE_LIMITS
-    missing = {name: getattr(RESTORE_LIMITS, name) for name in ("instructions", "seconds", "memory")
-               if getattr(limits, name) is None}
+    missing = {
+        name: getattr(RESTORE_LIMITS, name)
+        for name in ("instructions", "seconds", "memory")
+        if getattr(limits, name) is None
+    }
     return replace(limits, **missing)
 
 
@@ -66,10 +70,11 @@ class LoadedArchive:
         for entry in list(self.pending):
             method = entry.object.type.methods["__setstate__"]
             try:
-                engine("python").run(method, (entry.object, entry.state), None,
-                                     restore_limits(limits))
+                engine("python").run(
+                    method, (entry.object, entry.state), None, restore_limits(limits)
+                )
             except MissingOperatorError:
-                continue                             # a lacking operator does not stop the rest
+                continue  # a lacking operator does not stop the rest
             check_restored(entry.object)
             self.pending.remove(entry)
 
@@ -77,8 +82,11 @@ class LoadedArchive:
 def check_restored(obj: ScriptObject) -> None:
     for attribute, value in zip(obj.type.attributes, obj.slots):
         if value is None and not T.may_be_none(attribute.type):
-            raise ArchiveError(f"__setstate__ of {obj.type.name} left {attribute.name!r} without "
-                               "a value", "data.pkl", "let __setstate__ set every attribute")
+            raise ArchiveError(
+                f"__setstate__ of {obj.type.name} left {attribute.name!r} without a value",
+                "data.pkl",
+                "let __setstate__ set every attribute",
+            )
 
 
 class Reader(RecordReader):
@@ -93,19 +101,23 @@ class Reader(RecordReader):
     def is_archive(self) -> bool:
         has_code = any(name.startswith("code/") for name in self.records)
         return "data.pkl" in self.records and (
-            has_code or "constants.pkl" in self.records or "bytecode.pkl" in self.records)
+            has_code or "constants.pkl" in self.records or "bytecode.pkl" in self.records
+        )
 
     def version(self) -> int:
-        for record in ("version", ".data/version"):
-            if record in self.records:
-                text = bytes(self.read(record)[:20]).strip()
+        for name in ("version", ".data/version"):
+            if name in self.records:
+                text = bytes(self.read(name)[:20]).strip()
                 if not text.isdigit():
-                    raise ArchiveError(f"{text!r} is no version", record, DAMAGED)
+                    raise ArchiveError(f"{text!r} is no version", name, DAMAGED)
                 version = int(text)
                 if not versions.OLDEST <= version <= versions.NEWEST:
                     raise ArchiveError(
                         f"format version {version}; versions {versions.OLDEST} to "
-                        f"{versions.NEWEST} can be read", record, "a newer scriptlang may read it")
+                        f"{versions.NEWEST} can be read",
+                        name,
+                        "a newer scriptlang may read it",
+                    )
                 return version
         raise ArchiveError("the archive does not say its version", "version", DAMAGED)
 
@@ -121,9 +133,15 @@ class Reader(RecordReader):
 
 
 @uncollected
-def read_archive(source, *, extra_files: dict | None = None, check_all: bool = False,
-                 from_code: bool = False, mmap: bool | None = None,
-                 limits: Limits | None = None) -> LoadedArchive:
+def read_archive(
+    source,
+    *,
+    extra_files: dict | None = None,
+    check_all: bool = False,
+    from_code: bool = False,
+    mmap: bool | None = None,
+    limits: Limits | None = None,
+) -> LoadedArchive:
     """Read a TorchScript archive.
 
     source: a path, a binary file object (read from its position), or bytes.
@@ -139,8 +157,11 @@ def read_archive(source, *, extra_files: dict | None = None, check_all: bool = F
         with use(budget, "reading"):
             return Reading(Reader(source, check_all, mmap), budget).archive(extra_files, from_code)
     except RecursionError:
-        raise ArchiveError("the archive is nested deeper than can be read", None,
-                           "no model is written like this; do not use the file") from None
+        raise ArchiveError(
+            "the archive is nested deeper than can be read",
+            None,
+            "no model is written like this; do not use the file",
+        ) from None
 
 
 class Reading:
@@ -156,18 +177,27 @@ class Reading:
         self.storages = Storages(reader.tensor, reader.is_swapped())
         self.pending: list[PendingState] = []
         self.table: list | None = None
-        self.has_code = any(name.startswith("code/") and name.endswith(".py")
-                            for name in reader.records)
+        self.has_code = any(
+            name.startswith("code/") and name.endswith(".py") for name in reader.records
+        )
         self.of_bytecode = not self.has_code and "bytecode.pkl" in reader.records
-        self.importer: Any = self.bytecode_importer() if self.of_bytecode else Importer(
-            CodeFiles(reader.records, reader.read, budget), self.constants, self.version)
+        self.importer: Any = (
+            self.bytecode_importer()
+            if self.of_bytecode
+            else Importer(
+                CodeFiles(reader.records, reader.read, budget), self.constants, self.version
+            )
+        )
 
     def bytecode_importer(self) -> Any:
         from .bytecode_importer import BytecodeImporter
 
         reader = self.reader
-        told = names.read_names(reader.pickle(names.RECORD).value) \
-            if names.RECORD in reader.records else names.NONE
+        told = (
+            names.read_names(reader.pickle(names.RECORD).value)
+            if names.RECORD in reader.records
+            else names.NONE
+        )
         return BytecodeImporter(reader.pickle("data.pkl").value, told)
 
     def constants(self) -> list:
@@ -186,8 +216,14 @@ class Reading:
             raise ArchiveError(str(e), "data.pkl", DAMAGED) from None
 
     def materialiser(self, record: str, folder: str) -> Materialiser:
-        return Materialiser(self.reader.pickle(record), record, folder, self.storages,
-                            self.importer.find_type, self.parse_type)
+        return Materialiser(
+            self.reader.pickle(record),
+            record,
+            folder,
+            self.storages,
+            self.importer.find_type,
+            self.parse_type,
+        )
 
     def values(self, folder: str, type: T.Type) -> Any:
         """What the record `folder.pkl` holds, its tensors from that folder."""
@@ -211,10 +247,19 @@ class Reading:
         if not isinstance(root, ScriptObject):
             raise recognise.explain_zip(self.reader.zip.records)
         if not root.type.is_module:
-            raise ArchiveError(f"the archive holds a {root.type.name}, which is no module",
-                               "data.pkl", "save a module or a function with torch.jit.save")
-        return LoadedArchive(root, self.version, self.importer,
-                             self.reader.extra_files(extra_files), self.pending, self.reader)
+            raise ArchiveError(
+                f"the archive holds a {root.type.name}, which is no module",
+                "data.pkl",
+                "save a module or a function with torch.jit.save",
+            )
+        return LoadedArchive(
+            root,
+            self.version,
+            self.importer,
+            self.reader.extra_files(extra_files),
+            self.pending,
+            self.reader,
+        )
 
 
 def constants_of(maker: Materialiser) -> Callable[[Any], Any]:
@@ -227,8 +272,9 @@ def names_in(source) -> list[str]:
     return list(RecordReader(source).records)
 
 
-def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None,
-                  compiled: bool = False) -> None:
+def write_archive(
+    program, target, extra_files: Mapping[str, str | bytes] | None = None, compiled: bool = False
+) -> None:
     """Write a module or a function as an archive (see archive_writer)."""
     from .archive_writer import write_archive
 

@@ -9,22 +9,24 @@ import hashlib
 import io
 import os
 import warnings
-from typing import Any, BinaryIO, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from .. import budgets
 from .. import types as T
 from ..errors import GraphError
+from ..interpreter.prepare import is_compiled
 from ..ir import Function, Graph, Value, clone_node
 from ..objects import ScriptObject
 from ..schema import Argument, Schema
 from ..tensors import Tensor
-from ..interpreter.prepare import is_compiled
 from .atomic import atomic_file
 from .bytecode import PROGRAM, bytecode_records
 from .code_writer import CodeWriter
-from .compiled import RECORD as COMPILED, stamp_of
+from .compiled import RECORD as COMPILED
+from .compiled import stamp_of
 from .debug_writer import DebugWriter
 from .dependencies import recursive_functions
 from .pickling import Pickler
@@ -40,9 +42,12 @@ PLACEHOLDER = "__torch__.PlaceholderModule"
 """The class of the module around a function that is saved alone."""
 
 
-def write_archive(program: ScriptObject | Function, target,
-                  extra_files: Mapping[str, str | bytes] | None = None, compiled: bool = False
-                  ) -> None:
+def write_archive(
+    program: ScriptObject | Function,
+    target,
+    extra_files: Mapping[str, str | bytes] | None = None,
+    compiled: bool = False,
+) -> None:
     """Write a module or a function as an archive that scriptlang and PyTorch load.
 
     target: a path (written atomically) or a binary file object.
@@ -65,8 +70,9 @@ def write_to(target, records: list[tuple[str, Any]]) -> None:
         write_records(target, records)
         return
     if not isinstance(target, (str, os.PathLike)):
-        raise TypeError(f"save takes a path or a binary file object, not "
-                        f"{target.__class__.__name__}")
+        raise TypeError(
+            f"save takes a path or a binary file object, not {target.__class__.__name__}"
+        )
     with atomic_file(target) as file:
         write_records(file, records)
 
@@ -78,8 +84,9 @@ def write_records(file: BinaryIO, records: list[tuple[str, Any]]) -> None:
     writer.finish()
 
 
-def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes],
-                    compiled: bool = False) -> Iterator[tuple[str, Any]]:
+def archive_records(
+    root: ScriptObject, extra_files: Mapping[str, str | bytes], compiled: bool = False
+) -> Iterator[tuple[str, Any]]:
     """The records of an archive, in order."""
     code = CodeWriter()
     code.add([root.type, *classes_of_objects(root)])
@@ -110,13 +117,16 @@ def warn_of_recursion(code: CodeWriter) -> None:
     found = recursive_functions(code.dependencies.types, code.dependencies.functions)
     if found:
         names = ", ".join(f.name.removeprefix("__torch__.") for f in found)
-        warnings.warn(f"{names} calls itself: scriptlang loads and runs this archive, PyTorch "
-                      "does not compile recursive functions; write it as a loop to use it there",
-                      stacklevel=5)
+        warnings.warn(
+            f"{names} calls itself: scriptlang loads and runs this archive, PyTorch "
+            "does not compile recursive functions; write it as a loop to use it there",
+            stacklevel=5,
+        )
 
 
-def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter, compiled: bool
-                     ) -> list[tuple[str, Any]]:
+def constant_records(
+    constants: list[Any], root: ScriptObject, code: CodeWriter, compiled: bool
+) -> list[tuple[str, Any]]:
     """constants.pkl and the bytecode, whose constants lie in the same folder."""
     storages = StorageTable("constants")
     pickles = [("constants.pkl", Pickler(storages.key).dump(tuple(constants)))]
@@ -125,16 +135,22 @@ def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter,
     return [*storages.records(), *pickles]
 
 
-def bytecode_of(root: ScriptObject, renamed: Mapping[T.Type, str], compiled: bool
-                ) -> dict[str, Any]:
+def bytecode_of(
+    root: ScriptObject, renamed: Mapping[T.Type, str], compiled: bool
+) -> dict[str, Any]:
     """The bytecode records; none where some function has no bytecode (an operator of a library)."""
     from ..interpreter.reach import classes_in
 
     classes = sorted(classes_in(root), key=lambda t: renamed.get(t, t.name))
     restoring = [t.methods["__setstate__"] for t in classes if "__setstate__" in t.methods]
     try:
-        return bytecode_records(dict.fromkeys([*root.type.methods.values(), *restoring]), renamed,
-                                classes, compiled, (root,))
+        return bytecode_records(
+            dict.fromkeys([*root.type.methods.values(), *restoring]),
+            renamed,
+            classes,
+            compiled,
+            (root,),
+        )
     except GraphError:
         return {}
 
@@ -156,8 +172,10 @@ class StorageTable:
         return self.keys[id(storage)]
 
     def records(self) -> list[tuple[str, Any]]:
-        return [(f"{self.folder}/{i}", memoryview(np.ascontiguousarray(s.data)))
-                for i, s in enumerate(self.storages)]
+        return [
+            (f"{self.folder}/{i}", memoryview(np.ascontiguousarray(s.data)))
+            for i, s in enumerate(self.storages)
+        ]
 
 
 def identity(records: list[tuple[str, Any]]) -> bytes:
@@ -211,7 +229,11 @@ def module_around(function: Function) -> ScriptObject:
     for v in function.graph.outputs:
         graph.block.add_return(env.get(v, v))
     schema = function.schema
-    t.methods["forward"] = Function(f"{PLACEHOLDER}.forward", Schema(
-        f"{PLACEHOLDER}.forward", "", (Argument("self", t), *schema.arguments), schema.returns),
-        graph)
+    t.methods["forward"] = Function(
+        f"{PLACEHOLDER}.forward",
+        Schema(
+            f"{PLACEHOLDER}.forward", "", (Argument("self", t), *schema.arguments), schema.returns
+        ),
+        graph,
+    )
     return ScriptObject(t, [True])

@@ -8,12 +8,13 @@ import os
 import secrets
 import stat
 import time
-from typing import BinaryIO, Iterator
+from collections.abc import Iterator
+from typing import BinaryIO
 
 try:
     import fcntl
-except ImportError:                                      # Windows
-    fcntl = None                                         # type: ignore[assignment]
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 OLD_ENOUGH = 60.0
 """Seconds after which an unlocked file of an earlier save counts as left behind.  A file is locked

@@ -8,8 +8,9 @@ tensors are the business of the archive.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any
 
 from .. import budgets
 from .. import types as T
@@ -36,10 +37,13 @@ NAMED_TUPLE = "[NamedTuple, ["
 """What follows the name of a NamedTuple where its fields are spelled out."""
 
 
-def bytecode_records(functions: Iterable[Function],
-                     renamed: Mapping[T.Type, str] | None = None,
-                     classes: Iterable[T.ClassType] = (), compiled: bool = False,
-                     values: Iterable[Any] = ()) -> dict[str, tuple]:
+def bytecode_records(
+    functions: Iterable[Function],
+    renamed: Mapping[T.Type, str] | None = None,
+    classes: Iterable[T.ClassType] = (),
+    compiled: bool = False,
+    values: Iterable[Any] = (),
+) -> dict[str, tuple]:
     """Record name -> value to pickle, for functions and all that they may call, each once.
 
     bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
@@ -74,8 +78,9 @@ class Codes:
         self.codes, self.renamed = codes, renamed
         self.names = unique_names(codes)
         for t, name in (renamed or {}).items():
-            self.names.update((f, f"{name}.{short}")
-                              for short, f in getattr(t, "methods", {}).items())
+            self.names.update(
+                (f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items()
+            )
         self.ordered = sorted(codes, key=self.names.__getitem__)
 
     def by_name(self) -> dict[str, Code]:
@@ -88,22 +93,30 @@ class Codes:
 
 def runs_on_lite(code: Code) -> bool:
     """Whether PyTorch's lite interpreter can read and run a function."""
-    return not (any(i.op in LITE_LACKS for i in code.instructions)
-                or any(isinstance(part, LITE_TYPES) and not is_of_library(part)
-                       for t in code.types for part in t.walk())
-                or any(o.name.startswith("scriptlang::") for o in code.operators))
+    return not (
+        any(i.op in LITE_LACKS for i in code.instructions)
+        or any(
+            isinstance(part, LITE_TYPES) and not is_of_library(part)
+            for t in code.types
+            for part in t.walk()
+        )
+        or any(o.name.startswith("scriptlang::") for o in code.operators)
+    )
 
 
 def is_of_library(t: T.Type) -> bool:
     return isinstance(t, T.ClassType) and t.name.startswith(T.CUSTOM_CLASSES)
 
 
-def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
-                   constant: Callable[[Any], Any] = lambda value: value,
-                   declare: Callable[[Function], None] = lambda function: None,
-                   version: int = versions.NEWEST, verified: bool = True,
-                   defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-                   ) -> dict[str, Function]:
+def read_functions(
+    tree: Any,
+    resolve: Callable[[str], T.Type | None],
+    constant: Callable[[Any], Any] = lambda value: value,
+    declare: Callable[[Function], None] = lambda function: None,
+    version: int = versions.NEWEST,
+    verified: bool = True,
+    defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+) -> dict[str, Function]:
     """Functions, by qualified name, of an unpickled bytecode.pkl (versions 4 to 9), verified.
 
     resolve: the class, enum or named tuple of a qualified name.
@@ -119,8 +132,9 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
     for entry in entries_of(tree):
         name = entry[0] if isinstance(entry, tuple) and entry else None
         if not isinstance(name, str) or name in functions:
-            raise ArchiveError(f"a function is named {name!r}, a name that is missing or taken",
-                               RECORD)
+            raise ArchiveError(
+                f"a function is named {name!r}, a name that is missing or taken", RECORD
+            )
         functions[name] = Function(name)
     types = TypeReader(resolve)
     for entry in entries_of(tree):
@@ -146,17 +160,27 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
 def entries_of(tree: Any) -> tuple:
     """The functions' trees.  Raises ArchiveError for a version that cannot be read."""
     if not isinstance(tree, (tuple, list)) or not tree or type(tree[0]) is not int:
-        raise ArchiveError("it does not begin with a version", RECORD,
-                           "bytecode written before version 4 has none; save the model again "
-                           "with a newer PyTorch")
+        raise ArchiveError(
+            "it does not begin with a version",
+            RECORD,
+            "bytecode written before version 4 has none; save the model again with a newer PyTorch",
+        )
     if not OLDEST <= tree[0] <= NEWEST:
-        raise ArchiveError(f"bytecode version {tree[0]}; versions {OLDEST} to {NEWEST} can be read",
-                           RECORD, "save the model again with torch.jit.save")
+        raise ArchiveError(
+            f"bytecode version {tree[0]}; versions {OLDEST} to {NEWEST} can be read",
+            RECORD,
+            "save the model again with torch.jit.save",
+        )
     return tuple(tree[1:])
 
 
-def _code(entry: Any, types: TypeReader, functions: dict[str, Function],
-          constant: Callable[[Any], Any], defaults: Mapping[str, tuple[str, ...]]) -> Code:
+def _code(
+    entry: Any,
+    types: TypeReader,
+    functions: dict[str, Function],
+    constant: Callable[[Any], Any],
+    defaults: Mapping[str, tuple[str, ...]],
+) -> Code:
     def function(name: str) -> Function:
         if name not in functions:
             raise MalformedCode(f"{entry[0]} calls {name}, which is not in the record")
@@ -165,8 +189,9 @@ def _code(entry: Any, types: TypeReader, functions: dict[str, Function],
     try:
         code = from_tuple(entry, types.read, function, defaults)
     except MalformedCode as e:
-        raise ArchiveError(str(e), RECORD, "the file is damaged, or was not made by PyTorch") \
-            from None
+        raise ArchiveError(
+            str(e), RECORD, "the file is damaged, or was not made by PyTorch"
+        ) from None
     except T.TypeSyntaxError as e:
         raise ArchiveError(f"{entry[0]}: {e}", RECORD) from None
     code.constants = [constant(c) for c in code.constants]
@@ -194,8 +219,11 @@ class TypeReader:
         if name not in self.named:
             pairs = [self._field(f) for f in split_fields(fields[:-2])]
             known = self.resolve(name)
-            self.named[name] = known if isinstance(known, T.TupleType) else T.TupleType(
-                tuple(t for _, t in pairs), name, tuple(n for n, _ in pairs))
+            self.named[name] = (
+                known
+                if isinstance(known, T.TupleType)
+                else T.TupleType(tuple(t for _, t in pairs), name, tuple(n for n, _ in pairs))
+            )
         return self.named[name]
 
     def _find(self, name: str) -> T.Type | None:

@@ -8,7 +8,8 @@ beside it (see names.py); of named tuples nothing is known but their elements.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .. import types as T
 from ..errors import ArchiveError
@@ -56,13 +57,16 @@ class BytecodeImporter:
             return
         known = self._class(ref.name)
         if not isinstance(ref.state, dict):
-            return                                       # its __setstate__ knows what to do with it
+            return  # its __setstate__ knows what to do with it
         if not known.attributes:
             for name, value in ref.state.items():
                 known.add_attribute(str(name), self._type_of(value))
         if [a.name for a in known.attributes] != list(ref.state):
-            raise ArchiveError(f"objects of {ref.name} have different attributes", "data.pkl",
-                               "the file is damaged, or was not made by PyTorch")
+            raise ArchiveError(
+                f"objects of {ref.name} have different attributes",
+                "data.pkl",
+                "the file is damaged, or was not made by PyTorch",
+            )
         for a, value in zip(known.attributes, ref.state.values()):
             if a.type != self._type_of(value):
                 a.type = T.ANY
@@ -74,12 +78,16 @@ class BytecodeImporter:
             for attribute in attributes:
                 known.add_attribute(attribute, T.ANY)
         if [a.name for a in known.attributes] != attributes:
-            raise ArchiveError(f"objects of {name} have other attributes than names.pkl says",
-                               "data.pkl", "the file is damaged, or was not made by scriptlang")
+            raise ArchiveError(
+                f"objects of {name} have other attributes than names.pkl says",
+                "data.pkl",
+                "the file is damaged, or was not made by scriptlang",
+            )
 
     def _declare_member(self, ref: EnumRef) -> None:
-        known = self.types.setdefault(ref.name, T.EnumType(
-            ref.name, SIMPLE.get(type(ref.value), T.ANY), {}, is_unnamed=True))
+        known = self.types.setdefault(
+            ref.name, T.EnumType(ref.name, SIMPLE.get(type(ref.value), T.ANY), {}, is_unnamed=True)
+        )
         if not isinstance(known, T.EnumType):
             raise mixed(ref.name)
 
@@ -102,8 +110,9 @@ class BytecodeImporter:
 
     def add_functions(self, tree: Any, constant: Callable[[Any], Any], version: int) -> None:
         """Read the record bytecode.pkl of an archive of a format version."""
-        self.functions = read_functions(tree, self.find_type, constant, self._add_method, version,
-                                        defaults=self.names.defaults)
+        self.functions = read_functions(
+            tree, self.find_type, constant, self._add_method, version, defaults=self.names.defaults
+        )
 
     def _add_method(self, function: Function) -> None:
         """A function is a method of the class that it is named after."""
@@ -118,8 +127,11 @@ class BytecodeImporter:
 
 
 def mixed(name: str) -> ArchiveError:
-    return ArchiveError(f"{name} is a class and an enum", "data.pkl",
-                        "the file is damaged, or was not made by PyTorch")
+    return ArchiveError(
+        f"{name} is a class and an enum",
+        "data.pkl",
+        "the file is damaged, or was not made by PyTorch",
+    )
 
 
 def slots_set(function: Function) -> int:
@@ -127,8 +139,11 @@ def slots_set(function: Function) -> int:
     code = function.attributes[CODE]
     last = max((i.x for i in code.instructions if i.op == "SET_ATTR"), default=-1)
     if last >= MAX_SLOTS:
-        raise ArchiveError(f"{function.name} sets slot {last:,} of its object", "bytecode.pkl",
-                           "no model is written like this; do not use the file")
+        raise ArchiveError(
+            f"{function.name} sets slot {last:,} of its object",
+            "bytecode.pkl",
+            "no model is written like this; do not use the file",
+        )
     return last + 1
 
 

@@ -17,7 +17,7 @@ from .. import dtypes
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device
-from ..tensors import Storage, Tensor
+from ..tensors import Storage, Tensor, contiguous_strides
 from . import recognise
 from .legacy import is_legacy, read_legacy
 from .materialise import Materialiser, Storages
@@ -25,8 +25,10 @@ from .pickle_tree import GlobalRef, StorageRef, TensorRef
 from .record_reader import DAMAGED, RecordReader, open_source
 from .unpickle import REBUILDERS, Unpickler, rebuild_tensor, tuple_of_sizes
 
-ONLY_WEIGHTS = ("in PyTorch, save the weights alone: torch.save(model.state_dict(), path); "
-                "to keep the program too, save torch.jit.script(model)")
+ONLY_WEIGHTS = (
+    "in PyTorch, save the weights alone: torch.save(model.state_dict(), path); "
+    "to keep the program too, save torch.jit.script(model)"
+)
 
 
 def read_checkpoint(source, mmap: bool | None = None) -> Any:
@@ -44,8 +46,11 @@ def read_checkpoint(source, mmap: bool | None = None) -> Any:
         if is_legacy(data):
             return read_legacy(data, CheckpointUnpickler, Values)
     except RecursionError:
-        raise ArchiveError("the checkpoint is nested deeper than can be read", None,
-                           "no model is saved like this; do not use the file") from None
+        raise ArchiveError(
+            "the checkpoint is nested deeper than can be read",
+            None,
+            "no model is saved like this; do not use the file",
+        ) from None
     if recognise.safetensors(bytes(data[:16]), len(data)) is not None:
         return _read_safetensors(data)
     raise recognise.explain(data) or recognise.truncated(len(data))
@@ -57,8 +62,11 @@ def _read_zip(data: memoryview) -> Any:
     if "data.pkl" not in reader.records:
         raise recognise.explain_zip(reader.zip.records)
     if any(name.startswith("code/") for name in reader.records):
-        raise ArchiveError("a TorchScript archive: a program with its weights", None,
-                           "load it with scriptlang.load; its state_dict() has the weights")
+        raise ArchiveError(
+            "a TorchScript archive: a program with its weights",
+            None,
+            "load it with scriptlang.load; its state_dict() has the weights",
+        )
     storages = Storages(reader.tensor, reader.is_swapped())
     return Values(reader.pickle("data.pkl"), "data.pkl", "data", storages).root()
 
@@ -75,8 +83,10 @@ class CheckpointUnpickler(Unpickler):
         elif full in REBUILDERS or module in ("torch", "torch.storage", "torch.cuda"):
             super().push_name(module, name)
         else:
-            self.fail(f"it holds an object of {full[:80]}, which only Python code could make",
-                      ONLY_WEIGHTS)
+            self.fail(
+                f"it holds an object of {full[:80]}, which only Python code could make",
+                ONLY_WEIGHTS,
+            )
 
     def integer(self, size: int) -> None:
         self.push(int.from_bytes(self.take(size), "little", signed=True))
@@ -95,33 +105,50 @@ def size(u: Unpickler, name: str, args: Any) -> tuple[int, ...]:
 
 
 def plain_set(u: Unpickler, name: str, args: Any) -> set:
-    if type(args) is not tuple or len(args) != 1 or type(args[0]) is not list \
-            or not all(v is None or isinstance(v, (bool, int, float, str)) for v in args[0]):
+    if (
+        type(args) is not tuple
+        or len(args) != 1
+        or type(args[0]) is not list
+        or not all(v is None or isinstance(v, (bool, int, float, str)) for v in args[0])
+    ):
         u.fail("a set of something else than numbers and strings", ONLY_WEIGHTS)
     return set(args[0])
 
 
 def encoded(u: Unpickler, name: str, args: Any) -> bytes:
     """Bytes, which pickles of protocol 2 hold as a string."""
-    if type(args) is not tuple or len(args) != 2 or type(args[0]) is not str \
-            or args[1] != "latin1" or not all(c <= "\xff" for c in args[0]):
+    if (
+        type(args) is not tuple
+        or len(args) != 2
+        or type(args[0]) is not str
+        or args[1] != "latin1"
+        or not all(c <= "\xff" for c in args[0])
+    ):
         u.fail("bytes that are not written as pickles write them", DAMAGED)
     return args[0].encode("latin1")
 
 
 def tensor_of_bytes(u: Unpickler, name: str, args: Any) -> TensorRef:
     """`_rebuild_tensor_v3`: of a storage of bytes, with the element type as the last argument."""
-    if type(args) is not tuple or len(args) not in (7, 8) or type(args[0]) is not StorageRef \
-            or args[6].__class__ is not dtypes.DType:
+    if (
+        type(args) is not tuple
+        or len(args) not in (7, 8)
+        or type(args[0]) is not StorageRef
+        or args[6].__class__ is not dtypes.DType
+    ):
         u.fail("a tensor without a storage or an element type", DAMAGED)
     memory, dtype = args[0], args[6]
     storage = StorageRef(dtype.code, memory.key, memory.numel // dtype.itemsize, memory.location)
     return rebuild_tensor(u, name, (storage, *args[1:6], *args[7:]))
 
 
-MORE_REBUILDERS = {"torch._utils._rebuild_tensor_v3": tensor_of_bytes,
-                   "_codecs.encode": encoded, "torch.Size": size,
-                   "__builtin__.set": plain_set, "builtins.set": plain_set}
+MORE_REBUILDERS = {
+    "torch._utils._rebuild_tensor_v3": tensor_of_bytes,
+    "_codecs.encode": encoded,
+    "torch.Size": size,
+    "__builtin__.set": plain_set,
+    "builtins.set": plain_set,
+}
 
 
 class Values(Materialiser):
@@ -141,18 +168,30 @@ class Values(Materialiser):
 
 # safetensors
 
-SAFETENSORS_DTYPES = {"BOOL": dtypes.bool, "U8": dtypes.uint8, "I8": dtypes.int8,
-                      "I16": dtypes.int16, "I32": dtypes.int32, "I64": dtypes.int64,
-                      "F16": dtypes.float16, "BF16": dtypes.bfloat16, "F32": dtypes.float32,
-                      "F64": dtypes.float64, "C64": dtypes.complex64}
+SAFETENSORS_DTYPES = {
+    "BOOL": dtypes.bool,
+    "U8": dtypes.uint8,
+    "I8": dtypes.int8,
+    "I16": dtypes.int16,
+    "I32": dtypes.int32,
+    "I64": dtypes.int64,
+    "F16": dtypes.float16,
+    "BF16": dtypes.bfloat16,
+    "F32": dtypes.float32,
+    "F64": dtypes.float64,
+    "C64": dtypes.complex64,
+}
 
 
 def _read_safetensors(data: memoryview) -> dict[str, Tensor]:
     try:
         import safetensors
     except ImportError:
-        raise ArchiveError("a safetensors file, and the package safetensors is not installed", None,
-                           "pip install safetensors") from None
+        raise ArchiveError(
+            "a safetensors file, and the package safetensors is not installed",
+            None,
+            "pip install safetensors",
+        ) from None
     try:
         entries = safetensors.deserialize(bytes(data))
     except safetensors.SafetensorError as e:
@@ -163,11 +202,12 @@ def _read_safetensors(data: memoryview) -> dict[str, Tensor]:
 def _from_safetensors(name: str, entry: dict[str, Any]) -> Tensor:
     dtype = SAFETENSORS_DTYPES.get(entry["dtype"])
     if dtype is None:
-        raise ArchiveError(f"{name!r} has the dtype {entry['dtype']}, which is not supported", None,
-                           f"convert it to one of {', '.join(SAFETENSORS_DTYPES)}")
-    shape, strides = tuple(entry["shape"]), []
-    for n in reversed(shape):
-        strides.insert(0, strides[0] * last if strides else 1)
-        last = n
+        raise ArchiveError(
+            f"{name!r} has the dtype {entry['dtype']}, which is not supported",
+            None,
+            f"convert it to one of {', '.join(SAFETENSORS_DTYPES)}",
+        )
+    shape = tuple(entry["shape"])
+    strides = contiguous_strides(shape)
     storage = Storage(np.frombuffer(entry["data"], np.uint8).copy())
     return Tensor(storage, dtype, shape, tuple(strides), 0, False)

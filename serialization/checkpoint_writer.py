@@ -15,15 +15,17 @@ from typing import Any
 
 from ..dtypes import BAREBONES, DType
 from ..objects import Device
-from ..ops.quantized_tensors import QuantizedTensor
+from ..ops.quantization.quantized_tensors import QuantizedTensor
 from ..tensors import Size, Tensor
 from .archive_writer import StorageTable, identity, write_to
 from .pickling import SHORT_TUPLES, Pickler
 
 MAX_DEPTH = 100
 
-REMEDY = ("save data: tensors, numbers, strings, lists, tuples, dicts and sets of them, such as "
-          "module.state_dict(); to keep the program too, save scriptlang.script(module)")
+REMEDY = (
+    "save data: tensors, numbers, strings, lists, tuples, dicts and sets of them, such as "
+    "module.state_dict(); to keep the program too, save scriptlang.script(module)"
+)
 
 
 def write_checkpoint(value: Any, target) -> None:
@@ -35,8 +37,14 @@ def write_checkpoint(value: Any, target) -> None:
     """
     storages = StorageTable("data")
     pickle = CheckpointPickler(storages.key).dump(value)
-    records = [("data.pkl", pickle), (".format_version", b"1"), (".storage_alignment", b"64"),
-               ("byteorder", sys.byteorder.encode()), *storages.records(), ("version", b"3\n")]
+    records = [
+        ("data.pkl", pickle),
+        (".format_version", b"1"),
+        (".storage_alignment", b"64"),
+        ("byteorder", sys.byteorder.encode()),
+        *storages.records(),
+        ("version", b"3\n"),
+    ]
     write_to(target, [*records, (".data/serialization_id", identity(records))])
 
 
@@ -53,8 +61,11 @@ class CheckpointPickler(Pickler):
             write = next((w for cls, w in WRITERS.items() if isinstance(value, cls)), None)
         if write is None or len(self.path) > MAX_DEPTH or is_record(value):
             at = "".join(self.path) or "the value"
-            what = "it holds itself, or is nested too deep" if len(self.path) > MAX_DEPTH else \
-                f"a {value.__class__.__name__} cannot be kept"
+            what = (
+                "it holds itself, or is nested too deep"
+                if len(self.path) > MAX_DEPTH
+                else f"a {value.__class__.__name__} cannot be kept"
+            )
             raise TypeError(f"{at}: {what}; {REMEDY}")
         write(self, value)
 
@@ -80,15 +91,23 @@ class CheckpointPickler(Pickler):
         self.name("torch", value.name)
 
     def bytes(self, value: bytes) -> None:
-        self.call("_codecs", "encode", lambda: (self.string(value.decode("latin1")),
-                                                self.string("latin1")), b"\x86")
+        self.call(
+            "_codecs",
+            "encode",
+            lambda: (self.string(value.decode("latin1")), self.string("latin1")),
+            b"\x86",
+        )
 
     def set(self, value: set) -> None:
         self.call("__builtin__", "set", lambda: self.list(sorted(value, key=repr)), b"\x85")
 
     def complex(self, value: complex) -> None:
-        self.call("__builtin__", "complex", lambda: (self.float(value.real),
-                                                     self.float(value.imag)), b"\x86")
+        self.call(
+            "__builtin__",
+            "complex",
+            lambda: (self.float(value.real), self.float(value.imag)),
+            b"\x86",
+        )
 
     def shape(self, value: Size) -> None:
         self.call("torch", "Size", lambda: self.tuple(tuple(value)), b"\x85")
@@ -119,7 +138,7 @@ class CheckpointPickler(Pickler):
             self.inside(" key ", k)
             self.inside(f"[{k!r:.80}]", v)
         self.out += b"u"
-        if getattr(value, "__dict__", None):             # the _metadata of a state_dict
+        if getattr(value, "__dict__", None):  # the _metadata of a state_dict
             self.inside(".__dict__", dict(value.__dict__))
             self.out += b"b"
 
@@ -134,8 +153,14 @@ class CheckpointPickler(Pickler):
     # Tensors
 
     def any_tensor(self, value: Tensor) -> None:
-        self.once(value, lambda: self.parameter(value) if getattr(value, "is_parameter", False)
-                  else self.one_tensor(value))
+        self.once(
+            value,
+            lambda: (
+                self.parameter(value)
+                if getattr(value, "is_parameter", False)
+                else self.one_tensor(value)
+            ),
+        )
 
     def parameter(self, value: Tensor) -> None:
         self.name("torch._utils", "_rebuild_parameter")
@@ -146,8 +171,11 @@ class CheckpointPickler(Pickler):
 
     def one_tensor(self, t: Tensor) -> None:
         """Of an element type without a class of storages as bytes, with the type behind."""
-        if isinstance(t, QuantizedTensor) or t.dtype not in BAREBONES \
-                and not t.dtype.name.startswith("float8"):
+        if (
+            isinstance(t, QuantizedTensor)
+            or t.dtype not in BAREBONES
+            and not t.dtype.name.startswith("float8")
+        ):
             self.tensor(t)
             return
         self.kept.append(t)
@@ -179,12 +207,20 @@ def is_record(value: Any) -> bool:
 
 
 WRITERS = {
-    type(None): CheckpointPickler.plain, bool: CheckpointPickler.plain,
-    int: CheckpointPickler.integer, float: CheckpointPickler.plain, str: CheckpointPickler.plain,
-    complex: CheckpointPickler.complex, Device: CheckpointPickler.plain,
-    DType: CheckpointPickler.dtype, bytes: CheckpointPickler.bytes, set: CheckpointPickler.set,
-    Size: CheckpointPickler.shape, Tensor: CheckpointPickler.any_tensor,
-    tuple: CheckpointPickler.tuple, list: lambda p, v: p.again(v, p.list),
+    type(None): CheckpointPickler.plain,
+    bool: CheckpointPickler.plain,
+    int: CheckpointPickler.integer,
+    float: CheckpointPickler.plain,
+    str: CheckpointPickler.plain,
+    complex: CheckpointPickler.complex,
+    Device: CheckpointPickler.plain,
+    DType: CheckpointPickler.dtype,
+    bytes: CheckpointPickler.bytes,
+    set: CheckpointPickler.set,
+    Size: CheckpointPickler.shape,
+    Tensor: CheckpointPickler.any_tensor,
+    tuple: CheckpointPickler.tuple,
+    list: lambda p, v: p.again(v, p.list),
     dict: lambda p, v: p.again(v, p.dict),
 }
 """Classes of what may be kept -> how it is written."""

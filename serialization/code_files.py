@@ -12,7 +12,7 @@ import ast
 import re
 import sys
 import warnings
-from typing import Callable
+from collections.abc import Callable
 
 from ..budgets import Budget
 from ..errors import ArchiveError
@@ -50,8 +50,11 @@ class CodeFile:
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node in the code of the archive."""
-        return Span(self.source, self.offset(node.lineno, node.col_offset),
-                    self.offset(node.end_lineno, node.end_col_offset))
+        return Span(
+            self.source,
+            self.offset(node.lineno, node.col_offset),
+            self.offset(node.end_lineno, node.end_col_offset),
+        )
 
     def original(self, span: Span) -> Span:
         """The place in the program that the archive was made from; the same place where unknown."""
@@ -71,8 +74,9 @@ class CodeFiles:
     budget: what reading the archive may use.
     """
 
-    def __init__(self, records: dict[str, Record], read: Callable[[str], bytes],
-                 budget: Budget | None = None):
+    def __init__(
+        self, records: dict[str, Record], read: Callable[[str], bytes], budget: Budget | None = None
+    ):
         self.records, self.read, self.budget = records, read, budget or Budget()
         self.files: dict[str, CodeFile | None] = {}
         self.folders: set[str] | None = None
@@ -90,7 +94,7 @@ class CodeFiles:
             self.folders = set()
             for record in self.records:
                 if record.startswith("code/") and record.endswith(".py"):
-                    path = record[len("code/"):-len(".py")]
+                    path = record[len("code/") : -len(".py")]
                     while path and path.replace("/", ".") not in self.folders:
                         self.folders.add(path.replace("/", "."))
                         path = path.rpartition("/")[0]
@@ -106,9 +110,12 @@ class CodeFiles:
     def _parse(self, record: str) -> CodeFile:
         entry = self.records[record]
         if entry.size > min(MAX_SOURCE, SOURCE_FLOOR + SOURCE_RATIO * entry.stored_size):
-            raise ArchiveError(f"a source of {entry.size:,} bytes, packed in "
-                               f"{entry.stored_size:,}, is more than is read", record,
-                               "no model is written like this; do not use the file")
+            raise ArchiveError(
+                f"a source of {entry.size:,} bytes, packed in "
+                f"{entry.stored_size:,}, is more than is read",
+                record,
+                "no model is written like this; do not use the file",
+            )
         self.budget.spend("source_bytes", entry.size, record)
         raw = bytes(self.read(record))
         self.budget.spend("syntax_nodes", count_tokens(raw), record)
@@ -121,14 +128,16 @@ class CodeFiles:
         if OCTAL_ESCAPE.search(text):
             decode_strings(tree)
         debug = DebugInfo(record + ".debug_pkl", self.records, self.read)
-        return CodeFile(record, Source(text, record), definitions(tree, record), debug,
-                        len(raw) == len(text))
+        return CodeFile(
+            record, Source(text, record), definitions(tree, record), debug, len(raw) == len(text)
+        )
 
 
 def count_tokens(raw: bytes) -> int:
     """The words and signs of a source, those in strings, too; no fewer than its tokens."""
-    words = sum(len(raw[i:i + CHUNK].translate(WITHOUT_SIGNS).split())
-                for i in range(0, len(raw), CHUNK))
+    words = sum(
+        len(raw[i : i + CHUNK].translate(WITHOUT_SIGNS).split()) for i in range(0, len(raw), CHUNK)
+    )
     return words + len(raw.translate(None, WORDS + SPACE))
 
 
@@ -145,13 +154,16 @@ def parse(text: str, record: str) -> ast.Module:
                 warnings.simplefilter("ignore")
                 compile(text, record, "exec", dont_inherit=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")          # Python's opinion of its literals
+            warnings.simplefilter("ignore")  # Python's opinion of its literals
             return ast.parse(text)
     except SyntaxError as e:
         raise ArchiveError(f"line {e.lineno}: {e.msg}", record, DAMAGED) from None
     except (RecursionError, MemoryError):
-        raise ArchiveError("the source is nested deeper than can be read", record,
-                           "no model is written like this; do not use the file") from None
+        raise ArchiveError(
+            "the source is nested deeper than can be read",
+            record,
+            "no model is written like this; do not use the file",
+        ) from None
     except ValueError as e:
         raise ArchiveError(str(e), record, DAMAGED) from None
 
@@ -163,33 +175,42 @@ def definitions(tree: ast.Module, record: str) -> dict[str, ast.FunctionDef | as
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             if node.name in found:
-                raise ArchiveError(f"line {node.lineno}: {node.name} is defined twice", record,
-                                   DAMAGED)
+                raise ArchiveError(
+                    f"line {node.lineno}: {node.name} is defined twice", record, DAMAGED
+                )
             found[node.name] = node
         elif not is_version_mark(node) and not imports_source(node):
-            raise ArchiveError(f"line {node.lineno}: a statement outside of functions and classes",
-                               record, DAMAGED)
+            raise ArchiveError(
+                f"line {node.lineno}: a statement outside of functions and classes", record, DAMAGED
+            )
     return found
 
 
 def is_version_mark(node: ast.stmt) -> bool:
     """`op_version_set = 1`, which the first formats wrote at the top of each source."""
-    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) \
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
         and node.targets[0].id == "op_version_set"
+    )
 
 
 def imports_source(node: ast.stmt) -> bool:
     """`import __torch__.a.b`: another source of the archive."""
     return isinstance(node, ast.Import) and all(
-        a.asname is None and f"{a.name}.".startswith("__torch__.") for a in node.names)
+        a.asname is None and f"{a.name}.".startswith("__torch__.") for a in node.names
+    )
 
 
 def decode_strings(tree: ast.AST) -> None:
     """Turn strings whose escapes spell UTF-8 byte by byte (`"\\303\\274"`) into their text."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) \
-                and not node.value.isascii():
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and not node.value.isascii()
+        ):
             try:
                 node.value = node.value.encode("latin-1").decode("utf-8")
             except UnicodeError:
-                pass                             # not bytes after all: the text is what it says
+                pass  # not bytes after all: the text is what it says

@@ -1,15 +1,16 @@
 """The code/ of an archive: one source for each qualifier, classes and functions in it by name.
 
-    sources = CodeWriter()
-    sources.add(types, functions)
-    sources.files()        # "__torch__.vad.model" -> Text
+sources = CodeWriter()
+sources.add(types, functions)
+sources.files()        # "__torch__.vad.model" -> Text
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from .. import types as T
 from ..ir import Function, constant_type
@@ -47,8 +48,11 @@ class CodeWriter:
         modules: dict[str, list[ast.stmt]] = {}
         for name, item in self.taken.items():
             qualifier, _, short = name.rpartition(".")
-            definition = function_ast(item, short, self.spelling) if isinstance(item, Function) \
+            definition = (
+                function_ast(item, short, self.spelling)
+                if isinstance(item, Function)
                 else class_ast(item, short, self.spelling)
+            )
             modules.setdefault(qualifier, []).append(definition)
             for hook in hooks_of(item):
                 hook_ast = function_ast(item.methods[hook], hook, self.spelling)
@@ -68,7 +72,7 @@ class CodeWriter:
             parts.insert(0, "__torch__")
         if isinstance(item, Function):
             while isinstance(self.taken.get(".".join(parts[:-1])), T.Type):
-                del parts[-2]                        # a static method goes beside its class
+                del parts[-2]  # a static method goes beside its class
         placed = ".".join(parts)
         while placed in self.taken:
             kept = [p for p in parts[:-1] if not MANGLED.fullmatch(p)]
@@ -92,8 +96,9 @@ def class_ast(t: T.Type, name: str, spelling: Spelling) -> ast.ClassDef:
         return class_def(name, "Enum", members)
     if isinstance(t, T.InterfaceType):
         base = "ModuleInterface" if t.is_module else "Interface"
-        return class_def(name, base, [interface_method(m, schema, spelling)
-                                      for m, schema in t.methods.items()])
+        return class_def(
+            name, base, [interface_method(m, schema, spelling) for m, schema in t.methods.items()]
+        )
     body = attributes_body(t, spelling)
     body += [function_ast(method, m, spelling) for m, method in t.methods.items()]
     return class_def(name, "Module" if t.is_module else "", body)
@@ -106,15 +111,23 @@ def class_def(name: str, base: str, body: list[ast.stmt]) -> ast.ClassDef:
 
 def named_tuple_body(t: T.TupleType, spelling: Spelling) -> list[ast.stmt]:
     """The fields; PyTorch reads no defaults there, and calls in the code give every field."""
-    return [ast.AnnAssign(name_expr(field), spelling.type(element), None, 1)
-            for field, element in zip(t.fields, t.elements)]
+    return [
+        ast.AnnAssign(name_expr(field), spelling.type(element), None, 1)
+        for field, element in zip(t.fields, t.elements)
+    ]
 
 
 def interface_method(name: str, schema: Schema, spelling: Spelling) -> ast.FunctionDef:
     args = [ast.arg("self", None)] + [
-        ast.arg(a.name, spelling.type(a.type)) for a in schema.arguments[1:]]
-    return ast.FunctionDef(name, ast.arguments([], args, None, [], [], None, []), [ast.Pass()], [],
-                           spelling.type(schema.returns[0].type))
+        ast.arg(a.name, spelling.type(a.type)) for a in schema.arguments[1:]
+    ]
+    return ast.FunctionDef(
+        name,
+        ast.arguments([], args, None, [], [], None, []),
+        [ast.Pass()],
+        [],
+        spelling.type(schema.returns[0].type),
+    )
 
 
 def attributes_body(t: T.ClassType, spelling: Spelling) -> list[ast.stmt]:

@@ -9,7 +9,8 @@ from an older scriptlang, the program is left alone and the code compiled as eve
 from __future__ import annotations
 
 import zlib
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from .. import types as T
 from .._version import __version__
@@ -69,10 +70,12 @@ def attach(tree: Any, importer: Any, constant: Callable[[Any], Any]) -> None:
 def check_alike(kept: Schema, declared: Schema) -> None:
     """ArchiveError unless a function takes and gives as many values as its code says: callers go by
     the one, verification by the other."""
-    if len(kept.arguments) != len(declared.arguments) or \
-            len(kept.returns) != len(declared.returns):
-        raise ArchiveError(f"{declared.name} takes and gives other values than in code/", PROGRAM,
-                           "the file is damaged, or was not made by scriptlang")
+    if len(kept.arguments) != len(declared.arguments) or len(kept.returns) != len(declared.returns):
+        raise ArchiveError(
+            f"{declared.name} takes and gives other values than in code/",
+            PROGRAM,
+            "the file is damaged, or was not made by scriptlang",
+        )
 
 
 def declared(importer: Any, name: str) -> Function | None:

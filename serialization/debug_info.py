@@ -9,7 +9,8 @@ place is first asked for; a damaged record costs the places, never the load.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..building import made_once
 from ..errors import ArchiveError
@@ -56,7 +57,7 @@ class DebugInfo:
         try:
             return read_marks(unpickle(self.read(self.record), self.record).value)
         except ArchiveError:
-            return []                            # places are a help; a program runs without them
+            return []  # places are a help; a program runs without them
 
     @made_once
     def offsets(self) -> list[int]:
@@ -102,8 +103,11 @@ def read_marks(tree: Any) -> list[Mark]:
     if len(tree) >= 2 and tree[0] == STRING_TABLE and isinstance(tree[1], tuple):
         strings = tuple(s if isinstance(s, str) else "" for s in tree[1])
         tree = tree[2:]
-        if len(tree) == 1 and isinstance(tree[0], tuple) \
-                and all(isinstance(m, tuple) for m in tree[0]):
+        if (
+            len(tree) == 1
+            and isinstance(tree[0], tuple)
+            and all(isinstance(m, tuple) for m in tree[0])
+        ):
             tree = tree[0]
     sources: dict[int, Source | None] = {}
     marks, last = [], -1
@@ -115,13 +119,18 @@ def read_marks(tree: Any) -> list[Mark]:
     return marks
 
 
-def read_mark(item: Any, strings: tuple[str, ...], sources: dict[int, Source | None]
-              ) -> Mark | None:
+def read_mark(
+    item: Any, strings: tuple[str, ...], sources: dict[int, Source | None]
+) -> Mark | None:
     if not (isinstance(item, tuple) and len(item) >= 2 and isinstance(item[0], int)):
         return None
     place = item[1]
-    if not (isinstance(place, tuple) and len(place) >= 3 and isinstance(place[1], int)
-            and isinstance(place[2], int)):
+    if not (
+        isinstance(place, tuple)
+        and len(place) >= 3
+        and isinstance(place[1], int)
+        and isinstance(place[2], int)
+    ):
         return None
     described, start, end = place[:3]
     if id(described) not in sources:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .. import types as T
 from ..source import Source, Span
 from .debug_info import STRING_TABLE
 from .pickling import Pickler
 from .unparse import Text, is_known
-
 
 SOURCE = T.TupleType((T.ListType(T.INT), T.INT, T.INT))
 MARK = T.TupleType((T.INT, T.TupleType((SOURCE, T.INT, T.INT)), T.INT))
@@ -36,8 +36,10 @@ class DebugWriter:
         pickler.shared = {id(described): described for described, _ in self.sources.values()}
         pickler.shared[id(self.nothing)] = self.nothing
         strings = tuple(self.strings)
-        return pickler.dump((STRING_TABLE, strings, tuple(marks)), T.TupleType((
-            T.STR, T.ListType(T.STR), T.ListType(MARK))))
+        return pickler.dump(
+            (STRING_TABLE, strings, tuple(marks)),
+            T.TupleType((T.STR, T.ListType(T.STR), T.ListType(MARK))),
+        )
 
     def mark(self, offset: int, span: Span | None) -> tuple:
         if span is None or not is_known(span) or span.end <= 0:
@@ -52,10 +54,15 @@ class DebugWriter:
         """(how the record describes a source, offset in the text -> offset in its bytes)."""
         known = self.sources.get(source)
         if known is None:
-            lines = [" " * source.indent + line if line.strip() else line
-                     for line in source.text.splitlines(keepends=True)]
-            described = ([self.index(line) for line in lines], self.index(source.name),
-                         source.first_line)
+            lines = [
+                " " * source.indent + line if line.strip() else line
+                for line in source.text.splitlines(keepends=True)
+            ]
+            described = (
+                [self.index(line) for line in lines],
+                self.index(source.name),
+                source.first_line,
+            )
             known = self.sources[source] = (described, byte_offsets(source))
         return known
 

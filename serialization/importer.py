@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import types as T
 from ..budgets import Budget
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 STRING_LISTS = ("__parameters__", "__buffers__", "__forward_hooks__", "__forward_pre_hooks__")
 MAX_NAMED_TUPLE_DEPTH = 50
 
-OLD_PACKED = re.compile(r"__torch__\.torch\.nn\.(intrinsic\.)?quantized\..*\."
-                        r"(Linear|LinearReLU|LinearPackedParams|Conv(ReLU)?[23]d)")
+OLD_PACKED = re.compile(
+    r"__torch__\.torch\.nn\.(intrinsic\.)?quantized\..*\."
+    r"(Linear|LinearReLU|LinearPackedParams|Conv(ReLU)?[23]d)"
+)
 """Classes whose packed weights were Tensors once; their `__setstate__` makes objects today."""
 
 
@@ -43,8 +46,13 @@ class Importer:
     budget: what compiling its functions may use.
     """
 
-    def __init__(self, files: CodeFiles, constants: Callable[[], list], version: int = NEWEST,
-                 budget: Budget | None = None):
+    def __init__(
+        self,
+        files: CodeFiles,
+        constants: Callable[[], list],
+        version: int = NEWEST,
+        budget: Budget | None = None,
+    ):
         self.files = files
         self.budget = budget or files.budget
         self.constants = constants
@@ -102,8 +110,12 @@ class Importer:
     def constant(self, name: str) -> Any:
         """The value of `c0`, `c1`, ...  Raises KeyError where the table has none."""
         table = self.constants()
-        if name[:1] != "c" or not name[1:].isdecimal() or len(name) > 10 \
-                or int(name[1:]) >= len(table):
+        if (
+            name[:1] != "c"
+            or not name[1:].isdecimal()
+            or len(name) > 10
+            or int(name[1:]) >= len(table)
+        ):
             raise KeyError(name)
         return table[int(name[1:])]
 
@@ -169,8 +181,11 @@ class Importer:
             elif not isinstance(s, ast.Pass):
                 self._fail("an enum has members only", s, file)
         value_types = {type(v) for v in members.values()}
-        value = {int: T.INT, float: T.FLOAT, str: T.STR}.get(
-            value_types.pop()) if len(value_types) == 1 else None
+        value = (
+            {int: T.INT, float: T.FLOAT, str: T.STR}.get(value_types.pop())
+            if len(value_types) == 1
+            else None
+        )
         if value is None:
             self._fail(f"the members of enum {node.name} are not all int, float or str", node, file)
         return T.EnumType(name, value, members)
@@ -205,8 +220,9 @@ class Importer:
         t.pre_hooks = self._hooks(t, lists["__forward_pre_hooks__"], file, node)
         find_properties(t)
 
-    def _hooks(self, t: T.ClassType, names: list[str], file: CodeFile, node: ast.ClassDef
-               ) -> list[str]:
+    def _hooks(
+        self, t: T.ClassType, names: list[str], file: CodeFile, node: ast.ClassDef
+    ) -> list[str]:
         for name in names:
             if name not in t.methods:
                 self._fail(f"hook {name!r} of {t.name} is not defined", node, file)
@@ -222,12 +238,17 @@ class Importer:
         else:
             t.constants[s.target.id] = self.constant_reader.read(s.value, declared, file.record)
 
-    def _assigned_name(self, t: T.ClassType, file: CodeFile, s: ast.Assign,
-                       lists: dict[str, list[str]]) -> None:
+    def _assigned_name(
+        self, t: T.ClassType, file: CodeFile, s: ast.Assign, lists: dict[str, list[str]]
+    ) -> None:
         """`__parameters__ = [...]`, or `__annotations__["0"] = T` for names that Python has not."""
         target = s.targets[0]
-        if isinstance(target, ast.Subscript) and dotted(target.value) == "__annotations__" \
-                and isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str):
+        if (
+            isinstance(target, ast.Subscript)
+            and dotted(target.value) == "__annotations__"
+            and isinstance(target.slice, ast.Constant)
+            and isinstance(target.slice.value, str)
+        ):
             declared = self.type_reader.read(s.value, file.record)
             self._add_attribute(t, target.slice.value, declared, file, s)
         elif isinstance(target, ast.Name) and target.id in lists:
@@ -238,21 +259,24 @@ class Importer:
         elif not (isinstance(target, ast.Name) and target.id == "__annotations__"):
             self._fail("a class declares its names with their types", s, file)
 
-    def _add_attribute(self, t: T.ClassType, name: str, type: T.Type, file: CodeFile, s: ast.stmt
-                       ) -> None:
+    def _add_attribute(
+        self, t: T.ClassType, name: str, type: T.Type, file: CodeFile, s: ast.stmt
+    ) -> None:
         if t.slot(name) is not None:
             self._fail(f"{t.name} has two attributes {name!r}", s, file)
         if name == "_packed_params" and type == T.TENSOR and OLD_PACKED.fullmatch(t.name):
             short = t.name.rpartition(".")[2]
             kind = short[-2:] if short.startswith("Conv") else ""
-            type = T.custom_class(f"{T.CUSTOM_CLASSES}quantized.{'Conv' if kind else 'Linear'}"
-                                  f"{kind}PackedParamsBase")
+            type = T.custom_class(
+                f"{T.CUSTOM_CLASSES}quantized.{'Conv' if kind else 'Linear'}{kind}PackedParamsBase"
+            )
         t.add_attribute(name, type)
 
     # Functions
 
-    def _function(self, name: str, file: CodeFile, node: ast.FunctionDef, owner: T.ClassType | None
-                  ) -> Function:
+    def _function(
+        self, name: str, file: CodeFile, node: ast.FunctionDef, owner: T.ClassType | None
+    ) -> Function:
         schema = self._schema(name, node, file, owner)
 
         def define(function: Function) -> None:
@@ -260,8 +284,9 @@ class Importer:
 
         return Function(name, schema, define=define, budget=self.budget)
 
-    def _schema(self, name: str, node: ast.FunctionDef, file: CodeFile, owner: T.Type | None
-                ) -> Schema:
+    def _schema(
+        self, name: str, node: ast.FunctionDef, file: CodeFile, owner: T.Type | None
+    ) -> Schema:
         """The schema that a signature says; the `self` of a method may go without a type."""
         a = node.args
         if a.vararg or a.kwarg or a.posonlyargs or node.decorator_list:
@@ -276,8 +301,9 @@ class Importer:
             arguments.append(self._argument(arg, self._type_of(arg, file), default, file, True))
         if len({arg.name for arg in arguments}) != len(arguments):
             self._fail(f"{node.name} has an argument twice", node, file)
-        result = T.TENSOR if node.returns is None else \
-            self.type_reader.read(node.returns, file.record)
+        result = (
+            T.TENSOR if node.returns is None else self.type_reader.read(node.returns, file.record)
+        )
         return Schema(name, "", tuple(arguments), (Argument("", result),))
 
     def _type_of(self, arg: ast.arg, file: CodeFile) -> T.Type:
@@ -285,15 +311,24 @@ class Importer:
             return T.TENSOR
         return self.type_reader.read(arg.annotation, file.record)
 
-    def _argument(self, arg: ast.arg, type: T.Type, default: ast.expr | None, file: CodeFile,
-                  kwarg_only: bool = False) -> Argument:
-        value = NO_DEFAULT if default is None else \
-            self.constant_reader.read(default, type, file.record)
+    def _argument(
+        self,
+        arg: ast.arg,
+        type: T.Type,
+        default: ast.expr | None,
+        file: CodeFile,
+        kwarg_only: bool = False,
+    ) -> Argument:
+        value = (
+            NO_DEFAULT if default is None else self.constant_reader.read(default, type, file.record)
+        )
         return Argument(arg.arg, type, value, kwarg_only)
 
-    def _emit(self, function: Function, file: CodeFile, node: ast.FunctionDef,
-              owner: T.ClassType | None) -> Graph:
+    def _emit(
+        self, function: Function, file: CodeFile, node: ast.FunctionDef, owner: T.ClassType | None
+    ) -> Graph:
         """The body of a function, each node with the place in the program that it was made from."""
+
         def emit() -> Graph:
             return self._compile(function, file, node, owner)
 
@@ -301,24 +336,32 @@ class Importer:
             return emit()
         return self._bodies.graph_of(function, file, node, owner, emit)
 
-    def _compile(self, function: Function, file: CodeFile, node: ast.FunctionDef,
-                 owner: T.ClassType | None) -> Graph:
-        from ..frontend.emit import emit_function
+    def _compile(
+        self, function: Function, file: CodeFile, node: ast.FunctionDef, owner: T.ClassType | None
+    ) -> Graph:
+        from ..frontend.bodies.emit import emit_function
 
         try:
-            graph = emit_function(node, file.source, self.resolver, function.name,
-                                  function.schema, owner)
+            graph = emit_function(
+                node, file.source, self.resolver, function.name, function.schema, owner
+            )
         except CompileError as e:
             raise e.while_compiling(f"reading {function.name} of the archive") from None
         except RecursionError:
-            raise CompileError(f"{function.name} is nested deeper than can be compiled",
-                               file.span(node), "split its expressions") from None
+            raise CompileError(
+                f"{function.name} is nested deeper than can be compiled",
+                file.span(node),
+                "split its expressions",
+            ) from None
         except ScriptError:
             raise
         except Exception as e:
             # PyTorch prints a small part of the language; code beside it may find gaps in ours.
-            raise CompileError(f"{function.name} cannot be compiled ({e.__class__.__name__}: {e})",
-                               file.span(node), DAMAGED) from e
+            raise CompileError(
+                f"{function.name} cannot be compiled ({e.__class__.__name__}: {e})",
+                file.span(node),
+                DAMAGED,
+            ) from e
         for n in graph.walk_all():
             if n.span is not None and n.span.source is file.source:
                 n.span = file.original(n.span)
@@ -333,7 +376,7 @@ def find_properties(t: T.ClassType) -> None:
     """Archives keep a property `x` as methods `__x_getter` and `__x_setter`; find them again."""
     for name in t.methods:
         if name.startswith("__") and name.endswith("_getter"):
-            short = name[2:-len("_getter")]
+            short = name[2 : -len("_getter")]
             setter = f"__{short}_setter"
             if short and t.slot(short) is None and short not in t.methods:
                 t.properties[short] = (name, setter if setter in t.methods else None)

@@ -6,12 +6,27 @@ import re
 
 from ..ir import Block, Graph, Node
 
-OWN_LINE = {"prim::CreateObject", "prim::Uninitialized", "prim::Enter", "prim::Exit",
-            "prim::fork", "prim::awaitable", "prim::TupleUnpack", "prim::ListUnpack"}
+OWN_LINE = {
+    "prim::CreateObject",
+    "prim::Uninitialized",
+    "prim::Enter",
+    "prim::Exit",
+    "prim::fork",
+    "prim::awaitable",
+    "prim::TupleUnpack",
+    "prim::ListUnpack",
+}
 """Kinds whose value always gets a name."""
 
-TAKES_NAMES = {"prim::Loop", "prim::Enter", "prim::Exit", "prim::fork", "prim::awaitable",
-               "prim::TupleUnpack", "prim::ListUnpack"}
+TAKES_NAMES = {
+    "prim::Loop",
+    "prim::Enter",
+    "prim::Exit",
+    "prim::fork",
+    "prim::awaitable",
+    "prim::TupleUnpack",
+    "prim::ListUnpack",
+}
 """Kinds whose inputs are printed as names."""
 
 MAX_DEPTH = 3

@@ -1,7 +1,7 @@
 """Files that torch.save wrote before PyTorch 1.6: five pickles, then the storages' bytes.
 
-    magic number, protocol version, facts about the system, the value, the storages' keys in order;
-    then for each storage its number of elements (64 bits) and their bytes
+magic number, protocol version, facts about the system, the value, the storages' keys in order;
+then for each storage its number of elements (64 bits) and their bytes
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_PICKLE = 64 << 20
 
 
 def is_legacy(data: memoryview) -> bool:
-    return bytes(data[2:2 + len(LEGACY_SAVE_MAGIC)]) == LEGACY_SAVE_MAGIC
+    return bytes(data[2 : 2 + len(LEGACY_SAVE_MAGIC)]) == LEGACY_SAVE_MAGIC
 
 
 def read_legacy(data: memoryview, unpickler: type[Unpickler], values: type[Materialiser]) -> Any:
@@ -32,7 +32,7 @@ def read_legacy(data: memoryview, unpickler: type[Unpickler], values: type[Mater
         """Notes the storages that the value refers to, whose sizes the file repeats."""
 
         def integer(self, size: int) -> None:
-            if size > len(LEGACY_SAVE_MAGIC):                # the magic number is the longest
+            if size > len(LEGACY_SAVE_MAGIC):  # the magic number is the longest
                 self.fail(f"an integer of {size} bytes", DAMAGED)
             self.push(int.from_bytes(self.take(size), "little", signed=True))
 
@@ -40,8 +40,10 @@ def read_legacy(data: memoryview, unpickler: type[Unpickler], values: type[Mater
             pid = self.stack[-1]
             if type(pid) is tuple and len(pid) == 6:
                 if pid[5] is not None:
-                    self.fail("a storage that is a view of another", "save the file again with "
-                              "PyTorch 1.6 or newer")
+                    self.fail(
+                        "a storage that is a view of another",
+                        "save the file again with PyTorch 1.6 or newer",
+                    )
                 self.stack[-1] = pid[:5]
             super().persistent()
             ref = self.stack[-1]
@@ -52,31 +54,32 @@ def read_legacy(data: memoryview, unpickler: type[Unpickler], values: type[Mater
     refs: dict[str, StorageRef] = {}
     trees, at = [], 0
     for _ in range(5):
-        reader = Numbered(data[at:at + MAX_PICKLE], FILE)
+        reader = Numbered(data[at : at + MAX_PICKLE], FILE)
         trees.append(reader.run())
         at += reader.at
     _, protocol, _, tree, keys = trees
-    if protocol.value != PROTOCOL or type(keys.value) is not list \
-            or len(keys.value) > MAX_STORAGES:
+    if protocol.value != PROTOCOL or type(keys.value) is not list or len(keys.value) > MAX_STORAGES:
         raise ArchiveError("not in the format of torch.save before PyTorch 1.6", None, DAMAGED)
     records = storages(data, at, keys.value, refs)
     return values(tree, FILE, "", Storages(records.__getitem__)).root()
 
 
-def storages(data: memoryview, at: int, keys: list, refs: dict[str, StorageRef]
-             ) -> dict[str, memoryview]:
+def storages(
+    data: memoryview, at: int, keys: list, refs: dict[str, StorageRef]
+) -> dict[str, memoryview]:
     """The bytes of each storage, by record name."""
     records: dict[str, memoryview] = {}
     for key in keys:
         ref = refs.get(key) if type(key) is str else None
-        count = int.from_bytes(data[at:at + 8], "little")
+        count = int.from_bytes(data[at : at + 8], "little")
         if ref is None or len(data) < at + 8 or count != ref.numel:
-            raise ArchiveError(f"storage {str(key)[:40]!r} is not what the value refers to", None,
-                               DAMAGED)
+            raise ArchiveError(
+                f"storage {str(key)[:40]!r} is not what the value refers to", None, DAMAGED
+            )
         end = at + 8 + count * ITEM_SIZES[ref.dtype]
         if end > len(data):
             raise ArchiveError("the file ends inside a storage", None, DAMAGED)
-        records[f"/{key}"] = data[at + 8:end]
+        records[f"/{key}"] = data[at + 8 : end]
         at = end
     missing = [key for key in refs if f"/{key}" not in records]
     if missing:

@@ -6,7 +6,8 @@ types.  What is one object in the pickle is one object here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +17,19 @@ from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
 from ..records import field, record
 from ..tensors import Storage, Tensor
-from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
-                          TensorRef, Tree)
+from .pickle_tree import (
+    ITEM_SIZES,
+    SCALAR_TYPES,
+    DeviceRef,
+    EnumRef,
+    ObjectRef,
+    StorageRef,
+    TensorRef,
+    Tree,
+)
 
 if TYPE_CHECKING:
-    from ..ops.quantized_tensors import ChannelQuantizer, Quantizer
+    from ..ops.quantization.quantized_tensors import ChannelQuantizer, Quantizer
 
 MAX_DEPTH = 80
 ALIGNMENT = 16
@@ -28,8 +37,14 @@ ALIGNMENT = 16
 DAMAGED = "the file is damaged, or not written by torch.jit.save"
 
 PLAIN: dict[T.Type, tuple[type, ...]] = {
-    T.INT: (int,), T.FLOAT: (float,), T.BOOL: (bool,), T.STR: (str,), T.COMPLEX: (complex,),
-    T.NONE: (type(None),), T.NUMBER: (int, float, complex)}
+    T.INT: (int,),
+    T.FLOAT: (float,),
+    T.BOOL: (bool,),
+    T.STR: (str,),
+    T.COMPLEX: (complex,),
+    T.NONE: (type(None),),
+    T.NUMBER: (int, float, complex),
+}
 """Types whose values the pickle holds as they are."""
 
 
@@ -65,8 +80,12 @@ class Storages:
             if storage.nbytes and storage.data.max() > 1:
                 raise ArchiveError("a bool is neither 0 nor 1", record, DAMAGED)
         if ref.numel * item > storage.nbytes:
-            raise ArchiveError(f"a storage declares {ref.numel:,} elements of {item} bytes, the "
-                               f"record has {storage.nbytes:,} bytes", record, DAMAGED)
+            raise ArchiveError(
+                f"a storage declares {ref.numel:,} elements of {item} bytes, the "
+                f"record has {storage.nbytes:,} bytes",
+                record,
+                DAMAGED,
+            )
         return storage
 
     def _storage(self, record: str, item: int, scalar_type: str) -> Storage:
@@ -89,8 +108,15 @@ class Materialiser:
     by name.  parse_type: the type of a tag's text.  pending collects states for `__setstate__`.
     """
 
-    def __init__(self, tree: Tree, record: str, folder: str, storages: Storages,
-                 find_type: Callable[[str], T.Type | None], parse_type: Callable[[str], T.Type]):
+    def __init__(
+        self,
+        tree: Tree,
+        record: str,
+        folder: str,
+        storages: Storages,
+        find_type: Callable[[str], T.Type | None],
+        parse_type: Callable[[str], T.Type],
+    ):
         self.tree, self.record, self.folder, self.storages = tree, record, folder, storages
         self.find_type, self.parse_type = find_type, parse_type
         self.made: dict[tuple[int, T.Type | None], Any] = {}
@@ -130,16 +156,33 @@ class Materialiser:
                 self.mismatch(v, type, what)
             return made
         if isinstance(v, list) and isinstance(type, T.ListType):
-            return self.guarded(v, type, what, lambda: [
-                self.value(item, type.element, what, depth + 1) for item in v])
+            return self.guarded(
+                v,
+                type,
+                what,
+                lambda: [self.value(item, type.element, what, depth + 1) for item in v],
+            )
         if isinstance(v, dict) and isinstance(type, T.DictType):
-            return self.guarded(v, type, what, lambda: {
-                self.value(k, type.key, what, depth + 1): self.value(x, type.value, what, depth + 1)
-                for k, x in v.items()})
-        if isinstance(v, tuple) and isinstance(type, T.TupleType) \
-                and len(v) == len(type.elements):
-            return self.guarded(v, type, what, lambda: type.make([
-                self.value(x, t, what, depth + 1) for x, t in zip(v, type.elements)]))
+            return self.guarded(
+                v,
+                type,
+                what,
+                lambda: {
+                    self.value(k, type.key, what, depth + 1): self.value(
+                        x, type.value, what, depth + 1
+                    )
+                    for k, x in v.items()
+                },
+            )
+        if isinstance(v, tuple) and isinstance(type, T.TupleType) and len(v) == len(type.elements):
+            return self.guarded(
+                v,
+                type,
+                what,
+                lambda: type.make(
+                    [self.value(x, t, what, depth + 1) for x, t in zip(v, type.elements)]
+                ),
+            )
         if isinstance(v, EnumRef) and isinstance(type, T.EnumType):
             return self.enum(v)
         if isinstance(v, DeviceRef) and type == T.DEVICE:
@@ -160,12 +203,19 @@ class Materialiser:
         if isinstance(v, dict):
             return self.typed(v, T.DictType(T.ANY, T.ANY), what, depth)
         if isinstance(v, tuple):
-            fitting = [t for t in getattr(type, "options", ())
-                       if isinstance(t, T.TupleType) and len(t.elements) == len(v)]
+            fitting = [
+                t
+                for t in getattr(type, "options", ())
+                if isinstance(t, T.TupleType) and len(t.elements) == len(v)
+            ]
             if len(fitting) == 1:
                 return self.typed(v, fitting[0], what, depth)
-            return self.guarded(v, T.ANY_TUPLE, what, lambda: tuple(
-                self.value(item, T.ANY, what, depth + 1) for item in v))
+            return self.guarded(
+                v,
+                T.ANY_TUPLE,
+                what,
+                lambda: tuple(self.value(item, T.ANY, what, depth + 1) for item in v),
+            )
         if isinstance(v, TensorRef):
             return self.typed(v, T.TENSOR, what, depth)
         if isinstance(v, ObjectRef):
@@ -203,22 +253,34 @@ class Materialiser:
 
     def tensor(self, ref: TensorRef) -> Tensor:
         if ref.kind or ref.storage is None:
-            self.fail(f"tensors made by {ref.kind} (sparse, nested) are not supported",
-                      "save the model with plain dense tensors")
+            self.fail(
+                f"tensors made by {ref.kind} (sparse, nested) are not supported",
+                "save the model with plain dense tensors",
+            )
         dtype = dtypes.BY_CODE.get(ref.storage.dtype)
         if dtype is None:
-            self.fail(f"tensors of dtype {SCALAR_TYPES[ref.storage.dtype]} are not supported",
-                      f"convert them to one of {', '.join(d.name for d in dtypes.ALL)} before "
-                      "saving")
+            self.fail(
+                f"tensors of dtype {SCALAR_TYPES[ref.storage.dtype]} are not supported",
+                f"convert them to one of {', '.join(d.name for d in dtypes.ALL)} before saving",
+            )
         if (dtype.kind == "q") != (ref.quantizer is not None):
-            self.fail(f"a tensor of {dtype} is made as if it were "
-                      f"{'plain' if ref.quantizer is None else 'quantized'}")
+            self.fail(
+                f"a tensor of {dtype} is made as if it were "
+                f"{'plain' if ref.quantizer is None else 'quantized'}"
+            )
         storage = self.storages.open(self.folder, ref.storage)
         if ref.quantizer is not None:
-            from ..ops.quantized_tensors import QuantizedTensor
+            from ..ops.quantization.quantized_tensors import QuantizedTensor
 
-            return QuantizedTensor(storage, dtype, ref.size, ref.stride, ref.offset,
-                                   self.quantizer(ref), ref.requires_grad)
+            return QuantizedTensor(
+                storage,
+                dtype,
+                ref.size,
+                ref.stride,
+                ref.offset,
+                self.quantizer(ref),
+                ref.requires_grad,
+            )
         tensor = Tensor(storage, dtype, ref.size, ref.stride, ref.offset, ref.requires_grad)
         if ref.is_conj or ref.is_neg:
             array = tensor._array
@@ -228,13 +290,16 @@ class Materialiser:
 
     def quantizer(self, ref: TensorRef) -> Quantizer | ChannelQuantizer:
         """How a tensor is quantized; parameters of channels have to fit its size."""
-        from ..ops.quantized_tensors import ChannelQuantizer, Quantizer
+        from ..ops.quantization.quantized_tensors import ChannelQuantizer, Quantizer
 
         if len(ref.quantizer) == 2:
             return Quantizer(float(ref.quantizer[0]), ref.quantizer[1])
         scales, zeros, axis = ref.quantizer
-        if not 0 <= axis < len(ref.size) or scales.size != (ref.size[axis],) \
-                or zeros.size != scales.size:
+        if (
+            not 0 <= axis < len(ref.size)
+            or scales.size != (ref.size[axis],)
+            or zeros.size != scales.size
+        ):
             self.fail("the parameters of a quantized tensor do not fit its size")
         made = [self.once(t, None, lambda t=t: self.tensor(t)) for t in (scales, zeros)]
         if any(t.dtype.kind not in "fi" for t in made):
@@ -255,7 +320,7 @@ class Materialiser:
         if made.type.name.startswith(T.CUSTOM_CLASSES):
             wanted = state_type(made.type.name)
             state = self.value(ref.state, wanted, f"the state of {ref.name}", depth + 1)
-            made.slots = [state]                 # a class of a C++ library: kept as it is
+            made.slots = [state]  # a class of a C++ library: kept as it is
             return
         if "__setstate__" in made.type.methods:
             arguments = made.type.methods["__setstate__"].schema.arguments
@@ -292,11 +357,12 @@ _QUANTIZED = T.CUSTOM_CLASSES + "quantized."
 _LINEAR = T.custom_class(_QUANTIZED + "LinearPackedParamsBase")
 STATES = {
     _LINEAR.name: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR))),
-    T.CUSTOM_CLASSES + "rnn.CellParamsBase": T.TupleType((
-        T.STR, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT),
-        T.ListType(_LINEAR))),
-    _QUANTIZED + "EmbeddingPackedParamsBase": T.TupleType((
-        T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT))),
+    T.CUSTOM_CLASSES + "rnn.CellParamsBase": T.TupleType(
+        (T.STR, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT), T.ListType(_LINEAR))
+    ),
+    _QUANTIZED + "EmbeddingPackedParamsBase": T.TupleType(
+        (T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT))
+    ),
 }
 """Classes of PyTorch's C++ library -> the type of their state, where it is always the same."""
 
@@ -304,13 +370,24 @@ STATES = {
 def state_type(name: str) -> T.Type:
     """The type of the state of a class of PyTorch's C++ library; Any where it varies."""
     if name not in STATES and name.startswith(T.CUSTOM_CLASSES + "xnnpack."):
-        from ..ops import prepacked
+        from ..ops.families import prepacked
 
         return prepacked.STATES.get(name, T.ANY)
     return STATES.get(name, T.ANY)
 
 
-KINDS = {TensorRef: "a Tensor", list: "a list", dict: "a dict", tuple: "a tuple", str: "a str",
-         int: "an int", float: "a float", bool: "a bool", type(None): "None", EnumRef: "an enum",
-         complex: "a complex", DeviceRef: "a device"}
+KINDS = {
+    TensorRef: "a Tensor",
+    list: "a list",
+    dict: "a dict",
+    tuple: "a tuple",
+    str: "a str",
+    int: "an int",
+    float: "a float",
+    bool: "a bool",
+    type(None): "None",
+    EnumRef: "an enum",
+    complex: "a complex",
+    DeviceRef: "a device",
+}
 """How errors name what a pickle holds."""

@@ -11,7 +11,8 @@ Who reads bytecode without it does not know how members of enums are called; ask
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from .. import budgets
 from .. import types as T
@@ -26,18 +27,27 @@ WRITTEN = 1
 MAX_ATTRIBUTES = 10_000
 
 
-def names_of(codes: Mapping[str, Code], values: Iterable[Any], renamed: Mapping[T.Type, str]
-             ) -> tuple | None:
+def names_of(
+    codes: Mapping[str, Code], values: Iterable[Any], renamed: Mapping[T.Type, str]
+) -> tuple | None:
     """What the record says of functions by their name in the archive, and of what its objects hold;
     None where there is nothing to say."""
     found = list(types_in(codes.values(), values))
-    enums = {renamed.get(t, t.name): tuple(t.members.items())
-             for t in found if isinstance(t, T.EnumType) and not t.is_unnamed}
-    classes = {renamed.get(t, t.name): tuple(a.name for a in t.attributes)
-               for t in found if isinstance(t, T.ClassType) and t.attributes
-               and not t.name.startswith(T.CUSTOM_CLASSES)}
-    defaults = {name: kept for name, code in codes.items()
-                if (kept := lost_defaults(code.schema.arguments)) is not None}
+    enums = {
+        renamed.get(t, t.name): tuple(t.members.items())
+        for t in found
+        if isinstance(t, T.EnumType) and not t.is_unnamed
+    }
+    classes = {
+        renamed.get(t, t.name): tuple(a.name for a in t.attributes)
+        for t in found
+        if isinstance(t, T.ClassType) and t.attributes and not t.name.startswith(T.CUSTOM_CLASSES)
+    }
+    defaults = {
+        name: kept
+        for name, code in codes.items()
+        if (kept := lost_defaults(code.schema.arguments)) is not None
+    }
     if not enums and not classes and not defaults:
         return None
     return (WRITTEN, *(tuple(sorted(part.items())) for part in (enums, classes, defaults)))
@@ -56,8 +66,12 @@ def types_in(codes: Iterable[Code], values: Iterable[Any]) -> Iterator[T.Type]:
     """The types that codes and values name, and those of their parts and attributes, each once."""
     pending: list[Any] = list(values)
     for code in codes:
-        pending += [*code.types, *code.constants, *filter(None, code.register_types),
-                    *(a.type for a in (*code.schema.arguments, *code.schema.returns))]
+        pending += [
+            *code.types,
+            *code.constants,
+            *filter(None, code.register_types),
+            *(a.type for a in (*code.schema.arguments, *code.schema.returns)),
+        ]
     seen: set[int] = set()
     while pending:
         item = pending.pop()
@@ -73,8 +87,13 @@ def types_in(codes: Iterable[Code], values: Iterable[Any]) -> Iterator[T.Type]:
             pending.append(item.type)
         elif isinstance(item, (ScriptObject, list, tuple, dict)):
             seen.add(id(item))
-            pending += [item.type, *item.slots] if isinstance(item, ScriptObject) else \
-                [*item, *item.values()] if isinstance(item, dict) else item
+            pending += (
+                [item.type, *item.slots]
+                if isinstance(item, ScriptObject)
+                else [*item, *item.values()]
+                if isinstance(item, dict)
+                else item
+            )
 
 
 @record
@@ -94,8 +113,11 @@ def read_names(tree: Any) -> Names:
     if not isinstance(tree, tuple) or len(tree) != 4:
         fail("it is no tuple of four")
     if tree[0] != WRITTEN:
-        raise ArchiveError(f"version {str(tree[0])[:20]}; {WRITTEN} can be read", RECORD,
-                           "a newer scriptlang may read it")
+        raise ArchiveError(
+            f"version {str(tree[0])[:20]}; {WRITTEN} can be read",
+            RECORD,
+            "a newer scriptlang may read it",
+        )
     enums = {name: members(name, rows) for name, rows in pairs(tree[1]).items()}
     classes = {name: texts(rows) for name, rows in pairs(tree[2]).items()}
     defaults = {name: tuple(texts(rows)) for name, rows in pairs(tree[3]).items()}

@@ -9,22 +9,80 @@ from typing import Any
 
 from ..records import field, record
 
-SCALAR_TYPES = ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf",
-                "ComplexFloat", "ComplexDouble", "Bool", "QInt8", "QUInt8", "QInt32", "BFloat16",
-                "QUInt4x2", "QUInt2x4", "Bits1x8", "Bits2x4", "Bits4x2", "Bits8", "Bits16",
-                "Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz",
-                "UInt16", "UInt32", "UInt64")
+SCALAR_TYPES = (
+    "Byte",
+    "Char",
+    "Short",
+    "Int",
+    "Long",
+    "Half",
+    "Float",
+    "Double",
+    "ComplexHalf",
+    "ComplexFloat",
+    "ComplexDouble",
+    "Bool",
+    "QInt8",
+    "QUInt8",
+    "QInt32",
+    "BFloat16",
+    "QUInt4x2",
+    "QUInt2x4",
+    "Bits1x8",
+    "Bits2x4",
+    "Bits4x2",
+    "Bits8",
+    "Bits16",
+    "Float8_e5m2",
+    "Float8_e4m3fn",
+    "Float8_e5m2fnuz",
+    "Float8_e4m3fnuz",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+)
 """Names of the dtypes by their number in archives; `torch.<name>Storage` is the storage's class."""
 
-ITEM_SIZES = (1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1,
-              2, 4, 8)
+ITEM_SIZES = (
+    1,
+    1,
+    2,
+    4,
+    8,
+    2,
+    4,
+    8,
+    4,
+    8,
+    16,
+    1,
+    1,
+    1,
+    4,
+    2,
+    1,
+    1,
+    1,
+    1,
+    1,
+    1,
+    2,
+    1,
+    1,
+    1,
+    1,
+    2,
+    4,
+    8,
+)
 
 UNTYPED = {"Untyped": 0}
 """Storages that name no dtype hold bytes."""
 
 STORAGE_CLASSES: dict[str, int] = {
     f"{name}Storage": code
-    for name, code in [*((n, i) for i, n in enumerate(SCALAR_TYPES)), *UNTYPED.items()]}
+    for name, code in [*((n, i) for i, n in enumerate(SCALAR_TYPES)), *UNTYPED.items()]
+}
 
 
 @record(frozen=True, eq=False)

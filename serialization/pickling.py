@@ -9,18 +9,23 @@ lists and dicts carry their type as a tag, since pickles do not know element typ
 from __future__ import annotations
 
 import struct
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from .. import types as T
 from ..errors import LimitError
 from ..objects import Device, EnumValue, ScriptObject
-from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
+from ..ops.quantization.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor
 from .materialise import state_type
 from .pickle_tree import SCALAR_TYPES
 
-LIST_BUILDERS = {T.INT: "build_intlist", T.FLOAT: "build_doublelist", T.BOOL: "build_boollist",
-                 T.TENSOR: "build_tensorlist"}
+LIST_BUILDERS = {
+    T.INT: "build_intlist",
+    T.FLOAT: "build_doublelist",
+    T.BOOL: "build_boollist",
+    T.TENSOR: "build_tensorlist",
+}
 """Element type -> name in torch.jit._pickle."""
 
 SHORT_TUPLES = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
@@ -34,9 +39,12 @@ class Pickler:
     class_name: the name under which the archive has a class or enum.
     """
 
-    def __init__(self, storage_key: Callable[[Tensor], str],
-                 get_state: Callable[[ScriptObject], Any] | None = None,
-                 class_name: Callable[[T.Type], str] = lambda t: t.name):
+    def __init__(
+        self,
+        storage_key: Callable[[Tensor], str],
+        get_state: Callable[[ScriptObject], Any] | None = None,
+        class_name: Callable[[T.Type], str] = lambda t: t.name,
+    ):
         self.storage_key = storage_key
         self.get_state = get_state
         self.named = class_name
@@ -83,8 +91,12 @@ class Pickler:
         elif isinstance(value, dict):
             self.once(value, lambda: self.dict(value, type))
         elif isinstance(value, complex):
-            self.call("builtins", "complex", lambda: (self.float(value.real),
-                                                      self.float(value.imag)), b"\x86")
+            self.call(
+                "builtins",
+                "complex",
+                lambda: (self.float(value.real), self.float(value.imag)),
+                b"\x86",
+            )
         elif isinstance(value, Device):
             self.call("torch", "device", lambda: self.string(str(value)), b"\x85")
         else:
@@ -96,8 +108,10 @@ class Pickler:
         if id(value) in self.tuples:
             self.repeated += size
             if self.repeated > MAX_REPEATED:
-                raise LimitError(f"tuples that occur many times take over {MAX_REPEATED:,} bytes "
-                                 "of the archive: keep them in lists, which are written once")
+                raise LimitError(
+                    f"tuples that occur many times take over {MAX_REPEATED:,} bytes "
+                    "of the archive: keep them in lists, which are written once"
+                )
         self.tuples.add(id(value))
 
     # Leaves
@@ -123,8 +137,9 @@ class Pickler:
         self.memoized(("str", value), push)
 
     def name(self, module: str, name: str) -> None:
-        self.memoized(("global", module, name),
-                      lambda: self.out.extend(f"c{module}\n{name}\n".encode()))
+        self.memoized(
+            ("global", module, name), lambda: self.out.extend(f"c{module}\n{name}\n".encode())
+        )
 
     def class_name(self, t: T.Type) -> None:
         module, _, name = self.named(t).rpartition(".")
@@ -141,13 +156,15 @@ class Pickler:
         """Push once; later only fetch it from the memo."""
         index = self.memo.get(key)
         if index is not None:
-            self.out += b"h" + struct.pack("<B", index) if index < 256 else \
-                b"j" + struct.pack("<I", index)
+            self.out += (
+                b"h" + struct.pack("<B", index) if index < 256 else b"j" + struct.pack("<I", index)
+            )
             return
         push()
         index = self.memo[key] = len(self.memo)
-        self.out += b"q" + struct.pack("<B", index) if index < 256 else \
-            b"r" + struct.pack("<I", index)
+        self.out += (
+            b"q" + struct.pack("<B", index) if index < 256 else b"r" + struct.pack("<I", index)
+        )
 
     def once(self, value: Any, push: Callable[[], Any]) -> None:
         """`memoized` by identity: what is one object stays one object."""
@@ -166,11 +183,14 @@ class Pickler:
     # Containers
 
     def tuple(self, value: tuple, type: T.Type) -> None:
-        if isinstance(type, T.ListType):                 # a tuple of any length
+        if isinstance(type, T.ListType):  # a tuple of any length
             types = [type.element] * len(value)
         else:
-            types = type.elements if isinstance(type, T.TupleType) \
-                and len(type.elements) == len(value) else [T.ANY] * len(value)
+            types = (
+                type.elements
+                if isinstance(type, T.TupleType) and len(type.elements) == len(value)
+                else [T.ANY] * len(value)
+            )
         if len(value) not in SHORT_TUPLES:
             self.out += b"("
         for item, t in zip(value, types):
@@ -244,8 +264,10 @@ class Pickler:
             self.float(q.scale)
             self.int(q.zero_point)
         else:
-            self.name("torch", "per_channel_affine" if q.scheme == 1 else
-                      "per_channel_affine_float_qparams")
+            self.name(
+                "torch",
+                "per_channel_affine" if q.scheme == 1 else "per_channel_affine_float_qparams",
+            )
             self.value(q.scales)
             self.value(q.zero_points)
             self.int(q.axis)
@@ -284,8 +306,7 @@ def actual_type(type: T.Type, value: Any) -> T.Type:
         return type.element
     if isinstance(type, T.UnionType):
         kinds = {list: T.ListType, dict: T.DictType, tuple: T.TupleType}
-        fitting = [t for t in type.options
-                   if isinstance(t, kinds.get(value.__class__, T.Type))]
+        fitting = [t for t in type.options if isinstance(t, kinds.get(value.__class__, T.Type))]
         return fitting[0] if len(fitting) == 1 else T.ANY
     return type
 
@@ -306,8 +327,15 @@ def element_type(values: Iterable, known: dict[int, T.Type] | None = None) -> T.
 
 def value_type(value: Any, known: dict[int, T.Type]) -> T.Type:
     """The type of a run-time value.  `known`: those of containers so far, by id."""
-    for cls, t in ((bool, T.BOOL), (int, T.INT), (float, T.FLOAT), (str, T.STR),
-                   (complex, T.COMPLEX), (Tensor, T.TENSOR), (Device, T.DEVICE)):
+    for cls, t in (
+        (bool, T.BOOL),
+        (int, T.INT),
+        (float, T.FLOAT),
+        (str, T.STR),
+        (complex, T.COMPLEX),
+        (Tensor, T.TENSOR),
+        (Device, T.DEVICE),
+    ):
         if isinstance(value, cls):
             return t
     if value is None:
@@ -318,7 +346,7 @@ def value_type(value: Any, known: dict[int, T.Type]) -> T.Type:
     if not isinstance(value, (list, dict, tuple)):
         return T.ANY
     if id(value) not in known:
-        known[id(value)] = T.ANY                         # while its parts are looked at
+        known[id(value)] = T.ANY  # while its parts are looked at
         if isinstance(value, list):
             found: T.Type = T.ListType(element_type(value, known))
         elif isinstance(value, dict):

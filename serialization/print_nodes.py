@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from .. import types as T
 from ..errors import ArchiveError
@@ -17,16 +18,33 @@ from .unparse import is_known
 if TYPE_CHECKING:
     from .printer import BodyPrinter
 
-BUILTINS = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool",
-            "aten::Complex": "complex", "aten::str": "str", "prim::Print": "print"}
+BUILTINS = {
+    "aten::Int": "int",
+    "aten::Float": "float",
+    "aten::Bool": "bool",
+    "aten::Complex": "complex",
+    "aten::str": "str",
+    "prim::Print": "print",
+}
 """Operators that are spelled as functions of Python."""
 
-IMPLICIT = ("aten::IntImplicit", "aten::FloatImplicit", "aten::ScalarImplicit",
-            "aten::ComplexImplicit")
+IMPLICIT = (
+    "aten::IntImplicit",
+    "aten::FloatImplicit",
+    "aten::ScalarImplicit",
+    "aten::ComplexImplicit",
+)
 """Conversions that a type annotation brings about."""
 
-BEGIN_WITH_INPUT = ("aten::__getitem__", "prim::TupleIndex", "prim::TupleSlice",
-                    "prim::CallMethod", "prim::GetAttr", "prim::EnumName", "prim::EnumValue")
+BEGIN_WITH_INPUT = (
+    "aten::__getitem__",
+    "prim::TupleIndex",
+    "prim::TupleSlice",
+    "prim::CallMethod",
+    "prim::GetAttr",
+    "prim::EnumName",
+    "prim::EnumValue",
+)
 """Kinds whose text begins with that of their first input."""
 
 RENAMED = {"aten::backward": "torch.autograd.backward", "aten::grad": "torch.autograd.grad"}
@@ -43,13 +61,17 @@ def node_expr(p: BodyPrinter, node: Node) -> ast.expr:
         made = p.spelling.annotate(node.output.type, p.expr(node.inputs[0]))
     elif node.schema is not None:
         made = operator_call(p, node, node.schema)
-    elif "::" in node.kind and (not node.kind.startswith("prim::")
-                                or "named_by_archive" in node.attributes):
+    elif "::" in node.kind and (
+        not node.kind.startswith("prim::") or "named_by_archive" in node.attributes
+    ):
         made = unknown_call(p, node)
     else:
         place = f" ({node.span.place})" if node.span else ""
-        raise ArchiveError(f"{node.kind} has no spelling in the code of archives{place}", None,
-                           "save the module before it is optimised")
+        raise ArchiveError(
+            f"{node.kind} has no spelling in the code of archives{place}",
+            None,
+            "save the module before it is optimised",
+        )
     made.span = place_of(p, node)
     return made
 
@@ -59,8 +81,11 @@ def place_of(p: BodyPrinter, node: Node) -> Span | None:
 
     A reader gives all that begins there this place.
     """
-    while (node.span is None or not is_known(node.span)) and node.kind in BEGIN_WITH_INPUT \
-            and node.inputs[0].node in p.inlined:
+    while (
+        (node.span is None or not is_known(node.span))
+        and node.kind in BEGIN_WITH_INPUT
+        and node.inputs[0].node in p.inlined
+    ):
         node = node.inputs[0].node
     return node.span
 
@@ -92,8 +117,8 @@ def operator_call(p: BodyPrinter, node: Node, schema: Schema) -> ast.expr:
 
 def picks_same_overload(node: Node, count: int) -> bool:
     """Whether the operator's name with the first `count` arguments still means this overload."""
-    from ..frontend import matching, operators
-    from ..frontend.matching import Actual, Mismatch
+    from ..frontend.overloads import matching, operators
+    from ..frontend.overloads.matching import Actual, Mismatch
 
     candidates = operators.overloads(node.kind)
     if len(candidates) == 1:
@@ -116,17 +141,21 @@ def unknown_call(p: BodyPrinter, node: Node) -> ast.expr:
     """A call of an operator that the table has not, as it was read."""
     if "left_out" in node.attributes:
         place = f" ({node.span.place})" if node.span else ""
-        raise ArchiveError(f"what follows a call of {node.kind}, which is not known, could not be "
-                           f"compiled{place}, so that it cannot be written", None,
-                           "keep the archive as it is")
+        raise ArchiveError(
+            f"what follows a call of {node.kind}, which is not known, could not be "
+            f"compiled{place}, so that it cannot be written",
+            None,
+            "keep the archive as it is",
+        )
     names = node.attributes.get("keywords", ())
     exprs = p.inputs(node)
     split = len(exprs) - len(names)
-    name = node.kind.partition("(")[0]                  # without the types of an unknown overload
+    name = node.kind.partition("(")[0]  # without the types of an unknown overload
     return call(operator_name(name), *exprs[:split], **dict(zip(names, exprs[split:])))
 
 
 # Kinds
+
 
 def constant(p: BodyPrinter, node: Node) -> ast.expr:
     return p.constant(node.output)
@@ -210,7 +239,8 @@ def dict_construct(p: BodyPrinter, node: Node) -> ast.expr:
 def is_exact(values: list[Value], element: T.Type) -> bool:
     """Whether a literal of these values has the element type by itself."""
     return bool(values) and all(
-        v.type == element and not (v.is_constant and v.constant is None) for v in values)
+        v.type == element and not (v.is_constant and v.constant is None) for v in values
+    )
 
 
 def uninitialized(p: BodyPrinter, node: Node) -> ast.expr:
@@ -241,8 +271,10 @@ def enter(p: BodyPrinter, node: Node) -> ast.expr:
 
 def leave(p: BodyPrinter, node: Node) -> ast.expr:
     arguments = node.inputs[0].type.methods["__exit__"].schema.arguments[1:]
-    return call(ast.Attribute(p.expr(node.inputs[0]), "__exit__", ast.Load()),
-                *(ast.Constant(None) for _ in arguments))
+    return call(
+        ast.Attribute(p.expr(node.inputs[0]), "__exit__", ast.Load()),
+        *(ast.Constant(None) for _ in arguments),
+    )
 
 
 def to_list(p: BodyPrinter, node: Node) -> ast.expr:
@@ -256,15 +288,27 @@ def container_index(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 KINDS: dict[str, Callable[[BodyPrinter, Node], ast.expr]] = {
-    "prim::Constant": constant, "prim::GetAttr": get_attr, "prim::CallMethod": call_method,
-    "prim::CallFunction": call_function, "prim::CreateObject": create_object,
-    "prim::TupleConstruct": tuple_construct, "prim::TupleIndex": tuple_index,
-    "prim::TupleSlice": tuple_slice, "prim::TupleUnpack": unpack, "prim::ListUnpack": unpack,
-    "prim::ListConstruct": list_construct, "prim::DictConstruct": dict_construct,
-    "prim::Uninitialized": uninitialized, "prim::unchecked_cast": unchecked_cast,
-    "prim::isinstance": is_instance, "aten::__getitem__": get_item,
-    "prim::EnumName": enum_part("name"), "prim::EnumValue": enum_part("value"),
-    "prim::Enter": enter, "prim::Exit": leave, "prim::tolist": to_list,
+    "prim::Constant": constant,
+    "prim::GetAttr": get_attr,
+    "prim::CallMethod": call_method,
+    "prim::CallFunction": call_function,
+    "prim::CreateObject": create_object,
+    "prim::TupleConstruct": tuple_construct,
+    "prim::TupleIndex": tuple_index,
+    "prim::TupleSlice": tuple_slice,
+    "prim::TupleUnpack": unpack,
+    "prim::ListUnpack": unpack,
+    "prim::ListConstruct": list_construct,
+    "prim::DictConstruct": dict_construct,
+    "prim::Uninitialized": uninitialized,
+    "prim::unchecked_cast": unchecked_cast,
+    "prim::isinstance": is_instance,
+    "aten::__getitem__": get_item,
+    "prim::EnumName": enum_part("name"),
+    "prim::EnumValue": enum_part("value"),
+    "prim::Enter": enter,
+    "prim::Exit": leave,
+    "prim::tolist": to_list,
     "prim::ModuleContainerIndex": container_index,
 }
 """Kinds with a spelling of their own."""

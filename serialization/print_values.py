@@ -9,12 +9,12 @@ from typing import Any
 
 from .. import types as T
 from ..errors import ArchiveError
-from ..frontend.ignored import PythonCall
+from ..frontend.values.python_calls import PythonCall
 from ..ir import Function, constant_type
 from ..objects import Device, EnumValue, ScriptObject
 from ..tensors import Tensor
 
-MIN_INT = -2 ** 63
+MIN_INT = -(2**63)
 
 
 class ConstantTable:
@@ -26,8 +26,13 @@ class ConstantTable:
 
     def name(self, value: Any) -> ast.expr:
         """The expression for a value of the table, which is added when it is new."""
-        key = value if isinstance(value, str) else \
-            str(value) if isinstance(value, complex) else id(value)   # -0j equals 0j
+        key = (
+            value
+            if isinstance(value, str)
+            else str(value)
+            if isinstance(value, complex)
+            else id(value)
+        )  # -0j equals 0j
         if key not in self.indices:
             self.indices[key] = len(self.values)
             self.values.append(value)
@@ -99,11 +104,14 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
     if isinstance(value, complex):
         return ast.Constant(value) if is_exact(value) else spelling.constants.name(value)
     if isinstance(value, int):
-        if value == MIN_INT:                         # PyTorch reads the digits before the sign
+        if value == MIN_INT:  # PyTorch reads the digits before the sign
             return call("torch.sub", ast.Constant(MIN_INT + 1), ast.Constant(1))
         return ast.Constant(value)
-    if isinstance(value, Tensor) or isinstance(value, ScriptObject) \
-            and value.type.name.startswith(T.CUSTOM_CLASSES):
+    if (
+        isinstance(value, Tensor)
+        or isinstance(value, ScriptObject)
+        and value.type.name.startswith(T.CUSTOM_CLASSES)
+    ):
         return spelling.constants.name(value)
     if isinstance(value, list):
         return list_expr(value, t, spelling)
@@ -118,11 +126,17 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
     if isinstance(value, Function):
         return dotted_expr(spelling.function(value))
     if isinstance(value, PythonCall):
-        raise ArchiveError(f"{value.__name__} is a Python function that the program calls "
-                           "(@ignore), which an archive cannot hold", None,
-                           "mark it @unused where it is not needed, or let it be compiled")
-    raise ArchiveError(f"a constant of class {value.__class__.__name__} cannot be saved", None,
-                       "keep it in an attribute of the module instead")
+        raise ArchiveError(
+            f"{value.__name__} is a Python function that the program calls "
+            "(@ignore), which an archive cannot hold",
+            None,
+            "mark it @unused where it is not needed, or let it be compiled",
+        )
+    raise ArchiveError(
+        f"a constant of class {value.__class__.__name__} cannot be saved",
+        None,
+        "keep it in an attribute of the module instead",
+    )
 
 
 def is_plain(text: str) -> bool:
@@ -145,16 +159,21 @@ def list_expr(value: list, t: T.Type | None, spelling: Spelling) -> ast.expr:
 
 def dict_expr(value: dict, t: T.Type | None, spelling: Spelling) -> ast.expr:
     kt, vt = (t.key, t.value) if isinstance(t, T.DictType) else (None, None)
-    made = ast.Dict([constant_expr(k, kt, spelling) for k in value],
-                    [constant_expr(v, vt, spelling) for v in value.values()])
+    made = ast.Dict(
+        [constant_expr(k, kt, spelling) for k in value],
+        [constant_expr(v, vt, spelling) for v in value.values()],
+    )
     if vt is not None and (not value or not is_natural(value.values(), vt)):
         return spelling.annotate(t, made)
     return made
 
 
 def tuple_expr(value: tuple, t: T.Type | None, spelling: Spelling) -> ast.expr:
-    types = t.elements if isinstance(t, T.TupleType) and len(t.elements) == len(value) \
+    types = (
+        t.elements
+        if isinstance(t, T.TupleType) and len(t.elements) == len(value)
         else [None] * len(value)
+    )
     items = [constant_expr(v, e, spelling) for v, e in zip(value, types)]
     if isinstance(t, T.TupleType) and t.name:
         return call(spelling.name(t), *items)

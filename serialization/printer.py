@@ -8,6 +8,7 @@ The text compiles, here and in PyTorch, to a graph that does the same; it keeps 
 from __future__ import annotations
 
 import ast
+
 from .. import types as T
 from ..ir import Block, Function, Graph, Node, Value
 from .inlining import inlined_nodes
@@ -16,10 +17,12 @@ from .print_nodes import node_expr, place_of
 from .print_values import Spelling, call, constant_expr, name_expr
 from .unparse import unparse
 
-ENDLESS = 2 ** 63 - 1
+ENDLESS = 2**63 - 1
 
-DEFERRED = {"prim::fork": ("__forked_function", "fork"),
-            "prim::awaitable": ("__awaitable_function", "awaitable")}
+DEFERRED = {
+    "prim::fork": ("__forked_function", "fork"),
+    "prim::awaitable": ("__awaitable_function", "awaitable"),
+}
 """Kinds that hold the graph of a call -> the name of the inner function, and what takes it."""
 
 
@@ -54,7 +57,7 @@ def function_ast(function: Function, name: str, spelling: Spelling) -> ast.Funct
         args.append(ast.arg(name_of, spelling.type(formal.type)))
         if formal.has_default:
             defaults.append(constant_expr(formal.default, formal.type, spelling))
-        else:                                        # one behind a default needs no default either
+        else:  # one behind a default needs no default either
             defaults = []
     body = printer.statements(graph.block)
     result = graph.outputs[0] if graph.outputs else None
@@ -73,7 +76,7 @@ class BodyPrinter:
         self.names, self.spelling = names, spelling
         self.inlined = inlined_nodes(graph)
         self.names_of: dict[Value, str] = {}
-        self.same: dict[Value, Value] = {}               # inputs of a fork's body: what they are
+        self.same: dict[Value, Value] = {}  # inputs of a fork's body: what they are
 
     # Values
 
@@ -157,8 +160,10 @@ class BodyPrinter:
         test = self.expr(node.inputs[0])
         targets = [self.name(v) for v in node.outputs]
         branches = []
-        wanted = [self.branch_types(*pair) for pair in
-                  zip(node.outputs, *(b.returns for b in node.blocks))]
+        wanted = [
+            self.branch_types(*pair)
+            for pair in zip(node.outputs, *(b.returns for b in node.blocks))
+        ]
         for i, block in enumerate(node.blocks):
             body = self.statements(block)
             for target, types, value in zip(targets, wanted, block.returns):
@@ -199,14 +204,20 @@ class BodyPrinter:
         if is_constant(go, True) and is_constant(next_go, True):
             target = ast.Name(self.name(turn), ast.Store())
             inner = self.statements(body) + self.carry(node, None, None)
-            return [*made, ast.For(target, call("range", self.expr(count)), inner or [ast.Pass()],
-                                   [])]
+            return [
+                *made,
+                ast.For(target, call("range", self.expr(count)), inner or [ast.Pass()], []),
+            ]
         counted = not is_constant(count, ENDLESS) or bool(turn.uses)
         known = None if counted else carried_test(node)
         if known is not None:
             test = self.names_of[known]
-            return [*made, ast.While(name_expr(test), self.statements(body) + self.carry(
-                node, None, None), [])]
+            return [
+                *made,
+                ast.While(
+                    name_expr(test), self.statements(body) + self.carry(node, None, None), []
+                ),
+            ]
         test = self.names.fresh()
         if counted:
             made.append(assignment(self.name(turn), ast.Constant(0)))
@@ -225,8 +236,11 @@ class BodyPrinter:
         targets, values, made = [], [], []
         if turn is not None:
             following = self.names.fresh()
-            made.append(assignment(following, call(
-                "torch.add", name_expr(self.names_of[turn]), ast.Constant(1))))
+            made.append(
+                assignment(
+                    following, call("torch.add", name_expr(self.names_of[turn]), ast.Constant(1))
+                )
+            )
             go = call("torch.lt", name_expr(following), self.expr(node.inputs[0]))
             if not is_constant(body.returns[0], True):
                 go = call("torch.__and__", go, self.expr(body.returns[0]))
@@ -250,8 +264,10 @@ class BodyPrinter:
         body = self.statements(graph.block)
         body += [ast.Return(self.typed(v)) for v in graph.outputs]
         nothing = ast.arguments([], [], None, [], [], None, [])
-        return [ast.FunctionDef(inner, nothing, body or [ast.Pass()], [], None),
-                assignment(self.name(node.output), call(form, name_expr(inner)))]
+        return [
+            ast.FunctionDef(inner, nothing, body or [ast.Pass()], [], None),
+            assignment(self.name(node.output), call(form, name_expr(inner))),
+        ]
 
 
 def carried_test(node: Node) -> Value | None:
@@ -279,8 +295,13 @@ def parallel(targets: list[str], values: list[ast.expr]) -> list[ast.stmt]:
 
 
 def is_constant(v: Value, value) -> bool:
-    return v.is_constant and v.constant is value or v.is_constant and \
-        not isinstance(value, bool) and v.constant == value
+    return (
+        v.is_constant
+        and v.constant is value
+        or v.is_constant
+        and not isinstance(value, bool)
+        and v.constant == value
+    )
 
 
 def close(outer: list[ast.stmt], inner: list[ast.stmt]) -> list[ast.stmt]:

@@ -6,25 +6,33 @@ and what to do; the loader raises it as an ArchiveError.
 
 from __future__ import annotations
 
-from typing import Collection
+from collections.abc import Collection
 
 from ..errors import ArchiveError
 
-SAVE_SCRIPT = ("save the model with torch.jit.save(torch.jit.script(model), path) or "
-               "torch.jit.trace, and load that file")
+SAVE_SCRIPT = (
+    "save the model with torch.jit.save(torch.jit.script(model), path) or "
+    "torch.jit.trace, and load that file"
+)
 DOWNLOAD_AGAIN = "download or copy the file again"
 WRONG_FILE = "give the path of the TorchScript archive (usually .pt, .pth, .jit or .ptl)"
 UNPACK = "unpack it first; the archive is inside"
 
 CHECKPOINT = "a torch.save file (weights or a pickled object), not a TorchScript archive"
-CHECKPOINT_HELP = ("it holds no program; scriptlang.load_state_dict(path) reads its weights; to "
-                   "keep the program too, load it into the model in PyTorch, then " + SAVE_SCRIPT)
+CHECKPOINT_HELP = (
+    "it holds no program; scriptlang.load_state_dict(path) reads its weights; to "
+    "keep the program too, load it into the model in PyTorch, then " + SAVE_SCRIPT
+)
 
 LEGACY_SAVE_MAGIC = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
 BEGINNINGS: list[tuple[int, bytes, str, str]] = [
-    (2, LEGACY_SAVE_MAGIC, "a torch.save file in the format from before PyTorch 1.6",
-     CHECKPOINT_HELP),
+    (
+        2,
+        LEGACY_SAVE_MAGIC,
+        "a torch.save file in the format from before PyTorch 1.6",
+        CHECKPOINT_HELP,
+    ),
     (0, b"\x80\x02", "a Python pickle, not a TorchScript archive", CHECKPOINT_HELP),
     (0, b"\x80\x03", "a Python pickle, not a TorchScript archive", CHECKPOINT_HELP),
     (0, b"\x80\x04", "a Python pickle, not a TorchScript archive", CHECKPOINT_HELP),
@@ -49,25 +57,45 @@ BEGINNINGS: list[tuple[int, bytes, str, str]] = [
     (0, b"\x89HDF", "an HDF5 file (Keras weights, perhaps)", SAVE_SCRIPT),
     (0, b"GGUF", "a GGUF file (llama.cpp weights)", WRONG_FILE),
     (4, b"TFL3", "a TensorFlow Lite model", WRONG_FILE),
-    (4, b"PTMF", "a PyTorch mobile module in the flatbuffer format",
-     "save it in the zip format: module._save_for_lite_interpreter(path, "
-     "_use_flatbuffer=False), or torch.jit.save"),
+    (
+        4,
+        b"PTMF",
+        "a PyTorch mobile module in the flatbuffer format",
+        "save it in the zip format: module._save_for_lite_interpreter(path, "
+        "_use_flatbuffer=False), or torch.jit.save",
+    ),
     (4, b"ET12", "an ExecuTorch program (.pte)", SAVE_SCRIPT),
-    (0, b"version https://git-lfs", "a Git LFS pointer: the file itself was not downloaded",
-     "run `git lfs pull` where it came from"),
+    (
+        0,
+        b"version https://git-lfs",
+        "a Git LFS pointer: the file itself was not downloaded",
+        "run `git lfs pull` where it came from",
+    ),
     (0, b"SQLite format", "an SQLite database", WRONG_FILE),
 ]
 """(offset, bytes there, what the file is, what to do)."""
 
 ZIP_CONTENTS: list[tuple[str, str, str]] = [
-    ("archive_format", "an exported program (.pt2), not a TorchScript archive",
-     "it holds another kind of program; " + SAVE_SCRIPT),
-    ("serialized_exported_program.json", "an exported program (.pt2), not a TorchScript archive",
-     "it holds another kind of program; " + SAVE_SCRIPT),
-    ("model.json", "a TorchScript archive of PyTorch 1.0 to 1.2 (model.json)",
-     "load and save it again with PyTorch: torch.jit.save(torch.jit.load(path), path)"),
-    (".data/extern_modules", "a torch.package archive, not a TorchScript archive",
-     "import the model with torch.package, then " + SAVE_SCRIPT),
+    (
+        "archive_format",
+        "an exported program (.pt2), not a TorchScript archive",
+        "it holds another kind of program; " + SAVE_SCRIPT,
+    ),
+    (
+        "serialized_exported_program.json",
+        "an exported program (.pt2), not a TorchScript archive",
+        "it holds another kind of program; " + SAVE_SCRIPT,
+    ),
+    (
+        "model.json",
+        "a TorchScript archive of PyTorch 1.0 to 1.2 (model.json)",
+        "load and save it again with PyTorch: torch.jit.save(torch.jit.load(path), path)",
+    ),
+    (
+        ".data/extern_modules",
+        "a torch.package archive, not a TorchScript archive",
+        "import the model with torch.package, then " + SAVE_SCRIPT,
+    ),
     ("MAR-INF/MANIFEST.json", "a TorchServe model archive (.mar)", UNPACK),
     ("META-INF/MANIFEST.MF", "a Java archive", WRONG_FILE),
     ("[Content_Types].xml", "an Office document", WRONG_FILE),
@@ -84,20 +112,24 @@ def explain(data: memoryview) -> ArchiveError | None:
     if head[:2] == b"PK":
         return None
     for offset, mark, what, help in BEGINNINGS:
-        if head[offset:offset + len(mark)] == mark:
+        if head[offset : offset + len(mark)] == mark:
             return error(what, help)
     for look in (safetensors, onnx, text):
         found = look(head, len(data))
         if found is not None:
             return found
-    return error("no TorchScript archive: it does not begin as a zip file does",
-                 f"{WRONG_FILE}, or {DOWNLOAD_AGAIN}")
+    return error(
+        "no TorchScript archive: it does not begin as a zip file does",
+        f"{WRONG_FILE}, or {DOWNLOAD_AGAIN}",
+    )
 
 
 def truncated(size: int) -> ArchiveError:
     """The error for a zip file whose directory, at its end, is missing."""
-    return error(f"a zip file that was cut short (at {size:,} bytes): its directory, at the end, "
-                 "is missing", DOWNLOAD_AGAIN)
+    return error(
+        f"a zip file that was cut short (at {size:,} bytes): its directory, at the end, is missing",
+        DOWNLOAD_AGAIN,
+    )
 
 
 def explain_zip(names: Collection[str]) -> ArchiveError:
@@ -132,8 +164,10 @@ def onnx(head: bytes, size: int) -> ArchiveError | None:
 def text(head: bytes, size: int) -> ArchiveError | None:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
     if start.startswith((b"<!doctype html", b"<html", b"<?xml", b"<head")):
-        return error("a web page, not a model: the download gave an error page or needs a login",
-                     "open it in a browser to see what it says, then " + DOWNLOAD_AGAIN)
+        return error(
+            "a web page, not a model: the download gave an error page or needs a login",
+            "open it in a browser to see what it says, then " + DOWNLOAD_AGAIN,
+        )
     if start.startswith((b"{", b"[")):
         return error("JSON text", WRONG_FILE)
     if size and all(c in b"\t\r\n" or 32 <= c < 127 for c in head):

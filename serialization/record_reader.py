@@ -46,8 +46,10 @@ class RecordReader:
         names = self.zip.records
         self.root = next(iter(names), "").partition("/")[0] + "/"
         self.records: dict[str, Record] = {
-            name[len(self.root):]: record for name, record in names.items()
-            if name.startswith(self.root)}
+            name[len(self.root) :]: record
+            for name, record in names.items()
+            if name.startswith(self.root)
+        }
 
     def read(self, record: str) -> memoryview:
         return self.zip.read(self.root + record)
@@ -93,8 +95,9 @@ def open_source(source, mmap: bool | None = None) -> memoryview:
         if not isinstance(contents, (bytes, bytearray)):
             raise TypeError("the file object gives text; open it in binary mode ('rb')")
         return memoryview(bytearray(contents))
-    raise TypeError(f"load takes a path, a binary file object or bytes, not "
-                    f"{source.__class__.__name__}")
+    raise TypeError(
+        f"load takes a path, a binary file object or bytes, not {source.__class__.__name__}"
+    )
 
 
 def contents_of(file, mmap: bool | None) -> memoryview:
@@ -108,7 +111,7 @@ def contents_of(file, mmap: bool | None) -> memoryview:
     if size > CHECKED_SIZE if mmap is None else mmap:
         return memoryview(mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_COPY))
     contents = memoryview(mapping.mmap(-1, size))
-    return contents[:read_into(file, contents)]
+    return contents[: read_into(file, contents)]
 
 
 def read_into(file, contents: memoryview) -> int:

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 
 from .. import types as T
 from ..errors import ArchiveError, CompileError
-from ..frontend import operators
-from ..frontend.language_functions import is_language_function
-from ..frontend.special_forms import ARCHIVE_FORMS
-from ..frontend.sugared import (ClassValue, ConstantValue, EnumClassValue, FunctionValue,
-                                NamedTupleValue, Namespace, SugaredValue, TypeValue)
+from ..frontend.names.special_forms import ARCHIVE_FORMS
+from ..frontend.overloads import operators
+from ..frontend.overloads.language_functions import is_language_function
+from ..frontend.values.sugared import (
+    ClassValue,
+    ConstantValue,
+    EnumClassValue,
+    FunctionValue,
+    NamedTupleValue,
+    Namespace,
+    SugaredValue,
+    TypeValue,
+)
 from ..ir import constant_type
 from ..objects import EnumValue
 from ..source import Span
@@ -19,7 +27,6 @@ from ..tensors import Tensor
 from .annotations import NAMED_NUMBERS
 from .unknown_operators import KnownOperator, UnknownOperator
 from .upgraders import former_operator
-from .versions import NEWEST
 
 if TYPE_CHECKING:
     from .importer import Importer
@@ -45,11 +52,14 @@ class ArchiveResolver:
     def __init__(self, importer: Importer):
         self.importer = importer
         version = importer.version
-        self.namespaces = {"torch": operators_of("aten", "torch", version),
-                           "ops": Namespace("ops", lambda namespace: operators_of(
-                               namespace, f"ops.{namespace}", version)),
-                           "CONSTANTS": Namespace("CONSTANTS", self._constant),
-                           "__torch__": self._namespace("__torch__")}
+        self.namespaces = {
+            "torch": operators_of("aten", "torch", version),
+            "ops": Namespace(
+                "ops", lambda namespace: operators_of(namespace, f"ops.{namespace}", version)
+            ),
+            "CONSTANTS": Namespace("CONSTANTS", self._constant),
+            "__torch__": self._namespace("__torch__"),
+        }
 
     def value(self, name: str, span: Span) -> SugaredValue | None:
         found = self.namespaces.get(name) or ARCHIVE_FORMS.get(name)

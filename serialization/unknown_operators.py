@@ -4,10 +4,10 @@ they are reached."""
 from __future__ import annotations
 
 from .. import types as T
-from ..frontend import operators
-from ..frontend.matching import NoOverload, has_variables
-from ..frontend.simple import SimpleValue
-from ..frontend.sugared import BuiltinOperator, SugaredValue
+from ..frontend.overloads import operators
+from ..frontend.overloads.matching import NoOverload, has_variables
+from ..frontend.values.simple import SimpleValue
+from ..frontend.values.sugared import BuiltinOperator, SugaredValue
 
 
 class KnownOperator(BuiltinOperator):
@@ -59,7 +59,7 @@ class UnknownOperator(SugaredValue):
         self.kind = f"operator '{name}'"
 
     def attr(self, b, name, span):
-        if self.name == "aten::autograd":                # `torch.autograd.grad` is aten::grad
+        if self.name == "aten::autograd":  # `torch.autograd.grad` is aten::grad
             return KnownOperator(f"aten::{name}")
         b.unknown.append(self.name)
         return super().attr(b, name, span)
@@ -67,7 +67,7 @@ class UnknownOperator(SugaredValue):
     def call(self, b, args, kwargs, span):
         inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
         attributes = {"keywords": tuple(kwargs)} if kwargs else {}
-        if self.name.startswith("prim::"):              # no node of the compiler's own
+        if self.name.startswith("prim::"):  # no node of the compiler's own
             attributes["named_by_archive"] = True
         b.unknown.append(self.name)
         return UnknownResult(b.insert(self.name, inputs, (self.type,), span, **attributes).output)

@@ -55,7 +55,7 @@ class Unparser(astunparse.Unparser):
         span = getattr(tree, "span", None)
         if span is None or not is_known(span) or same_place(span, self.span):
             if span is not None and not isinstance(tree, ast.stmt) and is_known(span):
-                self.opened_at = self.f.size         # of this place already
+                self.opened_at = self.f.size  # of this place already
             super().dispatch(tree)
             return
         if not isinstance(tree, ast.stmt):

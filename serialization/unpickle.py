@@ -10,15 +10,24 @@ Memory stays in proportion to the pickle: every opcode pushes at most one value.
 from __future__ import annotations
 
 import struct
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import ArchiveError
-from .pickle_tree import (DeviceRef, EnumRef, GlobalRef, ObjectRef, STORAGE_CLASSES, StorageRef,
-                          TensorRef, Tree)
+from .pickle_tree import (
+    STORAGE_CLASSES,
+    DeviceRef,
+    EnumRef,
+    GlobalRef,
+    ObjectRef,
+    StorageRef,
+    TensorRef,
+    Tree,
+)
 
 MAX_DIMS = 32
 MAX_NAME = 4096
-MAX_INT = 2 ** 63
+MAX_INT = 2**63
 
 DAMAGED = "the file is damaged or cut short; download or copy it again"
 HOSTILE = "TorchScript archives never need this; do not load the file with any other tool either"
@@ -50,8 +59,11 @@ class Unpickler:
             opcode = data[self.at]
             handler = table[opcode]
             if handler is None:
-                self.fail(f"the pickle uses opcode {opcode:#04x} at byte {self.at}, "
-                          "which is not among those of archives", HOSTILE)
+                self.fail(
+                    f"the pickle uses opcode {opcode:#04x} at byte {self.at}, "
+                    "which is not among those of archives",
+                    HOSTILE,
+                )
             self.at += 1
             try:
                 handler(self)
@@ -75,7 +87,7 @@ class Unpickler:
         end = self.at + count
         if end > len(self.data):
             self.fail("the pickle is cut short", DAMAGED)
-        part = self.data[self.at:end]
+        part = self.data[self.at : end]
         self.at = end
         return part
 
@@ -86,7 +98,7 @@ class Unpickler:
         end = self.data.find(b"\n", self.at, self.at + MAX_NAME)
         if end < 0:
             self.fail("a name has no end", DAMAGED)
-        text = self.text(self.data[self.at:end])
+        text = self.text(self.data[self.at : end])
         self.at = end + 1
         return text
 
@@ -154,8 +166,9 @@ class Unpickler:
     def container(self, kind: type) -> Any:
         target = self.stack[-1]
         if type(target) is not kind:
-            self.fail(f"the pickle adds to a {type(target).__name__} as if it were a "
-                      f"{kind.__name__}")
+            self.fail(
+                f"the pickle adds to a {type(target).__name__} as if it were a {kind.__name__}"
+            )
         return target
 
     def append(self) -> None:
@@ -210,8 +223,12 @@ class Unpickler:
     def push_name(self, module: str, name: str) -> None:
         full = f"{module}.{name}"
         is_ours = module == "__torch__" or module.startswith("__torch__.")
-        if not is_ours and full not in REBUILDERS and full not in MERE_NAMES \
-                and storage_code(full) is None:
+        if (
+            not is_ours
+            and full not in REBUILDERS
+            and full not in MERE_NAMES
+            and storage_code(full) is None
+        ):
             self.fail(f"the pickle names {full[:80]}, which loading never calls")
         self.push(GlobalRef(full))
 
@@ -223,7 +240,7 @@ class Unpickler:
         if rebuild is not None and type(args) is tuple:
             self.push(rebuild(self, target.name, args))
         elif target.name.startswith("__torch__") and type(args) in (int, float, str):
-            self.push(EnumRef(target.name, args))        # PyTorch packs no tuple around the value
+            self.push(EnumRef(target.name, args))  # PyTorch packs no tuple around the value
         else:
             self.fail(f"the pickle calls {target.name[:80]} with a {type(args).__name__}")
 
@@ -235,7 +252,7 @@ class Unpickler:
 
     def build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
-        if type(target) is dict:                # the _metadata of a state_dict
+        if type(target) is dict:  # the _metadata of a state_dict
             return
         if type(target) is not ObjectRef or target.is_built:
             self.fail(f"the pickle sets the state of a {type(target).__name__}")
@@ -243,9 +260,15 @@ class Unpickler:
 
     def persistent(self) -> None:
         pid = self.stack.pop()
-        if type(pid) is not tuple or len(pid) not in (5, 6) or pid[0] != "storage" \
-                or type(pid[1]) is not GlobalRef or type(pid[2]) is not str \
-                or type(pid[3]) is not str or not is_size(pid[4]):
+        if (
+            type(pid) is not tuple
+            or len(pid) not in (5, 6)
+            or pid[0] != "storage"
+            or type(pid[1]) is not GlobalRef
+            or type(pid[2]) is not str
+            or type(pid[3]) is not str
+            or not is_size(pid[4])
+        ):
             self.fail("the pickle refers to something outside that is no storage")
         code = storage_code(pid[1].name)
         if code is None:
@@ -276,8 +299,10 @@ def rebuild_tensor(u: Unpickler, name: str, args: tuple) -> TensorRef:
     storage, offset, size, stride = args[:4]
     size, stride = tuple_of_sizes(u, size), tuple_of_sizes(u, stride)
     if len(size) != len(stride) or len(size) > MAX_DIMS or not is_size(offset):
-        u.fail(f"a tensor of {len(size)} sizes, {len(stride)} strides and offset {offset!r:.20}",
-               DAMAGED)
+        u.fail(
+            f"a tensor of {len(size)} sizes, {len(stride)} strides and offset {offset!r:.20}",
+            DAMAGED,
+        )
     numel, last = 1, offset
     for n, step in zip(size, stride):
         numel *= n
@@ -286,8 +311,15 @@ def rebuild_tensor(u: Unpickler, name: str, args: tuple) -> TensorRef:
         u.fail(f"a tensor reaches element {last:,} of a storage of {storage.numel:,}")
     flags = args[6] if len(args) > 6 else None
     flags = flags if type(flags) is dict else {}
-    return TensorRef(storage, offset, size, stride, len(args) > 4 and args[4] is True,
-                     flags.get("conj") is True, flags.get("neg") is True)
+    return TensorRef(
+        storage,
+        offset,
+        size,
+        stride,
+        len(args) > 4 and args[4] is True,
+        flags.get("conj") is True,
+        flags.get("neg") is True,
+    )
 
 
 def tuple_of_sizes(u: Unpickler, value: Any) -> tuple[int, ...]:
@@ -298,25 +330,41 @@ def tuple_of_sizes(u: Unpickler, value: Any) -> tuple[int, ...]:
 
 def rebuild_quantized(u: Unpickler, name: str, args: tuple) -> TensorRef:
     """`_rebuild_qtensor(storage, offset, size, stride, (scheme, ...), requires_grad, hooks)`."""
-    if len(args) < 5 or type(args[4]) is not tuple or not args[4] \
-            or type(args[4][0]) is not GlobalRef:
+    if (
+        len(args) < 5
+        or type(args[4]) is not tuple
+        or not args[4]
+        or type(args[4][0]) is not GlobalRef
+    ):
         u.fail("a quantized tensor without its scheme", DAMAGED)
     scheme, *numbers = args[4]
     plain = rebuild_tensor(u, name, (*args[:4], *args[5:6]))
     kind, kinds = SCHEMES.get(scheme.name.rpartition(".")[2], (None, ()))
-    if kind is None or len(numbers) != len(kinds) or not all(
-            type(n) in k for n, k in zip(numbers, kinds)):
+    if (
+        kind is None
+        or len(numbers) != len(kinds)
+        or not all(type(n) in k for n, k in zip(numbers, kinds))
+    ):
         u.fail(f"a quantized tensor with the parameters of no scheme ({scheme.name[:60]})", DAMAGED)
-    return TensorRef(plain.storage, plain.offset, plain.size, plain.stride, plain.requires_grad,
-                     quantizer=tuple(numbers))
+    return TensorRef(
+        plain.storage,
+        plain.offset,
+        plain.size,
+        plain.stride,
+        plain.requires_grad,
+        quantizer=tuple(numbers),
+    )
 
 
 SCHEMES = {
-    **dict.fromkeys(("per_tensor_affine", "per_tensor_symmetric"),
-                    ("tensor", ((float, int), (int,)))),
-    **dict.fromkeys(("per_channel_affine", "per_channel_symmetric",
-                     "per_channel_affine_float_qparams"),
-                    ("channel", ((TensorRef,), (TensorRef,), (int,))))}
+    **dict.fromkeys(
+        ("per_tensor_affine", "per_tensor_symmetric"), ("tensor", ((float, int), (int,)))
+    ),
+    **dict.fromkeys(
+        ("per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams"),
+        ("channel", ((TensorRef,), (TensorRef,), (int,))),
+    ),
+}
 """Scheme of quantization -> its kind, and the types of its parameters."""
 
 
@@ -329,15 +377,23 @@ def rebuild_parameter(u: Unpickler, name: str, args: tuple) -> TensorRef:
     if len(args) < 2 or type(args[0]) is not TensorRef:
         u.fail("a parameter without a tensor", DAMAGED)
     t = args[0]
-    return TensorRef(t.storage, t.offset, t.size, t.stride, args[1] is True, t.is_conj, t.is_neg,
-                     t.kind, t.quantizer)
+    return TensorRef(
+        t.storage,
+        t.offset,
+        t.size,
+        t.stride,
+        args[1] is True,
+        t.is_conj,
+        t.is_neg,
+        t.kind,
+        t.quantizer,
+    )
 
 
 def build_list(u: Unpickler, name: str, args: tuple) -> list:
     """`build_intlist([1, 2])`: the list, tagged with the type that the name says."""
     element, accepted = LIST_BUILDERS[name]
-    if len(args) != 1 or type(args[0]) is not list or not all(
-            type(v) in accepted for v in args[0]):
+    if len(args) != 1 or type(args[0]) is not list or not all(type(v) in accepted for v in args[0]):
         u.fail(f"{name} of something that is no List[{element}]", DAMAGED)
     u.tree.tag(args[0], f"List[{element}]")
     return args[0]
@@ -357,8 +413,12 @@ def ordered_dict(u: Unpickler, name: str, args: tuple) -> dict:
 
 
 def device(u: Unpickler, name: str, args: tuple) -> DeviceRef:
-    if len(args) not in (1, 2) or type(args[0]) is not str or len(args[0]) > 64 \
-            or not all(map(is_size, args[1:])):
+    if (
+        len(args) not in (1, 2)
+        or type(args[0]) is not str
+        or len(args[0]) > 64
+        or not all(map(is_size, args[1:]))
+    ):
         u.fail("a device without a name", DAMAGED)
     return DeviceRef(":".join(map(str, args)))
 
@@ -395,10 +455,22 @@ REBUILDERS: dict[str, Callable[[Unpickler, str, tuple], Any]] = {
 }
 """Names that REDUCE knows, and what they mean here.  No object of that name is ever looked up."""
 
-MERE_NAMES = frozenset(f"torch.{name}" for name in (
-    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
-    "per_channel_affine_float_qparams", "strided", "sparse_coo", "sparse_csr", "sparse_csc",
-    "sparse_bsr", "sparse_bsc"))
+MERE_NAMES = frozenset(
+    f"torch.{name}"
+    for name in (
+        "per_tensor_affine",
+        "per_channel_affine",
+        "per_tensor_symmetric",
+        "per_channel_symmetric",
+        "per_channel_affine_float_qparams",
+        "strided",
+        "sparse_coo",
+        "sparse_csr",
+        "sparse_csc",
+        "sparse_bsr",
+        "sparse_bsc",
+    )
+)
 """Names that quantized and sparse tensors mention; they stand for nothing here."""
 
 U8, U16, U32, U64 = (struct.Struct(f) for f in ("<B", "<H", "<I", "<Q"))
@@ -447,5 +519,6 @@ _HANDLERS: dict[bytes, Callable[[Unpickler], None]] = {
 }
 
 OPCODES: list[Callable[[Unpickler], None] | None] = [
-    _HANDLERS.get(bytes([code])) for code in range(256)]
+    _HANDLERS.get(bytes([code])) for code in range(256)
+]
 """Handler by opcode; None is refused."""

@@ -7,75 +7,107 @@ archives call that instead.  What is saved again has the new meaning written out
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Mapping
+from collections.abc import Mapping
+from functools import cache
 
-from ..frontend.language_functions import function_of_text
-from ..frontend.sugared import SugaredValue
+from ..frontend.overloads.language_functions import function_of_text
+from ..frontend.values.sugared import SugaredValue
 from ..interpreter.code import Code, OperatorRef
 from ..interpreter.composites import replace_operators, taking
 from ..ir import Function
 from .unknown_operators import KnownOperator
 
-OPTIONS = ("dtype: Optional[int]=None, layout: Optional[int]=None, "
-           "device: Optional[Device]=None, pin_memory: Optional[bool]=None")
+OPTIONS = (
+    "dtype: Optional[int]=None, layout: Optional[int]=None, "
+    "device: Optional[Device]=None, pin_memory: Optional[bool]=None"
+)
 
 UPGRADERS: dict[str, tuple[int, str]] = {
     # Division of integers rounded towards zero; now it gives floats.
-    "aten::div.Tensor": (4, """
+    "aten::div.Tensor": (
+        4,
+        """
 def div(self: Tensor, other: Tensor) -> Tensor:
     if self.is_floating_point() or other.is_floating_point():
         return torch.div(self, other)
-    return torch.div(self, other, rounding_mode="trunc")"""),
-    "aten::div.Scalar": (4, """
+    return torch.div(self, other, rounding_mode="trunc")""",
+    ),
+    "aten::div.Scalar": (
+        4,
+        """
 def div(self: Tensor, other: number) -> Tensor:
     if self.is_floating_point() or isinstance(other, float):
         return torch.div(self, other)
-    return torch.div(self, other, rounding_mode="trunc")"""),
-    "aten::div.out": (4, """
+    return torch.div(self, other, rounding_mode="trunc")""",
+    ),
+    "aten::div.out": (
+        4,
+        """
 def div(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     if self.is_floating_point() or other.is_floating_point() or out.is_floating_point():
         return torch.div(self, other, out=out)
-    return torch.div(self, other, rounding_mode="trunc", out=out)"""),
-    "aten::div_.Tensor": (4, """
+    return torch.div(self, other, rounding_mode="trunc", out=out)""",
+    ),
+    "aten::div_.Tensor": (
+        4,
+        """
 def div_(self: Tensor, other: Tensor) -> Tensor:
     if self.is_floating_point() or other.is_floating_point():
         return torch.div_(self, other)
-    return torch.div_(self, other, rounding_mode="trunc")"""),
-    "aten::div_.Scalar": (4, """
+    return torch.div_(self, other, rounding_mode="trunc")""",
+    ),
+    "aten::div_.Scalar": (
+        4,
+        """
 def div_(self: Tensor, other: number) -> Tensor:
     if self.is_floating_point() or isinstance(other, float):
         return torch.div_(self, other)
-    return torch.div_(self, other, rounding_mode="trunc")"""),
+    return torch.div_(self, other, rounding_mode="trunc")""",
+    ),
     # Integers filled a tensor of floats; now the value decides.
-    "aten::full": (5, f"""
+    "aten::full": (
+        5,
+        f"""
 def full(size: List[int], fill_value: number, *, {OPTIONS}) -> Tensor:
     if dtype is None:
         return torch.full(size, float(fill_value), dtype=None, layout=layout, device=device,
                           pin_memory=pin_memory)
     return torch.full(size, fill_value, dtype=dtype, layout=layout, device=device,
-                      pin_memory=pin_memory)"""),
+                      pin_memory=pin_memory)""",
+    ),
     # Without a number of steps there were 100.
-    "aten::linspace": (8, f"""
+    "aten::linspace": (
+        8,
+        f"""
 def linspace(start: number, end: number, steps: Optional[int]=None, *, {OPTIONS}) -> Tensor:
     count = 100 if steps is None else steps
     return torch.linspace(start, end, count, dtype=dtype, layout=layout, device=device,
-                          pin_memory=pin_memory)"""),
-    "aten::linspace.out": (8, """
+                          pin_memory=pin_memory)""",
+    ),
+    "aten::linspace.out": (
+        8,
+        """
 def linspace(start: number, end: number, steps: Optional[int]=None, *, out: Tensor) -> Tensor:
     count = 100 if steps is None else steps
-    return torch.linspace(start, end, count, out=out)"""),
-    "aten::logspace": (9, f"""
+    return torch.linspace(start, end, count, out=out)""",
+    ),
+    "aten::logspace": (
+        9,
+        f"""
 def logspace(start: number, end: number, steps: Optional[int]=None, base: float=10.0, *,
              {OPTIONS}) -> Tensor:
     count = 100 if steps is None else steps
     return torch.logspace(start, end, count, base, dtype=dtype, layout=layout, device=device,
-                          pin_memory=pin_memory)"""),
-    "aten::logspace.out": (9, """
+                          pin_memory=pin_memory)""",
+    ),
+    "aten::logspace.out": (
+        9,
+        """
 def logspace(start: number, end: number, steps: Optional[int]=None, base: float=10.0, *,
              out: Tensor) -> Tensor:
     count = 100 if steps is None else steps
-    return torch.logspace(start, end, count, base, out=out)"""),
+    return torch.logspace(start, end, count, base, out=out)""",
+    ),
 }
 """Overload -> (the version in which it changed, what it meant before).
 
@@ -86,7 +118,7 @@ gelu had no `approximate`, full.out and div with a rounding mode compute what th
 NEWEST = max(version for version, _ in UPGRADERS.values())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _replaced(name: str, version: int) -> Mapping[str, Function]:
     """Overload -> former meaning, of the overloads of a name that changed after `version`."""
     found = {}

@@ -17,10 +17,10 @@ import zlib
 from ..errors import ArchiveError
 from ..records import record
 
-END = struct.Struct("<4s4H2LH")                # end of central directory
+END = struct.Struct("<4s4H2LH")  # end of central directory
 LOCATOR64 = struct.Struct("<4sLQL")
 END64 = struct.Struct("<4sQ2H2L4Q")
-ENTRY = struct.Struct("<4s6H3L5H2L")           # one record in the central directory
+ENTRY = struct.Struct("<4s6H3L5H2L")  # one record in the central directory
 LOCAL = struct.Struct("<4s5H3L2H")
 
 STORED, DEFLATED = 0, 8
@@ -79,7 +79,7 @@ class ZipReader:
         record = self.records.get(name)
         if record is None:
             raise ArchiveError("the archive has no such record", name, DAMAGED)
-        stored = self.data[record.start:record.start + record.stored_size]
+        stored = self.data[record.start : record.start + record.stored_size]
         view = stored if record.method == STORED else self._inflate(record, stored)
         if check_crc and zlib.crc32(view) != record.crc:
             raise ArchiveError("the contents do not match their checksum", name, DAMAGED)
@@ -90,15 +90,19 @@ class ZipReader:
         if self._inflated > self._inflate_limit:
             raise ArchiveError(
                 f"inflates to more than {self._inflate_limit:,} bytes from a file of "
-                f"{len(self.data):,}", record.name, HOSTILE)
+                f"{len(self.data):,}",
+                record.name,
+                HOSTILE,
+            )
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
             contents = inflater.decompress(stored, record.size + 1)
         except zlib.error as e:
             raise ArchiveError(f"does not inflate ({e})", record.name, DAMAGED) from None
         if len(contents) != record.size or not inflater.eof or inflater.unused_data:
-            raise ArchiveError(f"does not inflate to the declared {record.size:,} bytes",
-                               record.name, DAMAGED)
+            raise ArchiveError(
+                f"does not inflate to the declared {record.size:,} bytes", record.name, DAMAGED
+            )
         return memoryview(contents)
 
     def _find_directory(self) -> tuple[int, int, int]:
@@ -114,21 +118,25 @@ class ZipReader:
             raise ArchiveError("the zip directory ends outside the file", None, DAMAGED)
         limit = end
         locator = end - LOCATOR64.size
-        if locator >= 0 and data[locator:locator + 4] == b"PK\6\7":
+        if locator >= 0 and data[locator : locator + 4] == b"PK\6\7":
             limit, disk, first_disk, here, count, size, start = self._find_directory64(locator)
         if disk or first_disk or here != count:
-            raise ArchiveError("the zip file is one part of several", None,
-                               "archives are single files; join the parts first")
+            raise ArchiveError(
+                "the zip file is one part of several",
+                None,
+                "archives are single files; join the parts first",
+            )
         if start + size > limit:
             raise ArchiveError("the zip directory lies outside the file", None, DAMAGED)
         if count > MAX_RECORDS or count * ENTRY.size > size:
-            raise ArchiveError(f"the zip directory has no room for its {count} records", None,
-                               DAMAGED)
+            raise ArchiveError(
+                f"the zip directory has no room for its {count} records", None, DAMAGED
+            )
         return count, start, size
 
     def _find_directory64(self, locator: int):
         _, disk_of_end, end64, disks = LOCATOR64.unpack_from(self.data, locator)
-        if end64 + END64.size > locator or self.data[end64:end64 + 4] != b"PK\6\6":
+        if end64 + END64.size > locator or self.data[end64 : end64 + 4] != b"PK\6\6":
             raise ArchiveError("the zip64 directory lies outside the file", None, DAMAGED)
         _, _, _, _, disk, first_disk, here, count, size, start = END64.unpack_from(self.data, end64)
         return end64, disk | disk_of_end, first_disk, here, count, size, start
@@ -139,26 +147,50 @@ class ZipReader:
         for _ in range(count):
             if at + ENTRY.size > stop:
                 raise ArchiveError("the zip directory is cut short", None, DAMAGED)
-            (signature, _, _, flags, method, _, _, crc, packed, full, name_size, extra_size,
-             comment_size, disk, _, _, offset) = ENTRY.unpack_from(self.data, at)
+            (
+                signature,
+                _,
+                _,
+                flags,
+                method,
+                _,
+                _,
+                crc,
+                packed,
+                full,
+                name_size,
+                extra_size,
+                comment_size,
+                disk,
+                _,
+                _,
+                offset,
+            ) = ENTRY.unpack_from(self.data, at)
             fields = at + ENTRY.size
             following = fields + name_size + extra_size + comment_size
             if signature != b"PK\1\2" or following > stop:
                 raise ArchiveError("the zip directory is damaged", None, DAMAGED)
-            raw_name = bytes(self.data[fields:fields + name_size])
+            raw_name = bytes(self.data[fields : fields + name_size])
             name = decode_name(raw_name)
-            extra = self.data[fields + name_size:fields + name_size + extra_size]
+            extra = self.data[fields + name_size : fields + name_size + extra_size]
             full, packed, offset = widen(name, extra, full, packed, offset)
             if flags & ENCRYPTED:
-                raise ArchiveError("the record is encrypted", name,
-                                   "TorchScript archives never are; decrypt the file first")
+                raise ArchiveError(
+                    "the record is encrypted",
+                    name,
+                    "TorchScript archives never are; decrypt the file first",
+                )
             if method not in (STORED, DEFLATED):
-                raise ArchiveError(f"the record is packed by method {method}", name,
-                                   "only stored and deflated records can be read; pack it again")
+                raise ArchiveError(
+                    f"the record is packed by method {method}",
+                    name,
+                    "only stored and deflated records can be read; pack it again",
+                )
             if disk not in (0, MAX16):
                 raise ArchiveError("the record lies in another file", name, DAMAGED)
-            made = Record(name, method, self._check_local(name, raw_name, offset, method), packed,
-                          full, crc)
+            made = Record(
+                name, method, self._check_local(name, raw_name, offset, method), packed, full, crc
+            )
             self._check_sizes(made, offset)
             ranges.append((offset, made.start + packed, name))
             self._add(made)
@@ -171,11 +203,15 @@ class ZipReader:
         if record.name in self.records:
             raise ArchiveError("two records have this name", record.name, HOSTILE)
         if record.method == STORED and record.size != record.stored_size:
-            raise ArchiveError(f"declares {record.size:,} bytes but stores {record.stored_size:,}",
-                               record.name, DAMAGED)
+            raise ArchiveError(
+                f"declares {record.size:,} bytes but stores {record.stored_size:,}",
+                record.name,
+                DAMAGED,
+            )
         if record.method == DEFLATED and record.size > MAX_DEFLATE_RATIO * record.stored_size + 64:
-            raise ArchiveError(f"cannot hold {record.size:,} bytes in {record.stored_size:,}",
-                               record.name, HOSTILE)
+            raise ArchiveError(
+                f"cannot hold {record.size:,} bytes in {record.stored_size:,}", record.name, HOSTILE
+            )
         if not record.name.endswith("/"):
             self.records[record.name] = record
         elif record.size:
@@ -186,11 +222,16 @@ class ZipReader:
         data = self.data
         if offset + LOCAL.size > len(data):
             raise ArchiveError("the record lies outside the file", name, DAMAGED)
-        signature, _, flags, local_method, _, _, _, _, _, name_size, extra_size = \
-            LOCAL.unpack_from(data, offset)
+        signature, _, flags, local_method, _, _, _, _, _, name_size, extra_size = LOCAL.unpack_from(
+            data, offset
+        )
         names = offset + LOCAL.size
-        if signature != b"PK\3\4" or local_method != method or flags & ENCRYPTED \
-                or bytes(data[names:names + name_size]) != raw_name:
+        if (
+            signature != b"PK\3\4"
+            or local_method != method
+            or flags & ENCRYPTED
+            or bytes(data[names : names + name_size]) != raw_name
+        ):
             raise ArchiveError("the record's header differs from the directory", name, HOSTILE)
         return names + name_size + extra_size
 
@@ -199,10 +240,14 @@ class ZipReader:
         _, _, flags, _, _, _, crc, packed, full, _, _ = LOCAL.unpack_from(self.data, offset)
         if flags & SIZES_FOLLOW:
             return
-        if crc != record.crc or packed not in (record.stored_size, MAX32) \
-                or full not in (record.size, MAX32):
-            raise ArchiveError("the record's header differs from the directory", record.name,
-                               HOSTILE)
+        if (
+            crc != record.crc
+            or packed not in (record.stored_size, MAX32)
+            or full not in (record.size, MAX32)
+        ):
+            raise ArchiveError(
+                "the record's header differs from the directory", record.name, HOSTILE
+            )
 
     @staticmethod
     def _check_ranges(ranges: list[tuple[int, int, str]], directory: int) -> None:
@@ -224,8 +269,9 @@ def decode_name(raw: bytes) -> str:
         raise ArchiveError("a record's name is not UTF-8", repr(raw[:40]), DAMAGED) from None
     parts = name.split("/")
     if not name or "\0" in name or "\\" in name or name.startswith("/") or ".." in parts:
-        raise ArchiveError("a record has a name that leads outside the archive", repr(name)[:80],
-                           HOSTILE)
+        raise ArchiveError(
+            "a record has a name that leads outside the archive", repr(name)[:80], HOSTILE
+        )
     return name
 
 

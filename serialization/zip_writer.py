@@ -6,14 +6,13 @@ import struct
 import zlib
 from typing import BinaryIO
 
-from .zip_reader import (DEFLATED, END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, MAX32,
-                         STORED)
+from .zip_reader import DEFLATED, END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, MAX32, STORED
 
 ALIGNMENT = 64
 """Multiples of this are where data starts: tensors are used where they lie."""
 
 UTF8_NAMES = 1 << 11
-FIXED_DATE = 1 << 5 | 1                        # 1 January 1980, the first day zip has
+FIXED_DATE = 1 << 5 | 1  # 1 January 1980, the first day zip has
 PLAIN_VERSION, ZIP64_VERSION = 20, 45
 
 
@@ -47,20 +46,56 @@ class ZipWriter:
         small, small_stored = (MAX32, MAX32) if wide else (size, stored)
         version = ZIP64_VERSION if wide else PLAIN_VERSION
         extra = wide + padding(offset + LOCAL.size + len(raw_name) + len(wide))
-        self._write(LOCAL.pack(b"PK\3\4", version, UTF8_NAMES, method, 0, FIXED_DATE, crc,
-                               small_stored, small, len(raw_name), len(extra)) + raw_name + extra)
+        self._write(
+            LOCAL.pack(
+                b"PK\3\4",
+                version,
+                UTF8_NAMES,
+                method,
+                0,
+                FIXED_DATE,
+                crc,
+                small_stored,
+                small,
+                len(raw_name),
+                len(extra),
+            )
+            + raw_name
+            + extra
+        )
         self._write(view)
         self._enter(raw_name, method, crc, size, stored, offset)
 
-    def _enter(self, raw_name: bytes, method: int, crc: int, size: int, stored: int, offset: int
-               ) -> None:
+    def _enter(
+        self, raw_name: bytes, method: int, crc: int, size: int, stored: int, offset: int
+    ) -> None:
         wide = [v for v in (size, stored, offset) if v >= MAX32]
         extra = struct.pack(f"<2H{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
         version = ZIP64_VERSION if wide else PLAIN_VERSION
         small, small_stored, small_offset = (min(v, MAX32) for v in (size, stored, offset))
-        self.entries.append(ENTRY.pack(
-            b"PK\1\2", version, version, UTF8_NAMES, method, 0, FIXED_DATE, crc, small_stored,
-            small, len(raw_name), len(extra), 0, 0, 0, 0, small_offset) + raw_name + extra)
+        self.entries.append(
+            ENTRY.pack(
+                b"PK\1\2",
+                version,
+                version,
+                UTF8_NAMES,
+                method,
+                0,
+                FIXED_DATE,
+                crc,
+                small_stored,
+                small,
+                len(raw_name),
+                len(extra),
+                0,
+                0,
+                0,
+                0,
+                small_offset,
+            )
+            + raw_name
+            + extra
+        )
 
     def finish(self) -> None:
         """Write the directory; the archive is complete after it."""
@@ -69,11 +104,33 @@ class ZipWriter:
         self._write(directory)
         if count >= MAX16 or start >= MAX32 or size >= MAX32:
             end64 = self.at
-            self._write(END64.pack(b"PK\6\6", END64.size - 12, ZIP64_VERSION, ZIP64_VERSION, 0, 0,
-                                   count, count, size, start))
+            self._write(
+                END64.pack(
+                    b"PK\6\6",
+                    END64.size - 12,
+                    ZIP64_VERSION,
+                    ZIP64_VERSION,
+                    0,
+                    0,
+                    count,
+                    count,
+                    size,
+                    start,
+                )
+            )
             self._write(LOCATOR64.pack(b"PK\6\7", 0, end64, 1))
-        self._write(END.pack(b"PK\5\6", 0, 0, min(count, MAX16), min(count, MAX16),
-                             min(size, MAX32), min(start, MAX32), 0))
+        self._write(
+            END.pack(
+                b"PK\5\6",
+                0,
+                0,
+                min(count, MAX16),
+                min(count, MAX16),
+                min(size, MAX32),
+                min(start, MAX32),
+                0,
+            )
+        )
 
     def _write(self, contents) -> None:
         self.file.write(contents)

@@ -18,18 +18,22 @@ if installed:
     import scriptlang  # noqa: F401
 sys.path.insert(0, ROOT)
 
-from tests import golden, native_build, round_trip  # noqa: E402
+from tests import golden, native_build, round_trip
 
 os.environ.setdefault("SCRIPTLANG_VERIFY", "1")
 round_trip.watch()
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update", action="store_true",
-                     help="rewrite .case files with what is now computed")
+    parser.addoption(
+        "--update", action="store_true", help="rewrite .case files with what is now computed"
+    )
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
-    parser.addoption("--native", help="the extension module to test in place of the checkout's "
-                     "own (see tests/native_build.py)")
+    parser.addoption(
+        "--native",
+        help="the extension module to test in place of the checkout's "
+        "own (see tests/native_build.py)",
+    )
 
 
 def pytest_configure(config):

@@ -86,8 +86,12 @@ class Case:
 
     def computed(self) -> list[Section]:
         """The sections that are results, each with the text it has now."""
-        return [Section(s.head, SECTIONS[s.kind](self.program, s.argument).rstrip("\n") + "\n")
-                if s.kind in SECTIONS else s for s in self.sections]
+        return [
+            Section(s.head, SECTIONS[s.kind](self.program, s.argument).rstrip("\n") + "\n")
+            if s.kind in SECTIONS
+            else s
+            for s in self.sections
+        ]
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -101,8 +105,10 @@ def read_cases(path: Path) -> list[Case]:
         elif line.startswith("--- "):
             section = Section(line[4:].strip(), "")
             if section.kind not in SECTIONS and section.kind not in INPUTS:
-                raise ValueError(f"{path}:{number}: no section {section.kind!r}; there are "
-                                 + ", ".join((*INPUTS, *SECTIONS)))
+                raise ValueError(
+                    f"{path}:{number}: no section {section.kind!r}; there are "
+                    + ", ".join((*INPUTS, *SECTIONS))
+                )
             cases[-1].sections.append(section)
         elif cases[-1].sections:
             cases[-1].sections[-1].text += line + "\n"
@@ -136,12 +142,20 @@ class Program:
 
         text = self.case.input("source")
         linecache.cache[FILE] = (len(text), None, text.splitlines(True), FILE)
-        module = sys.modules["case"] = types.ModuleType("case")      # where inspect finds classes
+        module = sys.modules["case"] = types.ModuleType("case")  # where inspect finds classes
         module.__file__ = FILE
         space = module.__dict__
-        space.update({"torch": scriptlang, "scriptlang": scriptlang, "Tensor": scriptlang.Tensor,
-                      **{n: getattr(typing, n) for n in ("Any", "Dict", "List", "NamedTuple",
-                                                         "Optional", "Tuple", "Union")}})
+        space.update(
+            {
+                "torch": scriptlang,
+                "scriptlang": scriptlang,
+                "Tensor": scriptlang.Tensor,
+                **{
+                    n: getattr(typing, n)
+                    for n in ("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "Union")
+                },
+            }
+        )
         exec(compile(text, FILE, "exec"), space)
         return space
 
@@ -216,14 +230,16 @@ def section_shapes(program: Program, argument: str) -> str:
 
     graph = program.graph()
     optimize(graph)
-    facts = input_facts(schema_of_graph("f", graph),
-                        dict(text.split("=") for text in argument.split()))
+    facts = input_facts(
+        schema_of_graph("f", graph), dict(text.split("=") for text in argument.split())
+    )
     inputs = {v: facts[v.name] for v in graph.inputs if v.name in facts}
     return show_graph(ShapedGraph(graph, propagate(graph, inputs)))
 
 
 def section_bytecode(program: Program, argument: str) -> str:
     from scriptlang.interpreter import compiler
+
     from scriptlang.ir import schema_of_graph
 
     graph = program.graph(argument.removeprefix("of "))
@@ -272,10 +288,16 @@ def section_fails(program: Program, argument: str) -> str:
 
 
 SECTIONS: dict[str, Callable[[Program, str], str]] = {
-    "ir": section_ir, "passes": section_passes, "optimized": section_optimized,
+    "ir": section_ir,
+    "passes": section_passes,
+    "optimized": section_optimized,
     "shapes": section_shapes,
-    "bytecode": section_bytecode, "code": section_code, "error": section_error,
-    "run": section_run, "fails": section_fails}
+    "bytecode": section_bytecode,
+    "code": section_code,
+    "error": section_error,
+    "run": section_run,
+    "fails": section_fails,
+}
 
 
 def check(case: Case) -> str:
@@ -283,8 +305,14 @@ def check(case: Case) -> str:
     differences = []
     for want, have in zip(case.sections, case.computed()):
         if want.text != have.text:
-            lines = difflib.unified_diff(want.text.splitlines(), have.text.splitlines(),
-                                         f"--- {want.head}", "now", lineterm="", n=100)
+            lines = difflib.unified_diff(
+                want.text.splitlines(),
+                have.text.splitlines(),
+                f"--- {want.head}",
+                "now",
+                lineterm="",
+                n=100,
+            )
             differences += [f"--- {want.head}", *list(lines)[3:]]
     return "\n".join(differences)
 

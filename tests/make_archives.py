@@ -24,8 +24,15 @@ class Mlp(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Dropout(0.3), nn.LayerNorm(12),
-                                    nn.Linear(12, 4), nn.GELU(), nn.Softmax(dim=-1))
+        self.layers = nn.Sequential(
+            nn.Linear(6, 12),
+            nn.ReLU(),
+            nn.Dropout(0.3),
+            nn.LayerNorm(12),
+            nn.Linear(12, 4),
+            nn.GELU(),
+            nn.Softmax(dim=-1),
+        )
 
     def forward(self, x):
         return self.layers(x)
@@ -62,8 +69,12 @@ class Attention(nn.Module):
     def forward(self, tokens: Tensor, mask: Optional[Tensor] = None) -> Tensor:
         x = self.embed(tokens)
         b, n, d = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(b, n, 3, self.heads, d // self.heads) \
-            .permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.qkv(self.norm1(x))
+            .view(b, n, 3, self.heads, d // self.heads)
+            .permute(2, 0, 3, 1, 4)
+            .unbind(0)
+        )
         score = torch.matmul(q, k.transpose(-2, -1)) / float(d // self.heads) ** 0.5
         if mask is not None:
             score = score.masked_fill(mask[:, None, None, :] == 0, float("-inf"))
@@ -132,10 +143,12 @@ def main() -> None:
 
     DATA.mkdir(exist_ok=True)
     torch.manual_seed(0)
-    cases = {"mlp": (Mlp(), (torch.randn(3, 6),)),
-             "recurrent": (Recurrent(), (torch.randn(2, 7, 5),)),
-             "attention": (Attention(), (torch.randint(0, 20, (2, 5)),)),
-             "resnet": (ResNet18(classes=5, width=2), (torch.randn(1, 3, 32, 32),))}
+    cases = {
+        "mlp": (Mlp(), (torch.randn(3, 6),)),
+        "recurrent": (Recurrent(), (torch.randn(2, 7, 5),)),
+        "attention": (Attention(), (torch.randint(0, 20, (2, 5)),)),
+        "resnet": (ResNet18(classes=5, width=2), (torch.randn(1, 3, 32, 32),)),
+    }
     for name, (model, inputs) in cases.items():
         model.eval()
         keep(f"{name}.script", torch.jit.script(model), inputs)

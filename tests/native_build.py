@@ -1,6 +1,6 @@
 """Another build of the native engine, such as one with sanitizers, in place of the checkout's own.
 
-    python -m pytest --native build/asan/out/_native.cpython-311-x86_64-linux-gnu.so tests/...
+python -m pytest --native build/asan/out/_native.cpython-311-x86_64-linux-gnu.so tests/...
 """
 
 from __future__ import annotations
@@ -33,10 +33,15 @@ def environment(path: str) -> dict[str, str]:
     with open(path, "rb") as file:
         if b"__asan_init" not in file.read():
             return {}
-    libraries = [subprocess.run(["c++", f"-print-file-name={name}"], capture_output=True, text=True,
-                                check=True).stdout.strip()
-                 for name in ("libasan.so", "libstdc++.so")]
-    return {"LD_PRELOAD": " ".join(libraries),
-            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000"
-                            ":handle_segv=1:print_summary=1",
-            "UBSAN_OPTIONS": "print_stacktrace=1"}
+    libraries = [
+        subprocess.run(
+            ["c++", f"-print-file-name={name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for name in ("libasan.so", "libstdc++.so")
+    ]
+    return {
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000"
+        ":handle_segv=1:print_summary=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }

@@ -50,8 +50,11 @@ def check(graph: Graph) -> None:
     if text.count("\n") > MOST and os.environ.get("SCRIPTLANG_ROUND_TRIP") != "all":
         return
     _checked.add(hash(text))
-    again = parse_graph(text, overloads=lambda kind: [o.schema for o in table.overloads(kind)],
-                        resolve=named_types(graph).get)
+    again = parse_graph(
+        text,
+        overloads=lambda kind: [o.schema for o in table.overloads(kind)],
+        resolve=named_types(graph).get,
+    )
     verify(again)
     if str(again) != text:
         raise NoRoundTrip(f"this graph\n{text}reads back as\n{again}")
@@ -60,5 +63,9 @@ def check(graph: Graph) -> None:
 def named_types(graph: Graph) -> dict[str, T.Type]:
     """The classes, interfaces, enums and named tuples of a graph by name."""
     values = [v for n in graph.walk() for v in (*n.inputs, *n.outputs)] + list(graph.inputs)
-    return {part.name: part for v in values for part in v.type.walk()
-            if getattr(part, "name", None) and not isinstance(part, T.VarType)}
+    return {
+        part.name: part
+        for v in values
+        for part in v.type.walk()
+        if getattr(part, "name", None) and not isinstance(part, T.VarType)
+    }

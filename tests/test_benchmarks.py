@@ -12,8 +12,18 @@ import numpy as np
 import pytest
 
 import scriptlang
-from benchmarks import (candidates, expressions, harness, loops, postprocessing, processes, report,
-                        rows, worker, workloads)
+from benchmarks import (
+    candidates,
+    expressions,
+    harness,
+    loops,
+    postprocessing,
+    processes,
+    report,
+    rows,
+    worker,
+    workloads,
+)
 from benchmarks.harness import Result
 
 FOLDER = pathlib.Path(rows.__file__).parent
@@ -110,8 +120,10 @@ def test_the_page_shows_every_candidate_and_says_what_failed():
     peer = result("torch.jit", [3e-3] * 5, [1e-3] * 5)
     lost = Result("row", 1, "onnxruntime", note="it is <not> there")
     size = [result("scriptlang", [6e6], [6e6], unit="bytes")]
-    sections = [report.Section("row", "A & B", "networks", [ours, peer, lost]),
-                report.Section("engine_size", "Size", "processes", size)]
+    sections = [
+        report.Section("row", "A & B", "networks", [ours, peer, lost]),
+        report.Section("engine_size", "Size", "processes", size),
+    ]
     page = report.page(sections, processes.machine())
     checker = Checker()
     checker.feed(page)

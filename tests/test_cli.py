@@ -74,9 +74,16 @@ def test_inspect_shows_shapes(capsys):
     assert "memory: peak" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("given, message", [
-    ("x", "write x=1,3,224,224"), ("y=1,2", "no input 'y'; it has x"),
-    ("x=what[1,2]", "no element type"), ("x=1,-2", "not negative"), ("x=1,2+", "is no size")])
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ("x", "write x=1,3,224,224"),
+        ("y=1,2", "no input 'y'; it has x"),
+        ("x=what[1,2]", "no element type"),
+        ("x=1,-2", "not negative"),
+        ("x=1,2+", "is no size"),
+    ],
+)
 def test_inspect_says_what_is_wrong_with_shapes(given, message, capsys):
     assert main(["inspect", MLP, "--shapes", given]) == 2
     assert message in capsys.readouterr().err
@@ -107,8 +114,12 @@ def test_info_names_both_engines(capsys):
 
 
 def test_the_package_is_a_command():
-    done = subprocess.run([sys.executable, "-m", "scriptlang", "check", MLP],
-                          capture_output=True, text=True, cwd=DATA.parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-m", "scriptlang", "check", MLP],
+        capture_output=True,
+        text=True,
+        cwd=DATA.parent.parent,
+    )
     assert done.returncode == 0 and "python engine: has every operator" in done.stdout, done
 
 

@@ -25,8 +25,16 @@ NAMED = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?)`")
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
-FOLDERS = ("", "cpp_loader", "cpp_loader/src", "cpp_loader/include", "cpp_loader/kernels",
-           "scriptlang", "docs", "tests")
+FOLDERS = (
+    "",
+    "cpp_loader",
+    "cpp_loader/src",
+    "cpp_loader/include",
+    "cpp_loader/kernels",
+    "scriptlang",
+    "docs",
+    "tests",
+)
 """What paths in documents are relative to."""
 
 
@@ -55,16 +63,25 @@ def test_what_is_shown_is_what_the_stage_prints(name, capsys, monkeypatch, reque
     printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()) + "\n"
     if request.config.getoption("--update"):
         text = ONE_PROGRAM.read_text(encoding="utf-8")
-        ONE_PROGRAM.write_text(SHOWN.sub(
-            lambda m: m[0] if m[1] != name else
-            f"$ python examples/one_program.py {name}\n{printed}", text), encoding="utf-8")
+        ONE_PROGRAM.write_text(
+            SHOWN.sub(
+                lambda m: (
+                    m[0] if m[1] != name else f"$ python examples/one_program.py {name}\n{printed}"
+                ),
+                text,
+            ),
+            encoding="utf-8",
+        )
     assert shown(ONE_PROGRAM)[name] == printed
 
 
 def named_paths(text: str) -> list[str]:
     """Paths in backticks whose last part looks like a file, or that end with a slash."""
-    return [path for path in NAMED.findall(text)
-            if path.endswith("/") or re.search(r"\.(py|cpp|h|hpp|inc|def|md|txt|svg|csv)$", path)]
+    return [
+        path
+        for path in NAMED.findall(text)
+        if path.endswith("/") or re.search(r"\.(py|cpp|h|hpp|inc|def|md|txt|svg|csv)$", path)
+    ]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -72,8 +89,12 @@ def test_files_that_are_named_exist(document):
     if document in (ROOT / "CHANGELOG.md", ROOT / "docs" / "operators.md"):
         pytest.skip("names what was, or what is generated")
     text = document.read_text(encoding="utf-8")
-    lacking = [path for path in named_paths(text) if not path.startswith(MADE)
-               and not any((ROOT / folder / path).exists() for folder in FOLDERS)]
+    lacking = [
+        path
+        for path in named_paths(text)
+        if not path.startswith(MADE)
+        and not any((ROOT / folder / path).exists() for folder in FOLDERS)
+    ]
     assert not lacking
 
 

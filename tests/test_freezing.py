@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang as torch
 from scriptlang import nn
-from scriptlang.interpreter import engine as engines
 
 ENGINES = engines.available()
 

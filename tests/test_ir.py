@@ -97,13 +97,16 @@ def test_a_graph_inside_an_attribute_prints_after_it_and_reads_back():
     x = graph.block.add_parameter(T.INT, "x")
     fork = graph.insert("prim::fork", [x], [T.FutureType(T.INT)], attributes={"graph": inner})
     graph.block.add_return(fork.output)
-    assert str(graph) == """\
+    assert (
+        str(graph)
+        == """\
 graph(%x : int):
   %1 : Future[int] = prim::fork_0(%x)
   return (%1)
 with prim::fork_0 = graph(%x : int):
   return (%x)
 """
+    )
     assert str(parse_graph(str(graph))) == str(graph)
 
 
@@ -123,15 +126,22 @@ def test_overloads_are_found_by_the_types_of_inputs():
   return (%c)
 """)
     assert [n.qualified_name for n in graph.nodes] == [
-        "aten::add.Tensor", "aten::add.Scalar", "aten::add.int", "aten::__getitem__.t"]
+        "aten::add.Tensor",
+        "aten::add.Scalar",
+        "aten::add.int",
+        "aten::__getitem__.t",
+    ]
 
 
-@pytest.mark.parametrize("text, line", [
-    ("graph(%x : int):\n  %y : int = aten::neg(%z)\n  return (%y)", "line 2"),
-    ("graph(%x : int):\n  %y : int aten::neg(%x)\n  return (%y)", "line 2"),
-    ("graph(%x : int):\n  return (%x", "line"),
-    ("graph(%x : Foo(int)):\n  return (%x)", "line 1"),
-])
+@pytest.mark.parametrize(
+    "text, line",
+    [
+        ("graph(%x : int):\n  %y : int = aten::neg(%z)\n  return (%y)", "line 2"),
+        ("graph(%x : int):\n  %y : int aten::neg(%x)\n  return (%y)", "line 2"),
+        ("graph(%x : int):\n  return (%x", "line"),
+        ("graph(%x : Foo(int)):\n  return (%x)", "line 1"),
+    ],
+)
 def test_text_that_cannot_be_read_is_an_error_with_its_line(text, line):
     with pytest.raises(GraphError, match=line):
         parse_graph(text)

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from scriptlang.frontend.python.script import script_function
+from scriptlang.serialization.archive import read_archive
 
-from scriptlang.frontend.script import script_function
 from scriptlang.ir import Graph, verify
 from scriptlang.passes.pipeline import optimize
-from scriptlang.serialization.archive import read_archive
 from tests.frontend import programs
 from tests.golden import parse
 
@@ -43,8 +43,9 @@ def test_graphs_with_shapes_read_back(name):
         shaped = scriptlang.inspect(module, first, optimized=optimized)
         again = parse(str(shaped))
         assert str(again).count("scriptlang::") == str(shaped.graph).count("scriptlang::")
-        assert [str(v.type) for n in again.walk() for v in n.outputs] == \
-            [str(v.type) for n in shaped.graph.walk() for v in n.outputs]
+        assert [str(v.type) for n in again.walk() for v in n.outputs] == [
+            str(v.type) for n in shaped.graph.walk() for v in n.outputs
+        ]
 
 
 def test_sizes_of_every_form_read_back():

@@ -7,12 +7,12 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 import pytest
+from scriptlang.frontend.syntax.modifiers import modifier
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 import scriptlang as torch
 from scriptlang.errors import CompileError
-from scriptlang.frontend.modifiers import modifier
-from scriptlang.interpreter import engine as engines
 
 ENGINES = engines.available()
 
@@ -28,8 +28,11 @@ def x(*values: float):
 def test_every_public_name_is_there():
     import torch as pytorch
 
-    names = {n for n in dir(pytorch.jit) if not n.startswith("_")
-             and not inspect.ismodule(getattr(pytorch.jit, n))}
+    names = {
+        n
+        for n in dir(pytorch.jit)
+        if not n.startswith("_") and not inspect.ismodule(getattr(pytorch.jit, n))
+    }
     missing = {n for n in names - IMPORTED_THERE if not hasattr(scriptlang.jit, n)}
     assert missing == set(scriptlang.jit.REFUSED)
     for name in missing:
@@ -41,10 +44,14 @@ def test_decorators_mark_and_leave_be():
     def f(x):
         return x
 
-    for decorate, word in ((torch.jit.export, "export"), (torch.jit.unused, "unused"),
-                           (torch.jit.ignore, "ignore"), (torch.jit.ignore(), "ignore"),
-                           (torch.jit.ignore(drop=True), "unused"),
-                           (torch.jit.script_method, "export")):
+    for decorate, word in (
+        (torch.jit.export, "export"),
+        (torch.jit.unused, "unused"),
+        (torch.jit.ignore, "ignore"),
+        (torch.jit.ignore(), "ignore"),
+        (torch.jit.ignore(drop=True), "unused"),
+        (torch.jit.script_method, "export"),
+    ):
         assert decorate(f) is f and modifier(f) == word
 
 
@@ -52,9 +59,11 @@ def test_decorators_mark_and_leave_be():
 def test_marks_are_pytorchs():
     import torch as pytorch
 
-    for ours, theirs in ((torch.jit.export, pytorch.jit.export),
-                         (torch.jit.unused, pytorch.jit.unused),
-                         (torch.jit.ignore, pytorch.jit.ignore)):
+    for ours, theirs in (
+        (torch.jit.export, pytorch.jit.export),
+        (torch.jit.unused, pytorch.jit.unused),
+        (torch.jit.ignore, pytorch.jit.ignore),
+    ):
         marks = [decorate(lambda x: x)._torchscript_modifier for decorate in (ours, theirs)]
         assert str(marks[0]) == str(getattr(marks[1], "value", marks[1]))
 
@@ -69,10 +78,20 @@ def test_unused_properties_mark_their_accessors():
     assert modifier(C.p.fget) == "unused"
 
 
-@pytest.mark.parametrize("value, type, expected", [
-    ([1], List[int], True), (["a"], List[int], False), ({"a": 1}, Dict[str, int], True),
-    ((1, "a"), Tuple[int, str], True), ((1,), Tuple[int, str], False), (None, Optional[int], True),
-    (1.0, Union[int, str], False), ([[1], []], List[List[int]], True), (3, (str, int), True)])
+@pytest.mark.parametrize(
+    "value, type, expected",
+    [
+        ([1], List[int], True),
+        (["a"], List[int], False),
+        ({"a": 1}, Dict[str, int], True),
+        ((1, "a"), Tuple[int, str], True),
+        ((1,), Tuple[int, str], False),
+        (None, Optional[int], True),
+        (1.0, Union[int, str], False),
+        ([[1], []], List[List[int]], True),
+        (3, (str, int), True),
+    ],
+)
 def test_isinstance_in_python(value, type, expected):
     assert torch.jit.isinstance(value, type) is expected
 
@@ -86,8 +105,7 @@ def test_eager_values():
     assert torch.jit.annotate(List[int], [1]) == [1]
     assert torch.jit.Attribute(3, int) == (3, int)
     assert not torch.jit.is_scripting() and not torch.jit.is_tracing()
-    with torch.jit.optimized_execution(False), torch.jit.fuser("fuser1"), \
-            torch.jit.strict_fusion():
+    with torch.jit.optimized_execution(False), torch.jit.fuser("fuser1"), torch.jit.strict_fusion():
         torch.jit.set_fusion_strategy([("STATIC", 2)])
         torch.jit.enable_onednn_fusion(True)
     assert torch.jit.onednn_fusion_enabled() is False
@@ -154,6 +172,7 @@ def test_classes_of_script_modules():
 
 # with
 
+
 def modes(x):
     before = torch.is_grad_enabled()
     with torch.no_grad():
@@ -197,8 +216,12 @@ def test_modes_in_python():
 
 
 def test_contexts_that_pytorch_refuses():
-    for text in ("torch.enable_grad()", "torch.inference_mode()", "torch.set_grad_enabled(True)",
-                 "x"):
+    for text in (
+        "torch.enable_grad()",
+        "torch.inference_mode()",
+        "torch.set_grad_enabled(True)",
+        "x",
+    ):
         with pytest.raises(CompileError) as caught:
             torch.jit.CompilationUnit(f"def f(x):\n    with {text}:\n        y = x\n    return y\n")
         assert caught.value.span.line == 2
@@ -240,7 +263,7 @@ def test_ways_out_of_a_with(name, capfd):
     assert capfd.readouterr().out.split("\n")[:-1] == ["enter a", "enter b", "exit b", "exit a"] * 3
     with pytest.raises(ValueError, match="no"):
         torch.jit.script(raises, engine=name)(1)
-    assert capfd.readouterr().out == "enter a\n"             # as in PyTorch, which does not exit
+    assert capfd.readouterr().out == "enter a\n"  # as in PyTorch, which does not exit
 
 
 @pytest.mark.parametrize("thing", [3, "abc", None, len])

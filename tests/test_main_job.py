@@ -6,9 +6,9 @@ import pathlib
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
 import scriptlang
-from scriptlang.interpreter.engine import available
 
 DATA = pathlib.Path(__file__).parent / "data"
 NAMES = sorted(p.stem for p in DATA.glob("*.npz"))
@@ -78,7 +78,7 @@ def test_the_lite_interpreter_runs_what_we_save(name, tmp_path):
     module = _load_for_lite_interpreter(str(tmp_path / "copy.pt"))
     arrays = list(map(torch.from_numpy, inputs_of(name)))
     if name.startswith("counter"):
-        arrays.append(2)                              # it does not fill defaults of forward
+        arrays.append(2)  # it does not fill defaults of forward
     with torch.no_grad():
         check_outputs(name, module(*arrays))
 
@@ -138,5 +138,6 @@ def test_load_takes_paths_files_and_bytes():
     path = DATA / "mlp.script.pt"
     x = inputs_of("mlp.script")
     for source in (path, str(path), path.read_bytes(), path.open("rb")):
-        check_outputs("mlp.script", scriptlang.load(source, engine="python")(
-            *map(scriptlang.from_numpy, x)))
+        check_outputs(
+            "mlp.script", scriptlang.load(source, engine="python")(*map(scriptlang.from_numpy, x))
+        )

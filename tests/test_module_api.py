@@ -7,10 +7,10 @@ import zipfile
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 from scriptlang import nn
-from scriptlang.interpreter import engine as engines
 from scriptlang.programs import graph_view, module_hooks
 
 ENGINES = engines.available()
@@ -39,12 +39,14 @@ def m(request):
 
 # Hooks
 
+
 def test_hooks_run_around_calls(m):
     seen = []
     before = m(x()).tolist()
     first = m.register_forward_hook(lambda mod, args, out: seen.append((mod is m, out.shape)))
-    pre = m.register_forward_pre_hook(lambda mod, args, kwargs: seen.append(kwargs),
-                                      with_kwargs=True)
+    pre = m.register_forward_pre_hook(
+        lambda mod, args, kwargs: seen.append(kwargs), with_kwargs=True
+    )
     m(x(), k=2)
     assert seen == [{"k": 2}, (True, (1, 2))]
     first.remove()
@@ -73,7 +75,7 @@ def test_hooks_of_submodules_run_when_those_are_called(m):
     calls = []
     m.layer.register_forward_hook(lambda *a: calls.append(1))
     m(x())
-    assert not calls                                     # inside the program nothing is Python
+    assert not calls  # inside the program nothing is Python
     m.layer(x())
     assert calls == [1]
 
@@ -86,6 +88,7 @@ def test_what_modules_refuse_is_refused_by_name(m, name):
 
 # Members
 
+
 def test_members_are_read_and_set(m):
     assert list(m._parameters) == [] and list(m.layer._parameters) == ["weight", "bias"]
     assert list(m._buffers) == ["scale"] and list(m._modules) == ["layer"]
@@ -95,10 +98,14 @@ def test_members_are_read_and_set(m):
     m.layer.register_parameter("bias", nn.Parameter(scriptlang.zeros(2)))
     assert not m.layer.bias.any() and m._modules["layer"].weight.shape == (2, 2)
     m.add_module("layer", m.layer)
-    for call in (lambda: m.register_buffer("other", x()), lambda: m.register_parameter("p", None),
-                 lambda: m.add_module("more", m.layer), lambda: m._parameters.pop("scale"),
-                 lambda: m._buffers.pop("scale"),
-                 lambda: m.register_buffer("scale", x(), persistent=False)):
+    for call in (
+        lambda: m.register_buffer("other", x()),
+        lambda: m.register_parameter("p", None),
+        lambda: m.add_module("more", m.layer),
+        lambda: m._parameters.pop("scale"),
+        lambda: m._buffers.pop("scale"),
+        lambda: m.register_buffer("scale", x(), persistent=False),
+    ):
         with pytest.raises((RuntimeError, KeyError)):
             call()
 
@@ -121,8 +128,9 @@ def test_pytorchs_lite_interpreter_runs_what_is_saved_for_it(m):
 
     there = _load_for_lite_interpreter(io.BytesIO(m._save_to_buffer_for_lite_interpreter()))
     assert np.allclose(there(torch.ones(1, 2)).detach().numpy(), m(x()).numpy())
-    assert torch.jit.export_opnames(torch.jit.load(io.BytesIO(m.save_to_buffer()))) \
-        == scriptlang.jit.export_opnames(m)
+    assert torch.jit.export_opnames(
+        torch.jit.load(io.BytesIO(m.save_to_buffer()))
+    ) == scriptlang.jit.export_opnames(m)
 
 
 def twice(x):
@@ -134,6 +142,7 @@ def text(x):
 
 
 # Graphs
+
 
 def test_graphs_are_looked_at_by_methods(m):
     graph = m.graph
@@ -192,13 +201,16 @@ def test_attributes_are_pytorchs():
     for name in missing:
         with pytest.raises(AttributeError, match=name):
             getattr(ours, name)
-    lacking = {n for n in dir(torch.jit.ScriptFunction)
-               if not hasattr(scriptlang.script(twice), n)}
+    lacking = {n for n in dir(torch.jit.ScriptFunction) if not hasattr(scriptlang.script(twice), n)}
     assert lacking <= {"_pybind11_conduit_v1_"}
     node = ours.graph.findNode("prim::CallMethod")
-    for here, there in ((ours.graph, torch._C.Graph), (node, torch._C.Node),
-                        (node.output(), torch._C.Value), (node.owningBlock(), torch._C.Block),
-                        (node.output().type(), torch._C.Type)):
+    for here, there in (
+        (ours.graph, torch._C.Graph),
+        (node, torch._C.Node),
+        (node.output(), torch._C.Value),
+        (node.owningBlock(), torch._C.Block),
+        (node.output().type(), torch._C.Type),
+    ):
         lacking = {n for n in dir(there) if not n.startswith("__") and not hasattr(here, n)}
         assert lacking <= set(graph_view.REFUSED), (there, lacking - set(graph_view.REFUSED))
 
@@ -227,8 +239,7 @@ def test_graphs_show_what_pytorchs_show():
     import torch
 
     ours, theirs = scriptlang.script(branches).graph, torch.jit.script(branches).graph
-    kinds = [[n.kind() for n in g.nodes() if n.kind() != "prim::Constant"]
-             for g in (ours, theirs)]
+    kinds = [[n.kind() for n in g.nodes() if n.kind() != "prim::Constant"] for g in (ours, theirs)]
     assert kinds[0] == kinds[1]
     for kind in ("aten::mul", "prim::If", "aten::add"):
         a, b = ours.findNode(kind), theirs.findNode(kind)

@@ -22,23 +22,24 @@ FEW = 3
 
 ALLOWED = {
     "what Python's syntax, names and magic methods stand for": """
-        frontend/assignment.py:IN_PLACE frontend/conversions.py:IMPLICIT
-        frontend/expressions.py:BINARY frontend/expressions.py:COMPARE
-        frontend/language_functions.py:SOURCES frontend/namespaces.py:JIT
-        frontend/namespaces.py:MATH_RENAMED frontend/namespaces.py:RENAMED
-        frontend/python_builtins.py:CASTS frontend/python_builtins.py:OPERATORS
-        frontend/simple.py:METHOD_SPELLINGS frontend/simple.py:TENSOR_PROPERTIES
-        frontend/traced_number.py:OPERATORS frontend/traced_symbol.py:RECORDED
-        frontend/value_types.py:NUMBERED frontend/variadic.py:KEYWORD_METHODS
+        frontend/bodies/assignment.py:IN_PLACE frontend/overloads/conversions.py:IMPLICIT
+        frontend/bodies/expressions.py:BINARY frontend/bodies/expressions.py:COMPARE
+        frontend/overloads/language_functions.py:SOURCES frontend/names/namespaces.py:JIT
+        frontend/names/namespaces.py:MATH_RENAMED frontend/names/namespaces.py:RENAMED
+        frontend/names/python_builtins.py:CASTS frontend/names/python_builtins.py:OPERATORS
+        frontend/values/simple.py:METHOD_SPELLINGS frontend/values/simple.py:TENSOR_PROPERTIES
+        frontend/tracing/traced_number.py:OPERATORS frontend/tracing/traced_symbol.py:RECORDED
+        frontend/values/value_types.py:NUMBERED frontend/values/variadic.py:KEYWORD_METHODS
         scriptlang/tensors.py:(_magic,_name) scriptlang/tensors.py:COMMUTE
         scriptlang/tensors.py:REFLECTED scriptlang/tensors.py:_magic""",
     "which calls from Python are no plain calls of the operator": """
-        frontend/trace_torch.py:LOOKS frontend/trace_torch.py:SAME scriptlang/ops/eager.py:CREATION
-        scriptlang/ops/eager.py:call scriptlang/ops/tensor_methods.py:METHODS""",
+        frontend/tracing/trace_torch.py:LOOKS frontend/tracing/trace_torch.py:SAME
+        scriptlang/ops/calling/eager.py:CREATION scriptlang/ops/calling/eager.py:call
+        scriptlang/ops/calling/tensor_methods.py:METHODS""",
     "attributes of torch.Tensor and functions of modules, most of which are operators' names": """
         scriptlang/autograd.py:__all__ scriptlang/errors.py:DERIVATIVES
         scriptlang/nn/init.py:GAINS scriptlang/nn/init.py:LINEAR
-        scriptlang/ops/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
+        scriptlang/ops/calling/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
         scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
     "how the archive's code/ spells a node": """
         serialization/inlining.py:OWN_LINE serialization/inlining.py:TAKES_NAMES
@@ -49,7 +50,7 @@ ALLOWED = {
         interpreter/compiler.py:HANDLERS interpreter/compiler.py:PROMOTED
         interpreter/handlers.py:HANDLERS""",
     "kinds of the IR itself, which are no operators": """
-        frontend/emit.py:DISPOSABLE scriptlang/passes/constant_propagation.py:PRIMITIVES
+        frontend/bodies/emit.py:DISPOSABLE scriptlang/passes/constant_propagation.py:PRIMITIVES
         scriptlang/passes/cse.py:UNIQUE scriptlang/passes/effects.py:ALLOCATIONS
         scriptlang/passes/effects.py:CALLS scriptlang/passes/effects.py:CONTROL
         scriptlang/passes/effects.py:EFFECTS scriptlang/passes/effects.py:PASSES_ON
@@ -63,16 +64,20 @@ ALLOWED = {
         scriptlang/passes/numeric_padding.py:DIMS
         scriptlang/passes/shape_rules/like.py:KEEP_VALUES""",
     "kernels that a loop of the family declares by name": """
-        scriptlang/ops/compare.py:ALIASES scriptlang/ops/derived.py:OPTIONS
-        scriptlang/ops/elementwise.py:EVERY_TYPE scriptlang/ops/pointwise.py:ALIASES
-        scriptlang/ops/pointwise.py:REAL scriptlang/ops/quantized_layers.py:ACTIVATIONS
-        scriptlang/ops/scalar_math.py:ELEMENTARY scriptlang/ops/scalar_math.py:NUMPY_NAMES
-        scriptlang/ops/scalar_math.py:REAL_ONLY""",
+        scriptlang/ops/families/compare.py:ALIASES scriptlang/ops/derived.py:OPTIONS
+        scriptlang/ops/shared/elementwise.py:EVERY_TYPE
+        scriptlang/ops/families/pointwise.py:ALIASES scriptlang/ops/families/pointwise.py:REAL
+        scriptlang/ops/quantization/quantized_layers.py:ACTIVATIONS
+        scriptlang/ops/shared/scalar_math.py:ELEMENTARY
+        scriptlang/ops/shared/scalar_math.py:NUMPY_NAMES
+        scriptlang/ops/shared/scalar_math.py:REAL_ONLY""",
     "the declarations of operators that take quantized tensors as well": """
-        scriptlang/ops/quantized_plain.py:ACTIVATIONS scriptlang/ops/quantized_plain.py:AVERAGES
-        scriptlang/ops/quantized_plain.py:COMPARISONS
-        scriptlang/ops/quantized_plain.py:INTERPOLATIONS
-        scriptlang/ops/quantized_plain.py:MOVING scriptlang/ops/quantized_plain.py:ON_CODES""",
+        scriptlang/ops/quantization/quantized_plain.py:ACTIVATIONS
+        scriptlang/ops/quantization/quantized_plain.py:AVERAGES
+        scriptlang/ops/quantization/quantized_plain.py:COMPARISONS
+        scriptlang/ops/quantization/quantized_plain.py:INTERPOLATIONS
+        scriptlang/ops/quantization/quantized_plain.py:MOVING
+        scriptlang/ops/quantization/quantized_plain.py:ON_CODES""",
 }
 """Reason -> the tables, as `file:name`."""
 
@@ -92,8 +97,9 @@ def operator_names() -> tuple[set[str], set[str]]:
     """(the qualified names of operators, with and without overload; their names less namespace)."""
     operators = table.every_operator()
     names = {op.name for op in operators}
-    return names | {op.qualified_name for op in operators}, \
-        {name.partition("::")[2] for name in names}
+    return names | {op.qualified_name for op in operators}, {
+        name.partition("::")[2] for name in names
+    }
 
 
 QUALIFIED, BARE = operator_names()
@@ -114,29 +120,36 @@ def declares(statement: ast.stmt) -> bool:
     value = getattr(statement, "value", None)
     return isinstance(value, ast.Dict) and any(
         isinstance(part, (ast.Name, ast.Attribute, ast.Lambda))
-        for v in value.values for part in ast.walk(v))
+        for v in value.values
+        for part in ast.walk(v)
+    )
 
 
 def target_of(statement: ast.stmt) -> str:
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else \
-        getattr(statement, "target", None)
+    target = (
+        statement.targets[0]
+        if isinstance(statement, ast.Assign)
+        else getattr(statement, "target", None)
+    )
     return ast.unparse(target).replace(" ", "") if target is not None else "call"
 
 
 def tables(root: Path = ROOT) -> list[Table]:
     """The tables of operators' names on the top level of modules."""
-    families = {f"scriptlang/ops/{name}.py" for name in table.FAMILIES}
-    families.add("scriptlang/ops/loss_kernels.py")
+    modules = [*map(table.module_of, table.FAMILIES), "scriptlang.ops.families.loss_kernels"]
+    families = {module.replace(".", "/") + ".py" for module in modules}
     found = []
     for part in PARTS:
         for path in sorted((root / part).rglob("*.py")):
             name = path.relative_to(root).as_posix()
             for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-                if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For,
-                                              ast.Expr)):
+                if not isinstance(
+                    statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.Expr)
+                ):
                     continue
                 is_text = isinstance(statement, ast.Expr) and isinstance(
-                    statement.value, ast.Constant)
+                    statement.value, ast.Constant
+                )
                 if is_text or name in families and declares(statement):
                     continue
                 whole = statement if isinstance(statement, ast.For) else statement.value
@@ -153,8 +166,10 @@ def allowed() -> dict[str, str]:
 def test_there_is_no_table_of_operators_besides_the_record():
     found = {t.place for t in tables()}
     new = sorted(found - allowed().keys())
-    assert not new, ("tell it by a fact (scriptlang/ops/facts.py) where the operators are declared,"
-                     f" or give a reason in ALLOWED: {new}")
+    assert not new, (
+        "tell it by a fact (scriptlang/ops/facts.py) where the operators are declared,"
+        f" or give a reason in ALLOWED: {new}"
+    )
     gone = sorted(allowed().keys() - found)
     assert not gone, f"not there any more: {gone}"
 

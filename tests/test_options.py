@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 from scriptlang import nn
-from scriptlang.interpreter import engine as engines
 
 ENGINES = engines.available()
 
@@ -20,41 +20,77 @@ def module():
     return nn.Linear(2, 2)
 
 
-MAKERS = {"tensor": x, "module": module,
-          **{f"script-{e}": lambda e=e: scriptlang.script(module(), engine=e) for e in ENGINES}}
+MAKERS = {
+    "tensor": x,
+    "module": module,
+    **{f"script-{e}": lambda e=e: scriptlang.script(module(), engine=e) for e in ENGINES},
+}
 
 
 def dtype_of(value):
     return value.dtype if isinstance(value, scriptlang.Tensor) else value.weight.dtype
 
 
-DOUBLES = [((scriptlang.float64,), {}), (("float64",), {}), (("torch.float64",), {}),
-           ((np.float64,), {}), ((np.dtype("f8"),), {}), ((float,), {}),
-           ((scriptlang.ones(1).double(),), {}), (("cpu", scriptlang.float64), {}),
-           ((scriptlang.device("cpu"), "float64"), {}), ((None, scriptlang.float64), {}),
-           ((), {"dtype": scriptlang.float64}), ((), {"device": "cpu", "dtype": np.float64}),
-           ((scriptlang.float64, True), {}), (("cpu", scriptlang.float64, True), {}),
-           ((), {"other": scriptlang.ones(1).double()}),
-           ((), {"tensor": scriptlang.ones(1).double()}),
-           (("cpu",), {"dtype": scriptlang.float64, "non_blocking": True})]
+DOUBLES = [
+    ((scriptlang.float64,), {}),
+    (("float64",), {}),
+    (("torch.float64",), {}),
+    ((np.float64,), {}),
+    ((np.dtype("f8"),), {}),
+    ((float,), {}),
+    ((scriptlang.ones(1).double(),), {}),
+    (("cpu", scriptlang.float64), {}),
+    ((scriptlang.device("cpu"), "float64"), {}),
+    ((None, scriptlang.float64), {}),
+    ((), {"dtype": scriptlang.float64}),
+    ((), {"device": "cpu", "dtype": np.float64}),
+    ((scriptlang.float64, True), {}),
+    (("cpu", scriptlang.float64, True), {}),
+    ((), {"other": scriptlang.ones(1).double()}),
+    ((), {"tensor": scriptlang.ones(1).double()}),
+    (("cpu",), {"dtype": scriptlang.float64, "non_blocking": True}),
+]
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_to_takes_every_spelling_of_a_dtype(kind):
     for args, kwargs in DOUBLES:
         assert dtype_of(MAKERS[kind]().to(*args, **kwargs)) is scriptlang.float64, (args, kwargs)
-    for args, kwargs in (((), {}), (("cpu",), {}), (("cpu:0",), {}), ((None,), {}),
-                         ((), {"device": scriptlang.device("cpu")}), ((), {"dtype": None})):
+    for args, kwargs in (
+        ((), {}),
+        (("cpu",), {}),
+        (("cpu:0",), {}),
+        ((None,), {}),
+        ((), {"device": scriptlang.device("cpu")}),
+        ((), {"dtype": None}),
+    ):
         assert dtype_of(MAKERS[kind]().to(*args, **kwargs)) is scriptlang.float32, (args, kwargs)
 
 
-WRONG = [(("nonsense",), {}), (("cuda",), {}), (("cuda:0",), {}), (("meta",), {}), ((0,), {}),
-         ((1.5,), {}), (([1],), {}), ((scriptlang.float64, scriptlang.float32), {}),
-         (("cpu", "cpu"), {}), (("CPU",), {}), (("cpu:x",), {}), ((), {"bogus": 1}),
-         ((), {"dtype": "nonsense"}), ((), {"device": "cuda"}), ((), {"device": 3.5}),
-         ((), {"layout": scriptlang.strided}), ((), {"memory_format": 9}), ((True,), {}),
-         ((scriptlang.float64,), {"dtype": scriptlang.float32}),
-         ((scriptlang.float64, "cpu"), {}), ((), {"other": 3}), ((), {"copy": 2})]
+WRONG = [
+    (("nonsense",), {}),
+    (("cuda",), {}),
+    (("cuda:0",), {}),
+    (("meta",), {}),
+    ((0,), {}),
+    ((1.5,), {}),
+    (([1],), {}),
+    ((scriptlang.float64, scriptlang.float32), {}),
+    (("cpu", "cpu"), {}),
+    (("CPU",), {}),
+    (("cpu:x",), {}),
+    ((), {"bogus": 1}),
+    ((), {"dtype": "nonsense"}),
+    ((), {"device": "cuda"}),
+    ((), {"device": 3.5}),
+    ((), {"layout": scriptlang.strided}),
+    ((), {"memory_format": 9}),
+    ((True,), {}),
+    ((scriptlang.float64,), {"dtype": scriptlang.float32}),
+    ((scriptlang.float64, "cpu"), {}),
+    ((), {"other": 3}),
+    ((), {"copy": 2}),
+]
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -98,21 +134,31 @@ def test_dtypes_and_devices_of_torch_itself():
         with pytest.raises(RuntimeError, match="CPU only"):
             make().to(torch.device("cuda"))
     assert scriptlang.zeros(2, dtype=torch.int16, layout=torch.strided).dtype is scriptlang.int16
-    assert scriptlang.zeros(1, 2, 2, 2).contiguous(memory_format=torch.channels_last).is_contiguous(
-        memory_format=torch.channels_last)
+    assert (
+        scriptlang.zeros(1, 2, 2, 2)
+        .contiguous(memory_format=torch.channels_last)
+        .is_contiguous(memory_format=torch.channels_last)
+    )
     with pytest.raises(TypeError, match="strided"):
         scriptlang.zeros(2, layout=torch.sparse_coo)
 
 
 FACTORIES = {
-    "zeros": lambda **o: scriptlang.zeros(2, **o), "arange": lambda **o: scriptlang.arange(3, **o),
-    "randn": lambda **o: scriptlang.randn(2, **o), "full": lambda **o: scriptlang.full([2], 1, **o),
-    "eye": lambda **o: scriptlang.eye(2, **o), "empty_like": lambda **o: scriptlang.empty_like(
-        x(), **o), "new_zeros": lambda **o: x().new_zeros(2, **o),
-    "new_tensor": lambda **o: x().new_tensor([1], **o), "tensor": lambda **o: scriptlang.tensor(
-        [1], **o), "as_tensor": lambda **o: scriptlang.as_tensor([1], **o),
-    "asarray": lambda **o: scriptlang.asarray([1], **o), "Linear": lambda **o: nn.Linear(2, 2, **o),
-    "LSTM": lambda **o: nn.LSTM(2, 2, **o), "BatchNorm": lambda **o: nn.BatchNorm1d(2, **o)}
+    "zeros": lambda **o: scriptlang.zeros(2, **o),
+    "arange": lambda **o: scriptlang.arange(3, **o),
+    "randn": lambda **o: scriptlang.randn(2, **o),
+    "full": lambda **o: scriptlang.full([2], 1, **o),
+    "eye": lambda **o: scriptlang.eye(2, **o),
+    "empty_like": lambda **o: scriptlang.empty_like(x(), **o),
+    "new_zeros": lambda **o: x().new_zeros(2, **o),
+    "new_tensor": lambda **o: x().new_tensor([1], **o),
+    "tensor": lambda **o: scriptlang.tensor([1], **o),
+    "as_tensor": lambda **o: scriptlang.as_tensor([1], **o),
+    "asarray": lambda **o: scriptlang.asarray([1], **o),
+    "Linear": lambda **o: nn.Linear(2, 2, **o),
+    "LSTM": lambda **o: nn.LSTM(2, 2, **o),
+    "BatchNorm": lambda **o: nn.BatchNorm1d(2, **o),
+}
 
 
 @pytest.mark.parametrize("name", FACTORIES)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
-from scriptlang.interpreter import engine as engines
 
 ENGINES = engines.available()
 
@@ -47,16 +47,21 @@ def test_generators_have_states_of_their_own():
     one.manual_seed(4)
     scriptlang.rand(2, generator=one)
     other.set_state(one.get_state())
-    assert scriptlang.rand(3, generator=one).tolist() == \
-        scriptlang.rand(3, generator=other).tolist()
+    assert (
+        scriptlang.rand(3, generator=one).tolist() == scriptlang.rand(3, generator=other).tolist()
+    )
     assert one.initial_seed() == 4 and one.device == scriptlang.device("cpu")
 
 
 def test_what_is_no_state_is_refused():
     good = scriptlang.get_rng_state()
-    for wrong, error in ((good[:-1], RuntimeError), (good.long(), TypeError), (3, TypeError),
-                         (scriptlang.zeros(5056, dtype=scriptlang.uint8), RuntimeError),
-                         (good.fill_(255), RuntimeError)):
+    for wrong, error in (
+        (good[:-1], RuntimeError),
+        (good.long(), TypeError),
+        (3, TypeError),
+        (scriptlang.zeros(5056, dtype=scriptlang.uint8), RuntimeError),
+        (good.fill_(255), RuntimeError),
+    ):
         with pytest.raises(error):
             scriptlang.set_rng_state(wrong)
 

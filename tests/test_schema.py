@@ -10,8 +10,16 @@ import pytest
 import scriptlang
 from scriptlang import types as T
 from scriptlang.ops import table
-from scriptlang.schema import (CONSTANTS, NO_DEFAULT, Alias, Argument, Schema, SchemaSyntaxError,
-                               parse_schema, split_name)
+from scriptlang.schema import (
+    CONSTANTS,
+    NO_DEFAULT,
+    Alias,
+    Argument,
+    Schema,
+    SchemaSyntaxError,
+    parse_schema,
+    split_name,
+)
 
 FOLDER = Path(scriptlang.__file__).parent
 
@@ -41,8 +49,13 @@ def from_grammar(text: str) -> Schema:
             t, alias, size = read_type(type)
             value = NO_DEFAULT if default is None else read_default(default, t)
             arguments.append(Argument(str(name_), t, value, keyword_only, alias, size))
-    return Schema(*split_name(text), tuple(arguments), tuple(read_returns(returns)), more,
-                  returns.data == "varret")
+    return Schema(
+        *split_name(text),
+        tuple(arguments),
+        tuple(read_returns(returns)),
+        more,
+        returns.data == "varret",
+    )
 
 
 def read_returns(tree) -> list[Argument]:
@@ -64,8 +77,13 @@ def read_type(tree) -> tuple[T.Type, Alias | None, int | None]:
     kind, children = tree.data, tree.children
     if kind == "named_type":
         name = str(children[0])
-        return T.SPELLINGS.get(name) or T.ATOMS.get(name) or (
-            T.ClassType(name) if name.startswith("__torch__") else T.VarType(name)), None, None
+        return (
+            T.SPELLINGS.get(name)
+            or T.ATOMS.get(name)
+            or (T.ClassType(name) if name.startswith("__torch__") else T.VarType(name)),
+            None,
+            None,
+        )
     if kind == "generic_type":
         return T.GENERICS[str(children[0])](*(read_type(c)[0] for c in children[1:])), None, None
     if kind == "tuple_type":
@@ -94,18 +112,30 @@ def read_default(tree, t: T.Type):
         return text[1:-1].encode().decode("unicode_escape")
     if tree.type == "IDENTIFIER":
         return CONSTANTS[text]
-    value = complex(text) if text.endswith("j") else \
-        float(text) if "." in text or "e" in text else int(text)
+    value = (
+        complex(text)
+        if text.endswith("j")
+        else float(text)
+        if "." in text or "e" in text
+        else int(text)
+    )
     return float(value) if T.without_none(t) == T.FLOAT else value
 
 
 def comparable(schema: Schema) -> tuple:
     """A schema with classes, which compare by identity, as text, and NaN as text."""
+
     def one(a: Argument) -> tuple:
         return a.name, a.type.annotation, repr(a.default), a.kwarg_only, a.alias, a.size
 
-    return (schema.name, schema.overload, tuple(map(one, schema.arguments)),
-            tuple(map(one, schema.returns)), schema.is_vararg, schema.is_varret)
+    return (
+        schema.name,
+        schema.overload,
+        tuple(map(one, schema.arguments)),
+        tuple(map(one, schema.returns)),
+        schema.is_vararg,
+        schema.is_varret,
+    )
 
 
 def test_every_schema_reads_the_same_by_hand_and_by_grammar():
@@ -120,10 +150,17 @@ def test_every_schema_prints_as_what_reads_back():
         assert comparable(parse_schema(str(schema))) == comparable(schema), text
 
 
-@pytest.mark.parametrize("text", [
-    "aten::relu(Tensor self", "aten::relu(Tensor self) ->", "aten::relu(Tensr self) -> Tensor",
-    "aten::relu(Tensor self) -> Tensor Tensor x", "aten::f(int x=foo) -> int",
-    "aten::f(Tensor(a self) -> int"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aten::relu(Tensor self",
+        "aten::relu(Tensor self) ->",
+        "aten::relu(Tensr self) -> Tensor",
+        "aten::relu(Tensor self) -> Tensor Tensor x",
+        "aten::f(int x=foo) -> int",
+        "aten::f(Tensor(a self) -> int",
+    ],
+)
 def test_a_bad_schema_is_refused_with_its_text(text):
     with pytest.raises(SchemaSyntaxError) as e:
         parse_schema(text)
@@ -131,8 +168,9 @@ def test_a_bad_schema_is_refused_with_its_text(text):
 
 
 def test_alias_sets_are_read():
-    s = parse_schema("aten::split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) "
-                     "-> Tensor(a)[]")
+    s = parse_schema(
+        "aten::split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]"
+    )
     assert s.arguments[0].alias == Alias(frozenset("a"), frozenset("*"))
     assert s.returns[0].type == T.ListType(T.TENSOR) and not s.is_mutable
     assert parse_schema("aten::relu_(Tensor(a!) self) -> Tensor(a!)").is_mutable

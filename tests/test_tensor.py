@@ -31,9 +31,15 @@ def test_a_strided_look_at_memory_keeps_that_memory():
     assert x[1].tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("array, error", [
-    (np.arange(3)[::-1], ValueError), ([1, 2], TypeError), (np.array(["a"]), TypeError),
-    (np.array([1], np.longdouble), TypeError)])
+@pytest.mark.parametrize(
+    "array, error",
+    [
+        (np.arange(3)[::-1], ValueError),
+        ([1, 2], TypeError),
+        (np.array(["a"]), TypeError),
+        (np.array([1], np.longdouble), TypeError),
+    ],
+)
 def test_what_cannot_be_shared_is_refused(array, error):
     with pytest.raises(error):
         from_numpy(array)
@@ -96,8 +102,9 @@ def test_conversion_to_python():
     x = torch.tensor(3)
     assert (int(x), float(x), bool(x), [10, 20, 30, 40][x]) == (3, 3.0, True, 40)
     assert [row.tolist() for row in torch.tensor([[1, 2], [3, 4]])] == [[1, 2], [3, 4]]
-    with pytest.raises(RuntimeError,
-                       match="a Tensor with 2 elements cannot be converted to Scalar"):
+    with pytest.raises(
+        RuntimeError, match="a Tensor with 2 elements cannot be converted to Scalar"
+    ):
         torch.tensor([1, 2]).item()
     with pytest.raises(RuntimeError, match="more than one value is ambiguous"):
         bool(torch.tensor([1, 2]))
@@ -120,8 +127,10 @@ TEXTS = [
     (lambda: torch.tensor([1, -20]), "tensor([  1, -20])"),
     (lambda: torch.tensor(True), "tensor(True)"),
     (lambda: torch.tensor([True, False]), "tensor([ True, False])"),
-    (lambda: torch.zeros(2, 2, dtype=torch.float64),
-     "tensor([[0., 0.],\n        [0., 0.]], dtype=torch.float64)"),
+    (
+        lambda: torch.zeros(2, 2, dtype=torch.float64),
+        "tensor([[0., 0.],\n        [0., 0.]], dtype=torch.float64)",
+    ),
     (lambda: torch.tensor([1e-5, 1.0]), "tensor([1.0000e-05, 1.0000e+00])"),
     (lambda: torch.tensor([float("nan"), float("inf")]), "tensor([nan, inf])"),
     (lambda: torch.zeros(0, 3), "tensor([], size=(0, 3))"),
@@ -137,10 +146,15 @@ def test_the_text_is_pytorchs(make, text):
 
 
 PROMOTED = [
-    ("uint8", "int8", "int16"), ("int32", "float16", "float16"), ("float16", "bfloat16", "float32"),
-    ("int64", "float32", "float32"), ("float64", "complex64", "complex128"),
-    ("bool", "uint8", "uint8"), ("complex128", "complex64", "complex128"),
-    ("bfloat16", "float64", "float64")]
+    ("uint8", "int8", "int16"),
+    ("int32", "float16", "float16"),
+    ("float16", "bfloat16", "float32"),
+    ("int64", "float32", "float32"),
+    ("float64", "complex64", "complex128"),
+    ("bool", "uint8", "uint8"),
+    ("complex128", "complex64", "complex128"),
+    ("bfloat16", "float64", "float64"),
+]
 
 
 @pytest.mark.parametrize("a, b, result", PROMOTED)
@@ -149,16 +163,25 @@ def test_promotion(a, b, result):
     assert dtypes.promote(a, b).name == dtypes.promote(b, a).name == result
 
 
-@pytest.mark.parametrize("make, result", [
-    (lambda: torch.ones(2, dtype=torch.int32) + torch.tensor(1), "int32"),
-    (lambda: torch.ones(2, dtype=torch.int32) + torch.tensor(1.0, dtype=torch.float64), "float64"),
-    (lambda: torch.ones(2, dtype=torch.float16) + torch.tensor(1.0, dtype=torch.float64),
-     "float16"),
-    (lambda: torch.ones(2, dtype=torch.uint8) + 300, "uint8"),
-    (lambda: torch.ones(2, dtype=torch.bool) + 1, "int64"),
-    (lambda: torch.ones(2, dtype=torch.float32) + 1j, "complex64"),
-    (lambda: torch.tensor(1.0, dtype=torch.float64) + torch.tensor(1.0), "float64"),
-    (lambda: torch.ones(2, dtype=torch.int64) / 2, "float32")])
+@pytest.mark.parametrize(
+    "make, result",
+    [
+        (lambda: torch.ones(2, dtype=torch.int32) + torch.tensor(1), "int32"),
+        (
+            lambda: torch.ones(2, dtype=torch.int32) + torch.tensor(1.0, dtype=torch.float64),
+            "float64",
+        ),
+        (
+            lambda: torch.ones(2, dtype=torch.float16) + torch.tensor(1.0, dtype=torch.float64),
+            "float16",
+        ),
+        (lambda: torch.ones(2, dtype=torch.uint8) + 300, "uint8"),
+        (lambda: torch.ones(2, dtype=torch.bool) + 1, "int64"),
+        (lambda: torch.ones(2, dtype=torch.float32) + 1j, "complex64"),
+        (lambda: torch.tensor(1.0, dtype=torch.float64) + torch.tensor(1.0), "float64"),
+        (lambda: torch.ones(2, dtype=torch.int64) / 2, "float32"),
+    ],
+)
 def test_three_categories_of_operands(make, result):
     assert make().dtype.name == result
 
@@ -171,7 +194,7 @@ def test_every_pair_of_types_promotes_as_in_pytorch():
         for b in dtypes.ALL:
             try:
                 want = pytorch.promote_types(getattr(pytorch, a.name), getattr(pytorch, b.name))
-            except RuntimeError:                         # uint16, uint32, uint64
+            except RuntimeError:  # uint16, uint32, uint64
                 with pytest.raises(RuntimeError, match="not supported"):
                     dtypes.promote(a, b)
                 continue

@@ -8,10 +8,10 @@ import pydoc
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 from scriptlang import tensor_members
-from scriptlang.interpreter import engine as engines
 from scriptlang.ops import table
 
 ENGINES = engines.available()
@@ -72,8 +72,20 @@ def test_values_and_methods_are_what_they_are_in_pytorch():
 
 
 def test_operators_of_the_language_are_no_methods():
-    for name in ("keys", "items", "append", "upper", "join", "startswith", "special_expit", "silu",
-                 "fft_fft", "conv2d", "get", "insert"):
+    for name in (
+        "keys",
+        "items",
+        "append",
+        "upper",
+        "join",
+        "startswith",
+        "special_expit",
+        "silu",
+        "fft_fft",
+        "conv2d",
+        "get",
+        "insert",
+    ):
         assert not hasattr(x(), name) and not hasattr(scriptlang.Tensor, name)
 
 
@@ -167,6 +179,7 @@ def lambda_free(x):
 
 
 # Derivatives
+
 
 def test_derivatives_are_refused_by_name():
     y = (x().requires_grad_() * 2).sum()

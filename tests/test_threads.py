@@ -133,8 +133,10 @@ ENTRIES = {
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_ways_into_a_fresh_module_at_once(archive, engine):
-    expected = {name: way(scriptlang.load(io.BytesIO(archive), engine=engine))
-                for name, way in ENTRIES.items()}
+    expected = {
+        name: way(scriptlang.load(io.BytesIO(archive), engine=engine))
+        for name, way in ENTRIES.items()
+    }
     for _ in range(2):
         fresh = scriptlang.load(io.BytesIO(archive), engine=engine)
         beside = [lambda: scriptlang.load(io.BytesIO(archive), engine=engine).twice(X)] * 2
@@ -142,18 +144,23 @@ def test_all_ways_into_a_fresh_module_at_once(archive, engine):
         results = at_once(*[lambda way=way: way(fresh) for way in ways], *beside)
         for name, result in zip(ENTRIES, results):
             if name not in ("save", "state"):
-                assert same(result, expected[name]) if name not in ("code", "graph") \
-                    else result == expected[name], name
+                assert (
+                    same(result, expected[name])
+                    if name not in ("code", "graph")
+                    else result == expected[name]
+                ), name
 
 
-@pytest.mark.parametrize("name", ["resnet.script", "attention.trace", "recurrent.script",
-                                  "counter.script"])
+@pytest.mark.parametrize(
+    "name", ["resnet.script", "attention.trace", "recurrent.script", "counter.script"]
+)
 def test_recorded_archives_from_eight_threads(name):
     data = (DATA / f"{name}.pt").read_bytes()
     for _ in range(2):
         fresh = scriptlang.load(io.BytesIO(data))
-        graphs = at_once(*[lambda: (str(fresh.graph), fresh.code)] * 4,
-                         *[lambda: sorted(fresh.state_dict())] * 4)
+        graphs = at_once(
+            *[lambda: (str(fresh.graph), fresh.code)] * 4, *[lambda: sorted(fresh.state_dict())] * 4
+        )
         assert len({g for g in graphs[:4]}) == 1
 
 
@@ -205,8 +212,11 @@ def test_a_trace_does_not_see_what_other_threads_compute():
 
 def test_traces_from_many_threads():
     def traced():
-        return np.asarray(scriptlang.trace(lambda x: scriptlang.cos(x) * 2, scriptlang.ones(2))(
-            scriptlang.zeros(2)))
+        return np.asarray(
+            scriptlang.trace(lambda x: scriptlang.cos(x) * 2, scriptlang.ones(2))(
+                scriptlang.zeros(2)
+            )
+        )
 
     assert all(np.array_equal(r, [2, 2]) for r in at_once(*[traced] * 8))
 

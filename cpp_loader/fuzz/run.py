@@ -21,8 +21,16 @@ import sys
 
 from seeds import ROOT, seeds
 
-LIMITS = {"bytecode": 1 << 15, "parts": 1 << 16, "archive": 1 << 16, "pickle": 1 << 14,
-          "zip": 1 << 16, "operators": 1 << 9, "capi": 1 << 12, "source": 1 << 14}
+LIMITS = {
+    "bytecode": 1 << 15,
+    "parts": 1 << 16,
+    "archive": 1 << 16,
+    "pickle": 1 << 14,
+    "zip": 1 << 16,
+    "operators": 1 << 9,
+    "capi": 1 << 12,
+    "source": 1 << 14,
+}
 """Target -> the largest input, in bytes."""
 
 RUN = ("bytecode", "parts", "operators", "source")
@@ -32,18 +40,34 @@ RUN = ("bytecode", "parts", "operators", "source")
 def build(folder: pathlib.Path, targets: list[str]) -> pathlib.Path:
     """Build the fuzzers with clang; the folder they are in."""
     if not (folder / "build.ninja").exists():
-        subprocess.run(["cmake", "-S", ROOT / "cpp_loader", "-B", folder, "-G", "Ninja",
-                        "-DSCRIPTLANG_FUZZ=ON", "-DSCRIPTLANG_SANITIZE=address,undefined",
-                        "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_COMPILER=clang++"],
-                       check=True)
-    subprocess.run(["cmake", "--build", folder, "--target", *(f"fuzz_{t}" for t in targets)],
-                   check=True)
+        subprocess.run(
+            [
+                "cmake",
+                "-S",
+                ROOT / "cpp_loader",
+                "-B",
+                folder,
+                "-G",
+                "Ninja",
+                "-DSCRIPTLANG_FUZZ=ON",
+                "-DSCRIPTLANG_SANITIZE=address,undefined",
+                "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                "-DCMAKE_CXX_COMPILER=clang++",
+            ],
+            check=True,
+        )
+    subprocess.run(
+        ["cmake", "--build", folder, "--target", *(f"fuzz_{t}" for t in targets)], check=True
+    )
     return folder / "fuzz"
 
 
 def environment(target: str) -> dict[str, str]:
-    return {**os.environ, "ASAN_OPTIONS": f"detect_leaks={int(target not in RUN)}",
-            "UBSAN_OPTIONS": "print_stacktrace=1"}
+    return {
+        **os.environ,
+        "ASAN_OPTIONS": f"detect_leaks={int(target not in RUN)}",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
 
 
 def make_corpus(target: str, folder: pathlib.Path) -> None:
@@ -57,20 +81,33 @@ def run(target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: floa
     """Fuzz one target; the number of findings."""
     make_corpus(target, corpus / target)
     prefix = corpus / f"{target}-"
-    command = [binaries / f"fuzz_{target}", corpus / target, f"-artifact_prefix={prefix}",
-               f"-max_len={LIMITS[target]}", f"-max_total_time={int(minutes * 60)}", "-timeout=10",
-               "-rss_limit_mb=3000", "-malloc_limit_mb=1500", "-print_final_stats=1"]
+    command = [
+        binaries / f"fuzz_{target}",
+        corpus / target,
+        f"-artifact_prefix={prefix}",
+        f"-max_len={LIMITS[target]}",
+        f"-max_total_time={int(minutes * 60)}",
+        "-timeout=10",
+        "-rss_limit_mb=3000",
+        "-malloc_limit_mb=1500",
+        "-print_final_stats=1",
+    ]
     log = corpus / f"{target}.log"
     with open(log, "w") as out:
-        done = subprocess.run(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT,
-                              env=environment(target))
+        done = subprocess.run(
+            list(map(str, command)), stdout=out, stderr=subprocess.STDOUT, env=environment(target)
+        )
     told = log.read_text(errors="replace")
-    executed = re.search(r"number_of_executed_units: (\d+)", told) or \
-        re.search(r"(?s).*\n#(\d+)\s", told)
+    executed = re.search(r"number_of_executed_units: (\d+)", told) or re.search(
+        r"(?s).*\n#(\d+)\s", told
+    )
     coverage = re.findall(r"cov: (\d+)", told)
     findings = [p for p in corpus.glob(f"{target}-*") if p.is_file()]
-    print(f"{target}: {executed.group(1) if executed else '?'} executions, "
-          f"{coverage[-1] if coverage else '?'} edges, {len(findings)} findings", flush=True)
+    print(
+        f"{target}: {executed.group(1) if executed else '?'} executions, "
+        f"{coverage[-1] if coverage else '?'} edges, {len(findings)} findings",
+        flush=True,
+    )
     return len(findings) + (done.returncode != 0 and not findings)
 
 
@@ -78,8 +115,13 @@ def replay(target: str, binaries: pathlib.Path, corpus: pathlib.Path) -> int:
     """Run a target on its seeds alone; 1 when it fails."""
     make_corpus(target, corpus / target)
     inputs = sorted((corpus / target).glob("seed-*"))
-    done = subprocess.run([binaries / f"fuzz_{target}", *inputs], capture_output=True, text=True,
-                          errors="replace", env=environment(target))
+    done = subprocess.run(
+        [binaries / f"fuzz_{target}", *inputs],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=environment(target),
+    )
     print(f"{target}: {len(inputs)} seeds, exit code {done.returncode}", flush=True)
     if done.returncode:
         print(done.stdout[-2000:], done.stderr[-4000:])
@@ -87,8 +129,9 @@ def replay(target: str, binaries: pathlib.Path, corpus: pathlib.Path) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=10, help="for each target")
     parser.add_argument("--only", nargs="*", choices=list(LIMITS), default=list(LIMITS))
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "fuzz")

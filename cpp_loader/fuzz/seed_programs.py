@@ -1,7 +1,7 @@
 """Programs that between them use every part of the language, for the fuzzers to change."""
 
 import math
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 import scriptlang as torch
 from scriptlang import Tensor
@@ -13,8 +13,8 @@ def helper(x: int, y: float = 2.0) -> float:
     return x * y + 1
 
 
-def language(n: int, words: List[str], table: Dict[str, int], pair: Tuple[int, float]):
-    best: Optional[str] = None
+def language(n: int, words: list[str], table: dict[str, int], pair: tuple[int, float]):
+    best: str | None = None
     for i, w in enumerate(words):
         if w in table and table[w] > n:
             best = w
@@ -23,13 +23,13 @@ def language(n: int, words: List[str], table: Dict[str, int], pair: Tuple[int, f
         n = n // 2 - 1
         if n % 3 == 1:
             continue
-        table['n'] = n
+        table["n"] = n
     a, b = pair
-    assert a < 100, 'too much: {}'.format(a)
-    return best, helper(a, b), [str(x) for x in words], 'abc'[1:], words[::-1], n << 3
+    assert a < 100, f"too much: {a}"
+    return best, helper(a, b), [str(x) for x in words], "abc"[1:], words[::-1], n << 3
 
 
-def tensors(x: Tensor, ys: List[Tensor], flag: bool):
+def tensors(x: Tensor, ys: list[Tensor], flag: bool):
     future = torch.jit.fork(helper, 3, 0.5)
     total = torch.zeros_like(x)
     for y in ys:
@@ -50,11 +50,11 @@ def operators(x: Tensor, weight: Tensor, n: int):
     c = x[..., 1:] if x.dim() > 1 else x.unsqueeze(0)
     v, i = torch.max(m, -1)
     x.add_(1)
-    rows: List[List[float]] = m.tolist()
+    rows: list[list[float]] = m.tolist()
     return z, m, c.transpose(0, 1), v, i, x.argmax(), rows
 
 
-def numbers(values: List[int], limit: float):
+def numbers(values: list[int], limit: float):
     # numbers of every kind, lists of lists
     grid = [[0 for _ in range(4)] for _ in range(3)]
     for a in range(3):
@@ -66,24 +66,24 @@ def numbers(values: List[int], limit: float):
     s = 0
     for row in grid:
         s += row.pop()
-    q = (limit ** 2, math.sqrt(abs(limit)), int(limit), s / 3, s % 2 == 0, not s > 1)
+    q = (limit**2, math.sqrt(abs(limit)), int(limit), s / 3, s % 2 == 0, not s > 1)
     values.sort()
     values.reverse()
     del values[0]
     return grid, q, max(values), sum(values), {i: str(i) for i in values}, 1.5 + 2j
 
 
-def halves(n: int, k: int) -> Tuple[int, str]:
+def halves(n: int, k: int) -> tuple[int, str]:
     if n < 2:
         return k, str(n)
     left, name = halves(n // 2, k + 1)
-    return left + n, name + 'b'
+    return left + n, name + "b"
 
 
-def parts(pairs: List[Tuple[int, str]], rows: List[List[int]], text: str):
+def parts(pairs: list[tuple[int, str]], rows: list[list[int]], text: str):
     # tuples that are taken apart, elements of rows, characters, keys that are found twice
-    counts: Dict[str, int] = {}
-    spans: Dict[int, Tuple[int, int]] = {}
+    counts: dict[str, int] = {}
+    spans: dict[int, tuple[int, int]] = {}
     for i, (n, name) in enumerate(pairs):
         key = name[0] + text[i]
         counts[key] = counts.get(key, 0) + ord(name[0])
@@ -95,17 +95,16 @@ def parts(pairs: List[Tuple[int, str]], rows: List[List[int]], text: str):
             spans[n] = (i, i)
     best, who = pairs[0]
     for c in text:
-        if c >= 'a' and c < 'n' or c.isdigit():
+        if c >= "a" and c < "n" or c.isdigit():
             best, who = halves(best + 5, ord(c))
     while best > 0:
         best -= 7
-        if who == 'b':
+        if who == "b":
             break
-    return counts, spans, '-'.join(text.split('a')), who, best
+    return counts, spans, "-".join(text.split("a")), who, best
 
 
 class Point:
-
     def __init__(self, x: int, y: float):
         self.x = x
         self.y = y
@@ -121,7 +120,7 @@ class Point:
         self.y = 0.0
 
 
-def use(n: int) -> Tuple[int, float]:
+def use(n: int) -> tuple[int, float]:
     p = Point(n, 0.5)
     with p as inside:
         for _ in range(n % 5):
@@ -134,8 +133,8 @@ def use(n: int) -> Tuple[int, float]:
 class Whole(torch.nn.Module):
     """A module with attributes of several kinds, whose methods use the functions above."""
 
-    seen: List[int]
-    table: Dict[str, int]
+    seen: list[int]
+    table: dict[str, int]
 
     def __init__(self):
         super().__init__()
@@ -145,7 +144,7 @@ class Whole(torch.nn.Module):
         self.table = {"a": 1}
         self.count = 0
 
-    def forward(self, x: Tensor, n: int) -> Tuple[Tensor, int]:
+    def forward(self, x: Tensor, n: int) -> tuple[Tensor, int]:
         self.count += 1
         self.seen.append(n)
         y = torch.relu(x * 2 + 1).sigmoid() - torch.tanh(x).exp() * n
@@ -156,7 +155,7 @@ class Whole(torch.nn.Module):
         return y, self.count
 
     @torch.jit.export
-    def words(self, words: List[str], n: int) -> Dict[str, int]:
+    def words(self, words: list[str], n: int) -> dict[str, int]:
         for w in words:
             if w in self.table:
                 self.table[w] += n
@@ -165,7 +164,7 @@ class Whole(torch.nn.Module):
         return self.table
 
     @torch.jit.export
-    def many(self, xs: List[Tensor], weight: Optional[Tensor], flag: bool):
+    def many(self, xs: list[Tensor], weight: Tensor | None, flag: bool):
         results = [tensors(x, xs, flag)[0] for x in xs]
         if weight is not None:
             results.append(operators(weight, weight, 3)[1])

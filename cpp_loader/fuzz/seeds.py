@@ -15,22 +15,31 @@ import re
 import sys
 import tempfile
 import zipfile
-from typing import Iterator
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 
-PARTS = ("data.pkl", "bytecode.pkl", "constants.pkl", "data/0", "scriptlang/program.pkl",
-         "constants/0", "scriptlang/names.pkl")
+PARTS = (
+    "data.pkl",
+    "bytecode.pkl",
+    "constants.pkl",
+    "data/0",
+    "scriptlang/program.pkl",
+    "constants/0",
+    "scriptlang/names.pkl",
+)
 """The records that `fuzz_parts` takes, in its order."""
+
 
 def functions() -> Iterator[object]:
     """Functions that between them use every part of the language, and random ones."""
     sys.path[:0] = [str(ROOT)]
-    import tests.conftest  # noqa: F401  the checkout as a package
-    import scriptlang
     import seed_programs
-    from scriptlang.frontend.script import compile_text
+    from scriptlang.frontend.python.script import compile_text
+
+    import scriptlang
+    import tests.conftest  # noqa: F401  the checkout as a package
     from tests.interpreter import random_bytecode, random_programs
     from tests.interpreter.assemble import function
     from tests.interpreter.test_fused_groups import BINARY, UNARY, function_of
@@ -45,10 +54,19 @@ def functions() -> Iterator[object]:
     for seed in range(40):
         yield function(random_bytecode.Writer(seed).text())
     for k in range(0, len(UNARY), 3):
-        lines = [f"    v{j} = {text.format('a' if j == 0 else f'v{j - 1}', 'b')}"
-                 for j, text in enumerate((*UNARY[k:k + 3], BINARY[k % len(BINARY)]))]
-        yield function_of("\n".join(["def f(a: Tensor, b: Tensor, s: float, n: int):", *lines,
-                                     f"    return v{len(lines) - 1}, v1, n"]))
+        lines = [
+            f"    v{j} = {text.format('a' if j == 0 else f'v{j - 1}', 'b')}"
+            for j, text in enumerate((*UNARY[k : k + 3], BINARY[k % len(BINARY)]))
+        ]
+        yield function_of(
+            "\n".join(
+                [
+                    "def f(a: Tensor, b: Tensor, s: float, n: int):",
+                    *lines,
+                    f"    return v{len(lines) - 1}, v1, n",
+                ]
+            )
+        )
 
 
 def bytecode() -> Iterator[tuple[str, bytes]]:
@@ -63,8 +81,9 @@ def bytecode() -> Iterator[tuple[str, bytes]]:
             codes = reachable(function, code_of=compile_)
             names = unique_names(codes)
             tree = (8, *(to_tuple(code, names[f], names) for f, code in codes.items()))
-            if how == "plain" or any(i.op == "FUSED" for c in codes.values()
-                                     for i in c.instructions):
+            if how == "plain" or any(
+                i.op == "FUSED" for c in codes.values() for i in c.instructions
+            ):
                 yield f"{how}{k}", pickle.dumps(tree, protocol=2)
 
 
@@ -76,8 +95,8 @@ def archives() -> tuple[tuple[str, bytes], ...]:
 def make_archives() -> Iterator[tuple[str, bytes]]:
     """(name, archive) of the tests, and of the same with bytecode."""
     sys.path[:0] = [str(ROOT)]
-    import tests.conftest  # noqa: F401  the checkout as a package
     import scriptlang
+    import tests.conftest  # noqa: F401  the checkout as a package
     from scriptlang.errors import ScriptError
 
     for path in sorted(DATA.rglob("*.pt*")):
@@ -92,6 +111,7 @@ def make_archives() -> Iterator[tuple[str, bytes]]:
                 continue
             yield f"ours-{path.name}", target.read_bytes()
     import seed_programs
+
     module = scriptlang.jit.script(seed_programs.Whole().eval())
     optimised = scriptlang.optimize(scriptlang.jit.script(seed_programs.Whole().eval()))
     for name, made in (("whole", module), ("optimised", optimised)):
@@ -111,8 +131,9 @@ def sources() -> Iterator[tuple[str, bytes]]:
     """Functions as archives have them, and the sources of archives, whose names are shortened: the
     fuzzer's one file is `__torch__`."""
     made = list(functions())
-    from scriptlang.errors import ScriptError
     from scriptlang.serialization.printer import print_function
+
+    from scriptlang.errors import ScriptError
 
     for k, function in enumerate(made):
         try:
@@ -123,8 +144,9 @@ def sources() -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(io.BytesIO(contents)) as file:
             for record in file.namelist():
                 if record.endswith(".py"):
-                    text = re.sub(r"__torch__\.(\w+\.)*(\w+)", r"__torch__.\2",
-                                  file.read(record).decode())
+                    text = re.sub(
+                        r"__torch__\.(\w+\.)*(\w+)", r"__torch__.\2", file.read(record).decode()
+                    )
                     yield f"{name}.{record.replace('/', '-')}", text.encode()
 
 

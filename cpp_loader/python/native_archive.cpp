@@ -7,6 +7,7 @@
 #include "archive/save.h"
 #include "convert.h"
 #include "kernels/parallel.h"
+#include "lower/code.h"
 
 namespace scriptlang::python {
 
@@ -69,6 +70,11 @@ class NativeArchive {
   }
 
   std::vector<std::string> methods() const { return module_->method_names(); }
+  std::string register_code() const {  // of every function
+    std::string text;
+    for (const auto& f : module_->program().functions()) text += lower::print_code(*f) + "\n";
+    return text;
+  }
   std::vector<std::string> missing() const {
     std::vector<std::string> names;
     for (const MissingOperator& m : module_->missing_operators()) names.push_back(m.name);
@@ -90,6 +96,8 @@ void bind_archive(nb::module_& m) {
       .def("attribute", &NativeArchive::attribute, nb::arg("name"))
       .def("save", &NativeArchive::save, "The archive with the attributes as they are now.")
       .def_prop_ro("methods", &NativeArchive::methods)
+      .def_prop_ro("register_code", &NativeArchive::register_code,
+                   "The register code of all functions.")
       .def_prop_ro("missing", &NativeArchive::missing);
 }
 

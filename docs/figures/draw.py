@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 FOLDER = Path(__file__).resolve().parent
 
 COLOURS = ("#3b6fb6", "#d08a2e", "#5a9a5a")
-LABELS, BARS, NUMBERS = 300, 440, 90          # widths, in pixels
-BAR, GAP = 9, 8                               # heights
+LABELS, BARS, NUMBERS = 300, 440, 90  # widths, in pixels
+BAR, GAP = 9, 8  # heights
 
 
 class Figure(NamedTuple):
@@ -42,21 +43,44 @@ class Figure(NamedTuple):
 AGAINST = {"torch.jit frozen": "against torch.jit, frozen", "onnxruntime": "against onnxruntime"}
 
 FIGURES = (
-    Figure("speed_xeon", "How many times as fast scriptlang is: Xeon with AVX-512, one thread",
-           "speed.csv", AGAINST,
-           {"machine": "Xeon", "threads": "1"}),
-    Figure("speed_zen5", "How many times as fast scriptlang is: AMD Zen 5, one thread",
-           "speed.csv", AGAINST,
-           {"machine": "Zen 5", "threads": "1"}),
-    Figure("speed_zen5_2", "How many times as fast scriptlang is: AMD Zen 5, two threads",
-           "speed.csv", AGAINST,
-           {"machine": "Zen 5", "threads": "2"}),
-    Figure("goals", "Times of frozen torch.jit divided by scriptlang's: goals and what is reached",
-           "goals.csv", {"torch.jit frozen, goal": "goal", "torch.jit frozen, Zen 5": "Zen 5",
-                         "torch.jit frozen, Xeon": "Xeon"}),
-    Figure("programs", "Programs without tensors: how many times as fast scriptlang is",
-           "programs.csv", {"torch.jit": "against torch.jit", "CPython": "against CPython 3.11"},
-           most=64),
+    Figure(
+        "speed_xeon",
+        "How many times as fast scriptlang is: Xeon with AVX-512, one thread",
+        "speed.csv",
+        AGAINST,
+        {"machine": "Xeon", "threads": "1"},
+    ),
+    Figure(
+        "speed_zen5",
+        "How many times as fast scriptlang is: AMD Zen 5, one thread",
+        "speed.csv",
+        AGAINST,
+        {"machine": "Zen 5", "threads": "1"},
+    ),
+    Figure(
+        "speed_zen5_2",
+        "How many times as fast scriptlang is: AMD Zen 5, two threads",
+        "speed.csv",
+        AGAINST,
+        {"machine": "Zen 5", "threads": "2"},
+    ),
+    Figure(
+        "goals",
+        "Times of frozen torch.jit divided by scriptlang's: goals and what is reached",
+        "goals.csv",
+        {
+            "torch.jit frozen, goal": "goal",
+            "torch.jit frozen, Zen 5": "Zen 5",
+            "torch.jit frozen, Xeon": "Xeon",
+        },
+    ),
+    Figure(
+        "programs",
+        "Programs without tensors: how many times as fast scriptlang is",
+        "programs.csv",
+        {"torch.jit": "against torch.jit", "CPython": "against CPython 3.11"},
+        most=64,
+    ),
 )
 
 
@@ -87,38 +111,46 @@ def svg(figure: Figure) -> str:
     scale = BARS / math.log(figure.most / figure.least)
 
     def place(ratio: float) -> float:
-        return LABELS + scale * math.log(min(max(ratio, figure.least), figure.most)
-                                         / figure.least)
+        return LABELS + scale * math.log(min(max(ratio, figure.least), figure.most) / figure.least)
 
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-           f'font-family="sans-serif" font-size="11">',
-           f'<rect width="{width}" height="{height}" fill="white"/>',
-           text(10, 18, figure.title, font_size="14", font_weight="bold")]
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'font-family="sans-serif" font-size="11">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+        text(10, 18, figure.title, font_size="14", font_weight="bold"),
+    ]
     for k, name in enumerate(names):
-        out.append(f'<rect x="{LABELS + 190 * k}" y="27" width="10" height="10" '
-                   f'fill="{COLOURS[k]}"/>')
+        out.append(
+            f'<rect x="{LABELS + 190 * k}" y="27" width="10" height="10" fill="{COLOURS[k]}"/>'
+        )
         out.append(text(LABELS + 190 * k + 15, 36, figure.columns[name]))
     tick = figure.least
     while tick <= figure.most:
         x = place(tick)
-        out.append(f'<line x1="{x:.1f}" y1="54" x2="{x:.1f}" y2="{height - 8}" '
-                   f'stroke="{"#555" if tick == 1 else "#ddd"}"/>')
+        out.append(
+            f'<line x1="{x:.1f}" y1="54" x2="{x:.1f}" y2="{height - 8}" '
+            f'stroke="{"#555" if tick == 1 else "#ddd"}"/>'
+        )
         out.append(text(round(x, 1), 51, f"{tick:g}", text_anchor="middle", fill="#555"))
         tick *= 2
     for n, row in enumerate(rows):
         y = top + n * height_of_row
-        out.append(text(LABELS - 8, y + BAR * len(names) / 2 + 4, row[figure.label],
-                        text_anchor="end"))
+        out.append(
+            text(LABELS - 8, y + BAR * len(names) / 2 + 4, row[figure.label], text_anchor="end")
+        )
         for k, name in enumerate(names):
             if not row[name]:
                 continue
             at, one = place(number(row[name])), place(1)
             left, right = sorted((at, one))
-            out.append(f'<rect x="{left:.1f}" y="{y + k * BAR}" '
-                       f'width="{max(right - left, 1):.1f}" height="{BAR - 1}" '
-                       f'fill="{COLOURS[k]}"/>')
-            out.append(text(round(right + 4, 1), y + k * BAR + 8, row[name], font_size="9",
-                            fill="#333"))
+            out.append(
+                f'<rect x="{left:.1f}" y="{y + k * BAR}" '
+                f'width="{max(right - left, 1):.1f}" height="{BAR - 1}" '
+                f'fill="{COLOURS[k]}"/>'
+            )
+            out.append(
+                text(round(right + 4, 1), y + k * BAR + 8, row[name], font_size="9", fill="#333")
+            )
     return "\n".join([*out, "</svg>", ""])
 
 

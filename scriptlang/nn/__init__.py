@@ -8,14 +8,13 @@ Everything runs eagerly on the operator table; `scriptlang.script` compiles modu
 
 from __future__ import annotations
 
-from . import functional
-from .parameter import Buffer, Parameter
-from . import init, modules, utils
+from . import functional, init, modules, utils
 from .modules import *
+from .parameter import Buffer, Parameter
 
 REFUSED = {
     "Lazy": "layers here have their sizes from the start; give in_features, in_channels or "
-            "num_features to the layer without Lazy",
+    "num_features to the layer without Lazy",
     "Uninitialized": "tensors here have their sizes from the start; use Parameter or Buffer",
     "SyncBatchNorm": "there is one process; use BatchNorm1d, BatchNorm2d or BatchNorm3d",
     "DataParallel": "there are no devices but the CPU; call the module itself",

@@ -10,11 +10,19 @@ import math
 import warnings
 from typing import Callable
 
-from ..ops import functions as torch
+from ..ops.calling import functions as torch
 from ..tensors import Tensor
 
-LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-          "conv_transpose3d", "sigmoid")
+LINEAR = (
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+)
 GAINS = {**dict.fromkeys(LINEAR, 1), "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
 """What a nonlinearity takes from the standard deviation, as the factor that gives it back."""
 
@@ -29,7 +37,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         param = 0.01
     elif isinstance(param, bool) or not isinstance(param, (int, float)):
         raise ValueError(f"negative_slope {param} not a valid number")
-    return math.sqrt(2.0 / (1 + param ** 2))
+    return math.sqrt(2.0 / (1 + param**2))
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
@@ -40,15 +48,25 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None)
     return tensor.normal_(mean, std, generator=generator)
 
 
-def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0,
-                  b: float = 2.0, generator=None) -> Tensor:
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator=None,
+) -> Tensor:
     """A normal distribution cut off at a and b."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The "
-                      "distribution of values may be incorrect.", stacklevel=2)
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The "
+            "distribution of values may be incorrect.",
+            stacklevel=2,
+        )
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
-    return (_redraw_outliers if inside > 0.3 else _reject_by_density)(tensor, mean, std, a, b,
-                                                                      generator)
+    return (_redraw_outliers if inside > 0.3 else _reject_by_density)(
+        tensor, mean, std, a, b, generator
+    )
 
 
 def _normal_cdf(x: float) -> float:
@@ -120,8 +138,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs an output has, and outputs an input.  ValueError for less than a matrix."""
     if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 "
-                         "dimensions")
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
 
@@ -155,8 +174,13 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in",
-                     nonlinearity: str = "leaky_relu", generator=None) -> Tensor:
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator=None,
+) -> Tensor:
     """He's: the variance stays the same through a layer with that nonlinearity."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -165,8 +189,13 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in",
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in",
-                    nonlinearity: str = "leaky_relu", generator=None) -> Tensor:
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator=None,
+) -> Tensor:
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
@@ -193,7 +222,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) 
     rows, cols = tensor.shape
     tensor.normal_(0, std, generator=generator)
     for column in range(cols):
-        tensor[torch.randperm(rows)[:math.ceil(sparsity * rows)], column] = 0
+        tensor[torch.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
     return tensor
 
 
@@ -202,8 +231,11 @@ def _deprecated(function: Callable) -> Callable:
     old = name.removesuffix("_")
 
     def call(*args, **kwargs):
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.",
-                      FutureWarning, stacklevel=2)
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
         return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = old

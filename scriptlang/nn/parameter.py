@@ -18,10 +18,12 @@ class _Kept(Tensor):
         if data is None:
             data = Tensor(Storage.allocate(0), get_default_dtype(), (0,))
         if not isinstance(data, Tensor):
-            raise TypeError(f"cannot make a {type(self).__name__} of a {type(data).__name__}; "
-                            "pass a Tensor")
-        Tensor.__init__(self, data._storage, data.dtype, data._size, data._stride, data._offset,
-                        requires_grad)
+            raise TypeError(
+                f"cannot make a {type(self).__name__} of a {type(data).__name__}; pass a Tensor"
+            )
+        Tensor.__init__(
+            self, data._storage, data.dtype, data._size, data._stride, data._offset, requires_grad
+        )
 
     @property
     def grad(self) -> Tensor | None:
@@ -43,8 +45,11 @@ class _Kept(Tensor):
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
-            memo[id(self)] = self._restored(copy.deepcopy(self.detach(), memo), self.requires_grad,
-                                            copy.deepcopy(self.__dict__, memo))
+            memo[id(self)] = self._restored(
+                copy.deepcopy(self.detach(), memo),
+                self.requires_grad,
+                copy.deepcopy(self.__dict__, memo),
+            )
         return memo[id(self)]
 
 
@@ -58,10 +63,15 @@ class Parameter(_Kept):
     is_parameter = True
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True):
-        if requires_grad and data is not None and getattr(data, "dtype", None) is not None \
-                and data.dtype.kind not in "fc":
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require "
-                               "gradients")
+        if (
+            requires_grad
+            and data is not None
+            and getattr(data, "dtype", None) is not None
+            and data.dtype.kind not in "fc"
+        ):
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         self._over(data, requires_grad)
 
     def __repr__(self) -> str:

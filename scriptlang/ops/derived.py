@@ -8,7 +8,8 @@ copy.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -62,8 +63,11 @@ def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | Non
     if any(a.kwarg_only and is_written(a) for a in schema.arguments):
         return out_form(schema, candidates(name))
     if schema.is_mutable:
-        found = name.endswith("_") and is_written(schema.arguments[0]) and same_arguments(
-            candidates(name[:-1]), schema.arguments)
+        found = (
+            name.endswith("_")
+            and is_written(schema.arguments[0])
+            and same_arguments(candidates(name[:-1]), schema.arguments)
+        )
         if not found or len(found.schema.returns) != 1:
             return None
         return Form("become" if found.schema.arguments[0].alias else "in_place", found)
@@ -95,8 +99,12 @@ def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
     return Form(kind, found, len(outs), "free" if free else facts.out_memory or "same")
 
 
-KINDS_OF_OUT = {"converts": "out", "typed": "typed_out", "exact": "exact_out",
-                "number": "exact_out"}
+KINDS_OF_OUT = {
+    "converts": "out",
+    "typed": "typed_out",
+    "exact": "exact_out",
+    "number": "exact_out",
+}
 """The kind of the out= form by the fact `out`."""
 
 OUT_KINDS = ("out", "exact_out", "typed_out")
@@ -109,9 +117,16 @@ OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 def creation_form(candidates: Iterable[Any], arguments: list[Argument]) -> Form | None:
     wanted = [(a.name, a.type) for a in arguments]
-    found = next((op for op in candidates if op.kind != "lacking"
-                  and tuple(a.name for a in op.schema.arguments[-4:]) == OPTIONS
-                  and [(a.name, a.type) for a in op.schema.arguments[:-4]] == wanted), None)
+    found = next(
+        (
+            op
+            for op in candidates
+            if op.kind != "lacking"
+            and tuple(a.name for a in op.schema.arguments[-4:]) == OPTIONS
+            and [(a.name, a.type) for a in op.schema.arguments[:-4]] == wanted
+        ),
+        None,
+    )
     return None if found is None else Form("create", found, 1)
 
 
@@ -122,13 +137,19 @@ def is_written(a: Argument) -> bool:
 def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
     """The operator with a kernel that takes just these arguments, written or not; else None."""
     wanted = [(a.name, a.type) for a in arguments]
-    return next((op for op in operators if op.kind != "lacking" and wanted == [
-        (a.name, a.type) for a in op.schema.arguments]), None)
+    return next(
+        (
+            op
+            for op in operators
+            if op.kind != "lacking" and wanted == [(a.name, a.type) for a in op.schema.arguments]
+        ),
+        None,
+    )
 
 
 def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callable:
     def form(*args):
-        given, outs = args[:len(args) - count], args[len(args) - count:]
+        given, outs = args[: len(args) - count], args[len(args) - count :]
         if sharing != "free":
             check_outputs_apart(given, outs, sharing)
         if kind == "typed_out" and given[-1] is None:
@@ -146,7 +167,7 @@ def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callabl
 
 
 def check_outputs_apart(given: tuple, outs: tuple, sharing: str) -> None:
-    from .elementwise import check_apart
+    from .shared.elementwise import check_apart
 
     for x in given:
         for t in x if isinstance(x, list) else [x]:
@@ -165,17 +186,19 @@ def creation_kernel(kernel: Callable) -> Callable:
 
 
 def check_type(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
-    from .elementwise import DISPLAY
+    from .shared.elementwise import DISPLAY
 
     for t, v in zip(target, value) if isinstance(target, list) else [(target, value)]:
         if t.dtype is not v.dtype:
-            raise RuntimeError(f"Expected out tensor to have dtype {DISPLAY[v.dtype.name]}, but "
-                               f"got {DISPLAY[t.dtype.name]} instead")
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {DISPLAY[v.dtype.name]}, but "
+                f"got {DISPLAY[t.dtype.name]} instead"
+            )
 
 
 def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
     """Write a result, or several, into the tensors given as out=, which take its shape."""
-    from .elementwise import store
+    from .shared.elementwise import store
 
     if isinstance(target, list):
         if len(target) != len(value):
@@ -187,7 +210,7 @@ def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> N
 
 
 def in_place(kernel: Callable) -> Callable:
-    from .elementwise import check_apart, store
+    from .shared.elementwise import check_apart, store
 
     def form(self, *args):
         for other in args:
@@ -212,7 +235,7 @@ def copied(x: Tensor) -> Tensor:
 
 def on_copy(kernel: Callable) -> Callable:
     def form(self, *args):
-        from .convert import formatted
+        from .families.convert import formatted
 
         return kernel(formatted(self, 1), *args)
 
@@ -235,6 +258,11 @@ def become(self: Tensor, other: Tensor) -> Tensor:
 
 
 KERNELS: dict[str, Callable[[Callable], Callable]] = {
-    "create": creation_kernel, "in_place": in_place, "become": view_kernel, "copy": copying,
-    "on_copy": on_copy, "on_row_major_copy": on_row_major_copy}
+    "create": creation_kernel,
+    "in_place": in_place,
+    "become": view_kernel,
+    "copy": copying,
+    "on_copy": on_copy,
+    "on_row_major_copy": on_row_major_copy,
+}
 """How the kernel of a form, other than an "out" form, is made from its base's."""

@@ -78,8 +78,13 @@ def kinds_of_names(operators: list[table.Operator]) -> dict[str, str]:
     for op in table.all_operators():
         if op.kind == "primitive":
             declared.setdefault(op.name, []).append(op)
-    aliases = other_names({name: ops for name, ops in declared.items() if is_of_tensors(ops)
-                           and without_place(name, names) == name})
+    aliases = other_names(
+        {
+            name: ops
+            for name, ops in declared.items()
+            if is_of_tensors(ops) and without_place(name, names) == name
+        }
+    )
     kinds = {}
     for name in names:
         if name not in declared:
@@ -107,16 +112,32 @@ def document(listed: str) -> str:
     lacking = sum(map(len, table.lacking().values()))
     names = kinds_of_names(operators)
     by_kind = Counter(kind[0] for kind in names.values())
-    lines = [HEAD.format(names=len(names), overloads=len(operators), lacking=lacking,
-                         all=len(operators) + lacking, **kinds, language_names=by_kind["l"],
-                         tensor_names=by_kind["p"] + by_kind["i"] + by_kind["a"],
-                         in_place=by_kind["i"], aliases=by_kind["a"], kernels=by_kind["p"],
-                         native=sum(op.qualified_name in native for op in operators))]
+    lines = [
+        HEAD.format(
+            names=len(names),
+            overloads=len(operators),
+            lacking=lacking,
+            all=len(operators) + lacking,
+            **kinds,
+            language_names=by_kind["l"],
+            tensor_names=by_kind["p"] + by_kind["i"] + by_kind["a"],
+            in_place=by_kind["i"],
+            aliases=by_kind["a"],
+            kernels=by_kind["p"],
+            native=sum(op.qualified_name in native for op in operators),
+        )
+    ]
     for namespace, group in groupby(operators, key=lambda op: op.name.partition("::")[0]):
-        lines += [f"## {namespace}", "", "| name | kind | primitive | composite | form | native |",
-                  "|---|---|---|---|---|---|"]
-        lines += [row(name, names[name], list(overloads), native)
-                  for name, overloads in groupby(group, key=lambda op: op.name)]
+        lines += [
+            f"## {namespace}",
+            "",
+            "| name | kind | primitive | composite | form | native |",
+            "|---|---|---|---|---|---|",
+        ]
+        lines += [
+            row(name, names[name], list(overloads), native)
+            for name, overloads in groupby(group, key=lambda op: op.name)
+        ]
         lines.append("")
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ schema says is no fact: `Schema.is_mutable`, `Schema.written`, `Schema.takes_gen
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from ..records import record
@@ -107,16 +107,21 @@ def of_form(base: Facts, same_name: bool) -> dict[str, Any]:
 
 def told(facts: Facts) -> dict[str, Any]:
     """The facts that say something."""
-    return {name: getattr(facts, name) for name, default in FIELDS.items()
-            if getattr(facts, name) != default}
+    return {
+        name: getattr(facts, name)
+        for name, default in FIELDS.items()
+        if getattr(facts, name) != default
+    }
 
 
 def check(given: dict[str, Any]) -> dict[str, Any]:
     """The facts as they were given; TypeError where one is unknown or of another type."""
     for name, value in given.items():
         if name not in FIELDS:
-            raise TypeError(f"there is no fact {name!r} of operators; scriptlang/ops/facts.py has "
-                            f"{', '.join(FIELDS)}")
+            raise TypeError(
+                f"there is no fact {name!r} of operators; scriptlang/ops/facts.py has "
+                f"{', '.join(FIELDS)}"
+            )
         if type(value) is not type(FIELDS[name]):
             raise TypeError(f"the fact {name} is a {type(FIELDS[name]).__name__}, not {value!r}")
     return given
@@ -124,15 +129,16 @@ def check(given: dict[str, Any]) -> dict[str, Any]:
 
 def written(facts: Facts) -> str:
     """The text of facts in the operator lists: `pointwise weight=1 stores=0,2`."""
-    return " ".join(name if value is True else f"{name}={text_of(value)}"
-                    for name, value in told(facts).items())
+    return " ".join(
+        name if value is True else f"{name}={text_of(value)}" for name, value in told(facts).items()
+    )
 
 
 def text_of(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-@lru_cache(maxsize=None)
+@cache
 def read(text: str) -> Facts:
     """The facts that a text in the operator lists tells."""
     found = {}
@@ -142,6 +148,10 @@ def read(text: str) -> Facts:
     return Facts(**found)
 
 
-READERS: dict[type, Any] = {bool: lambda value: True, int: int, str: str,
-                            tuple: lambda value: tuple(map(int, value.split(",")))}
+READERS: dict[type, Any] = {
+    bool: lambda value: True,
+    int: int,
+    str: str,
+    tuple: lambda value: tuple(map(int, value.split(","))),
+}
 """How the value of a fact is read, by its type."""

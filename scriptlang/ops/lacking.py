@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pathlib
 import sys
+from collections.abc import Iterable
 from itertools import groupby
-from typing import Iterable
 
 from ..schema import split_name
 from . import facts, table
@@ -23,13 +23,15 @@ def sort_schemas(lines: Iterable[str]) -> dict[str, list[str]]:
     files: dict[str, list[str]] = {"derived.txt": [], "lacking.txt": []}
     for name, group in groupby(lines, key=lambda line: split_name(line)[0]):
         known = table.declared(name)
-        rest = [line for line in group
-                if all(op.overload != split_name(line)[1] for op in known)]
+        rest = [line for line in group if all(op.overload != split_name(line)[1] for op in known)]
         forms = derive(name, rest, known)
         files["derived.txt"] += map(with_facts, forms)
         made = {form.text for form in forms}
-        files["lacking.txt"] += [with_facts(table.Operator(line, "lacking", told={}))
-                                 for line in rest if line not in made]
+        files["lacking.txt"] += [
+            with_facts(table.Operator(line, "lacking", told={}))
+            for line in rest
+            if line not in made
+        ]
     return files
 
 
@@ -53,8 +55,11 @@ def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list
 
 def current() -> list[str]:
     """Every schema of both files, by name, in the order they have within a name."""
-    lines = [line.partition(table.NOTE)[0] for file in ("lacking.txt", "derived.txt")
-             for line in table.lines_of(file)]
+    lines = [
+        line.partition(table.NOTE)[0]
+        for file in ("lacking.txt", "derived.txt")
+        for line in table.lines_of(file)
+    ]
     return sorted(lines, key=table.name_in)
 
 
@@ -73,16 +78,21 @@ def declarations() -> list[str]:
     table.declare = note
     table.load_families()
     table.declare = declare
-    lines = [with_facts(op, f"{makers[op.qualified_name]}"
-                            f"{'+quantized_plain' * bool(op.quantized_way)} {op.kind}")
-             for known in table._operators.values() for op in known.values()
-             if op.kind in ("primitive", "composite")]
+    lines = [
+        with_facts(
+            op,
+            f"{makers[op.qualified_name]}{'+quantized_plain' * bool(op.quantized_way)} {op.kind}",
+        )
+        for known in table._operators.values()
+        for op in known.values()
+        if op.kind in ("primitive", "composite")
+    ]
     return sorted(lines, key=table.name_in)
 
 
 def files() -> dict[str, list[str]]:
     """What the files should hold.  For a fresh process: nothing of the table may have been used."""
-    lines_of, table.lines_of = table.lines_of, lambda file: []       # what the sources say, no more
+    lines_of, table.lines_of = table.lines_of, lambda file: []  # what the sources say, no more
     found = {"declared.txt": declarations()}
     table.lines_of = lines_of
     return found | sort_schemas(current())

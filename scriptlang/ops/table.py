@@ -21,9 +21,10 @@ import importlib
 import os
 from bisect import bisect_left
 from collections import namedtuple
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import cache, cached_property
 from itertools import groupby, takewhile
-from typing import Any, Callable
+from typing import Any
 
 from ..building import made_once
 from ..schema import Schema, parse_schema, split_name
@@ -31,15 +32,66 @@ from . import facts as F
 from .derived import Form, form_of
 from .facts import Facts
 
-FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create", "geometry",
-            "view_scatter", "convert", "index", "join", "scan", "statistics", "fft", "linalg",
-            "linalg_ldl", "linalg_spectral", "special_functions", "matmul", "distance", "conv",
-            "pool", "norm", "activation", "dropout", "rnn", "attention", "embedding", "upsample",
-            "padding", "sorting", "sequences", "loss", "backward", "nested", "random", "segments",
-            "quantize", "quantized_packed", "quantized_layers", "quantized_rnn", "prepacked",
-            "vision", "scalar", "string", "containers", "prim", "modes", "fused",
-            "quantized_plain")
+FAMILIES = (
+    "pointwise",
+    "arithmetic",
+    "compare",
+    "reduce",
+    "view",
+    "split",
+    "create",
+    "geometry",
+    "view_scatter",
+    "convert",
+    "index",
+    "join",
+    "scan",
+    "statistics",
+    "fft",
+    "linalg",
+    "linalg_ldl",
+    "linalg_spectral",
+    "special_functions",
+    "matmul",
+    "distance",
+    "conv",
+    "pool",
+    "norm",
+    "activation",
+    "dropout",
+    "rnn",
+    "attention",
+    "embedding",
+    "upsample",
+    "padding",
+    "sorting",
+    "sequences",
+    "loss",
+    "backward",
+    "nested",
+    "random",
+    "segments",
+    "quantize",
+    "quantized_packed",
+    "quantized_layers",
+    "quantized_rnn",
+    "prepacked",
+    "vision",
+    "scalar",
+    "string",
+    "containers",
+    "prim",
+    "modes",
+    "fused",
+    "quantized_plain",
+)
 """Modules that declare operators, in the order in which their overloads are tried."""
+
+
+def module_of(family: str) -> str:
+    """The module of a family; those of quantized tensors have a room of their own."""
+    room = "quantization" if family.startswith("quantize") else "families"
+    return f"{__package__}.{room}.{family}"
 
 
 class Operator:
@@ -57,10 +109,11 @@ class Operator:
     eager: Callable | None = None
     wrap: Callable | None = None
     quantized_way: str = ""
-    __slots__ = ("name", "overload", "text", "kind", "makers", "told", "__dict__")
+    __slots__ = ("__dict__", "kind", "makers", "name", "overload", "text", "told")
 
-    def __init__(self, text: str, kind: str, makers: tuple[str, ...] = (),
-                 told: str | dict[str, Any] = ""):
+    def __init__(
+        self, text: str, kind: str, makers: tuple[str, ...] = (), told: str | dict[str, Any] = ""
+    ):
         self.name, self.overload = split_name(text)
         self.text = text
         self.kind = kind
@@ -75,15 +128,21 @@ class Operator:
             self.eager = self.form and self.form.eager_kernel
             self.kernel = self.form and self.form.kernel
         for module in self.makers:
-            importlib.import_module(f".{module}", __package__)     # declares it: sets the kernel
+            importlib.import_module(module_of(module))  # declares it: sets the kernel
         return self.__dict__.setdefault("kernel", None)
 
     @cached_property
     def form(self) -> Form | None:
         if self.kind != "form":
             return None
-        return form_of(self.text, lambda name: declared(name) if name != self.name else [
-            *takewhile(lambda op: op is not self, overloads(name))])
+        return form_of(
+            self.text,
+            lambda name: (
+                declared(name)
+                if name != self.name
+                else [*takewhile(lambda op: op is not self, overloads(name))]
+            ),
+        )
 
     @cached_property
     def schema(self) -> Schema:
@@ -115,8 +174,9 @@ class Operator:
     def may_reshape(self) -> bool:
         """Whether a call may give a tensor that is there another shape or type."""
         schema = self.schema
-        return schema.is_mutable and (self.facts.reshapes or self.kind == "lacking"
-                                      or any(a.is_out for a in schema.arguments))
+        return schema.is_mutable and (
+            self.facts.reshapes or self.kind == "lacking" or any(a.is_out for a in schema.arguments)
+        )
 
     @property
     def qualified_name(self) -> str:
@@ -180,14 +240,18 @@ def device_place(text: str) -> int | None:
 
 def on_cpu(kernel: Callable, place: int, has_layout: bool) -> Callable:
     """With a device that is the CPU; the layout in front of it must be strided."""
+
     def checked(*args):
         if has_layout and place < len(args) and args[place - 1]:
-            raise RuntimeError("only strided tensors are supported, but the program asks for "
-                               f"layout {args[place - 1]}")
+            raise RuntimeError(
+                "only strided tensors are supported, but the program asks for "
+                f"layout {args[place - 1]}"
+            )
         device = args[place] if place < len(args) else None
         if device is not None and device.type != "cpu":
-            raise RuntimeError(f"the program asks for device '{device}'; this engine computes on "
-                               "the CPU")
+            raise RuntimeError(
+                f"the program asks for device '{device}'; this engine computes on the CPU"
+            )
         return kernel(*args)
 
     return checked
@@ -213,6 +277,7 @@ def declare(text: str, kernel: Callable | None, kind: str, **facts: Any) -> Oper
 
 def primitive(*texts: str, **facts: Any) -> Callable:
     """Declare operators whose meaning is the decorated numpy kernel; facts: fields of `Facts`."""
+
     def decorate(kernel):
         for text in texts:
             declare(text, kernel, "primitive", **facts)
@@ -223,6 +288,7 @@ def primitive(*texts: str, **facts: Any) -> Callable:
 
 def composite(*texts: str, **facts: Any) -> Callable:
     """Declare operators whose meaning is the decorated body, written in the scripted language."""
+
     def decorate(body):
         for text in texts:
             declare(text, body, "composite", **facts)
@@ -252,7 +318,7 @@ def set_composite_compiler(compiler: Callable[[Operator], Any]) -> None:
 
 def composite_compiler() -> Callable:
     if _compiler is None:
-        importlib.import_module("scriptlang.frontend.composites")
+        importlib.import_module("scriptlang.frontend.python.composites")
     return _compiler
 
 
@@ -262,7 +328,7 @@ def load_families() -> None:
     if _loaded:
         return
     for family in FAMILIES:
-        importlib.import_module(f".{family}", __package__)
+        importlib.import_module(module_of(family))
     _loaded = True
 
 
@@ -272,7 +338,7 @@ NOTE = "  # "
 """What stands between a schema and what a list says of it."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def lines_of(file: str) -> list[str]:
     """The lines of a text file beside this module, sorted by operator name.
 
@@ -292,7 +358,7 @@ def listed(file: str, name: str) -> list[str]:
     """The lines of one operator: in them "(" or "." follows the name, and "/" comes after both."""
     lines = lines_of(file)
     first = bisect_left(lines, name + "(")
-    return lines[first:bisect_left(lines, name + "/", first)]
+    return lines[first : bisect_left(lines, name + "/", first)]
 
 
 def by_name(file: str) -> dict[str, list[str]]:
@@ -302,8 +368,10 @@ def by_name(file: str) -> dict[str, list[str]]:
 
 def lacking() -> dict[str, list[str]]:
     """Schema texts of PyTorch's operators that scriptlang has not, by operator name."""
-    return {name: [line.partition(NOTE)[0] for line in lines]
-            for name, lines in by_name("lacking.txt").items()}
+    return {
+        name: [line.partition(NOTE)[0] for line in lines]
+        for name, lines in by_name("lacking.txt").items()
+    }
 
 
 def declared(name: str) -> list[Operator]:

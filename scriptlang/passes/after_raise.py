@@ -1,9 +1,9 @@
 """Behind a branch that always raises its condition is known.
 
-    prim::If(%c)                                    prim::If(%c)
-      block0(): prim::RaiseException(...)     ->      block0(): prim::RaiseException(...)
-      block1(): ...                                   block1(): ...
-    prim::If(%c) ...                                prim::If(%false) ...
+prim::If(%c)                                    prim::If(%c)
+  block0(): prim::RaiseException(...)     ->      block0(): prim::RaiseException(...)
+  block1(): ...                                   block1(): ...
+prim::If(%c) ...                                prim::If(%false) ...
 """
 
 from __future__ import annotations

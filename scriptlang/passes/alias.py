@@ -15,9 +15,9 @@ nodes that make memory drops it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Callable, Iterable, Iterator
 
 from ..ir import Graph, Node, Value
 from .constraints import Constraints, memory_kinds
@@ -160,8 +160,11 @@ class AliasAnalysis(Constraints):
         return True
 
     def _may_write(self, node: Node) -> bool:
-        return node.kind == "prim::SetAttr" or is_opaque(node) or (
-            node.schema is not None and bool(node.schema.written))
+        return (
+            node.kind == "prim::SetAttr"
+            or is_opaque(node)
+            or (node.schema is not None and bool(node.schema.written))
+        )
 
     def _reach_all(self, values: Iterable[Value]) -> Locations:
         found = 0
@@ -201,10 +204,16 @@ def analysis_of(graph: Graph) -> AliasAnalysis:
 
 def _depends(node: Node, other: Node) -> bool:
     """Whether `node`, or a node in it, uses an output of `other` or of a node in that."""
-    inner = {n for n in _all_nodes(node)}
-    return any(user in inner or user.block is not None and user.kind == "prim::Return"
-               and user.block.owner in inner
-               for n in _all_nodes(other) for v in n.outputs for user, _ in v.uses)
+    inner = set(_all_nodes(node))
+    return any(
+        user in inner
+        or user.block is not None
+        and user.kind == "prim::Return"
+        and user.block.owner in inner
+        for n in _all_nodes(other)
+        for v in n.outputs
+        for user, _ in v.uses
+    )
 
 
 def _all_nodes(node: Node) -> Iterator[Node]:

@@ -18,8 +18,10 @@ from ..ops import table
 DISABLED = -1
 """The attribute `reduced` of a prim::Enter that switches autocast off."""
 
-UNSAFE_TEXT = ("binary_cross_entropy is unsafe to autocast; use binary_cross_entropy_with_logits, "
-               "or disable autocast around it")
+UNSAFE_TEXT = (
+    "binary_cross_entropy is unsafe to autocast; use binary_cross_entropy_with_logits, "
+    "or disable autocast around it"
+)
 
 
 def run(graph: Graph) -> bool:
@@ -64,8 +66,13 @@ def _convert(node: Node, dtype: int) -> None:
         further = [graph.constant(v, like=node) for v in (False, True, *reduced)]
         for i, value in enumerate(node.inputs):
             if value.type == T.TENSOR:
-                made = graph.insert(operator.schema.name, [value, *further], [T.TENSOR],
-                                    schema=operator.schema, like=node)
+                made = graph.insert(
+                    operator.schema.name,
+                    [value, *further],
+                    [T.TENSOR],
+                    schema=operator.schema,
+                    like=node,
+                )
                 node.replace_input(i, made.output)
 
 

@@ -38,8 +38,13 @@ def run(graph: Graph) -> bool:
     analysis = AliasAnalysis(graph)
     changed = False
     for group in groups:
-        fitting = [n for n in group if len(Chain(n).nodes) == 1 and hides_layout(n.output)
-                   and not analysis.is_written(n.inputs[0], n.output)]
+        fitting = [
+            n
+            for n in group
+            if len(Chain(n).nodes) == 1
+            and hides_layout(n.output)
+            and not analysis.is_written(n.inputs[0], n.output)
+        ]
         if len(fitting) > 1:
             join(fitting)
             changed = True
@@ -52,8 +57,11 @@ def layers_by_input(graph: Graph) -> list[list[Node]]:
     for node in graph.walk():
         if node.kind == "aten::linear" and product_of(node) is not None:
             x, w, _, b = product_of(node)
-            if w.constant.numel() in ELEMENTS and w.constant.dtype.is_floating_point and (
-                    b.constant is None or b.constant.dtype is w.constant.dtype):
+            if (
+                w.constant.numel() in ELEMENTS
+                and w.constant.dtype.is_floating_point
+                and (b.constant is None or b.constant.dtype is w.constant.dtype)
+            ):
                 key = (node.block, x, w.constant.dtype, w.constant._size[1])
                 found.setdefault(key, []).append(node)
     return list(found.values())
@@ -69,8 +77,12 @@ def hides_layout(v: Value, is_moved: bool = False) -> bool:
             continue
         if user.kind in MOVES and hides_layout(user.output, True):
             continue
-        if (user.kind == "aten::reshape" or user.kind == VIEW and not is_moved
-                and not user.schema.overload) and hides_layout(user.output, is_moved):
+        if (
+            user.kind == "aten::reshape"
+            or user.kind == VIEW
+            and not is_moved
+            and not user.schema.overload
+        ) and hides_layout(user.output, is_moved):
             continue
         return False
     return True
@@ -91,19 +103,30 @@ def join(layers: list[Node]) -> None:
     biases = [n.inputs[2].constant for n in layers]
     bias = None
     if any(b is not None for b in biases):
-        bias = Tensor._wrap(np.concatenate([
-            np.zeros(n, weights[0].dtype) if b is None else b._array
-            for n, b in zip(sizes, biases)]))
+        bias = Tensor._wrap(
+            np.concatenate(
+                [
+                    np.zeros(n, weights[0].dtype) if b is None else b._array
+                    for n, b in zip(sizes, biases)
+                ]
+            )
+        )
     split = table.find("aten::split_with_sizes", "").schema
     with graph.at(first):
         w = graph.constant(Tensor._wrap(np.concatenate(weights)), T.TENSOR, like=first)
         b = graph.constant(bias, T.NONE if bias is None else T.TENSOR, like=first)
-        whole = graph.insert("aten::linear", [first.inputs[0], w, b], [T.TENSOR],
-                             schema=first.schema, like=first).output
+        whole = graph.insert(
+            "aten::linear", [first.inputs[0], w, b], [T.TENSOR], schema=first.schema, like=first
+        ).output
         length = graph.constant(sizes, T.ListType(T.INT), like=first)
         last = graph.constant(-1, T.INT, like=first)
-        parts = graph.insert("aten::split_with_sizes", [whole, length, last],
-                             [T.ListType(T.TENSOR)], schema=split, like=first).output
+        parts = graph.insert(
+            "aten::split_with_sizes",
+            [whole, length, last],
+            [T.ListType(T.TENSOR)],
+            schema=split,
+            like=first,
+        ).output
         unpacked = graph.insert("prim::ListUnpack", [parts], [T.TENSOR] * len(layers), like=first)
     for node, part in zip(layers, unpacked.outputs):
         node.replace_with(part)
@@ -116,8 +139,9 @@ def reshape_views(v: Value) -> None:
     for user, _ in list(v.uses):
         if user.kind == VIEW:
             with user.graph.at(user) as graph:
-                new = graph.insert("aten::reshape", user.inputs, [T.TENSOR], schema=reshape,
-                                   like=user).output
+                new = graph.insert(
+                    "aten::reshape", user.inputs, [T.TENSOR], schema=reshape, like=user
+                ).output
             user.replace_with(new)
             reshape_views(new)
         elif user.kind == "aten::reshape":

@@ -28,7 +28,7 @@ PRIMITIVES = {
     "prim::TupleConstruct": lambda node, *values: node.output.type.make(values),
     "prim::ListConstruct": lambda node, *values: list(values),
     "prim::TupleIndex": lambda node, value, i: value[i],
-    "prim::TupleSlice": lambda node, value: value[node.attributes["beg"]:node.attributes["end"]],
+    "prim::TupleSlice": lambda node, value: value[node.attributes["beg"] : node.attributes["end"]],
     "prim::unchecked_cast": lambda node, value: value,
     "aten::__is__": lambda node, a, b: is_same(a, b),
     "aten::__isnot__": lambda node, a, b: not is_same(a, b),
@@ -80,13 +80,18 @@ class _Propagation:
 
     def node(self, node: Node) -> bool:
         """Replace a node by constants where they can be computed."""
-        if node.kind == "prim::Constant" or node.blocks or not node.outputs or not all(
-                v.is_constant for v in node.inputs) or not self.may_compute(node):
+        if (
+            node.kind == "prim::Constant"
+            or node.blocks
+            or not node.outputs
+            or not all(v.is_constant for v in node.inputs)
+            or not self.may_compute(node)
+        ):
             return False
         try:
             values = compute(node)
         except Exception:
-            return False           # the run raises it, at its place and only if it gets there
+            return False  # the run raises it, at its place and only if it gets there
         if values is None or not all(map(fits, values, (v.type for v in node.outputs))):
             return False
         for v, value in zip(node.outputs, values):
@@ -103,14 +108,15 @@ class _Propagation:
         if has_side_effects(node) or node.schema is not None and node.schema.is_mutable:
             return False
         if node.kind == "aten::hash" or node.kind not in PRIMITIVES and node.schema is None:
-            return False                   # engines hash alike only within themselves
+            return False  # engines hash alike only within themselves
         if any(T.TENSOR in v.type.walk() for v in node.outputs) or may_be_huge(node):
             return False
         held = [v for v in (*node.inputs, *node.outputs) if memory_kinds(v.type)]
         if not held:
             return True
         return not self.analysis.is_written(*held) and not any(
-            self.analysis.escapes(v) for v in node.outputs)
+            self.analysis.escapes(v) for v in node.outputs
+        )
 
 
 def may_be_huge(node: Node) -> bool:
@@ -122,8 +128,12 @@ def may_be_huge(node: Node) -> bool:
 def never_turns(node: Node) -> bool:
     """Whether the body of a loop never runs."""
     count, condition = node.inputs[:2]
-    return (count.is_constant and count.constant <= 0
-            or condition.is_constant and not condition.constant)
+    return (
+        count.is_constant
+        and count.constant <= 0
+        or condition.is_constant
+        and not condition.constant
+    )
 
 
 def compute(node: Node) -> tuple | None:
@@ -148,9 +158,15 @@ def fits(value: Any, t: T.Type) -> bool:
     if scalar is not None:
         return type(value) is scalar and (t != T.STR or len(value) <= MAX_ITEMS)
     if isinstance(t, T.ListType):
-        return type(value) is list and len(value) <= MAX_ITEMS and all(
-            fits(v, t.element) for v in value)
+        return (
+            type(value) is list
+            and len(value) <= MAX_ITEMS
+            and all(fits(v, t.element) for v in value)
+        )
     if isinstance(t, T.TupleType):
-        return isinstance(value, tuple) and len(value) == len(t.elements) and all(
-            map(fits, value, t.elements))
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(t.elements)
+            and all(map(fits, value, t.elements))
+        )
     return t == T.DEVICE and getattr(value, "__script_type__", None) == T.DEVICE

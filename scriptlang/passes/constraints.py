@@ -15,8 +15,10 @@ from .points_to import EVERYTHING, Locations, PointsTo
 
 ATOMS: dict[str, tuple[str, ...]] = {
     "Tensor": ("tensor",),
-    **{t.text: () for t in (T.INT, T.FLOAT, T.BOOL, T.COMPLEX, T.STR, T.NONE, T.NUMBER, T.DEVICE,
-                            T.QUANTIZER)},
+    **{
+        t.text: ()
+        for t in (T.INT, T.FLOAT, T.BOOL, T.COMPLEX, T.STR, T.NONE, T.NUMBER, T.DEVICE, T.QUANTIZER)
+    },
 }
 """Kinds of memory of the atomic types, by their text; others may be anything."""
 
@@ -118,7 +120,7 @@ class Constraints(PointsTo):
         elif kind == FUSED:
             for i, v in enumerate(node.outputs):
                 self._fresh(v, i)
-                for w in self._inputs(node):             # a conversion may give what it was given
+                for w in self._inputs(node):  # a conversion may give what it was given
                     self._same(v, w)
         elif is_opaque(node):
             self._unknown(node)
@@ -188,8 +190,9 @@ class Constraints(PointsTo):
         if result.alias is not None and "*" in result.alias.before:
             for w in self._inputs(node):
                 self._within(v, w)
-        elif result.alias is None and (kinds != TENSOR or isinstance(result.type, T.VarType)
-                                       or facts.may_share):
+        elif result.alias is None and (
+            kinds != TENSOR or isinstance(result.type, T.VarType) or facts.may_share
+        ):
             self._shares(v, result, node)
 
     def _inputs(self, node: Node) -> list[Value]:
@@ -222,6 +225,6 @@ class Constraints(PointsTo):
             return
         inner = {k: self.new(k) for t in list(v.type.walk())[1:] for k in memory_kinds(t)}
         parts = sum(inner.values())
-        for part in (location, *(l for k, l in inner.items() if k != "tensor")):
+        for part in (location, *(at for k, at in inner.items() if k != "tensor")):
             for field in ("*", *map(str, range(len(v.type.contained)))):
                 self.put(part, field, parts)

@@ -17,8 +17,12 @@ METHODS = {"prim::Enter": "__enter__", "prim::Exit": "__exit__"}
 
 def run(graph: Graph) -> bool:
     """Replace every prim::Enter and prim::Exit of an object whose class is known."""
-    found = [node for node in graph.walk() if node.kind in METHODS
-             and METHODS[node.kind] in getattr(node.inputs[0].type, "methods", ())]
+    found = [
+        node
+        for node in graph.walk()
+        if node.kind in METHODS
+        and METHODS[node.kind] in getattr(node.inputs[0].type, "methods", ())
+    ]
     for node in found:
         lower(node)
     return bool(found)
@@ -30,8 +34,13 @@ def lower(node: Node) -> None:
     schema = node.inputs[0].type.methods[name].schema
     with graph.at(node):
         nones = [graph.constant(None, T.NONE, like=node) for _ in schema.arguments[1:]]
-        call = graph.insert("prim::CallMethod", [node.inputs[0], *nones], [schema.returns[0].type],
-                            attributes={"name": name}, like=node)
+        call = graph.insert(
+            "prim::CallMethod",
+            [node.inputs[0], *nones],
+            [schema.returns[0].type],
+            attributes={"name": name},
+            like=node,
+        )
     for old in node.outputs:
         old.replace_all_uses_with(call.output)
     node.destroy()

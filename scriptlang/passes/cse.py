@@ -62,7 +62,7 @@ class _Merger:
 
     def may_merge(self, known: Node, node: Node) -> bool:
         if node.kind == "prim::Constant":
-            return True                     # nothing writes to the lists that are constants
+            return True  # nothing writes to the lists that are constants
         if self.analysis.has_writers(node) or self.analysis.has_writers(known):
             return False
         return not (self.gives_away(known) and self.gives_away(node))
@@ -74,15 +74,21 @@ class _Merger:
 
     def gives_away(self, node: Node) -> bool:
         """Whether code outside comes to hold memory that the node makes."""
-        return any((node, i) in self.analysis.made and self.analysis.escapes(v)
-                   for i, v in enumerate(node.outputs))
+        return any(
+            (node, i) in self.analysis.made and self.analysis.escapes(v)
+            for i, v in enumerate(node.outputs)
+        )
 
 
 def key_of(node: Node) -> tuple:
     """Equal keys mean equal results, as long as no memory is written."""
-    return (node.qualified_name, node.schema is None, tuple(map(id, node.inputs)),
-            tuple(v.type for v in node.outputs),
-            tuple((k, value_key(v)) for k, v in sorted(node.attributes.items())))
+    return (
+        node.qualified_name,
+        node.schema is None,
+        tuple(map(id, node.inputs)),
+        tuple(v.type for v in node.outputs),
+        tuple((k, value_key(v)) for k, v in sorted(node.attributes.items())),
+    )
 
 
 def value_key(value: Any) -> Any:

@@ -32,14 +32,20 @@ class _Liveness:
         for v in graph.outputs:
             self.value(v)
         for node in graph.walk():
-            effect = may_not_end(node) if node.blocks else (
-                has_side_effects(node) or writers.get(node, 0) & outside)
+            effect = (
+                may_not_end(node)
+                if node.blocks
+                else (has_side_effects(node) or writers.get(node, 0) & outside)
+            )
             if effect:
                 self.node(node)
         self.spread()
         while True:
-            late = [n for n, written in writers.items()
-                    if n not in self.nodes and written & self.reached]
+            late = [
+                n
+                for n, written in writers.items()
+                if n not in self.nodes and written & self.reached
+            ]
             if not late:
                 break
             for node in late:
@@ -92,7 +98,7 @@ class _Liveness:
         elif node.kind == "prim::Loop":
             for v in (*node.inputs[:2], node.blocks[0].returns[0]):
                 self.value(v)
-        else:                                            # the block of a prim::fork is all live
+        else:  # the block of a prim::fork is all live
             for v in (*node.inputs, *(v for block in node.blocks for v in block.returns)):
                 self.value(v)
         owner = node.block.owner
@@ -100,7 +106,7 @@ class _Liveness:
             self.node(owner)
 
 
-ENDLESS = 2 ** 63 - 1
+ENDLESS = 2**63 - 1
 """The trip count of a `while`."""
 
 

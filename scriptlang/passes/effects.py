@@ -8,41 +8,81 @@ from __future__ import annotations
 
 from functools import cache
 
-from .. import types as T
 from ..ir import Node
 from ..ops.table import facts_of
 
-EFFECTS = frozenset({
-    "prim::Print", "prim::RaiseException", "prim::Enter", "prim::Exit", "prim::CallFunction",
-    "prim::CallMethod", "prim::fork", "prim::awaitable", "prim::awaitable_wait",
-    "prim::AddStatValue", "prim::profile", "prim::IgnoredPythonOp",
-})
+EFFECTS = frozenset(
+    {
+        "prim::Print",
+        "prim::RaiseException",
+        "prim::Enter",
+        "prim::Exit",
+        "prim::CallFunction",
+        "prim::CallMethod",
+        "prim::fork",
+        "prim::awaitable",
+        "prim::awaitable_wait",
+        "prim::AddStatValue",
+        "prim::profile",
+        "prim::IgnoredPythonOp",
+    }
+)
 """Kinds of the IR that have to run, once, and in this order; operators have the fact `effect`."""
 
-CALLS = frozenset({"prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::Enter",
-                   "prim::Exit", "prim::awaitable", "prim::awaitable_wait", "aten::wait",
-                   "prim::IgnoredPythonOp"})
+CALLS = frozenset(
+    {
+        "prim::CallFunction",
+        "prim::CallMethod",
+        "prim::fork",
+        "prim::Enter",
+        "prim::Exit",
+        "prim::awaitable",
+        "prim::awaitable_wait",
+        "aten::wait",
+        "prim::IgnoredPythonOp",
+    }
+)
 """Kinds that run code not seen here: they may read and write whatever they can reach."""
 
 CONTROL = frozenset({"prim::If", "prim::Loop", "prim::Param", "prim::Return"})
 
-ALLOCATIONS = frozenset({"prim::ListConstruct", "prim::DictConstruct", "prim::TupleConstruct",
-                         "prim::CreateObject"})
+ALLOCATIONS = frozenset(
+    {"prim::ListConstruct", "prim::DictConstruct", "prim::TupleConstruct", "prim::CreateObject"}
+)
 """Kinds that make a new container of their inputs."""
 
-UNPACKS = frozenset({"prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice",
-                     "prim::ListUnpack", "prim::DictIndex"})
+UNPACKS = frozenset(
+    {
+        "prim::TupleUnpack",
+        "prim::TupleIndex",
+        "prim::TupleSlice",
+        "prim::ListUnpack",
+        "prim::DictIndex",
+    }
+)
 """Kinds whose result is contained in their first input."""
 
-PASSES_ON = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional",
-                       "prim::TupleCast"})
+PASSES_ON = frozenset(
+    {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::TupleCast"}
+)
 """Kinds whose output is their first input."""
 
 FUSED = "scriptlang::fused_pointwise"
 """Operators in a graph of their own, which do nothing but compute new tensors."""
 
-PURE_PRIM = frozenset({FUSED, "prim::Constant", "prim::GetAttr", "prim::isinstance",
-                       "prim::Uninitialized", *ALLOCATIONS, *UNPACKS, *PASSES_ON, *CONTROL})
+PURE_PRIM = frozenset(
+    {
+        FUSED,
+        "prim::Constant",
+        "prim::GetAttr",
+        "prim::isinstance",
+        "prim::Uninitialized",
+        *ALLOCATIONS,
+        *UNPACKS,
+        *PASSES_ON,
+        *CONTROL,
+    }
+)
 """Kinds of the IR itself, without schema or effect (control: the effects of its blocks)."""
 
 VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})
@@ -54,8 +94,9 @@ SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
 NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::", "prepacked::")
 """Namespaces whose schemas describe all effects of operators; other operators may do anything."""
 
-TOTAL = frozenset({"prim::isinstance", "prim::TupleConstruct", "prim::TupleIndex",
-                   "prim::TupleUnpack"})
+TOTAL = frozenset(
+    {"prim::isinstance", "prim::TupleConstruct", "prim::TupleIndex", "prim::TupleUnpack"}
+)
 """Kinds of the IR that never fail; operators have the fact `total`."""
 
 
@@ -90,8 +131,13 @@ def gives_nothing(node: Node) -> bool:
     Some checks that give nothing are taken out of programs by PyTorch's JIT, too.
     """
     schema = node.schema
-    return schema is not None and not schema.returns and not schema.is_mutable \
-        and not schema.is_varret and facts_of(schema).effect != "check"
+    return (
+        schema is not None
+        and not schema.returns
+        and not schema.is_mutable
+        and not schema.is_varret
+        and facts_of(schema).effect != "check"
+    )
 
 
 def is_random(node: Node) -> bool:

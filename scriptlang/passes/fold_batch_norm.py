@@ -10,17 +10,22 @@ same new constants (see `shared`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from ..ir import Graph, Node, Value
-from ..ops import table
 from ..tensors import Tensor
-from .fuse import (CONVOLUTIONS, TRANSPOSED, is_constant, is_transposed_convolution,
-                   transposed_settings)
+from .fuse import (
+    CONVOLUTIONS,
+    TRANSPOSED,
+    is_constant,
+    is_transposed_convolution,
+    transposed_settings,
+)
 from .shape_facts import Fact
 from .shapes import propagate
 
@@ -55,18 +60,21 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     if layer.kind not in LAYERS or layer.block is not norm.block or len(layer.output.uses) != 1:
         return False
     if layer.kind == "aten::linear":
-        if facts[layer.output].rank != 2:               # channels are the last dimension only then
+        if facts[layer.output].rank != 2:  # channels are the last dimension only then
             return False
     elif not (is_straight(layer) or is_turned(layer)):
         return False
     scaled = scaling(norm)
     weight, bias = layer.inputs[1], layer.inputs[2]
-    if scaled is None or not is_float_constant(weight) or not (
-            bias.is_constant and (bias.constant is None or is_float_constant(bias))):
+    if (
+        scaled is None
+        or not is_float_constant(weight)
+        or not (bias.is_constant and (bias.constant is None or is_float_constant(bias)))
+    ):
         return False
     scale, shift = scaled
     w = weight.constant._array
-    channel = 1 if is_turned(layer) else 0              # the dimension of w that counts results
+    channel = 1 if is_turned(layer) else 0  # the dimension of w that counts results
     if len(scale) != w.shape[channel]:
         return False
     folded = _folded.get()
@@ -75,8 +83,11 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     if folded is not None and key in folded:
         _, new_weight, new_bias = folded[key]
     else:
-        b = np.zeros(len(scale)) if bias.constant is None else \
-            bias.constant._array.astype(np.float64)
+        b = (
+            np.zeros(len(scale))
+            if bias.constant is None
+            else bias.constant._array.astype(np.float64)
+        )
         sizes = [-1 if d == channel else 1 for d in range(w.ndim)]
         new_weight = tensor_of(w * scale.reshape(sizes), w.dtype)
         new_bias = tensor_of(b * scale + shift, w.dtype)
@@ -93,26 +104,39 @@ def is_straight(layer: Node) -> bool:
     """Whether a layer is a convolution that is not transposed: its weight is [out, in, ...]."""
     transposed = layer.inputs[6] if layer.kind in TRANSPOSED else None
     weight = layer.inputs[1]
-    return (layer.kind in STRAIGHT and (transposed is None or is_constant(transposed, False))
-            and weight.is_constant and isinstance(weight.constant, Tensor)
-            and 3 <= weight.constant.dim() <= 5)
+    return (
+        layer.kind in STRAIGHT
+        and (transposed is None or is_constant(transposed, False))
+        and weight.is_constant
+        and isinstance(weight.constant, Tensor)
+        and 3 <= weight.constant.dim() <= 5
+    )
 
 
 def is_turned(layer: Node) -> bool:
     """Whether a layer is a transposed convolution without groups: its weight is [in, out, ...]."""
-    return (layer.kind in TRANSPOSED and is_transposed_convolution(layer)
-            and is_constant(transposed_settings(layer)[3], 1))
+    return (
+        layer.kind in TRANSPOSED
+        and is_transposed_convolution(layer)
+        and is_constant(transposed_settings(layer)[3], 1)
+    )
 
 
 def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray] | None:
     """(scale, shift) in float64 of a batch norm by constant statistics; None for any other."""
     gamma, beta, mean, var = norm.inputs[1:5]
     training, eps = norm.argument("training"), norm.argument("eps")
-    if not (training.is_constant and training.constant is False and eps.is_constant
-            and is_float_constant(mean) and is_float_constant(var)):
+    if not (
+        training.is_constant
+        and training.constant is False
+        and eps.is_constant
+        and is_float_constant(mean)
+        and is_float_constant(var)
+    ):
         return None
-    if not all(v.is_constant and (v.constant is None or is_float_constant(v))
-               for v in (gamma, beta)):
+    if not all(
+        v.is_constant and (v.constant is None or is_float_constant(v)) for v in (gamma, beta)
+    ):
         return None
     scale = 1 / np.sqrt(var.constant._array.astype(np.float64) + eps.constant)
     if gamma.constant is not None:
@@ -122,15 +146,26 @@ def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def is_float_constant(v: Value) -> bool:
-    return v.is_constant and isinstance(v.constant, Tensor) and v.constant._array.dtype in (
-        np.float32, np.float64)
+    return (
+        v.is_constant
+        and isinstance(v.constant, Tensor)
+        and v.constant._array.dtype in (np.float32, np.float64)
+    )
 
 
 def memory(tensor: Tensor | None) -> tuple | None:
     """Where the elements of a tensor lie."""
-    return None if tensor is None else (
-        id(tensor._storage), tensor._offset, tuple(tensor._size), tuple(tensor._stride),
-        tensor.dtype)
+    return (
+        None
+        if tensor is None
+        else (
+            id(tensor._storage),
+            tensor._offset,
+            tuple(tensor._size),
+            tuple(tensor._stride),
+            tensor.dtype,
+        )
+    )
 
 
 def tensor_of(values: np.ndarray, dtype: Any) -> Tensor:

@@ -16,7 +16,7 @@ rank is asked for it once.
 
 from __future__ import annotations
 
-from typing import Mapping
+from collections.abc import Mapping
 
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
@@ -31,8 +31,9 @@ SCALARS = (T.INT, T.BOOL)
 
 def run(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> bool:
     """inputs: facts about the inputs; the resulting graph is correct for such inputs only."""
-    if not any(v.type in SCALARS for n in graph.walk() if not n.kind == "prim::Constant"
-               for v in n.outputs):
+    if not any(
+        v.type in SCALARS for n in graph.walk() if n.kind != "prim::Constant" for v in n.outputs
+    ):
         return False
     return _Folding(Propagation(graph, inputs or {})).block(graph.block, {})
 
@@ -88,8 +89,12 @@ class _Folding:
             return False
         for tensor in node.graph.inputs:
             origin = self.facts.get(tensor)
-            if tensor is not node.inputs[0] and isinstance(origin, TensorFacts) \
-                    and node.kind == "aten::dim" and origin.rank == fact:
+            if (
+                tensor is not node.inputs[0]
+                and isinstance(origin, TensorFacts)
+                and node.kind == "aten::dim"
+                and origin.rank == fact
+            ):
                 node.replace_input(0, tensor)
                 return True
         return False
@@ -113,29 +118,40 @@ def computed(size: Size, known: Mapping[Expression, Value], at: Node) -> Value |
 def can_compute(size: Size, known: Mapping[Expression, Value]) -> bool:
     if isinstance(size, int) or size in known:
         return True
-    return all(can_compute(a.dividend, known) and can_compute(a.divisor, known)
-               if isinstance(a, Quotient) else expression_of(a) in known
-               for term, _ in size.terms for a in term)
+    return all(
+        can_compute(a.dividend, known) and can_compute(a.divisor, known)
+        if isinstance(a, Quotient)
+        else expression_of(a) in known
+        for term, _ in size.terms
+        for a in term
+    )
 
 
 def steps(size: Size) -> int:
     if isinstance(size, int):
         return 0
-    return sum(len(term) + (k != 1) + sum(1 + steps(a.dividend) + steps(a.divisor)
-                                          for a in term if isinstance(a, Quotient))
-               for term, k in size.terms) + (size.constant != 0)
+    return sum(
+        len(term)
+        + (k != 1)
+        + sum(1 + steps(a.dividend) + steps(a.divisor) for a in term if isinstance(a, Quotient))
+        for term, k in size.terms
+    ) + (size.constant != 0)
 
 
 def compute(size: Size, known: Mapping[Expression, Value], graph: Graph, like: Node) -> Value:
     """Nodes that compute a size; each kind of operation has ints for operands and result."""
+
     def operate(name: str, a: Value, b: Value) -> Value:
         schema = table.find(f"aten::{name}", "int").schema
         return graph.insert(schema.name, [a, b], [T.INT], schema=schema, like=like).output
 
     def atom(a) -> Value:
         if isinstance(a, Quotient):
-            return operate("floordiv", compute(a.dividend, known, graph, like),
-                           compute(a.divisor, known, graph, like))
+            return operate(
+                "floordiv",
+                compute(a.dividend, known, graph, like),
+                compute(a.divisor, known, graph, like),
+            )
         return known[expression_of(a)]
 
     if isinstance(size, int):
@@ -157,5 +173,9 @@ def compute(size: Size, known: Mapping[Expression, Value], graph: Graph, like: N
 
 def is_foldable(node: Node) -> bool:
     """Whether a node does nothing but give its output."""
-    return node.kind != "prim::Constant" and node.schema is not None \
-        and not node.schema.is_mutable and not has_side_effects(node)
+    return (
+        node.kind != "prim::Constant"
+        and node.schema is not None
+        and not node.schema.is_mutable
+        and not has_side_effects(node)
+    )

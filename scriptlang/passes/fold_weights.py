@@ -9,7 +9,7 @@ cost nothing and which other passes know.  `Budget` limits what a file can make 
 
 from __future__ import annotations
 
-from typing import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from .. import types as T
 from ..allocations import asked_first
@@ -52,7 +52,7 @@ class Budget:
             with asked_first(self.allow, ROOM * self.bytes):
                 value = operator.kernel(*inputs)
         except Exception:
-            return None                              # the run raises it, if it gets there
+            return None  # the run raises it, if it gets there
         return value if type(value) is Tensor else None
 
     def allow(self, size: int) -> None:
@@ -73,8 +73,8 @@ def run(graph: Graph) -> bool:
         return False
     analysis = AliasAnalysis(graph)
     budget = Budget(tensors_in(v.constant for n in candidates for v in n.inputs if v.is_constant))
-    known: dict[Value, Tensor] = {}                  # what depends on constants alone
-    made: set[Value] = set()                         # of these, what is not a view of a weight
+    known: dict[Value, Tensor] = {}  # what depends on constants alone
+    made: set[Value] = set()  # of these, what is not a view of a weight
     for node in candidates:
         inputs = [values for v in node.inputs for values in constants_of(v, known, analysis)]
         held = [v for v in (*node.inputs, *node.outputs) if v.type == T.TENSOR]
@@ -108,17 +108,26 @@ def constants_of(v: Value, known: dict[Value, Tensor], analysis: AliasAnalysis) 
         return [known[v]]
     if v.is_constant:
         return [v.constant]
-    if v.node.kind == "prim::ListConstruct" and not v.is_parameter and \
-            all(i.is_constant for i in v.node.inputs) and not analysis.is_written(v):
+    if (
+        v.node.kind == "prim::ListConstruct"
+        and not v.is_parameter
+        and all(i.is_constant for i in v.node.inputs)
+        and not analysis.is_written(v)
+    ):
         return [[i.constant for i in v.node.inputs]]
     return []
 
 
 def may_fold(node: Node) -> bool:
     schema = node.schema
-    return (not node.blocks and schema is not None and not schema.is_mutable
-            and len(node.outputs) == 1 and node.output.type == T.TENSOR
-            and not has_side_effects(node))
+    return (
+        not node.blocks
+        and schema is not None
+        and not schema.is_mutable
+        and len(node.outputs) == 1
+        and node.output.type == T.TENSOR
+        and not has_side_effects(node)
+    )
 
 
 def is_view(node: Node) -> bool:

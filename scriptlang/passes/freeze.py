@@ -12,7 +12,8 @@ the module, not copied.  Arguments of calls are taken not to share memory with a
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from .. import types as T
 from ..ir import Function, Graph, Node, Value
@@ -32,8 +33,9 @@ PLACES = {Tensor: "tensor", list: "list", dict: "dict", tuple: "tuple"}
 """Kind of memory by class of value."""
 
 
-def freeze(module: ScriptObject, methods: Iterable[str] = ("forward",),
-           preserved: Iterable[str] = ()) -> ScriptObject:
+def freeze(
+    module: ScriptObject, methods: Iterable[str] = ("forward",), preserved: Iterable[str] = ()
+) -> ScriptObject:
     """A module with the given methods whose attributes are constants where they can be.
 
     preserved: attributes that stay what they are, and submodules that stay whole.  Both may be
@@ -45,8 +47,11 @@ def freeze(module: ScriptObject, methods: Iterable[str] = ("forward",),
     graphs = [function.graph.copy() for _, function in entries]
     for graph in graphs:
         pipeline.optimize(graph)
-    roots = [root for graph, (obj, _) in zip(graphs, entries)
-             for root in with_forks(graph, {graph.inputs[0]: obj})]
+    roots = [
+        root
+        for graph, (obj, _) in zip(graphs, entries)
+        for root in with_forks(graph, {graph.inputs[0]: obj})
+    ]
     fold(roots, kept)
     for graph, _ in roots:
         pipeline.optimize(graph)
@@ -68,8 +73,9 @@ def with_forks(graph: Graph, objects: dict[Value, ScriptObject]) -> Iterator[Roo
         if isinstance(body, Graph):
             body = node.attributes["Subgraph"] = body.copy()
             pipeline.optimize(body)
-            yield from with_forks(body, {inner: known[v] for inner, v in zip(
-                body.inputs, node.inputs) if v in known})
+            yield from with_forks(
+                body, {inner: known[v] for inner, v in zip(body.inputs, node.inputs) if v in known}
+            )
 
 
 def find_method(module: ScriptObject, path: str) -> tuple[ScriptObject, Function]:
@@ -97,11 +103,14 @@ def _owner(module: ScriptObject, path: str) -> tuple[ScriptObject, str]:
     return module, name
 
 
-def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()
-         ) -> bool:
+def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bool:
     """Replace attributes that the graphs read by constants, in place."""
-    set_names = {n.attributes["name"] for graph, _ in roots for n in graph.walk_all()
-                 if n.kind == "prim::SetAttr"}
+    set_names = {
+        n.attributes["name"]
+        for graph, _ in roots
+        for n in graph.walk_all()
+        if n.kind == "prim::SetAttr"
+    }
     readings = [Reading(graph, objects, set_names) for graph, objects in roots]
     stays = stay(kept)
     changed = False
@@ -109,8 +118,11 @@ def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()
         for node in reading.objects_read():
             obj, name = reading.objects[node.inputs[0]], node.attributes["name"]
             value = obj.get(name)
-            if name not in set_names and (id(obj), name) not in stays \
-                    and not any(r.writes_to(value) for r in readings):
+            if (
+                name not in set_names
+                and (id(obj), name) not in stays
+                and not any(r.writes_to(value) for r in readings)
+            ):
                 changed |= reading.replace(node, value)
     return changed
 
@@ -142,15 +154,20 @@ class Reading(AliasAnalysis):
         self.set_names = set_names
         self.places: dict[int, Locations] = {}
         self.hands_objects_on = any(
-            is_opaque(n) and "Subgraph" not in n.attributes
+            is_opaque(n)
+            and "Subgraph" not in n.attributes
             and any("object" in memory_kinds(v.type) for v in n.inputs)
-            for n in graph.walk())
+            for n in graph.walk()
+        )
         super().__init__(graph)
 
     def objects_read(self) -> list[Node]:
         """The reads of attributes of known objects."""
-        return [n for n in self.graph.walk()
-                if n.kind == "prim::GetAttr" and n.inputs[0] in self.objects]
+        return [
+            n
+            for n in self.graph.walk()
+            if n.kind == "prim::GetAttr" and n.inputs[0] in self.objects
+        ]
 
     def _constrain(self, node: Node) -> None:
         owner = self.objects.get(node.inputs[0]) if node.kind == "prim::GetAttr" else None
@@ -178,16 +195,22 @@ class Reading(AliasAnalysis):
 
     def writes_to(self, value: Any) -> bool:
         """Whether the graph, or unknown code that it calls, may write to an attribute's value."""
-        if self.hands_objects_on or isinstance(value, (list, tuple)) and any(
-                self.writes_to(part) for part in value if not isinstance(part, SCALARS)):
+        if (
+            self.hands_objects_on
+            or isinstance(value, (list, tuple))
+            and any(self.writes_to(part) for part in value if not isinstance(part, SCALARS))
+        ):
             return True
         place = self.places.get(id(value._storage) if isinstance(value, Tensor) else id(value), 0)
         return bool(self.seen(place) & self.written)
 
     def replace(self, node: Node, value: Any) -> bool:
         """Replace a read of an attribute by a constant, if its value can be one."""
-        if not is_foldable(value) or isinstance(value, list) and (
-                self.of(node.output) & (self.outside | self.returned)):
+        if (
+            not is_foldable(value)
+            or isinstance(value, list)
+            and (self.of(node.output) & (self.outside | self.returned))
+        ):
             return False
         with node.graph.at(node):
             new = constant_of(value, node.output.type, node)
@@ -209,7 +232,7 @@ def constant_of(value: Any, t: T.Type, like: Node) -> Value:
     graph = like.graph
     if value is None:
         return graph.constant(None, T.NONE, like=like)
-    if isinstance(value, Tensor):                    # PyTorch reads no constant with a gradient
+    if isinstance(value, Tensor):  # PyTorch reads no constant with a gradient
         return graph.constant(value.detach() if value.requires_grad else value, T.TENSOR, like=like)
     t = T.without_none(t)
     parts = list(value) if isinstance(value, (list, tuple)) else []
@@ -221,18 +244,26 @@ def constant_of(value: Any, t: T.Type, like: Node) -> Value:
     return graph.insert(kind, inputs, [t], like=like).output
 
 
-def assemble(module: ScriptObject, entries: list[tuple[ScriptObject, Function]],
-             graphs: list[Graph], roots: list[Root], kept: list[tuple[ScriptObject, str]]
-             ) -> ScriptObject:
+def assemble(
+    module: ScriptObject,
+    entries: list[tuple[ScriptObject, Function]],
+    graphs: list[Graph],
+    roots: list[Root],
+    kept: list[tuple[ScriptObject, str]],
+) -> ScriptObject:
     """A module of a new class with the graphs for methods and the attributes they still read."""
-    inner = [(parent, a.name) for parent in objects_in(module) for a in parent.type.attributes
-             if any(obj is parent.get(a.name) for obj, _ in (*entries, *kept))]
+    inner = [
+        (parent, a.name)
+        for parent in objects_in(module)
+        for a in parent.type.attributes
+        if any(obj is parent.get(a.name) for obj, _ in (*entries, *kept))
+    ]
     shrinking = Shrinking(roots)
     for obj, name in kept:
         shrinking.keep(obj, name)
     for obj, name in inner:
         shrinking.used.setdefault(id(obj), set()).add(name)
-    if id(module) in shrinking.whole:                    # a new class all the same
+    if id(module) in shrinking.whole:  # a new class all the same
         shrinking.whole.discard(id(module))
         shrinking.used[id(module)] = {a.name for a in module.type.attributes}
     result = shrinking.object(module)
@@ -242,7 +273,8 @@ def assemble(module: ScriptObject, entries: list[tuple[ScriptObject, Function]],
         schema = function.schema
         first = replace(schema.arguments[0], type=owner)
         owner.methods[function.name.rpartition(".")[2]] = Function(
-            function.name, replace(schema, arguments=(first, *schema.arguments[1:])), graph)
+            function.name, replace(schema, arguments=(first, *schema.arguments[1:])), graph
+        )
     return result
 
 

@@ -22,9 +22,15 @@ CONVOLUTIONS = frozenset({"aten::conv2d", "aten::_convolution", "aten::convoluti
 TRANSPOSED = frozenset({"aten::conv_transpose2d", "aten::_convolution", "aten::convolution"})
 PRODUCTS = frozenset({"aten::linear", "aten::addmm", "aten::matmul", "aten::mm"})
 
-SIMPLE = {"aten::relu": "relu", "aten::relu6": "relu6", "aten::silu": "silu",
-          "aten::hardswish": "hardswish", "aten::hardsigmoid": "hardsigmoid",
-          "aten::sigmoid": "sigmoid", "aten::tanh": "tanh"}
+SIMPLE = {
+    "aten::relu": "relu",
+    "aten::relu6": "relu6",
+    "aten::silu": "silu",
+    "aten::hardswish": "hardswish",
+    "aten::hardsigmoid": "hardsigmoid",
+    "aten::sigmoid": "sigmoid",
+    "aten::tanh": "tanh",
+}
 """Activations without settings, by kind of node."""
 
 CONTIGUOUS, CHANNELS_LAST = 0, 2
@@ -54,8 +60,12 @@ def is_plain_convolution(node: Node) -> bool:
             return False
         settings = node.inputs[3:6]
     weight, bias = node.inputs[1], node.inputs[2]
-    return (is_matrix(weight, 4) and bias.is_constant and settings_known(settings)
-            and (bias.constant is None or is_matrix(bias, 1)))
+    return (
+        is_matrix(weight, 4)
+        and bias.is_constant
+        and settings_known(settings)
+        and (bias.constant is None or is_matrix(bias, 1))
+    )
 
 
 def is_transposed_convolution(node: Node) -> bool:
@@ -65,8 +75,13 @@ def is_transposed_convolution(node: Node) -> bool:
     stride, padding, output_padding, groups, dilation = transposed_settings(node)
     settings = [stride, padding, output_padding, dilation]
     weight, bias = node.inputs[1], node.inputs[2]
-    return (groups.is_constant and is_matrix(weight, 4) and settings_known(settings)
-            and bias.is_constant and (bias.constant is None or is_matrix(bias, 1)))
+    return (
+        groups.is_constant
+        and is_matrix(weight, 4)
+        and settings_known(settings)
+        and bias.is_constant
+        and (bias.constant is None or is_matrix(bias, 1))
+    )
 
 
 def transposed_settings(node: Node) -> tuple[Value, Value, Value, Value, Value]:
@@ -79,8 +94,10 @@ def transposed_settings(node: Node) -> tuple[Value, Value, Value, Value, Value]:
 
 
 def settings_known(settings: list[Value]) -> bool:
-    return all(v.is_constant and isinstance(v.constant, (list, tuple)) and len(v.constant) in (1, 2)
-               for v in settings)
+    return all(
+        v.is_constant and isinstance(v.constant, (list, tuple)) and len(v.constant) in (1, 2)
+        for v in settings
+    )
 
 
 def is_constant(v: Value, wanted: Any) -> bool:
@@ -100,8 +117,12 @@ def product_of(node: Node) -> tuple[Value, Value, bool, Value | None] | None:
     if node.kind == "aten::addmm":
         b, x, w, beta, alpha = node.inputs
         ones = all(v.is_constant and v.constant == 1 for v in (beta, alpha))
-        ok = ones and is_matrix(w, 2) and is_matrix(b, 1) and b.constant.size(0) == (
-            w.constant.size(1))
+        ok = (
+            ones
+            and is_matrix(w, 2)
+            and is_matrix(b, 1)
+            and b.constant.size(0) == (w.constant.size(1))
+        )
         return (x, w, True, b) if ok else None
     x, w = node.inputs[:2]
     return (x, w, True, None) if is_matrix(w, 2) else None
@@ -144,7 +165,7 @@ class Chain:
 
 
 def activation_of(node: Node) -> str | None:
-    """The name of a node's activation in ops/fused.py; None if it is no activation."""
+    """The name of a node's activation in ops/families/fused.py; None if it is no activation."""
     if node.kind == "aten::gelu":
         how = node.inputs[1]
         return {"none": "gelu", "tanh": "gelu_tanh"}.get(how.constant) if how.is_constant else None
@@ -156,8 +177,12 @@ def activation_of(node: Node) -> str | None:
 
 def fuse(layer: Node, analysis: AliasAnalysis, build) -> bool:
     chain = Chain(layer)
-    outside = [v for node in chain.nodes for v in node.inputs
-               if v.type == T.TENSOR and v.node not in chain.nodes]
+    outside = [
+        v
+        for node in chain.nodes
+        for v in node.inputs
+        if v.type == T.TENSOR and v.node not in chain.nodes
+    ]
     if analysis.is_written(*outside, *(n.output for n in chain.nodes)):
         return False
     last = chain.nodes[-1]
@@ -173,26 +198,45 @@ def fuse(layer: Node, analysis: AliasAnalysis, build) -> bool:
 def make(layer: Node, name: str, inputs: list) -> Node:
     """A node of an operator at the insertion point; plain arguments become constants."""
     schema = table.find(name, "").schema
-    values = [v if isinstance(v, Value) else
-              layer.graph.constant(v, None if v is None else a.type, like=layer)
-              for v, a in zip(inputs, schema.arguments)]
+    values = [
+        v
+        if isinstance(v, Value)
+        else layer.graph.constant(v, None if v is None else a.type, like=layer)
+        for v, a in zip(inputs, schema.arguments)
+    ]
     return layer.graph.insert(name, values, [T.TENSOR], schema=schema, like=layer)
 
 
 def convolution(layer: Node, chain: Chain) -> Node:
     settings = [list(v.constant) * (3 - len(v.constant)) for v in layer.inputs[3:6]]
     groups = layer.inputs[6 if layer.kind == "aten::conv2d" else 8]
-    return make(layer, "scriptlang::conv2d", [
-        *layer.inputs[:3], *settings, groups, chain.added, chain.activation, CONTIGUOUS])
+    return make(
+        layer,
+        "scriptlang::conv2d",
+        [*layer.inputs[:3], *settings, groups, chain.added, chain.activation, CONTIGUOUS],
+    )
 
 
 def transposed_convolution(layer: Node, chain: Chain) -> Node:
     stride, padding, output_padding, groups, dilation = (
         v if v.type == T.INT else list(v.constant) * (3 - len(v.constant))
-        for v in transposed_settings(layer))
-    return make(layer, "scriptlang::conv_transpose2d", [
-        *layer.inputs[:3], stride, padding, output_padding, groups, dilation, chain.added,
-        chain.activation, CONTIGUOUS])
+        for v in transposed_settings(layer)
+    )
+    return make(
+        layer,
+        "scriptlang::conv_transpose2d",
+        [
+            *layer.inputs[:3],
+            stride,
+            padding,
+            output_padding,
+            groups,
+            dilation,
+            chain.added,
+            chain.activation,
+            CONTIGUOUS,
+        ],
+    )
 
 
 def linear(layer: Node, chain: Chain) -> Node:

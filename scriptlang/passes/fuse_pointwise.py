@@ -14,7 +14,7 @@ the first.
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from .. import types as T
 from ..ir import Block, Graph, Node, Value, clone_node
@@ -51,8 +51,13 @@ def all_blocks(block: Block) -> Iterator[Block]:
 
 def has_pair(block: Block) -> bool:
     """Whether a block has two fusible operators, one of which uses the other's result."""
-    return any(is_fusible(user) for node in block.nodes if is_fusible(node)
-               for user, _ in node.output.uses if user.block is block)
+    return any(
+        is_fusible(user)
+        for node in block.nodes
+        if is_fusible(node)
+        for user, _ in node.output.uses
+        if user.block is block
+    )
 
 
 def segments(block: Block) -> list[list[Node]]:
@@ -216,16 +221,23 @@ class Grouping:
 def inputs_of(nodes: list[Node]) -> list[Value]:
     """What nodes use of others, but for the constants that a group holds itself."""
     made = set(nodes)
-    return list(dict.fromkeys(v for node in nodes for v in node.inputs
-                              if v.node not in made and not is_inner_constant(v)))
+    return list(
+        dict.fromkeys(
+            v
+            for node in nodes
+            for v in node.inputs
+            if v.node not in made and not is_inner_constant(v)
+        )
+    )
 
 
 def fuse(nodes: list[Node]) -> Node:
     """One node in place of nodes that stand side by side."""
     made = set(nodes)
     taken = inputs_of(nodes)
-    results = [node.output for node in nodes
-               if any(user not in made for user, _ in node.output.uses)]
+    results = [
+        node.output for node in nodes if any(user not in made for user, _ in node.output.uses)
+    ]
     inner = Graph()
     env = {v: inner.block.add_parameter(v.type, v.name) for v in taken}
     for node in nodes:
@@ -235,8 +247,9 @@ def fuse(nodes: list[Node]) -> Node:
         inner.block.append(clone_node(node, inner, env))
     for v in results:
         inner.block.add_return(env[v])
-    fused = nodes[0].graph.create(KIND, taken, [T.TENSOR] * len(results),
-                                  attributes={"Subgraph": inner}, like=nodes[-1])
+    fused = nodes[0].graph.create(
+        KIND, taken, [T.TENSOR] * len(results), attributes={"Subgraph": inner}, like=nodes[-1]
+    )
     fused.insert_before(nodes[0])
     for old, new in zip(results, fused.outputs):
         new.name = old.name

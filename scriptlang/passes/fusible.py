@@ -16,9 +16,13 @@ NUMBERS = (T.INT, T.FLOAT, T.BOOL)
 
 def is_fusible(node: Node) -> bool:
     """Whether a node may be part of a fused group."""
-    return (facts_of(node.schema).fusible
-            and len(node.outputs) == 1 and node.output.type == T.TENSOR
-            and all(map(may_enter, node.inputs)) and any(v.type == T.TENSOR for v in node.inputs))
+    return (
+        facts_of(node.schema).fusible
+        and len(node.outputs) == 1
+        and node.output.type == T.TENSOR
+        and all(map(may_enter, node.inputs))
+        and any(v.type == T.TENSOR for v in node.inputs)
+    )
 
 
 def may_enter(v: Value) -> bool:

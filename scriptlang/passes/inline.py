@@ -11,11 +11,11 @@ at once, even if few lines call each other twice.
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from .. import budgets
 from .. import types as T
-from ..ir import Block, Function, Graph, Node, Value, clone_node
+from ..ir import Function, Graph, Node, Value, clone_node
 
 CALLS = ("prim::CallFunction", "prim::CallMethod")
 
@@ -60,8 +60,12 @@ def put_in(graph: Graph, size: int) -> int | None:
         for inner in reversed(node.blocks):
             pending += [*inner.nodes][::-1]
         function = callee(node) if node.kind in CALLS else None
-        if function is None or size + added > MAX_NODES or len(node.callers) >= MAX_DEPTH \
-                or not may_inline(function):
+        if (
+            function is None
+            or size + added > MAX_NODES
+            or len(node.callers) >= MAX_DEPTH
+            or not may_inline(function)
+        ):
             continue
         copied = splice(node, function)
         added, changed = added + len(copied), True
@@ -147,8 +151,12 @@ def settle(function: Function) -> None:
                 close(f, way, open_, sizes)
 
 
-def close(f: Function, way: list[Function], open_: set[Function],
-          sizes: dict[Function, tuple[int, list[Function]]]) -> None:
+def close(
+    f: Function,
+    way: list[Function],
+    open_: set[Function],
+    sizes: dict[Function, tuple[int, list[Function]]],
+) -> None:
     """Pop a strongly connected component off the stack: `f` and the functions after it."""
     circle = [way.pop()]
     while circle[-1] is not f:
@@ -161,7 +169,8 @@ def close(f: Function, way: list[Function], open_: set[Function],
     if not f.attributes[RECURSIVE]:
         own, calls = sizes[f]
         f.attributes[SIZE] = own + sum(
-            g.attributes[SIZE] for g in calls if g.attributes.get(RECURSIVE) is False)
+            g.attributes[SIZE] for g in calls if g.attributes.get(RECURSIVE) is False
+        )
 
 
 def splice(call: Node, function: Function) -> list[Node]:
@@ -176,8 +185,10 @@ def splice(call: Node, function: Function) -> list[Node]:
         new = clone_node(node, graph, env).insert_before(call)
         copied.append(new)
         add_callers(new, context)
-    results = [as_type(env.get(v, v), out.type, call)
-               for v, out in zip(body.returns, call.outputs, strict=True)]
+    results = [
+        as_type(env.get(v, v), out.type, call)
+        for v, out in zip(body.returns, call.outputs, strict=True)
+    ]
     call.replace_with(*results)
     return copied
 

@@ -12,6 +12,7 @@ from ..ir import Node, Value
 from ..ops.table import facts_of
 from ..tensors import Tensor
 
+
 def floating_type(v: Value, known: dict[Value, DType | None] | None = None) -> DType | None:
     """The floating point type that a tensor certainly has, or None.
 
@@ -19,7 +20,7 @@ def floating_type(v: Value, known: dict[Value, DType | None] | None = None) -> D
     """
     known = {} if known is None else known
     if v not in known:
-        known[v] = None                                  # a chain that is too long ends here
+        known[v] = None  # a chain that is too long ends here
         known[v] = constant_type(v) if v.is_constant else result_type(v, known)
     return known[v]
 

@@ -32,13 +32,19 @@ def keeps_layout(node: Node) -> bool:
 
 def hides_layout(node: Node) -> bool:
     """Whether the result does not show the layout of the inputs."""
-    return (table.facts_of(node.schema).layout != "" or node.kind in FORMAT
-            or node.kind in ("aten::flatten", "aten::reshape"))
+    return (
+        table.facts_of(node.schema).layout != ""
+        or node.kind in FORMAT
+        or node.kind in ("aten::flatten", "aten::reshape")
+    )
 
 
 def run(graph: Graph) -> bool:
-    starts = [n for n in graph.walk() if n.kind in FORMAT
-              and is_constant(n.inputs[FORMAT[n.kind]], CONTIGUOUS)]
+    starts = [
+        n
+        for n in graph.walk()
+        if n.kind in FORMAT and is_constant(n.inputs[FORMAT[n.kind]], CONTIGUOUS)
+    ]
     if not starts:
         return False
     analysis = AliasAnalysis(graph)
@@ -66,9 +72,12 @@ def keeps(node: Node, found: set[Value]) -> bool:
         return False
     if node.kind == "aten::cat":
         parts = node.inputs[0].node
-        return (parts.kind == "prim::ListConstruct" and is_constant(node.inputs[1], 1)
-                and len(node.inputs[0].uses) == 1
-                and all(v in found for v in parts.inputs))
+        return (
+            parts.kind == "prim::ListConstruct"
+            and is_constant(node.inputs[1], 1)
+            and len(node.inputs[0].uses) == 1
+            and all(v in found for v in parts.inputs)
+        )
     return node.inputs[0] in found
 
 
@@ -78,7 +87,7 @@ def takes(user: Node, i: int, found: set[Value]) -> bool:
         return not more and only.outputs and only.output in found
     if keeps_layout(user):
         return user.output in found
-    if user.kind == "aten::permute":                     # gives a contiguous tensor
+    if user.kind == "aten::permute":  # gives a contiguous tensor
         return is_constant(user.inputs[1], [0, 2, 3, 1])
     return hides_layout(user)
 

@@ -33,7 +33,7 @@ def dissolve(made: Node) -> bool:
         if step.kind == "prim::SetAttr":
             values[name] = known.get(step.inputs[1].node, step.inputs[1])
         elif name not in values:
-            return False                                 # read before it was written
+            return False  # read before it was written
         else:
             known[step] = values[name]
     for step in steps:

@@ -76,8 +76,13 @@ def writes_of(loop: Node, analysis: AliasAnalysis) -> Writes:
 
 def is_invariant(node: Node, body: Block) -> bool:
     """Whether a node gives the same each turn and may run when there is none."""
-    if node.blocks or not node.outputs or node.kind == "prim::Uninitialized" \
-            or has_side_effects(node) or may_fail(node):
+    if (
+        node.blocks
+        or not node.outputs
+        or node.kind == "prim::Uninitialized"
+        or has_side_effects(node)
+        or may_fail(node)
+    ):
         return False
     if node.schema is not None and node.schema.is_mutable:
         return False
@@ -90,8 +95,14 @@ def unroll(loop: Node) -> bool:
     """Replace a short loop of known length by its turns."""
     body = loop.blocks[0]
     count, condition, again = loop.inputs[0], loop.inputs[1], body.returns[0]
-    if not (count.is_constant and condition.is_constant and again.is_constant
-            and condition.constant and again.constant and 0 < count.constant <= MAX_TURNS):
+    if not (
+        count.is_constant
+        and condition.is_constant
+        and again.is_constant
+        and condition.constant
+        and again.constant
+        and 0 < count.constant <= MAX_TURNS
+    ):
         return False
     if count.constant * sum(1 for _ in body.walk()) > MAX_COPIES:
         return False
@@ -100,7 +111,8 @@ def unroll(loop: Node) -> bool:
         with loop.graph.at(loop) as graph:
             env: dict[Value, Value] = {
                 body.parameters[0]: graph.constant(turn, like=loop),
-                **dict(zip(body.parameters[1:], carried))}
+                **dict(zip(body.parameters[1:], carried)),
+            }
         for node in body.nodes:
             clone_node(node, loop.graph, env).insert_before(loop)
         carried = [env.get(v, v) for v in body.returns[1:]]

@@ -56,8 +56,9 @@ def remake(append: Node) -> bool:
         else:
             later.append((user, i))
     with append.graph.at(append) as graph:
-        new = graph.insert("prim::ListConstruct", [*made.inputs, added], [old.type],
-                           like=append).output
+        new = graph.insert(
+            "prim::ListConstruct", [*made.inputs, added], [old.type], like=append
+        ).output
     new.name = old.name
     for user, i in later:
         user.replace_input(i, new)
@@ -74,8 +75,11 @@ def comes_before(user: Node, node: Node) -> bool:
 
 def answer(graph: Graph) -> bool:
     """Replace what is asked of lists that keep their elements."""
-    readers = [n for n in graph.walk() if n.kind in READERS
-               and n.inputs[0].node.kind == "prim::ListConstruct"]
+    readers = [
+        n
+        for n in graph.walk()
+        if n.kind in READERS and n.inputs[0].node.kind == "prim::ListConstruct"
+    ]
     if not readers:
         return False
     analysis = analysis_of(graph)
@@ -103,8 +107,9 @@ def known_results(node: Node) -> list | None:
     if node.kind == "aten::len":
         return [len(elements)]
     if node.kind == "prim::ListUnpack":
-        return list(elements) if [v.type for v in elements] == [v.type for v in node.outputs] \
-            else None
+        return (
+            list(elements) if [v.type for v in elements] == [v.type for v in node.outputs] else None
+        )
     i = node.inputs[1]
     if not i.is_constant or not -len(elements) <= i.constant < len(elements):
         return None

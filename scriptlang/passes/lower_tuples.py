@@ -38,7 +38,7 @@ def lower(node: Node) -> bool:
     if known is None:
         return False
     if node.kind == "prim::TupleSlice":
-        part = known[node.attributes["beg"]:node.attributes["end"]]
+        part = known[node.attributes["beg"] : node.attributes["end"]]
         new = node.graph.create("prim::TupleConstruct", part, [node.output.type], like=node)
         node.replace_with(new.insert_before(node).output)
         return True
@@ -53,8 +53,11 @@ def lower(node: Node) -> bool:
 
 def as_type(v: Value, t: T.Type, node: Node) -> Value:
     """The element with the type that it was unpacked as; only tuples need the exact type."""
-    if v.type == t or T.is_subtype(v.type, t) and not any(
-            isinstance(p, T.TupleType) for p in t.walk()):
+    if (
+        v.type == t
+        or T.is_subtype(v.type, t)
+        and not any(isinstance(p, T.TupleType) for p in t.walk())
+    ):
         return v
     with node.graph.at(node) as graph:
         return graph.insert("prim::unchecked_cast", [v], [t], like=node).output

@@ -12,8 +12,8 @@ allocator handles tensors made inside of them, results, and working memory of ke
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Iterable, Mapping
 
 from .. import types as T
 from ..ir import Graph, Node, Value
@@ -79,13 +79,18 @@ class MemoryPlan:
 
     def __str__(self) -> str:
         ratio = self.naive / self.peak if self.peak else 1.0
-        lines = [f"memory: peak {self.peak:,} bytes for {len(self.buffers)} tensors; "
-                 f"{self.naive:,} without reuse ({ratio:.1f} times as much); "
-                 f"at least {self.lower_bound:,}",
-                 f"  results: {self.results:,} bytes; tensors of unknown size: {self.unplanned}"]
+        lines = [
+            f"memory: peak {self.peak:,} bytes for {len(self.buffers)} tensors; "
+            f"{self.naive:,} without reuse ({ratio:.1f} times as much); "
+            f"at least {self.lower_bound:,}",
+            f"  results: {self.results:,} bytes; tensors of unknown size: {self.unplanned}",
+        ]
         width = max((len(b.name) for b in self.buffers), default=0)
-        lines += [f"  %{b.name:{width}}  {b.offset:>12,} + {b.size:<12,} steps {b.first}-{b.last}"
-                  f"  {b.kind}" for b in self.buffers]
+        lines += [
+            f"  %{b.name:{width}}  {b.offset:>12,} + {b.size:<12,} steps {b.first}-{b.last}"
+            f"  {b.kind}"
+            for b in self.buffers
+        ]
         return "\n".join(lines)
 
 
@@ -115,16 +120,26 @@ def lifetimes(graph: Graph, facts: Mapping[Value, Fact]) -> MemoryPlan:
                 plan.results += size
             elif size:
                 size = -(-size // ALIGNMENT) * ALIGNMENT
-                plan.buffers.append(Buffer(v.name or f"{node.kind.partition('::')[2]}_{step}",
-                                           node.kind, size, step,
-                                           last.get(made.bit_length() - 1, step)))
+                plan.buffers.append(
+                    Buffer(
+                        v.name or f"{node.kind.partition('::')[2]}_{step}",
+                        node.kind,
+                        size,
+                        step,
+                        last.get(made.bit_length() - 1, step),
+                    )
+                )
     return plan
 
 
 def makes_tensor(node: Node, i: int) -> bool:
     """Whether a result is a tensor that the operator makes; not an item that it takes out."""
-    return node.schema is None and "Subgraph" in node.attributes or \
-        node.schema is not None and node.schema.returns[i].type == T.TENSOR
+    return (
+        node.schema is None
+        and "Subgraph" in node.attributes
+        or node.schema is not None
+        and node.schema.returns[i].type == T.TENSOR
+    )
 
 
 def size_in_bytes(fact: Fact) -> int | None:

@@ -14,8 +14,12 @@ from ..ir import Graph, Node
 from ..ops import table
 from ..tensors import Tensor
 
-DIMS = {"aten::_convolution_mode": (1, 2, 3), "aten::conv1d": (1,), "aten::conv2d": (2,),
-        "aten::conv3d": (3,)}
+DIMS = {
+    "aten::_convolution_mode": (1, 2, 3),
+    "aten::conv1d": (1,),
+    "aten::conv2d": (2,),
+    "aten::conv3d": (3,),
+}
 """How many dimensions besides batch and channels each takes."""
 
 
@@ -38,8 +42,13 @@ def replace(node: Node) -> bool:
     schema = table.find(f"aten::conv{len(sizes)}d", "").schema
     with node.graph.at(node):
         known = node.graph.constant(numbers, T.ListType(T.INT), like=node)
-        new = node.graph.insert(schema.name, [x, weight, bias, stride, known, dilation, groups],
-                                [node.output.type], schema=schema, like=node)
+        new = node.graph.insert(
+            schema.name,
+            [x, weight, bias, stride, known, dilation, groups],
+            [node.output.type],
+            schema=schema,
+            like=node,
+        )
     new.output.name = node.output.name
     node.output.replace_all_uses_with(new.output)
     node.destroy()

@@ -7,11 +7,23 @@ graph, which is shown and saved.  The second calls operators of our own; engines
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from ..ir import OPTIMIZED, Function, Graph
-from . import (after_raise, batch_linears, fold_batch_norm, fold_shapes, fold_weights, fuse,
-               fuse_expansion, fuse_pointwise, layouts, numeric_padding, out_of_place, pipeline)
+from . import (
+    after_raise,
+    batch_linears,
+    fold_batch_norm,
+    fold_shapes,
+    fold_weights,
+    fuse,
+    fuse_expansion,
+    fuse_pointwise,
+    layouts,
+    numeric_padding,
+    out_of_place,
+    pipeline,
+)
 from .pipeline import Step, apply
 
 CHECKS = (

@@ -30,11 +30,15 @@ def replace(node: Node) -> bool:
     if form is None or not is_fresh(target, node) or not keeps_type(node, form):
         return False
     with node.graph.at(node):
-        new = node.graph.insert(form.name, node.inputs, [node.output.type], schema=form.schema,
-                                like=node)
+        new = node.graph.insert(
+            form.name, node.inputs, [node.output.type], schema=form.schema, like=node
+        )
     new.output.name = node.output.name
-    later = [(user, i) for user, i in target.uses if user is not new and user is not node
-             and not comes_before(user, node)]
+    later = [
+        (user, i)
+        for user, i in target.uses
+        if user is not new and user is not node and not comes_before(user, node)
+    ]
     for user, i in later:
         user.replace_input(i, new.output)
     node.output.replace_all_uses_with(new.output)
@@ -64,17 +68,26 @@ def is_fresh(v: Value, before: Node) -> bool:
     """Whether no other tensor shares the value's memory right before a node of its block."""
     if v.is_parameter or v.node.block is not before.block or not gives_fresh(v.node):
         return False
-    return all(user is before or not comes_before(user, before) or gives_fresh(user)
-               for user, _ in v.uses) and sum(user is before for user, _ in v.uses) == 1
+    return (
+        all(
+            user is before or not comes_before(user, before) or gives_fresh(user)
+            for user, _ in v.uses
+        )
+        and sum(user is before for user, _ in v.uses) == 1
+    )
 
 
 def gives_fresh(node: Node) -> bool:
     """Whether a node is an operator that neither writes memory nor gives any of its inputs'."""
     schema = node.schema
-    return (schema is not None and not node.blocks and not schema.is_mutable
-            and node.kind.startswith(("aten::", "scriptlang::"))
-            and not table.facts_of(schema).may_share
-            and not any(r.alias for r in schema.returns))
+    return (
+        schema is not None
+        and not node.blocks
+        and not schema.is_mutable
+        and node.kind.startswith(("aten::", "scriptlang::"))
+        and not table.facts_of(schema).may_share
+        and not any(r.alias for r in schema.returns)
+    )
 
 
 def comes_before(user: Node, node: Node) -> bool:

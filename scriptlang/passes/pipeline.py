@@ -6,14 +6,28 @@ With SCRIPTLANG_VERIFY=1 in the environment, as under test, the graph is verifie
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from itertools import chain
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from .. import budgets
 from ..errors import GraphError
 from ..ir import Graph, verify
-from . import (autocast, constant_pooling, constant_propagation, context_managers, cse, dce,
-               inline, local_objects, loops, lower_lists, lower_tuples, peephole, simplify_if)
+from . import (
+    autocast,
+    constant_pooling,
+    constant_propagation,
+    context_managers,
+    cse,
+    dce,
+    inline,
+    local_objects,
+    loops,
+    lower_lists,
+    lower_tuples,
+    peephole,
+    simplify_if,
+)
 from .alias import shared_analysis
 
 
@@ -51,9 +65,7 @@ REPEATED = (
 The steps of a round share one analysis of memory, which their changes leave sound (see alias.py).
 """
 
-ONCE_AFTER = (
-    Step(constant_pooling.run, "one constant each, once no step makes more"),
-)
+ONCE_AFTER = (Step(constant_pooling.run, "one constant each, once no step makes more"),)
 
 MAX_ROUNDS = 8
 
@@ -64,7 +76,7 @@ def optimize(graph: Graph) -> None:
     for step in ONCE_BEFORE:
         apply(step, graph)
     with shared_analysis(graph) as drop_analysis:
-        last = 0                                     # the turn that changed something
+        last = 0  # the turn that changed something
         for turn, step in enumerate(chain(*[REPEATED] * MAX_ROUNDS)):
             if turn >= max(len(REPEATED), last + len(REPEATED)):
                 break

@@ -18,7 +18,7 @@ They are applied in order, and again when what they read has grown, until nothin
 from __future__ import annotations
 
 from collections import deque
-from typing import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 EVERYTHING = ("tensor", "list", "dict", "tuple", "object", "other")
 """Kinds of memory; "other" may be any of the others."""
@@ -97,8 +97,9 @@ class PointsTo:
     def leak(self, source: Hashable) -> None:
         self._add(self._leak_all, source, source, (source,))
 
-    def _add(self, apply: Callable[..., None], target: Hashable, source: Hashable,
-             reads: tuple, *more) -> None:
+    def _add(
+        self, apply: Callable[..., None], target: Hashable, source: Hashable, reads: tuple, *more
+    ) -> None:
         for variable in reads:
             self._readers.setdefault(variable, []).append(len(self._rules))
         self._rules.append((apply, (target, source, *more)))

@@ -7,8 +7,9 @@ or NOTHING if no run uses the value.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Iterable
+from typing import Any
 
 from .. import dtypes
 from ..dtypes import DType
@@ -104,6 +105,10 @@ def map_sizes(fact: Fact, f: Callable[[Size], Size]) -> Fact:
         return tuple(map_sizes(part, f) for part in fact)
     if isinstance(fact, TensorFacts):
         shape = None if fact.shape is None else tuple(map(f, fact.shape))
-        return replace(fact, shape=shape, rank=f(fact.rank),
-                       value=None if fact.value is None else f(fact.value))
+        return replace(
+            fact,
+            shape=shape,
+            rank=f(fact.rank),
+            value=None if fact.value is None else f(fact.value),
+        )
     return fact

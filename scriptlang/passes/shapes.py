@@ -11,7 +11,7 @@ Every fact holds in every run that gets to its value.
 
 from __future__ import annotations
 
-from typing import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from .. import types as T
 from ..dtypes import DType
@@ -20,8 +20,18 @@ from ..ops import table
 from ..schema import Schema
 from .alias import AliasAnalysis
 from .effects import FUSED, PASSES_ON, has_side_effects, is_opaque, is_random
-from .shape_facts import (NOTHING, UNKNOWN, Fact, TensorFacts, Unknown, fact_of, is_known, is_size,
-                          map_sizes, same)
+from .shape_facts import (
+    NOTHING,
+    UNKNOWN,
+    Fact,
+    TensorFacts,
+    Unknown,
+    fact_of,
+    is_known,
+    is_size,
+    map_sizes,
+    same,
+)
 from .shape_rules import Call, Rule, Several, rule_of
 from .shape_rules.types import kernel_types
 from .sizes import Expression, Size, Symbol, TooLong, sub, substitute, symbol, symbols_of
@@ -31,6 +41,7 @@ MOST_TURNS = 12
 
 MOST_CALLS = 8
 """How deep calls of functions are followed."""
+
 
 def propagate(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> Mapping[Value, Fact]:
     """The facts of every value of a graph, also of those in blocks and in fused groups."""
@@ -44,8 +55,13 @@ class Propagation:
     they stand for, so that visiting a node twice gives the same symbols.
     """
 
-    def __init__(self, graph: Graph, inputs: Mapping[Value, Fact], outer: Propagation | None = None,
-                 home: Block | None = None):
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Mapping[Value, Fact],
+        outer: Propagation | None = None,
+        home: Block | None = None,
+    ):
         self.graph = graph
         self.facts: dict[Value, Fact] = {}
         self.known: dict[Symbol, int] = {}
@@ -100,8 +116,10 @@ class Propagation:
             if fact is UNKNOWN:
                 fact = (UNKNOWN,) * len(t.elements)
             if isinstance(fact, tuple) and len(fact) == len(t.elements):
-                return tuple(self.completed(v, f, e, (*path, i))
-                             for i, (f, e) in enumerate(zip(fact, t.elements)))
+                return tuple(
+                    self.completed(v, f, e, (*path, i))
+                    for i, (f, e) in enumerate(zip(fact, t.elements))
+                )
         elif isinstance(t, T.ListType) and isinstance(fact, tuple):
             return tuple(self.completed(v, f, t.element, (*path, i)) for i, f in enumerate(fact))
         return fact
@@ -150,8 +168,11 @@ class Propagation:
 
     def branch(self, node: Node) -> None:
         condition = self.get(node.inputs[0])
-        taken = [block for block, truth in zip(node.blocks, (True, False))
-                 if condition is UNKNOWN or condition is truth]
+        taken = [
+            block
+            for block, truth in zip(node.blocks, (True, False))
+            if condition is UNKNOWN or condition is truth
+        ]
         for block, truth in zip(node.blocks, (True, False)):
             known = dict(self.known)
             self.learn(node.inputs[0], truth)
@@ -184,7 +205,7 @@ class Propagation:
         """Note that a size is 0, if that determines a symbol."""
         if isinstance(zero, int) or len(zero.terms) != 1:
             return
-        (term, k), = zero.terms
+        ((term, k),) = zero.terms
         if len(term) == 1 and isinstance(term[0], Symbol) and zero.constant % k == 0:
             self.known[term[0]] = -zero.constant // k
 
@@ -198,8 +219,10 @@ class Propagation:
                 self.put(v, fact)
             carried = [self.facts[v] for v in body.parameters[1:]]
             self.block(body)
-            after = [self.join(a, self.get(b), v, ()) for a, b, v in zip(
-                carried, body.returns[1:], body.parameters[1:])]
+            after = [
+                self.join(a, self.get(b), v, ())
+                for a, b, v in zip(carried, body.returns[1:], body.parameters[1:])
+            ]
             if all(map(same, after, carried)):
                 break
             carried = after
@@ -220,10 +243,12 @@ class Propagation:
         if isinstance(fact, tuple):
             return tuple(self.outside(f, body, v, (*path, i)) for i, f in enumerate(fact))
         if isinstance(fact, TensorFacts):
-            shape = fact.shape and tuple(self.outside(s, body, v, (*path, i, "size"))
-                                         for i, s in enumerate(fact.shape))
-            return TensorFacts(shape, fact.dtype, self.outside(fact.rank, body, v,
-                                                               (*path, "rank", "size")))
+            shape = fact.shape and tuple(
+                self.outside(s, body, v, (*path, i, "size")) for i, s in enumerate(fact.shape)
+            )
+            return TensorFacts(
+                shape, fact.dtype, self.outside(fact.rank, body, v, (*path, "rank", "size"))
+            )
         return fact
 
     def join(self, a: Fact, b: Fact, v: Value, path: tuple) -> Fact:
@@ -241,8 +266,10 @@ class Propagation:
             rank = self.join(a.rank, b.rank, v, (*path, "rank", "size"))
             if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
                 return TensorFacts(None, dtype, rank)
-            shape = tuple(self.join(x, y, v, (*path, i, "size"))
-                          for i, (x, y) in enumerate(zip(a.shape, b.shape)))
+            shape = tuple(
+                self.join(x, y, v, (*path, i, "size"))
+                for i, (x, y) in enumerate(zip(a.shape, b.shape))
+            )
             return TensorFacts(shape, dtype, len(shape))
         return UNKNOWN
 
@@ -263,8 +290,13 @@ class Propagation:
         if kind in ("prim::TupleUnpack", "prim::ListUnpack"):
             return list(inputs[0]) if isinstance(inputs[0], tuple) else None
         if kind == "prim::TupleIndex":
-            return [inputs[0][inputs[1]]] if isinstance(inputs[0], tuple) and is_known(
-                inputs[1]) and -len(inputs[0]) <= inputs[1] < len(inputs[0]) else None
+            return (
+                [inputs[0][inputs[1]]]
+                if isinstance(inputs[0], tuple)
+                and is_known(inputs[1])
+                and -len(inputs[0]) <= inputs[1] < len(inputs[0])
+                else None
+            )
         if kind == "prim::TupleSlice":
             beg, end = node.attributes["beg"], node.attributes["end"]
             return [inputs[0][beg:end]] if isinstance(inputs[0], tuple) else None
@@ -287,7 +319,7 @@ class Propagation:
 
     def operator(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
         schema = node.schema
-        if any(fact is NOTHING for fact in inputs):      # no run gets here
+        if any(fact is NOTHING for fact in inputs):  # no run gets here
             return None
         operator = table.find(schema.name, schema.overload)
         form = operator.form if operator is not None else None
@@ -295,9 +327,12 @@ class Propagation:
             if may_reshape(node) or len(node.outputs) != 1 or not written_first(schema):
                 return None
             fact = inputs[0]
-            return [TensorFacts(fact.shape, fact.dtype, fact.rank)
-                    if isinstance(fact, TensorFacts) else UNKNOWN]
-        if form is not None:                             # copies of views, puts on copies
+            return [
+                TensorFacts(fact.shape, fact.dtype, fact.rank)
+                if isinstance(fact, TensorFacts)
+                else UNKNOWN
+            ]
+        if form is not None:  # copies of views, puts on copies
             if form.kind in ("on_copy", "on_row_major_copy"):
                 fact = inputs[0]
                 return [TensorFacts(fact.shape, fact.dtype, fact.rank)]
@@ -320,9 +355,13 @@ class Propagation:
 
     def computed(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
         """The results of an operator on known values, if none of them is a tensor."""
-        if not inputs or not all(map(is_known, inputs)) or has_side_effects(node) \
-                or any(T.TENSOR in v.type.walk() for v in (*node.inputs, *node.outputs)) \
-                or node.kind == "aten::hash":
+        if (
+            not inputs
+            or not all(map(is_known, inputs))
+            or has_side_effects(node)
+            or any(T.TENSOR in v.type.walk() for v in (*node.inputs, *node.outputs))
+            or node.kind == "aten::hash"
+        ):
             return None
         operator = table.find(node.schema.name, node.schema.overload)
         if operator is None or operator.kernel is None or huge(node, inputs):
@@ -337,7 +376,7 @@ class Propagation:
         try:
             result = rule.run(call)
         except (Unknown, ArithmeticError, LookupError, ValueError):
-            result = None                            # sizes that no kernel takes
+            result = None  # sizes that no kernel takes
         count = len(node.outputs)
         results = list(result) if isinstance(result, Several) else [result] * min(count, 1)
         if result is None:
@@ -345,8 +384,7 @@ class Propagation:
         if len(results) != count:
             return None
         types = self.types(rule.dtype, call, count)
-        return [self.finished(r, v, t, rule, call)
-                for r, v, t in zip(results, node.outputs, types)]
+        return [self.finished(r, v, t, rule, call) for r, v, t in zip(results, node.outputs, types)]
 
     def types(self, policy, call: Call, count: int) -> tuple:
         if policy == "kernel":
@@ -360,7 +398,7 @@ class Propagation:
 
     def finished(self, result, v: Value, dtype, rule: Rule, call: Call) -> Fact:
         """The fact of a result: a tensor has its type, and at least a rank."""
-        if v.type != T.TENSOR:                       # a rule for tensors says nothing of numbers
+        if v.type != T.TENSOR:  # a rule for tensors says nothing of numbers
             return result if result is not None and rule.dtype is None else UNKNOWN
         if isinstance(result, TensorFacts):
             if dtype is not None:
@@ -419,14 +457,18 @@ def memory_changes(state: Propagation, v: Value, fact: Fact) -> bool:
         return False
     analysis = state.analysis
     if isinstance(fact, TensorFacts):
-        return bool(state.reshaped and analysis.seen(analysis.of(v)) & state.reshaped) \
-            or fact.value is not None and analysis.is_written(v)
+        return (
+            bool(state.reshaped and analysis.seen(analysis.of(v)) & state.reshaped)
+            or fact.value is not None
+            and analysis.is_written(v)
+        )
     if not isinstance(fact, tuple):
         return False
     if state.reshaped and analysis.reached([v]) & state.reshaped:
         return True
     return isinstance(T.without_none(v.type), T.ListType) and bool(
-        analysis.seen(analysis.of(v)) & analysis.written)
+        analysis.seen(analysis.of(v)) & analysis.written
+    )
 
 
 def may_reshape(node: Node) -> bool:

@@ -6,7 +6,7 @@ objects of new classes that have those only; the values of the graphs take the n
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from .. import types as T
 from ..ir import Graph, Value
@@ -54,7 +54,7 @@ class Shrinking:
         used = self.used.setdefault(id(obj), set())
         for node, i in v.uses:
             if "Subgraph" in node.attributes:
-                continue                                 # its body is a graph of its own here
+                continue  # its body is a graph of its own here
             if node.kind not in ACCESSES or i == 1:
                 self._all_of(obj)
                 continue
@@ -93,8 +93,13 @@ class Shrinking:
                 continue
             value = obj.get(a.name)
             shrunk = self.object(value) if isinstance(value, ScriptObject) else value
-            made.add_attribute(a.name, shrunk.type if isinstance(shrunk, ScriptObject)
-                               and isinstance(a.type, T.ClassType) else a.type, a.kind)
+            made.add_attribute(
+                a.name,
+                shrunk.type
+                if isinstance(shrunk, ScriptObject) and isinstance(a.type, T.ClassType)
+                else a.type,
+                a.kind,
+            )
             result.slots.append(shrunk)
         return result
 

@@ -69,7 +69,7 @@ def merge_group(nodes: list[Node], analysis: AliasAnalysis) -> set[Node]:
         if first in merged:
             continue
         tried = taken = 0
-        for second in nodes[i + 1:i + 1 + MOST_TRIED + MOST_MERGED]:
+        for second in nodes[i + 1 : i + 1 + MOST_TRIED + MOST_MERGED]:
             if tried == MOST_TRIED or taken == MOST_MERGED:
                 break
             if second in merged:
@@ -91,8 +91,9 @@ def may_follow(second: Node, first: Node, analysis: AliasAnalysis) -> bool:
     Where constants stand is no matter.
     """
     others = [n for n in between(first, second) if n.kind != "prim::Constant"]
-    return not any(may_fail(n) or has_side_effects(n) for n in others) \
-        and analysis.may_pass(second, others)
+    return not any(may_fail(n) or has_side_effects(n) for n in others) and analysis.may_pass(
+        second, others
+    )
 
 
 def between(first: Node, second: Node) -> list[Node]:
@@ -108,7 +109,7 @@ def between(first: Node, second: Node) -> list[Node]:
 def merge(first: Node, second: Node) -> None:
     """Put the nodes of the second into the blocks of the first."""
     for node in between(first, second):
-        if node.kind == "prim::Constant":                # the second may use it
+        if node.kind == "prim::Constant":  # the second may use it
             node.move_before(first)
     results = [first.add_output(v.type, v.name) for v in second.outputs]
     for mine, other in zip(first.blocks, second.blocks):
@@ -123,8 +124,9 @@ def merge(first: Node, second: Node) -> None:
     second.replace_with(*results)
 
 
-def settle_condition(node: Node, elsewhere: dict[tuple[Value, Block], list[tuple[Node, int]]]
-                     ) -> bool:
+def settle_condition(
+    node: Node, elsewhere: dict[tuple[Value, Block], list[tuple[Node, int]]]
+) -> bool:
     """Replace uses of the condition inside of the branches by a constant.
 
     elsewhere: the uses of conditions outside of the block where they decide, found once for each.
@@ -135,8 +137,11 @@ def settle_condition(node: Node, elsewhere: dict[tuple[Value, Block], list[tuple
     place = condition, node.block
     if place not in elsewhere:
         elsewhere[place] = [(user, i) for user, i in condition.uses if user.block is not node.block]
-    inner = [(user, i) for user, i in elsewhere[place]
-             if i < len(user.inputs) and user.inputs[i] is condition and user.block is not None]
+    inner = [
+        (user, i)
+        for user, i in elsewhere[place]
+        if i < len(user.inputs) and user.inputs[i] is condition and user.block is not None
+    ]
     for block, known in zip(node.blocks, (True, False)):
         uses = [use for use in inner if use[0].block.is_inside(block)]
         if uses:
@@ -163,5 +168,9 @@ def simpler(node: Node, i: int) -> Value | None:
 
 
 def same_constants(a: Value, b: Value) -> bool:
-    return a.is_constant and b.is_constant and a.type == b.type \
+    return (
+        a.is_constant
+        and b.is_constant
+        and a.type == b.type
         and value_key(a.constant) == value_key(b.constant)
+    )

@@ -9,9 +9,10 @@ Integers of the language wrap at 64 bits; sizes do not get there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Callable, Mapping, Union
+from typing import Any, TypeAlias
 
 MOST_TERMS = 16
 """Expressions that would have more terms are not known."""
@@ -43,7 +44,7 @@ class Quotient:
         return f"{factor_text(self.dividend)}//{factor_text(self.divisor)}"
 
 
-Atom = Union[Symbol, Quotient]
+Atom: TypeAlias = "Symbol | Quotient"
 Term = tuple[Atom, ...]
 """A product of atoms, in order of their texts."""
 
@@ -71,7 +72,7 @@ class Expression:
     __repr__ = __str__
 
 
-Size = Union[int, Expression]
+Size: TypeAlias = "int | Expression"
 
 
 class TooLong(Exception):
@@ -89,8 +90,9 @@ def expression_of(s: Symbol) -> Expression:
 
 
 def term_text(term: Term, k: int) -> str:
-    text = "*".join(f"({a})" if isinstance(a, Quotient) and (k != 1 or len(term) > 1) else str(a)
-                    for a in term)
+    text = "*".join(
+        f"({a})" if isinstance(a, Quotient) and (k != 1 or len(term) > 1) else str(a) for a in term
+    )
     return text if k == 1 else f"-{text}" if k == -1 else f"{k}*{text}"
 
 
@@ -228,8 +230,13 @@ def divided(a: Expression, b: int) -> Size:
         return whole
     rest = add(rest, a.constant % b)
     inner = rest.terms[0][0]
-    if len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(inner) == 1 \
-            and isinstance(inner[0], Quotient) and isinstance(inner[0].divisor, int):
+    if (
+        len(rest.terms) == 1
+        and rest.terms[0][1] == 1
+        and len(inner) == 1
+        and isinstance(inner[0], Quotient)
+        and isinstance(inner[0].divisor, int)
+    ):
         d = inner[0].divisor
         return add(whole, divided_once(add(inner[0].dividend, rest.constant * d), d * b))
     return add(whole, Expression((((Quotient(rest, b),), 1),), 0))

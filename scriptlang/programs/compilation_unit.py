@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
-from typing import Any, Callable
+from typing import Any
 
 from .module import ScriptFunction
 
@@ -38,13 +39,14 @@ class CompilationUnit:
         if lang is not None:
             self.define(lang, _frames_up=_frames_up + 1)
 
-    def define(self, lang: str, rcb: Callable[[str], Any] | None = None,
-               _frames_up: int = 0) -> None:
+    def define(
+        self, lang: str, rcb: Callable[[str], Any] | None = None, _frames_up: int = 0
+    ) -> None:
         """Compile more functions; they see those defined before, and the names of the caller.
 
         rcb: gives what a name means, in place of the caller's names.  Raises CompileError.
         """
-        from ..frontend.script import compile_text
+        from ..frontend.python.script import compile_text
 
         names = Names(self._functions, rcb, sys._getframe(_frames_up + 1))
         for name, function in compile_text(lang, names).items():

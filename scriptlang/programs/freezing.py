@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from .. import budgets
 from ..building import alone, uncollected
-from .module import ScriptModule
 from ..objects import ScriptObject
 from ..passes import freeze as pass_
 from ..passes import optimize as speed
+from .module import ScriptModule
 
 
 @uncollected
 @alone
-def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
-           optimize_numerics: bool = True) -> ScriptModule:
+def freeze(
+    mod: ScriptModule, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True
+) -> ScriptModule:
     """A copy of a module in eval mode, with its attributes folded into `forward`.
 
     preserved_attrs: methods to keep beside `forward`, and attributes that stay what they are.
     Raises RuntimeError for a module in training mode, or one that returns itself.
     """
     if not isinstance(mod, ScriptModule):
-        raise RuntimeError("Freezing expects a ScriptModule as input. Please use scriptlang.script "
-                           "or scriptlang.trace to script your 'nn.Module'.")
+        raise RuntimeError(
+            "Freezing expects a ScriptModule as input. Please use scriptlang.script "
+            "or scriptlang.trace to script your 'nn.Module'."
+        )
     obj = mod._object_
     if obj.type.slot("training") is not None and obj.get("training"):
-        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. "
-                           "Please call .eval() on your module before freezing.")
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. "
+            "Please call .eval() on your module before freezing."
+        )
     methods, attributes = _sorted(obj, preserved_attrs or ())
     budget = budgets.of(obj.type)
     with budgets.use(budget, "freezing"):
@@ -50,20 +55,25 @@ def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[st
             found += [name] if name not in found else []
             break
         else:
-            raise RuntimeError(f"freeze cannot preserve {name!r}: {obj.type.short_name} has no "
-                               "such attribute or method")
+            raise RuntimeError(
+                f"freeze cannot preserve {name!r}: {obj.type.short_name} has no "
+                "such attribute or method"
+            )
     if not methods:
         raise RuntimeError(f"{obj.type.short_name} has no forward, and no method is preserved")
     return methods, attributes
 
 
 @alone
-def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = None
-                           ) -> ScriptModule:
+def optimize_for_inference(
+    mod: ScriptModule, other_methods: list[str] | None = None
+) -> ScriptModule:
     """The module in eval mode, frozen unless it is already, and made fast (see optimize)."""
     if not isinstance(mod, ScriptModule):
-        raise RuntimeError("optimize_for_inference expects a ScriptModule as input. Please use "
-                           "scriptlang.script or scriptlang.trace to script your 'nn.Module'.")
+        raise RuntimeError(
+            "optimize_for_inference expects a ScriptModule as input. Please use "
+            "scriptlang.script or scriptlang.trace to script your 'nn.Module'."
+        )
     is_frozen = mod._object_.type.slot("training") is None
     frozen = mod if is_frozen else freeze(mod.eval(), other_methods)
     with budgets.use(budgets.of(frozen._type), "optimizing"):

@@ -10,11 +10,12 @@ are refused by name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Iterator
+from typing import Any
 
 from .. import types as T
-from ..ir import Block, Graph, Node, Value
+from ..ir import Block, Graph, Value
 from ..irtext import Printer, print_graph
 from ..tensors import Tensor
 
@@ -22,21 +23,86 @@ READ_ONLY = "graphs are shown, not changed; change the Python code and script it
 NO_INNER = "an inner part of PyTorch"
 
 REFUSED = {
-    **dict.fromkeys((
-        "addInput", "appendNode", "createClone", "createCudaFusionGroup", "createFusionGroup",
-        "eraseInput", "eraseOutput", "insertConstant", "insertGraph", "insertNode", "insertPoint",
-        "insert_point_guard", "makeMultiOutputIntoTuple", "permuteInputs", "prependNode",
-        "registerOutput", "setInsertPoint", "addBlock", "addOutput", "copyAttributes",
-        "copyMetadata", "destroy", "insertAfter", "insertBefore", "moveAfter", "moveBefore",
-        "removeAllInputs", "removeAttribute", "removeInput", "replaceAllUsesWith",
-        "replaceAllUsesAfterNodeWith", "replaceInput", "replaceInputWith", "setDebugName",
-        "setType", "setTypeAs", "inferTypeFrom", "addInputToBlock", "addNode", "c_", "f_", "fs_",
-        "g_", "gs_", "i_", "is_", "ival_", "s_", "ss_", "t_", "ts_", "ty_", "tys_", "z_", "zs_",
-        "create", "with_device", "with_dtype", "with_sizes"), READ_ONLY),
+    **dict.fromkeys(
+        (
+            "addInput",
+            "appendNode",
+            "createClone",
+            "createCudaFusionGroup",
+            "createFusionGroup",
+            "eraseInput",
+            "eraseOutput",
+            "insertConstant",
+            "insertGraph",
+            "insertNode",
+            "insertPoint",
+            "insert_point_guard",
+            "makeMultiOutputIntoTuple",
+            "permuteInputs",
+            "prependNode",
+            "registerOutput",
+            "setInsertPoint",
+            "addBlock",
+            "addOutput",
+            "copyAttributes",
+            "copyMetadata",
+            "destroy",
+            "insertAfter",
+            "insertBefore",
+            "moveAfter",
+            "moveBefore",
+            "removeAllInputs",
+            "removeAttribute",
+            "removeInput",
+            "replaceAllUsesWith",
+            "replaceAllUsesAfterNodeWith",
+            "replaceInput",
+            "replaceInputWith",
+            "setDebugName",
+            "setType",
+            "setTypeAs",
+            "inferTypeFrom",
+            "addInputToBlock",
+            "addNode",
+            "c_",
+            "f_",
+            "fs_",
+            "g_",
+            "gs_",
+            "i_",
+            "is_",
+            "ival_",
+            "s_",
+            "ss_",
+            "t_",
+            "ts_",
+            "ty_",
+            "tys_",
+            "z_",
+            "zs_",
+            "create",
+            "with_device",
+            "with_dtype",
+            "with_sizes",
+        ),
+        READ_ONLY,
+    ),
     **dict.fromkeys(("_export_onnx", "_pretty_print_onnx"), "there is no export to ONNX"),
-    **dict.fromkeys(("alias_db", "dump_alias_db", "_pybind11_conduit_v1_", "cconv", "pyname",
-                     "pyobj", "scalar_args", "global_print_source_ranges",
-                     "set_global_print_source_ranges", "getModuleHierarchy"), NO_INNER),
+    **dict.fromkeys(
+        (
+            "alias_db",
+            "dump_alias_db",
+            "_pybind11_conduit_v1_",
+            "cconv",
+            "pyname",
+            "pyobj",
+            "scalar_args",
+            "global_print_source_ranges",
+            "set_global_print_source_ranges",
+            "getModuleHierarchy",
+        ),
+        NO_INNER,
+    ),
 }
 """Names of torch._C's Graph, Node, Value and Block that views have not -> why."""
 
@@ -241,8 +307,11 @@ class NodeView(_View):
     # Attributes
 
     def _attributes(self) -> dict[str, Any]:
-        return {k: v for k, v in self.ir.attributes.items()
-                if not (self.ir.kind == "prim::Constant" and v is None)}
+        return {
+            k: v
+            for k, v in self.ir.attributes.items()
+            if not (self.ir.kind == "prim::Constant" and v is None)
+        }
 
     def attributeNames(self) -> list[str]:
         return list(self._attributes())
@@ -266,8 +335,10 @@ class NodeView(_View):
     def _typed(self, kind: str, name: str) -> Any:
         value = self._attribute(name)
         if attribute_kind(value) != kind:
-            raise RuntimeError(f"required keyword attribute '{name}' has the wrong type: it is "
-                               f"given by {attribute_kind(value)}({name!r})")
+            raise RuntimeError(
+                f"required keyword attribute '{name}' has the wrong type: it is "
+                f"given by {attribute_kind(value)}({name!r})"
+            )
         return int(value) if kind == "i" else value
 
     def ival(self, name: str) -> Any:
@@ -292,8 +363,16 @@ class NodeView(_View):
 
 def attribute_kind(value: Any) -> str:
     """PyTorch's letter for a kind of attribute."""
-    for cls, kind in ((bool, "i"), (int, "i"), (float, "f"), (complex, "c"), (str, "s"),
-                      (Tensor, "t"), (T.Type, "ty"), (Graph, "g")):
+    for cls, kind in (
+        (bool, "i"),
+        (int, "i"),
+        (float, "f"),
+        (complex, "c"),
+        (str, "s"),
+        (Tensor, "t"),
+        (T.Type, "ty"),
+        (Graph, "g"),
+    ):
         if isinstance(value, cls):
             return kind
     if isinstance(value, (list, tuple)) and value:
@@ -416,16 +495,39 @@ class TypeView:
     __repr__ = __str__
 
 
-TYPE_KINDS = {T.TENSOR: "TensorType", T.INT: "IntType", T.FLOAT: "FloatType", T.BOOL: "BoolType",
-              T.STR: "StringType", T.NONE: "NoneType", T.NUMBER: "NumberType", T.ANY: "AnyType",
-              T.COMPLEX: "ComplexType", T.DEVICE: "DeviceObjType", T.GENERATOR: "GeneratorType",
-              T.STORAGE: "StorageType", T.STREAM: "StreamObjType", T.QUANTIZER: "QuantizerType",
-              T.CAPSULE: "CapsuleType", T.ANY_LIST: "AnyListType", T.ANY_TUPLE: "AnyTupleType",
-              T.ANY_CLASS: "AnyClassType", T.ANY_ENUM: "AnyEnumType"}
-CLASS_KINDS = {T.ListType: "ListType", T.OptionalType: "OptionalType", T.DictType: "DictType",
-               T.TupleType: "TupleType", T.UnionType: "UnionType", T.ClassType: "ClassType",
-               T.InterfaceType: "InterfaceType", T.EnumType: "EnumType",
-               T.FutureType: "FutureType", T.VarType: "VarType"}
+TYPE_KINDS = {
+    T.TENSOR: "TensorType",
+    T.INT: "IntType",
+    T.FLOAT: "FloatType",
+    T.BOOL: "BoolType",
+    T.STR: "StringType",
+    T.NONE: "NoneType",
+    T.NUMBER: "NumberType",
+    T.ANY: "AnyType",
+    T.COMPLEX: "ComplexType",
+    T.DEVICE: "DeviceObjType",
+    T.GENERATOR: "GeneratorType",
+    T.STORAGE: "StorageType",
+    T.STREAM: "StreamObjType",
+    T.QUANTIZER: "QuantizerType",
+    T.CAPSULE: "CapsuleType",
+    T.ANY_LIST: "AnyListType",
+    T.ANY_TUPLE: "AnyTupleType",
+    T.ANY_CLASS: "AnyClassType",
+    T.ANY_ENUM: "AnyEnumType",
+}
+CLASS_KINDS = {
+    T.ListType: "ListType",
+    T.OptionalType: "OptionalType",
+    T.DictType: "DictType",
+    T.TupleType: "TupleType",
+    T.UnionType: "UnionType",
+    T.ClassType: "ClassType",
+    T.InterfaceType: "InterfaceType",
+    T.EnumType: "EnumType",
+    T.FutureType: "FutureType",
+    T.VarType: "VarType",
+}
 """Types -> what PyTorch calls their kind."""
 
 

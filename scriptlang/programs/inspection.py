@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..building import alone
 from .. import types as T
+from ..building import alone
 from ..errors import LimitError, ScriptError
 from ..interpreter import engine as engines
 from ..ir import Function
@@ -40,17 +40,24 @@ class Report:
         lines = [f"{self.name}: {len(self.functions)} methods, {len(self.operators)} operators"]
         for engine in self.lacking:
             missing = self.missing(engine)
-            lines.append(f"  {engine} engine: " + (
-                f"lacks {len(missing)}: " + ", ".join(
-                    f"{m} (x{self.operators[m]})" for m in missing)
-                if missing else "has every operator"))
+            lines.append(
+                f"  {engine} engine: "
+                + (
+                    f"lacks {len(missing)}: "
+                    + ", ".join(f"{m} (x{self.operators[m]})" for m in missing)
+                    if missing
+                    else "has every operator"
+                )
+            )
         return "\n".join(lines)
 
     def text(self) -> str:
         """The whole report."""
-        lines = [f"{self.name} (archive version {self.version}), {self.modules} modules, "
-                 f"{self.parameters:,} parameters and buffers, {self.parameter_bytes:,} bytes",
-                 "methods:"]
+        lines = [
+            f"{self.name} (archive version {self.version}), {self.modules} modules, "
+            f"{self.parameters:,} parameters and buffers, {self.parameter_bytes:,} bytes",
+            "methods:",
+        ]
         lines += [f"  {f.schema}" for f in self.functions]
         lines += [f"  does not compile: {e}" for e in self.errors]
         lines.append("operators (nodes, engines that have it):")
@@ -80,7 +87,7 @@ def inspect_archive(source, limits: Limits | None = None) -> Report:
         try:
             counts = engines.operators_of(function)
         except LimitError:
-            raise                                        # the others would only take longer
+            raise  # the others would only take longer
         except ScriptError as e:
             report.errors.append(e)
             continue

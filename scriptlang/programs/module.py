@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Iterator, ParamSpec, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from .. import budgets
 from .. import types as T
 from ..building import alone, lock
 from ..errors import LimitError
-from ..ir import Function
 from ..interpreter.calls import Caller
-from ..interpreter.engine import Engine, engine as engine_named
+from ..interpreter.engine import Engine
+from ..interpreter.engine import engine as engine_named
+from ..ir import Function
 from ..limits import Limits
-from .module_hooks import REFUSED, ModuleHooks
-from .module_state import ModuleState
 from ..objects import EnumValue, ScriptObject
-from ..ops import dispatch
+from ..ops.calling import dispatch
 from ..records import replace
 from ..tensors import Tensor
+from .module_hooks import REFUSED, ModuleHooks
+from .module_state import ModuleState
 
 if TYPE_CHECKING:
     from .graph_view import ConstMap, DebugState, GraphView
@@ -34,8 +36,13 @@ class ScriptFunction(Caller, Generic[P, R]):
 
     python_function = None
 
-    def __init__(self, function: Function, engine: Engine | str = "auto", python_function=None,
-                 limits: Limits | None = None):
+    def __init__(
+        self,
+        function: Function,
+        engine: Engine | str = "auto",
+        python_function=None,
+        limits: Limits | None = None,
+    ):
         self._function = function
         self._engine = engine
         self._limits = limits
@@ -62,7 +69,7 @@ class ScriptFunction(Caller, Generic[P, R]):
         return wrap(result, self.engine, self._limits)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__signature__":                      # what `inspect.signature` gives
+        if name == "__signature__":  # what `inspect.signature` gives
             return signature_of(self._function, self.python_function)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
@@ -162,7 +169,7 @@ class ScriptFunction(Caller, Generic[P, R]):
         return self
 
     def __deepcopy__(self, memo: dict) -> ScriptFunction:
-        return self                                      # as functions of Python are copied
+        return self  # as functions of Python are copied
 
     def __reduce_ex__(self, protocol):
         raise TypeError("a ScriptFunction cannot be pickled; use scriptlang.save")
@@ -187,13 +194,15 @@ class ScriptMethod(ScriptFunction):
         if tracer is not None:
             return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
-        self._enter_(direct_way(self._function, self.engine, self._limits), self._function,
-                     self.owner._object_)
+        self._enter_(
+            direct_way(self._function, self.engine, self._limits),
+            self._function,
+            self.owner._object_,
+        )
         return result
 
     def _run(self, *args, **kwargs):
-        return run(self._function, (self.owner._object_, *args), kwargs, self.engine,
-                   self._limits)
+        return run(self._function, (self.owner._object_, *args), kwargs, self.engine, self._limits)
 
 
 class ScriptObjectFacade:
@@ -201,8 +210,9 @@ class ScriptObjectFacade:
 
     def __init__(self, obj, engine: Engine, limits: Limits | None = None, restore=None):
         """restore: called once with the limits, before the object is first used."""
-        self.__dict__.update(_raw_=obj, _engine_=engine, _limits_=limits, _facades_={},
-                             _restore_=restore)
+        self.__dict__.update(
+            _raw_=obj, _engine_=engine, _limits_=limits, _facades_={}, _restore_=restore
+        )
 
     @property
     def _object_(self):
@@ -253,13 +263,22 @@ class ScriptObjectFacade:
         elif name in cls.properties and cls.properties[name][1]:
             ScriptMethod(cls.methods[cls.properties[name][1]], self)(value)
         else:
-            raise AttributeError(f"{cls.name} has no attribute {name!r} that can be set; a "
-                                 "compiled class has the attributes it was compiled with")
+            raise AttributeError(
+                f"{cls.name} has no attribute {name!r} that can be set; a "
+                "compiled class has the attributes it was compiled with"
+            )
 
     def __dir__(self):
         cls = self._type
-        return sorted({*super().__dir__(), *(a.name for a in cls.attributes), *cls.methods,
-                       *cls.properties, *cls.constants})
+        return sorted(
+            {
+                *super().__dir__(),
+                *(a.name for a in cls.attributes),
+                *cls.methods,
+                *cls.properties,
+                *cls.constants,
+            }
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._type.name}>"
@@ -275,9 +294,28 @@ def _operator(name: str):
     return method
 
 
-for _name in ("__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__",
-              "__and__", "__or__", "__xor__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__",
-              "__len__", "__getitem__", "__setitem__", "__contains__", "__call__"):
+for _name in (
+    "__add__",
+    "__sub__",
+    "__mul__",
+    "__truediv__",
+    "__floordiv__",
+    "__mod__",
+    "__pow__",
+    "__and__",
+    "__or__",
+    "__xor__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__neg__",
+    "__len__",
+    "__getitem__",
+    "__setitem__",
+    "__contains__",
+    "__call__",
+):
     setattr(ScriptObjectFacade, _name, _operator(_name))
 
 
@@ -370,15 +408,21 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
 
         declared = self._type.attribute(name).type
         if getattr(declared, "is_module", False) and not isinstance(value, ScriptModule):
-            raise RuntimeError(f"cannot set submodule {name!r} to a {type_name(value)}: script it "
-                               "first")
+            raise RuntimeError(
+                f"cannot set submodule {name!r} to a {type_name(value)}: script it first"
+            )
         try:
             return convert(value, declared)
         except Mismatch:
-            found = value._type.annotation if isinstance(value, ScriptObjectFacade) \
+            found = (
+                value._type.annotation
+                if isinstance(value, ScriptObjectFacade)
                 else type_name(value)
-            raise RuntimeError(f"{name!r} of {self._type.short_name} is a {declared.annotation} "
-                               f"and cannot be set to a {found}") from None
+            )
+            raise RuntimeError(
+                f"{name!r} of {self._type.short_name} is a {declared.annotation} "
+                f"and cannot be set to a {found}"
+            ) from None
 
     def define(self, src: str) -> None:
         """Compile the functions of a text as further methods.  Raises CompileError."""
@@ -479,8 +523,9 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
         """The bytes of what `save` writes."""
         return saved(self, _extra_files)
 
-    def _save_for_lite_interpreter(self, target, _extra_files: dict | None = None,
-                                   _save_mobile_debug_info: bool = False) -> None:
+    def _save_for_lite_interpreter(
+        self, target, _extra_files: dict | None = None, _save_mobile_debug_info: bool = False
+    ) -> None:
         """`save`, where PyTorch's lite interpreter can run it: there is bytecode in the archive.
 
         Raises RuntimeError for a program that has none.
@@ -488,14 +533,17 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
         self._save_to_buffer_for_lite_interpreter()
         self.save(target, _extra_files)
 
-    def _save_to_buffer_for_lite_interpreter(self, _extra_files: dict | None = None,
-                                             _save_mobile_debug_info: bool = False) -> bytes:
+    def _save_to_buffer_for_lite_interpreter(
+        self, _extra_files: dict | None = None, _save_mobile_debug_info: bool = False
+    ) -> bytes:
         from ..serialization.archive import names_in
 
         made = saved(self, _extra_files)
         if "bytecode.pkl" not in names_in(made):
-            raise RuntimeError("the program has no bytecode for PyTorch's lite interpreter: it "
-                               "calls operators of a library, or forks; use save instead")
+            raise RuntimeError(
+                "the program has no bytecode for PyTorch's lite interpreter: it "
+                "calls operators of a library, or forks; use save instead"
+            )
         return made
 
     def __repr__(self) -> str:
@@ -547,10 +595,18 @@ def signature_of(function: Function, python_function=None):
     if python_function is not None:
         return inspect.signature(python_function)
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    return inspect.Signature([
-        inspect.Parameter(a.name, kinds[a.kwarg_only], annotation=a.type.annotation,
-                          default=a.default if a.has_default else inspect.Parameter.empty)
-        for a in function.schema.arguments if a.name != "self"])
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                a.name,
+                kinds[a.kwarg_only],
+                annotation=a.type.annotation,
+                default=a.default if a.has_default else inspect.Parameter.empty,
+            )
+            for a in function.schema.arguments
+            if a.name != "self"
+        ]
+    )
 
 
 def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
@@ -561,8 +617,9 @@ def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
     return _Wrapping(engine, limits, {}).wrap(value)
 
 
-def run(function: Function, args: tuple, kwargs: dict[str, Any], engine: Engine,
-        limits: Limits | None) -> Any:
+def run(
+    function: Function, args: tuple, kwargs: dict[str, Any], engine: Engine, limits: Limits | None
+) -> Any:
     """Call a function on an engine; the result as a user sees it."""
     dispatch.calls.last = function
     result = engine.run(function, args, kwargs, limits)
@@ -604,9 +661,11 @@ class _Wrapping:
         """A list, dict or tuple that was not met before.  It may hold itself."""
         self.count += len(value)
         if self.most is not None and self.count > self.most:
-            raise LimitError(f"a result has over {self.most} values, and its limits allow no more; "
-                             "for a program you trust, load it with "
-                             "limits=Limits(result_values=...)")
+            raise LimitError(
+                f"a result has over {self.most} values, and its limits allow no more; "
+                "for a program you trust, load it with "
+                "limits=Limits(result_values=...)"
+            )
         made: Any
         if cls is list:
             if all(type(v) in UNCHANGED for v in value):

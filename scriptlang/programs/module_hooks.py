@@ -7,43 +7,87 @@ those of nn.Module do.  Calls inside a program do not come by Python, and run no
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any
 
 from ..tensors import Tensor
 
 if TYPE_CHECKING:
     from ..nn.modules.hooks import RemovableHandle
 
-HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
-         "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs")
+HOOKS = (
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+)
 
 UNSUPPORTED = (
-    "register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook",
-    "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook",
-    "register_state_dict_post_hook", "register_state_dict_pre_hook",
-    "_register_load_state_dict_pre_hook", "_register_state_dict_hook", "set_submodule", "compile",
-    "forward_magic_method", "_replicate_for_data_parallel")
+    "register_backward_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook",
+    "register_state_dict_post_hook",
+    "register_state_dict_pre_hook",
+    "_register_load_state_dict_pre_hook",
+    "_register_state_dict_hook",
+    "set_submodule",
+    "compile",
+    "forward_magic_method",
+    "_replicate_for_data_parallel",
+)
 """Methods of nn.Module that ScriptModules refuse when they are called, as PyTorch's do."""
 
 _COMPILES = "how PyTorch compiles a module; scriptlang.script makes ours"
 REFUSED = {
-    **dict.fromkeys(("_c", "_concrete_type", "_construct", "_finalize_scriptmodule",
-                     "_reconstruct", "_methods", "_constants_set", "_initializing",
-                     "_disable_script_meta", "__jit_unused_properties__"), _COMPILES),
-    **dict.fromkeys(("_backward_hooks", "_backward_pre_hooks", "_get_backward_hooks",
-                     "_get_backward_pre_hooks", "_maybe_warn_non_full_backward_hook"),
-                    "no derivatives are computed"),
-    **dict.fromkeys(("_call_impl", "_compiled_call_impl", "_slow_forward", "_wrapped_call_impl"),
-                    "call the module"),
-    **dict.fromkeys(("_load_from_state_dict", "_save_to_state_dict", "_state_dict_hooks",
-                     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
-                     "_load_state_dict_post_hooks"),
-                    "call state_dict or load_state_dict; they have no hooks here"),
-    **dict.fromkeys(("T_destination", "__annotations__", "_named_members"),
-                    "an inner part of torch.nn"),
-    **dict.fromkeys(("__reduce_package__", "__setstate__"),
-                    "a ScriptModule is kept by save, in an archive"),
+    **dict.fromkeys(
+        (
+            "_c",
+            "_concrete_type",
+            "_construct",
+            "_finalize_scriptmodule",
+            "_reconstruct",
+            "_methods",
+            "_constants_set",
+            "_initializing",
+            "_disable_script_meta",
+            "__jit_unused_properties__",
+        ),
+        _COMPILES,
+    ),
+    **dict.fromkeys(
+        (
+            "_backward_hooks",
+            "_backward_pre_hooks",
+            "_get_backward_hooks",
+            "_get_backward_pre_hooks",
+            "_maybe_warn_non_full_backward_hook",
+        ),
+        "no derivatives are computed",
+    ),
+    **dict.fromkeys(
+        ("_call_impl", "_compiled_call_impl", "_slow_forward", "_wrapped_call_impl"),
+        "call the module",
+    ),
+    **dict.fromkeys(
+        (
+            "_load_from_state_dict",
+            "_save_to_state_dict",
+            "_state_dict_hooks",
+            "_state_dict_pre_hooks",
+            "_load_state_dict_pre_hooks",
+            "_load_state_dict_post_hooks",
+        ),
+        "call state_dict or load_state_dict; they have no hooks here",
+    ),
+    **dict.fromkeys(
+        ("T_destination", "__annotations__", "_named_members"), "an inner part of torch.nn"
+    ),
+    **dict.fromkeys(
+        ("__reduce_package__", "__setstate__"), "a ScriptModule is kept by save, in an archive"
+    ),
     "_non_persistent_buffers_set": "archives keep every buffer",
 }
 """Names that PyTorch's ScriptModule has and ours has not -> why."""
@@ -78,12 +122,18 @@ def set_member(module: Any, kind: str, name: str, value: Any) -> None:
     """Set what a compiled module has.  Raises RuntimeError for a name that it has not."""
     own = module._type
     attribute = own.attribute(name) if own.slot(name) is not None else None
-    found = None if attribute is None else \
-        "submodule" if getattr(attribute.type, "is_module", False) else attribute.kind
+    found = (
+        None
+        if attribute is None
+        else "submodule"
+        if getattr(attribute.type, "is_module", False)
+        else attribute.kind
+    )
     if found != kind:
         raise RuntimeError(
             f"cannot add the {kind} {name!r} to {own.short_name}: a compiled module has the "
-            "attributes that it was compiled with; add it before scriptlang.script")
+            "attributes that it was compiled with; add it before scriptlang.script"
+        )
     setattr(module, name, value)
 
 
@@ -124,20 +174,30 @@ class ModuleHooks:
 
     # Hooks
 
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False,
-                                  with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """`hook(module, args)`, with_kwargs: `hook(module, args, kwargs)`, before each call.
 
         What it returns, if anything, are the new arguments.  Returns a handle with `remove()`.
         """
         from ..nn.modules.hooks import put
 
-        return put(self._hooks("_forward_pre_hooks"), hook,
-                   (self._hooks("_forward_pre_hooks_with_kwargs"), with_kwargs), prepend=prepend)
+        return put(
+            self._hooks("_forward_pre_hooks"),
+            hook,
+            (self._hooks("_forward_pre_hooks_with_kwargs"), with_kwargs),
+            prepend=prepend,
+        )
 
-    def register_forward_hook(self, hook: Callable, *, prepend: bool = False,
-                              with_kwargs: bool = False,
-                              always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self,
+        hook: Callable,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
         """`hook(module, args, output)`, with_kwargs: `hook(module, args, kwargs, output)`, after
         each call; always_call: also where it raised.
 
@@ -145,15 +205,19 @@ class ModuleHooks:
         """
         from ..nn.modules.hooks import put
 
-        return put(self._hooks("_forward_hooks"), hook,
-                   (self._hooks("_forward_hooks_with_kwargs"), with_kwargs),
-                   (self._hooks("_forward_hooks_always_called"), always_call), prepend=prepend)
+        return put(
+            self._hooks("_forward_hooks"),
+            hook,
+            (self._hooks("_forward_hooks_with_kwargs"), with_kwargs),
+            (self._hooks("_forward_hooks_always_called"), always_call),
+            prepend=prepend,
+        )
 
     def _hooks(self, name: str) -> OrderedDict:
         """The hooks, or marks of hooks, of that name; calls go by them from now on."""
         for record in HOOKS:
             self.__dict__.setdefault(record, OrderedDict())
-        self._enter_(None, None)                         # every call is `_call_`
+        self._enter_(None, None)  # every call is `_call_`
         return self.__dict__[name]
 
     def _is_hooked(self) -> bool:
@@ -172,6 +236,7 @@ def _unsupported(name: str) -> Callable:
 for _name in UNSUPPORTED:
     setattr(ModuleHooks, _name, _unsupported(_name))
 for _name in HOOKS:
+
     def _read(self, _n=_name) -> OrderedDict:
         return self.__dict__.get(_n, OrderedDict())
 

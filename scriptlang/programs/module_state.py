@@ -5,7 +5,8 @@ Names are dotted, as in PyTorch (`layer.0.weight`); tensors are the module's own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from .. import types as T
@@ -28,8 +29,9 @@ class ModuleState:
     def children(self) -> Iterator[ScriptModule]:
         return (m for _, m in self.named_children())
 
-    def named_modules(self, memo: set | None = None, prefix: str = "",
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, ScriptModule]]:
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, ScriptModule]]:
         """This module and all inside it, with dotted names; each object once, as asked."""
         seen: set[int] = set() if memo is None else memo
         pending = [(prefix, self)]
@@ -59,15 +61,15 @@ class ModuleState:
                 if seen.setdefault(place_of(tensor), tensor) is tensor:
                     yield f"{path}.{name}" if path else name, tensor
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True
-                         ) -> Iterator[tuple[str, Tensor]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         return self._named_tensors("parameter", prefix, recurse)
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         return (t for _, t in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True
-                      ) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
         return self._named_tensors("buffer", prefix, recurse)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -97,8 +99,9 @@ class ModuleState:
 
     # As a whole
 
-    def state_dict(self, destination: dict | None = None, prefix: str = "",
-                   keep_vars: bool = False) -> dict[str, Tensor]:
+    def state_dict(
+        self, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Tensor]:
         """Parameters and buffers by dotted name; they share memory with the module."""
         state: dict[str, Tensor] = {} if destination is None else destination
         for path, module in self.named_modules(remove_duplicate=False):
@@ -122,18 +125,23 @@ class ModuleState:
         if strict and unexpected:
             problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}.")
         given = {n: as_tensor(v) for n, v in state_dict.items() if n in own}
-        problems += [f"size mismatch for {n}: it is {tuple(own[n].shape)}, given "
-                     f"{tuple(t.shape)}." for n, t in given.items()
-                     if tuple(t.shape) != tuple(own[n].shape)]
+        problems += [
+            f"size mismatch for {n}: it is {tuple(own[n].shape)}, given {tuple(t.shape)}."
+            for n, t in given.items()
+            if tuple(t.shape) != tuple(own[n].shape)
+        ]
         if problems:
-            raise RuntimeError(f"Error(s) in loading state_dict for {self._type.short_name}:\n\t"
-                               + "\n\t".join(problems))
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {self._type.short_name}:\n\t"
+                + "\n\t".join(problems)
+            )
         for name, tensor in given.items():
             own[name].detach().copy_(tensor)
         from collections import namedtuple
 
         return namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))(
-            missing, unexpected)
+            missing, unexpected
+        )
 
     def train(self, mode: bool = True) -> ScriptModule:
         """Set `training` here and in every submodule; returns the module."""
@@ -168,7 +176,7 @@ class ModuleState:
         A dtype is one of ours or torch's, of Python or numpy, or its name; the device is the CPU.
         Raises TypeError for integral dtypes and for what is none, RuntimeError for other devices.
         """
-        from ..ops.options import To, check_module_to
+        from ..ops.calling.options import To, check_module_to
 
         wanted = To(args, kwargs)
         check_module_to(wanted)
@@ -191,7 +199,7 @@ class ModuleState:
 
         Raises ValueError for what names none.
         """
-        from ..ops.tensor_methods import type_argument
+        from ..ops.calling.tensor_methods import type_argument
 
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
@@ -220,7 +228,7 @@ class ModuleState:
 
     def cuda(self, device: Any = None) -> ScriptModule:
         """There are no accelerators: raises RuntimeError."""
-        from ..ops.options import ONLY_CPU
+        from ..ops.calling.options import ONLY_CPU
 
         raise RuntimeError(f"cuda: {ONLY_CPU}")
 
@@ -228,7 +236,7 @@ class ModuleState:
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> ScriptModule:
         """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
-        from ..ops.options import device_argument
+        from ..ops.calling.options import device_argument
 
         if device is not None:
             device_argument(device)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from .. import budgets
 from ..building import alone, uncollected
+from ..passes import optimize as speed
 from .freezing import freeze
 from .module import ScriptModule
-from ..passes import optimize as speed
 
 
 @uncollected
@@ -24,13 +24,16 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
     methods: those to keep.  Raises RuntimeError for a module in training mode.
     """
     if not isinstance(module, ScriptModule):
-        raise TypeError(f"optimize takes a ScriptModule, not {type(module).__name__}; compile it "
-                        "with scriptlang.script, or load it with scriptlang.load, first")
+        raise TypeError(
+            f"optimize takes a ScriptModule, not {type(module).__name__}; compile it "
+            "with scriptlang.script, or load it with scriptlang.load, first"
+        )
     if is_training(module):
         raise RuntimeError("optimize takes a module in eval mode; call .eval() on it first")
     hooked = module._object_.type
-    fast = freeze(module, [name for name in (*methods, *hooked.pre_hooks, *hooked.hooks)
-                           if name != "forward"])
+    fast = freeze(
+        module, [name for name in (*methods, *hooked.pre_hooks, *hooked.hooks) if name != "forward"]
+    )
     fast._type.pre_hooks.extend(hooked.pre_hooks)
     fast._type.hooks.extend(hooked.hooks)
     with budgets.use(budgets.of(fast._type), "optimizing"):
@@ -46,5 +49,8 @@ def is_training(module: ScriptModule) -> bool:
 def methods_of(module: ScriptModule) -> list[str]:
     """The methods that users call: without private ones and those that are hooks."""
     t = module._object_.type
-    return [name for name in t.methods
-            if not name.startswith("_") and name not in (*t.hooks, *t.pre_hooks)]
+    return [
+        name
+        for name in t.methods
+        if not name.startswith("_") and name not in (*t.hooks, *t.pre_hooks)
+    ]

@@ -1,18 +1,18 @@
 """`class M(torch.jit.ScriptModule)`: a module class whose instances are compiled as they are made.
 
-    class M(ScriptModule):
-        @script_method
-        def forward(self, x): ...
+class M(ScriptModule):
+    @script_method
+    def forward(self, x): ...
 
-    M()      # a ScriptModule: what scriptlang.script gives for a module of the same kind
+M()      # a ScriptModule: what scriptlang.script gives for a module of the same kind
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import module
 from ..nn import Module
+from . import module
 
 
 class _Compiled(type(Module)):

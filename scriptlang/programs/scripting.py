@@ -18,22 +18,23 @@ from typing import Any
 from .. import types as T
 from ..building import alone
 from ..errors import CompileError
-from ..frontend import module_reading
-from ..frontend.ignored import PythonCall
-from ..frontend.inheritance import class_header
-from ..frontend.module_reading import is_module, plain_value
-from ..frontend.module_types import ModuleOrigin, Modules, compile_module
-from ..frontend.modifiers import is_ignored
-from ..frontend.resolver import PythonResolver
-from ..frontend.torch_tensors import tensor_over
+from ..frontend.modules import module_reading
+from ..frontend.modules.module_reading import plain_value
+from ..frontend.modules.module_types import ModuleOrigin, Modules, compile_module
+from ..frontend.python.inheritance import class_header
+from ..frontend.python.module_classes import is_module
+from ..frontend.python.resolver import PythonResolver
+from ..frontend.python.torch_tensors import tensor_over
+from ..frontend.syntax.modifiers import is_ignored
+from ..frontend.values.python_calls import PythonCall
 from ..interpreter import engine as engines
 from ..interpreter.arguments import Mismatch, convert
 from ..interpreter.values import type_name
 from ..limits import Limits
-from .module import ScriptModule, unwrap, wrap
 from ..objects import ScriptObject
 from ..source import Span
 from ..tensors import Tensor
+from .module import ScriptModule, unwrap, wrap
 
 
 @alone
@@ -97,7 +98,9 @@ class _Taking:
             raise CompileError(
                 f"{a.name!r} of {owner.short_name} is declared as {a.type.annotation}, but holds "
                 f"{type_name(value)}" + (f" ({type_name(e.value)}{e.path})" if e.path else ""),
-                place_of(owner), "change the annotation or the value") from None
+                place_of(owner),
+                "change the annotation or the value",
+            ) from None
 
     def shared(self, value: Any) -> Any:
         """The value with tensors of torch and objects as those of this package."""
@@ -118,16 +121,20 @@ class _Taking:
 
 def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
     """An instance of a script class as an object of programs; None for another value."""
-    from ..frontend.classes import compiled_type
+    from ..frontend.python.classes import compiled_type
 
-    if inspect.isclass(value) or isinstance(value, (Tensor, ScriptObject)) \
-            or type(value).__module__ == "builtins":
+    if (
+        inspect.isclass(value)
+        or isinstance(value, (Tensor, ScriptObject))
+        or type(value).__module__ == "builtins"
+    ):
         return None
     found = compiled_type(type(value))
     if not isinstance(found, T.ClassType):
         return None
-    return ScriptObject(found, [taking.value(getattr(value, a.name), a, found)
-                                for a in found.attributes])
+    return ScriptObject(
+        found, [taking.value(getattr(value, a.name), a, found) for a in found.attributes]
+    )
 
 
 # What PyTorch compiled
@@ -160,6 +167,7 @@ module_reading.adopt = adopt
 
 # What stays in Python
 
+
 def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> Any:
     """An ignored method or property of the Python class, bound to the scripted module.
 
@@ -182,7 +190,7 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
 @alone
 def define_methods(owner: ScriptModule, text: str) -> None:
     """Compile the functions of a text as methods of a module; they see the caller's names."""
-    from ..frontend.script import declare, functions_of_text
+    from ..frontend.python.script import declare, functions_of_text
 
     type = owner._type
     names = {"torch": sys.modules.get("torch", sys.modules["scriptlang"])}
@@ -191,7 +199,8 @@ def define_methods(owner: ScriptModule, text: str) -> None:
         if node.name in type.methods:
             type.methods[node.name].direct = None
         made[node.name] = type.methods[node.name] = declare(
-            node, source, PythonResolver.of_mapping(names), f"{type.name}.{node.name}", None, type)
+            node, source, PythonResolver.of_mapping(names), f"{type.name}.{node.name}", None, type
+        )
     try:
         for function in made.values():
             function.ensure_defined()
@@ -214,8 +223,10 @@ def _uses(fn: Any, package: Any) -> bool:
     if is_module(fn):
         return any(c.__module__.partition(".")[0] == package.__name__ for c in type(fn).__mro__)
     names = getattr(inspect.unwrap(fn), "__globals__", {})
-    return any(v is package or str(getattr(v, "__module__", "")).partition(".")[0]
-               == package.__name__ for v in list(names.values()))
+    return any(
+        v is package or str(getattr(v, "__module__", "")).partition(".")[0] == package.__name__
+        for v in list(names.values())
+    )
 
 
 def _as_torch(value: Any, torch: Any) -> Any:
@@ -238,8 +249,10 @@ def _take(value: Any, wanted: T.Type) -> Any:
     try:
         return convert(unwrap(value), wanted)
     except Mismatch:
-        raise TypeError(f"a Python function gave {type_name(value)}, but its result is declared as "
-                        f"{wanted.annotation}") from None
+        raise TypeError(
+            f"a Python function gave {type_name(value)}, but its result is declared as "
+            f"{wanted.annotation}"
+        ) from None
 
 
 PythonCall.see, PythonCall.take = staticmethod(_see), staticmethod(_take)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any
 
-from ..building import alone
 from .. import types as T
+from ..building import alone
 from ..ir import Function, Graph, Value
 from ..irtext import print_graph
 from ..limits import Limits
@@ -26,7 +27,7 @@ from .shape_text import input_facts
 class ShapedGraph:
     """A graph and what is known of its values; `str` prints types with shapes.
 
-        %y : Float(s0, 64, (s1+1)//2, 112) = aten::conv2d(...)
+    %y : Float(s0, 64, (s1+1)//2, 112) = aten::conv2d(...)
     """
 
     graph: Graph
@@ -42,12 +43,19 @@ class ShapedGraph:
     @property
     def coverage(self) -> tuple[int, int, int]:
         """(tensors that the graph makes, of how many the whole shape is known, and the type)."""
-        tensors = [v for node in self.graph.walk() for v in node.outputs
-                   if v.type == T.TENSOR and not v.is_constant]
+        tensors = [
+            v
+            for node in self.graph.walk()
+            for v in node.outputs
+            if v.type == T.TENSOR and not v.is_constant
+        ]
         facts = [self.facts.get(v) for v in tensors]
         known = [f for f in facts if isinstance(f, TensorFacts)]
-        return (len(tensors), sum(f.shape is not None for f in known),
-                sum(f.dtype is not None for f in known))
+        return (
+            len(tensors),
+            sum(f.shape is not None for f in known),
+            sum(f.dtype is not None for f in known),
+        )
 
     @property
     def memory_plan(self) -> MemoryPlan:
@@ -55,9 +63,14 @@ class ShapedGraph:
 
 
 @alone
-def inspect(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
-            method: str = "forward", optimized: bool = False,
-            limits: Limits | None = None) -> ShapedGraph:
+def inspect(
+    program: Any,
+    shapes: Mapping[str, Any] | list | tuple = (),
+    *,
+    method: str = "forward",
+    optimized: bool = False,
+    limits: Limits | None = None,
+) -> ShapedGraph:
     """The graph of a program with the shapes and types of its tensors, as far as they follow.
 
     program: a ScriptFunction, a ScriptModule in eval mode, or the path of an archive.
@@ -73,14 +86,20 @@ def inspect(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
     return ShapedGraph(graph, propagate(graph, {names[n]: f for n, f in facts.items()}))
 
 
-def memory_plan(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
-                method: str = "forward", optimized: bool = False) -> MemoryPlan:
+def memory_plan(
+    program: Any,
+    shapes: Mapping[str, Any] | list | tuple = (),
+    *,
+    method: str = "forward",
+    optimized: bool = False,
+) -> MemoryPlan:
     """Where the tensors of a program may lie for inputs of given shapes (see `inspect`)."""
     return inspect(program, shapes, method=method, optimized=optimized).memory_plan
 
 
-def graph_of(program: Any, method: str, optimized: bool, limits: Limits | None = None
-             ) -> tuple[Function, Graph]:
+def graph_of(
+    program: Any, method: str, optimized: bool, limits: Limits | None = None
+) -> tuple[Function, Graph]:
     """A method and its graph: frozen, or as `optimize` makes it."""
     if isinstance(program, (str, os.PathLike)):
         from ..api import load
@@ -94,14 +113,18 @@ def graph_of(program: Any, method: str, optimized: bool, limits: Limits | None =
             speed.run(graph)
         return program._function, graph
     if not isinstance(program, ScriptModule):
-        raise TypeError(f"inspect takes a ScriptModule, a ScriptFunction or a path, not "
-                        f"{type(program).__name__}")
+        raise TypeError(
+            f"inspect takes a ScriptModule, a ScriptFunction or a path, not "
+            f"{type(program).__name__}"
+        )
     obj = program._object_
     if is_training(program):
         raise RuntimeError("inspect takes a module in eval mode; call .eval() on it first")
     if method not in obj.type.methods:
-        raise AttributeError(f"{obj.type.short_name} has no method {method!r}; its methods: "
-                             f"{', '.join(obj.type.methods)}")
+        raise AttributeError(
+            f"{obj.type.short_name} has no method {method!r}; its methods: "
+            f"{', '.join(obj.type.methods)}"
+        )
     function = freezing.freeze(obj, (method,)).type.methods[method]
     if optimized:
         speed.optimize(function)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from .. import dtypes
 from .. import types as T
@@ -30,8 +31,10 @@ def input_facts(schema: Schema, given: Mapping[str, Any] | list | tuple) -> dict
     names = [a.name for a in schema.arguments if not isinstance(a.type, T.ClassType)]
     if not isinstance(given, Mapping):
         if len(given) > len(names):
-            raise ShapeError(f"there are {len(given)} inputs given and the program has "
-                             f"{len(names)}: {', '.join(names)}")
+            raise ShapeError(
+                f"there are {len(given)} inputs given and the program has "
+                f"{len(names)}: {', '.join(names)}"
+            )
         given = dict(zip(names, given))
     symbols: dict[str, Size] = {}
     facts = {}
@@ -49,18 +52,20 @@ def fact_of_input(name: str, type: T.Type, value: Any, symbols: dict[str, Size])
     if type == T.INT:
         return size_of(value, symbols, at_least=None)
     if type != T.TENSOR:
-        raise ShapeError(f"{name} is a {type.annotation}; shapes are of Tensors, and numbers of "
-                         "ints")
+        raise ShapeError(
+            f"{name} is a {type.annotation}; shapes are of Tensors, and numbers of ints"
+        )
     if not isinstance(value, str):
         return tensor_facts([size_of(str(s), symbols) for s in value], dtypes.float32)
     match = FORM.fullmatch(value.replace(" ", ""))
     if match is None:
-        raise ShapeError(f"{value!r} is no shape; write {name}=1,3,224,224 or "
-                         f"{name}=int64[1,s0]")
+        raise ShapeError(f"{value!r} is no shape; write {name}=1,3,224,224 or {name}=int64[1,s0]")
     dtype = dtypes.BY_NAME.get(match[1] or "float32")
     if dtype is None:
-        raise ShapeError(f"{match[1]!r} is no element type; write {name}=int64[...], or another of "
-                         f"{', '.join(d.name for d in dtypes.ALL)}")
+        raise ShapeError(
+            f"{match[1]!r} is no element type; write {name}=int64[...], or another of "
+            f"{', '.join(d.name for d in dtypes.ALL)}"
+        )
     text = match[2] if match[2] is not None else match[3]
     return tensor_facts([size_of(s, symbols) for s in text.split(",") if s], dtype)
 
@@ -73,6 +78,7 @@ def size_of(text: str, symbols: dict[str, Size], at_least: int | None = 0) -> Si
             raise ShapeError(f"{text} is no size: sizes are not negative")
         return number
     if not text.isidentifier():
-        raise ShapeError(f"{text!r} is no size; write a number, or a name such as s0 for one that "
-                         "is not known")
+        raise ShapeError(
+            f"{text!r} is no size; write a number, or a name such as s0 for one that is not known"
+        )
     return symbols.setdefault(text, symbol(text, at_least))

@@ -17,11 +17,11 @@ import sys
 from typing import Any, Iterator
 
 import numpy as np
+from scriptlang.interpreter.meter import MemoryMeter
+from scriptlang.interpreter.native import load
 
 from scriptlang.allocations import asked_first
 from scriptlang.errors import LimitError
-from scriptlang.interpreter.native import load
-from scriptlang.interpreter.meter import MemoryMeter
 from scriptlang.limits import until
 from scriptlang.ops import table
 from scriptlang.tensors import Tensor
@@ -95,16 +95,20 @@ def run(sample: harness.Sample, limit: int = LIMIT) -> tuple[str, int]:
     """(what the call ended with, bytes that the process grew by)."""
     k = factor(sample)
     args = harness.convert(enlarged(sample.args, k), Tensor._wrap)
-    kwargs = {name: harness.convert(enlarged(v, k), Tensor._wrap)
-              for name, v in sample.kwargs.items()}
+    kwargs = {
+        name: harness.convert(enlarged(v, k), Tensor._wrap) for name, v in sample.kwargs.items()
+    }
     operator, values = chosen(sample.name, args, kwargs)
     kernel = table.find(operator.name, operator.overload).kernel
-    pathlib.Path("/proc/self/clear_refs").write_text("5")          # the peak begins anew
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before = peak()
     signal.setitimer(signal.ITIMER_REAL, 2 * PATIENCE, PATIENCE)
     try:
-        with (until(PATIENCE), np.errstate(all="ignore"),
-              asked_first(MemoryMeter(limit, lambda: []).allow, limit)):
+        with (
+            until(PATIENCE),
+            np.errstate(all="ignore"),
+            asked_first(MemoryMeter(limit, lambda: []).allow, limit),
+        ):
             kernel(*values)
         ended = "a result"
     except LimitError:

@@ -29,14 +29,14 @@ LONG: dict[str, str] = {
     "matmul of doubles": "torch.ones([5000, 5000]).double() @ torch.ones([5000, 5000]).double()",
     "matmul of few rows": "torch.ones([4, 60000]) @ torch.ones([60000, 1]).expand(60000, 60000)",
     "matmul of ints": "torch.arange(9000000).view(3000, 3000) @ "
-                      "torch.arange(9000000).view(3000, 3000)",
+    "torch.arange(9000000).view(3000, 3000)",
     "matmul of halves": "torch.ones([5000, 5000]).half() @ torch.ones([5000, 5000]).half()",
     "matmul of bfloat16": "torch.ones([5000, 5000]).bfloat16() @ "
-                          "torch.ones([5000, 5000]).bfloat16()",
+    "torch.ones([5000, 5000]).bfloat16()",
     "matmul of complex": "torch.ones([4000, 4000], dtype=torch.complex64) @ "
-                         "torch.ones([4000, 4000], dtype=torch.complex64)",
+    "torch.ones([4000, 4000], dtype=torch.complex64)",
     "matmul of bytes": "torch.ones([4000, 4000]).to(torch.uint8) @ "
-                       "torch.ones([4000, 4000]).to(torch.uint8)",
+    "torch.ones([4000, 4000]).to(torch.uint8)",
     "linear": "torch.linear(torch.ones([7000, 7000]), torch.ones([7000, 7000]))",
     "bmm": "torch.bmm(torch.ones([100, 1500, 1500]), torch.ones([100, 1500, 1500]))",
     "addmm": "torch.addmm(x[0], torch.ones([7000, 7000]), torch.ones([7000, 7000]))",
@@ -44,13 +44,13 @@ LONG: dict[str, str] = {
     "matrix_power": "torch.matrix_power(torch.ones([2000, 2000]), (1 << 60) - 1)",
     "multi_dot": "torch.linalg_multi_dot([torch.ones([7000, 7000])] * 3)",
     "attention": "torch.scaled_dot_product_attention(torch.ones([1, 8, 12000, 64]), "
-                 "torch.ones([1, 8, 12000, 64]), torch.ones([1, 8, 12000, 64]))",
+    "torch.ones([1, 8, 12000, 64]), torch.ones([1, 8, 12000, 64]))",
     "cdist 1": "torch.cdist(torch.rand([8000, 3000]), torch.rand([8000, 3000]), 1.0)",
     "cdist 2": "torch.cdist(torch.rand([8000, 6000]), torch.rand([8000, 6000]))",
     "cdist 3": "torch.cdist(torch.rand([8000, 3000]), torch.rand([8000, 3000]), 3.0)",
     "pdist": "torch.pdist(torch.rand([9000, 3000]), 3.0)",
     "bilinear": "torch.bilinear(torch.ones([2000, 200]), torch.ones([2000, 200]), "
-                "torch.ones([300, 200, 200]))",
+    "torch.ones([300, 200, 200]))",
     "cov": "torch.cov(torch.ones([7000, 7000]))",
     # Linear algebra.
     "svd": "torch.svd(torch.randn([3000, 3000]))[1]",
@@ -64,7 +64,7 @@ LONG: dict[str, str] = {
     "qr": "torch.linalg_qr(torch.randn([5000, 5000]))[0]",
     "geqrf": "torch.geqrf(torch.randn([5000, 5000]))[0]",
     "householder_product": "torch.linalg_householder_product(torch.rand([5000, 5000]), "
-                           "torch.rand([5000]))",
+    "torch.rand([5000]))",
     "ormqr": "torch.ormqr(torch.rand([5000, 5000]), torch.rand([5000]), torch.rand([5000, 5000]))",
     "det": "torch.det(torch.randn([8000, 8000]))",
     "inverse": "torch.inverse(torch.randn([7000, 7000]))",
@@ -73,11 +73,11 @@ LONG: dict[str, str] = {
     "cholesky_solve": "torch.cholesky_solve(torch.ones([6000, 6000]), torch.eye(6000))",
     "lu": "torch.linalg_lu(torch.randn([8000, 8000]))[1]",
     "lu_solve": "torch.linalg_lu_solve(torch.eye(6000), torch.ones([6000], dtype=torch.int32), "
-                "torch.ones([6000, 6000]))",
+    "torch.ones([6000, 6000]))",
     "ldl": "torch.linalg_ldl_factor(torch.randn([6000, 6000]))[0]",
     "solve": "torch.linalg_solve(torch.randn([7000, 7000]), torch.ones([7000, 7000]))",
     "solve_triangular": "torch.linalg_solve_triangular(torch.eye(7000), torch.ones([7000, 7000]), "
-                        "upper=True)",
+    "upper=True)",
     "lstsq": "torch.linalg_lstsq(torch.randn([4000, 4000]), torch.ones([4000, 4000]))[0]",
     "pinv": "torch.linalg_pinv(torch.randn([2500, 2500]))",
     "matrix_exp": "torch.matrix_exp(torch.randn([2500, 2500]))",
@@ -89,67 +89,67 @@ LONG: dict[str, str] = {
     "conv2d of 3": "torch.conv2d(torch.ones([1, 256, 700, 700]), torch.ones([256, 256, 3, 3]))",
     "conv2d of 1": "torch.conv2d(torch.ones([1, 1000, 300, 300]), torch.ones([3000, 1000, 1, 1]))",
     "conv2d with strides": "torch.conv2d(torch.ones([1, 60, 900, 900]), torch.ones([60, 60, 70, "
-                           "70]), None, [2, 2])",
+    "70]), None, [2, 2])",
     "conv2d dilated": "torch.conv2d(torch.ones([1, 60, 900, 900]), torch.ones([60, 60, 50, 50]), "
-                      "None, [1, 1], [0, 0], [3, 3])",
+    "None, [1, 1], [0, 0], [3, 3])",
     "conv2d of doubles": "torch.conv2d(torch.ones([1, 60, 500, 500]).double(), "
-                         "torch.ones([60, 60, 80, 80]).double())",
+    "torch.ones([60, 60, 80, 80]).double())",
     "conv2d of halves": "torch.conv2d(torch.ones([1, 60, 300, 300]).half(), "
-                        "torch.ones([60, 60, 80, 80]).half())",
+    "torch.ones([60, 60, 80, 80]).half())",
     "conv2d of ints": "torch.conv2d(torch.ones([1, 60, 300, 300]).int(), "
-                      "torch.ones([60, 60, 50, 50]).int())",
+    "torch.ones([60, 60, 50, 50]).int())",
     "conv2d depthwise": "torch.conv2d(torch.ones([1, 60, 900, 900]), torch.ones([60, 1, 201, 201])"
-                        ", None, [1, 1], [0, 0], [1, 1], 60)",
+    ", None, [1, 1], [0, 0], [1, 1], 60)",
     "conv2d of groups": "torch.conv2d(torch.ones([1, 60, 900, 900]), torch.ones([60, 2, 201, 201])"
-                        ", None, [1, 1], [0, 0], [1, 1], 30)",
+    ", None, [1, 1], [0, 0], [1, 1], 30)",
     "conv2d channels last": "torch.conv2d(torch.ones([1, 60, 500, 500]).contiguous(memory_format="
-                            "torch.channels_last), torch.ones([60, 60, 101, 101]))",
+    "torch.channels_last), torch.ones([60, 60, 101, 101]))",
     "conv3d": "torch.conv3d(torch.ones([1, 20, 30, 30, 30]), torch.ones([20, 20, 15, 15, 15]))",
     "conv_transpose1d": "torch.conv_transpose1d(torch.ones([1, 500, 20000]), "
-                        "torch.ones([500, 500, 99]))",
+    "torch.ones([500, 500, 99]))",
     "conv_transpose2d": "torch.conv_transpose2d(torch.ones([1, 60, 400, 400]), "
-                        "torch.ones([60, 60, 101, 101]))",
+    "torch.ones([60, 60, 101, 101]))",
     "conv_transpose3d": "torch.conv_transpose3d(torch.ones([1, 20, 30, 30, 30]), "
-                        "torch.ones([20, 20, 15, 15, 15]))",
+    "torch.ones([20, 20, 15, 15, 15]))",
     "deform_conv2d": "torch.ops.torchvision.deform_conv2d(torch.ones([1, 60, 300, 300]), "
-                     "torch.ones([60, 60, 31, 31]), torch.zeros([1, 1922, 1, 1]).expand(1, 1922, "
-                     "270, 270), torch.ones([1, 961, 1, 1]).expand(1, 961, 270, 270), "
-                     "torch.zeros([60]), 1, 1, 0, 0, 1, 1, 1, 1, True)",
+    "torch.ones([60, 60, 31, 31]), torch.zeros([1, 1922, 1, 1]).expand(1, 1922, "
+    "270, 270), torch.ones([1, 961, 1, 1]).expand(1, 961, 270, 270), "
+    "torch.zeros([60]), 1, 1, 0, 0, 1, 1, 1, 1, True)",
     # Windows and images.
     "max_pool2d": "torch.max_pool2d(torch.ones([1, 1, 3000, 3000]), [999, 999], [1, 1])",
     "max_pool2d with indices": "torch.max_pool2d_with_indices(torch.ones([1, 1, 3000, 3000]), "
-                               "[999, 999], [1, 1])[1]",
+    "[999, 999], [1, 1])[1]",
     "max_pool1d": "torch.max_pool1d(torch.ones([1, 1, 3000000]), [99999], [1])",
     "max_pool3d": "torch.max_pool3d(torch.ones([1, 1, 200, 200, 200]), [99, 99, 99], [1, 1, 1])",
     "avg_pool1d": "torch.avg_pool1d(torch.ones([1, 1, 3000000]), [99999], [1])",
     "avg_pool2d": "torch.avg_pool2d(torch.ones([1, 1, 3000, 3000]), [999, 999], [1, 1])",
     "avg_pool2d channels last": "torch.avg_pool2d(torch.ones([1, 8, 900, 900]).contiguous("
-                                "memory_format=torch.channels_last), [399, 399], [1, 1])",
+    "memory_format=torch.channels_last), [399, 399], [1, 1])",
     "max_pool2d channels last": "torch.max_pool2d(torch.ones([1, 8, 900, 900]).contiguous("
-                                "memory_format=torch.channels_last), [399, 399], [1, 1])",
+    "memory_format=torch.channels_last), [399, 399], [1, 1])",
     "avg_pool3d": "torch.avg_pool3d(torch.ones([1, 1, 200, 200, 200]), [99, 99, 99], [1, 1, 1])",
     "adaptive_avg_pool2d": "torch.adaptive_avg_pool2d(x.view(1, 1, 1, 4).expand(1, 60000, 1000, 4)"
-                           ".reshape(1, 60000, 1000, 4), [999, 1000])",
+    ".reshape(1, 60000, 1000, 4), [999, 1000])",
     "fractional_max_pool2d": "torch.fractional_max_pool2d(torch.ones([1, 1, 3000, 3000]), "
-                             "[999, 999], [2000, 2000], torch.rand([1, 1, 2]))[0]",
+    "[999, 999], [2000, 2000], torch.rand([1, 1, 2]))[0]",
     "lp_pool2d": "torch.avg_pool2d(torch.pow(torch.ones([1, 1, 3000, 3000]), 2.5), [999, 999], "
-                 "[1, 1])",
+    "[1, 1])",
     "bicubic": "torch.upsample_bicubic2d(torch.ones([1, 1, 99, 99]), [12000, 12000], False)",
     "bicubic antialiased": "torch._upsample_bicubic2d_aa(torch.ones([1, 1, 1, 1]).expand(1, 1, "
-                           "60000, 60000), [9000, 2], False)",
+    "60000, 60000), [9000, 2], False)",
     "trilinear upsampling": "torch.upsample_trilinear3d(torch.ones([1, 1, 9, 9, 9]), "
-                            "[600, 600, 600], False)",
+    "[600, 600, 600], False)",
     "grid_sample": "torch.grid_sampler(torch.ones([1, 8, 99, 99]), "
-                   "torch.zeros([1, 1, 1, 2]).expand(1, 1500, 1500, 2), 2, 0, False)",
+    "torch.zeros([1, 1, 1, 2]).expand(1, 1500, 1500, 2), 2, 0, False)",
     "nms": "torch.ops.torchvision.nms(torch.rand([300000, 4]).cumsum(1), torch.rand([300000]), "
-           "1.5)",
+    "1.5)",
     "roi_align": "torch.ops.torchvision.roi_align(torch.ones([1, 64, 200, 200]), "
-                 "torch.tensor([[0.0, 0.0, 0.0, 199.0, 199.0]]), 1.0, 50, 50, 2000, False)",
+    "torch.tensor([[0.0, 0.0, 0.0, 199.0, 199.0]]), 1.0, 50, 50, 2000, False)",
     "renorm": "torch.renorm(torch.ones([2, 1 << 27]), 1.5, 0, 1.0)",
     # Rows.
     "softmax": "torch.softmax(torch.ones([1 << 28], dtype=torch.float64), 0)",
     "layer_norm": "torch.native_layer_norm(torch.ones([4, 1 << 26], dtype=torch.float64), "
-                  "[1 << 26], None, None, 1e-5)[1]",
+    "[1 << 26], None, None, 1e-5)[1]",
     "cumsum": "torch.cumsum(torch.ones([1 << 28], dtype=torch.float64), 0)",
     "cumprod": "torch.cumprod(torch.ones([1 << 28], dtype=torch.float64), 0)",
     "cummax": "torch.cummax(torch.ones([1 << 27]), 0)[0]",
@@ -162,7 +162,7 @@ LONG: dict[str, str] = {
     "unique": "torch._unique2(torch.rand([1 << 23]), True, True, True)[0]",
     "unique_dim": "torch.unique_dim(torch.ones([1 << 20, 30]).cumsum(0), 0)[0]",
     "searchsorted": "torch.searchsorted(torch.arange(1 << 24), torch.randint(0, 1 << 24, "
-                    "[1 << 26]))",
+    "[1 << 26]))",
     # Transforms.
     "fft": "torch.fft_fft(torch.ones([1 << 26]))",
     "fft of a prime": "torch.fft_fft(torch.ones([16777213]))",
@@ -172,15 +172,15 @@ LONG: dict[str, str] = {
     "stft": "torch.stft(torch.ones([1 << 18]), 16384, 8, return_complex=True, center=False)",
     # Recurrences.
     "lstm": "torch.lstm(x.view(4, 1, 1).expand(4, 1, 1).repeat(1 << 18, 1, 64), [torch.zeros([1, 1"
-            ", 64]), torch.zeros([1, 1, 64])], [torch.ones([256, 64]), torch.ones([256, 64])], "
-            "False, 1, 0.0, False, False, False)[1]",
+    ", 64]), torch.zeros([1, 1, 64])], [torch.ones([256, 64]), torch.ones([256, 64])], "
+    "False, 1, 0.0, False, False, False)[1]",
     "gru": "torch.gru(x.view(4, 1, 1).repeat(1 << 18, 1, 64), torch.zeros([1, 1, 64]), "
-           "[torch.ones([192, 64]), torch.ones([192, 64])], False, 1, 0.0, False, False, False)[1]",
+    "[torch.ones([192, 64]), torch.ones([192, 64])], False, 1, 0.0, False, False, False)[1]",
     "rnn_tanh": "torch.rnn_tanh(x.view(4, 1, 1).repeat(1 << 18, 1, 96), torch.zeros([1, 1, 96]), "
-                "[torch.ones([96, 96]), torch.ones([96, 96])], False, 1, 0.0, False, False, "
-                "False)[1]",
+    "[torch.ones([96, 96]), torch.ones([96, 96])], False, 1, 0.0, False, False, "
+    "False)[1]",
     "ctc_loss": "torch.ctc_loss(torch.zeros([20000, 1, 8]), torch.ones([1, 9000], "
-                "dtype=torch.int64), torch.tensor([20000]), torch.tensor([9000]))",
+    "dtype=torch.int64), torch.tensor([20000]), torch.tensor([9000]))",
     # Random numbers.
     "randn": "torch.randn([1 << 28], dtype=torch.float64)",
     "rand": "torch.rand([1 << 28], dtype=torch.float64)",

@@ -13,16 +13,20 @@ import re
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 from scriptlang import types as T
-from scriptlang.interpreter import native
 from scriptlang.ops import table
 from tests.attacks.random_calls import engines, generate, runner, values
 from tests.attacks.random_calls.__main__ import overloads
 from tests.test_style import ROOT
 
 WRITES_UNSAID = {
-    "aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm", "quantized::relu6"}
+    "aten::batch_norm",
+    "aten::native_batch_norm",
+    "aten::instance_norm",
+    "quantized::relu6",
+}
 """Operators that write elements of arguments that their schemas do not mark, as PyTorch's do:
 running statistics, and an input where a flag says so.  Passes and turns leave them alone: an
 evaluated model, which writes none of them, is not to wait for others."""
@@ -31,14 +35,21 @@ MAY_SHARE = {op.name for op in table.every_operator() if op.facts.may_share}
 
 EFFECTS = (ROOT / "cpp_loader/src/program/effects.cpp").read_text(encoding="utf-8")
 
-ENGINES = [pytest.param("native", marks=pytest.mark.skipif(
-    bool(native.why_absent()), reason="the native engine is not built")), "python"]
+ENGINES = [
+    pytest.param(
+        "native",
+        marks=pytest.mark.skipif(
+            bool(native.why_absent()), reason="the native engine is not built"
+        ),
+    ),
+    "python",
+]
 
 
 def listed(function: str) -> set[str]:
     """The operators that a function of effects.cpp has in its table."""
-    body = EFFECTS[EFFECTS.index(f"bool {function}("):]
-    body = body[:body.index("\n}\n")]
+    body = EFFECTS[EFFECTS.index(f"bool {function}(") :]
+    body = body[: body.index("\n}\n")]
     names = " ".join(re.findall(r'"([^"]*)"', body)).split()
     return {name if "::" in name else f"aten::{name}" for name in names}
 
@@ -81,8 +92,11 @@ class Examined:
         before = self.before(call) if is_plain else after
         for a, given, then, now in zip(schema.arguments, call.arguments, before, after):
             if a.alias is not None:
-                is_other = not a.kwarg_only and len(sizes(given)) == len(sizes(now)) \
+                is_other = (
+                    not a.kwarg_only
+                    and len(sizes(given)) == len(sizes(now))
                     and sizes(given) != sizes(now)
+                )
                 if is_other:
                     self.reshapes.setdefault(call.overload, str(call))
             elif not same(then, now):
@@ -99,7 +113,7 @@ def same(a, b) -> bool:
         return a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
-    return True                                          # only tensors are looked at
+    return True  # only tensors are looked at
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -107,15 +121,17 @@ def test_tables_say_what_operators_give(engine):
     every = int(os.environ.get("ALIASES_EVERY", "40"))
     names = overloads(["*"])[3::every] if every > 1 else overloads(["*"])
     known = [n for n in overloads(["aten::*"]) if plain(n) in MAY_SHARE]
-    names = sorted({*names, *known[::max(1, every // 10)]})
+    names = sorted({*names, *known[:: max(1, every // 10)]})
     calls = int(os.environ.get("ALIASES_CALLS", "5"))
     found = Examined(engine, names, calls)
     print(len(names), "overloads", found.good, "results")
     assert found.good > len(names) * calls / 6 and found.shares
-    for entries, calls in ((MAY_SHARE, found.shares),
-                           (listed("may_give_input"), found.shares),
-                           (listed("reshapes"), found.reshapes),
-                           (WRITES_UNSAID, found.writes)):
+    for entries, calls in (
+        (MAY_SHARE, found.shares),
+        (listed("may_give_input"), found.shares),
+        (listed("reshapes"), found.reshapes),
+        (WRITES_UNSAID, found.writes),
+    ):
         lacking = {n: call for n, call in calls.items() if plain(n) not in entries}
         assert not lacking, "\n".join(f"{n} {call}"[:300] for n, call in lacking.items())
 

@@ -7,11 +7,11 @@ import time
 import tracemalloc
 
 import pytest
+from scriptlang.serialization.archive import read_archive
+from scriptlang.serialization.unpickle import unpickle
 
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError, ScriptError
-from scriptlang.serialization.archive import read_archive
-from scriptlang.serialization.unpickle import unpickle
 from tests.attacks import programs, zips
 from tests.serialization.archives import DATA, zipped
 
@@ -53,12 +53,20 @@ def test_memory_stays_in_proportion():
 
 def test_setstate_does_not_run_while_reading(tmp_path):
     """The body would not even compile; reading only takes its signature."""
-    code = (b"class M(Module):\n  x : int\n"
-            b"  def __setstate__(self: __torch__.M, s: int) -> NoneType:\n"
-            b"    ops.evil.run(s)\n    return None\n")
-    archive = read_archive(zipped({
-        "m/version": b"3", "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81K\x05b.",
-        "m/code/__torch__.py": code}))
+    code = (
+        b"class M(Module):\n  x : int\n"
+        b"  def __setstate__(self: __torch__.M, s: int) -> NoneType:\n"
+        b"    ops.evil.run(s)\n    return None\n"
+    )
+    archive = read_archive(
+        zipped(
+            {
+                "m/version": b"3",
+                "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81K\x05b.",
+                "m/code/__torch__.py": code,
+            }
+        )
+    )
     assert [p.state for p in archive.pending] == [5] and archive.root.slots == [None]
     assert not archive.root.type.methods["__setstate__"].is_defined
 
@@ -105,20 +113,25 @@ def mutated(contents: bytes, random: random.Random) -> bytes:
         at, size = random.randrange(max(len(data), 1)), random.choice((1, 1, 1, 2, 4, 8, 40))
         kind = random.randrange(5)
         if kind == 0:
-            data[at:at + 1] = bytes(b ^ 1 << random.randrange(8) for b in data[at:at + 1])
+            data[at : at + 1] = bytes(b ^ 1 << random.randrange(8) for b in data[at : at + 1])
         elif kind == 1:
-            data[at:at + size] = random.randbytes(size)
+            data[at : at + size] = random.randbytes(size)
         elif kind == 2:
-            del data[at:at + size]
+            del data[at : at + size]
         elif kind == 3:
-            data[at:at] = data[at:at + size]
+            data[at:at] = data[at : at + size]
         else:
-            data[at:at + 4] = random.choice((b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"))
+            data[at : at + 4] = random.choice(
+                (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff")
+            )
     return bytes(data)
 
 
-SMALL = [DATA / "serialization" / "attributes.pt", DATA / "serialization" / "language.pt",
-         DATA / "counter.script.pt"]
+SMALL = [
+    DATA / "serialization" / "attributes.pt",
+    DATA / "serialization" / "language.pt",
+    DATA / "counter.script.pt",
+]
 
 
 def mutate_files(seed: int, count: int) -> None:

@@ -6,18 +6,19 @@ import zipfile
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
 import scriptlang
 from scriptlang import Limits
 from scriptlang import types as T
 from scriptlang.errors import LimitError
-from scriptlang.interpreter.engine import available
 from scriptlang.programs.inspection import inspect_archive
 from tests import children
 
 DATA = b"\x80\x02c__torch__\nM\n)\x81}X\x08\x00\x00\x00training\x89sb."
-HEAD = ("class M(Module):\n  training : bool\n"
-        "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n")
+HEAD = (
+    "class M(Module):\n  training : bool\n  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+)
 METHOD = "  def {}(self: __torch__.M, x: Tensor) -> Tensor:\n"
 X = np.ones((2, 2), np.float32)
 
@@ -38,14 +39,19 @@ def doubling_calls(depth: int) -> str:
     """f0 calls f1 twice, f1 calls f2 twice, ..."""
     lines = ["    return (self).f0(x, )\n"]
     for i in range(depth):
-        lines.append(METHOD.format(f"f{i}") + f"    y = (self).f{i + 1}(x, )\n"
-                     f"    return (self).f{i + 1}(y, )\n")
+        lines.append(
+            METHOD.format(f"f{i}") + f"    y = (self).f{i + 1}(x, )\n"
+            f"    return (self).f{i + 1}(y, )\n"
+        )
     return "".join([*lines, METHOD.format(f"f{depth}"), "    return torch.add(x, 1)\n"])
 
 
 def doubling_types(depth: int) -> str:
-    return "    y0 = (1, 1)\n" + "".join(
-        f"    y{i + 1} = (y{i}, y{i})\n" for i in range(depth)) + "    return x\n"
+    return (
+        "    y0 = (1, 1)\n"
+        + "".join(f"    y{i + 1} = (y{i}, y{i})\n" for i in range(depth))
+        + "    return x\n"
+    )
 
 
 def many_types(count: int) -> str:
@@ -64,11 +70,16 @@ def lines(count: int) -> str:
 def many_sources(count: int, items: int) -> bytes:
     """A class that names classes in sources of their own, each with a long list."""
     names = "".join(f"  a{i} : Optional[__torch__.q{i}.A]\n" for i in range(count))
-    sources = {f"__torch__/q{i}": f"class A:\n  x : int\n  def g(self: __torch__.q{i}.A) -> int:\n"
-               f"    y = [{i}{'0,' * items}]\n    return 1\n" for i in range(count)}
+    sources = {
+        f"__torch__/q{i}": f"class A:\n  x : int\n  def g(self: __torch__.q{i}.A) -> int:\n"
+        f"    y = [{i}{'0,' * items}]\n    return 1\n"
+        for i in range(count)
+    }
     sources["__torch__"] = HEAD.replace("  def", names + "  def") + "    return x\n"
-    pickled = b"".join(b"X" + len(n).to_bytes(4, "little") + n + b"N" for n in (
-        f"a{i}".encode() for i in range(count)))
+    pickled = b"".join(
+        b"X" + len(n).to_bytes(4, "little") + n + b"N"
+        for n in (f"a{i}".encode() for i in range(count))
+    )
     data = DATA.replace(b"}X", b"}(X").replace(b"\x89sb", b"\x89" + pickled + b"ub")
     return archive("", sources, data)
 

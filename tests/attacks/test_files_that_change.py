@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
 import pytest
+from scriptlang.serialization import record_reader
 
 import scriptlang
-from scriptlang.serialization import record_reader
 from tests import children
 from tests.serialization.archives import DATA
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from scriptlang.interpreter import native
+
 from tests.attacks.random_calls import compare, runner
 
 VECTOR = "T('float32', (3,), (1,), 0, 3, 'unit', 4)"
@@ -26,26 +26,26 @@ SIGNED = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 3, None)"
 
 REFUSED = {
     "addr of matrices": "aten::addr(T('int32', (3, 3), (3, 1), 0, 9, 'ones', 5), "
-                        "T('int32', (3, 3), (3, 1), 0, 9, 'ones', 4), A(0), 3, 1)",
+    "T('int32', (3, 3), (3, 1), 0, 9, 'ones', 4), A(0), 3, 1)",
     "addbmm of two types": f"aten::addbmm(T('float64', (2, 2), (2, 1), 0, 4, 'plain', 1), {PAIR}, "
-                           f"{PAIR}, 1, 1)",
+    f"{PAIR}, 1, 1)",
     "addcdiv by integers": f"aten::addcdiv({VECTOR}, {INTS}, {INTS}, 1)",
     "dropout of integers": f"aten::dropout({INTS}, 0.5, True)",
     "lerp by a complex number": f"aten::lerp.Scalar({VECTOR}, {VECTOR}, complex(0.5, 1.5))",
     "prelu of two types": f"aten::_prelu_kernel({INTS}, {VECTOR})",
     "vecdot of integers": f"aten::linalg_vecdot({INTS}, {INTS}, -1)",
     "complex heaviside": "aten::heaviside(T('complex64', (3,), (1,), 0, 3, 'unit', 4), "
-                         "T('complex64', (3,), (1,), 0, 3, 'unit', 4))",
+    "T('complex64', (3,), (1,), 0, 3, 'unit', 4))",
     "volumes as images": "aten::grid_sampler_2d(T('float32', (1, 1, 2, 2, 2), (8, 8, 4, 2, 1), 0, "
-                         "8, 'unit', 4), T('float32', (1, 2, 2, 2, 3), (24, 12, 6, 3, 1), 0, 24, "
-                         "'unit', 4), 0, 0, False)",
+    "8, 'unit', 4), T('float32', (1, 2, 2, 2, 3), (24, 12, 6, 3, 1), 0, 24, "
+    "'unit', 4), 0, 0, False)",
     "sizes and scales": f"aten::upsample_nearest2d.vec({IMAGE}, [3, 3], [1.5, 1.5])",
     "fewer strides than sizes": "aten::empty_strided([2, 2], [1], None, None, None, None)",
     "deviation that is NaN": f"aten::normal_({VECTOR}, 0.0, nan, None)",
     "range that is NaN": f"aten::uniform_({VECTOR}, nan, nan, None)",
     "factors of another type": "aten::linalg_lu_solve(T('float32', (2, 2), (2, 1), 0, 4, 'unit', "
-                               "4), T('int32', (2,), (1,), 0, 2, 'ones', 4), T('float64', (2, 2), "
-                               "(2, 1), 0, 4, 'unit', 4), True, False)",
+    "4), T('int32', (2,), (1,), 0, 2, 'ones', 4), T('float64', (2, 2), "
+    "(2, 1), 0, 4, 'unit', 4), True, False)",
     "complex slope": f"aten::leaky_relu({VECTOR}, complex(0.5, 1.5))",
     "complex limits": f"aten::hardtanh({VECTOR}, complex(0.0, 1.0), 1)",
     "slope beyond the type": f"aten::elu({VECTOR}, 1e+300, 1, 1)",
@@ -71,9 +71,9 @@ REFUSED = {
     "samples of other planes": f"aten::fractional_max_pool2d({IMAGE}, [2, 2], [1, 1], {IMAGE})",
     "shift of no dimensions": "aten::fft_fftshift(T('float32', (), (), 0, 1, 'unit', 4), None)",
     "complex part of a complex number": "aten::Complex.Tensor_float(T('complex64', (), (), 0, 1, "
-                                        "'positive', 4), 3.0)",
+    "'positive', 4), 3.0)",
     "bias of another width": f"aten::conv_tbc({PAIR}, {PAIR}, T('float32', (1,), (1,), 0, 1, "
-                             "'unit', 4), 0)",
+    "'unit', 4), 0)",
     "complex number for codes": f"quantized::add_scalar({BYTES}, complex(1.0, 1.0))",
     "negative limits of bytes": "aten::hardtanh(T('uint8', (3,), (1,), 0, 3, 'wild', 4), -1, 2)",
     "sum of two kinds of codes": f"quantized::add({BYTES}, {SIGNED}, 1.0, 3)",
@@ -83,9 +83,9 @@ REFUSED = {
     "range that is complex": "aten::range(complex(1.0, 2.0), 3, None, None, None, None)",
     "parts for no tensors": f"aten::split_copy.Tensor_out({VECTOR}, 1, 0, [])",
     "reflections of another type": f"aten::orgqr({TALL}, T('float64', (2,), (1,), 0, 2, 'unit', "
-                                   "1))",
+    "1))",
     "reflections of other rows": f"aten::ormqr({TALL}, T('float32', (2,), (1,), 0, 2, 'unit', "
-                                 f"1), T('float32', (2, 2), (2, 1), 0, 4, 'unit', 1), True, False)",
+    f"1), T('float32', (2, 2), (2, 1), 0, 4, 'unit', 1), True, False)",
     "prelu of bools": f"aten::_prelu_kernel({BOOLS}, {BOOLS})",
     "negated bools": f"aten::_neg_view({BOOLS})",
     "distances of complex numbers": f"aten::pdist({COMPLEX}, 2.0)",
@@ -94,53 +94,59 @@ REFUSED = {
     "a number minus bools": f"aten::rsub.Scalar({BOOLS}, 1, 2)",
     "scatter with a reduction": f"aten::scatter.value_reduce({VECTOR}, 0, {PLACES}, 2.0, 'amin')",
     "scatter of another type": f"aten::scatter_reduce.two({VECTOR}, 0, {PLACES}, {INTS}, 'sum', "
-                               "True)",
+    "True)",
     "spatial loss of a vector": f"aten::nll_loss2d({VECTOR}, {PLACES}, None, 1, -100)",
     "margins of integers": f"aten::multilabel_margin_loss({INTS}, {PLACES}, 1)",
     "dropped integers": f"aten::native_dropout({INTS}, 0.5, True)",
     "slopes that are NaN": f"aten::rrelu({VECTOR}, nan, 0.5, False, None)",
     "norm of NaN": f"aten::renorm({TALL}, 2.0, 0, nan)",
     "random complex numbers": f"aten::random_({COMPLEX}, None)",
+    "spectrum longer than memory": "aten::fft_hfftn(T('complex64', (4, 6), (6, 1), 0, 24, 'plain', "
+    "4), [9223372036854775806, 4], [0, 1], 'ortho')",
+    "spectrum of nothing, longer than memory": "aten::fft_irfftn(T('float32', (5, 4, 0), (0, 1, "
+    "1), 0, 0, 'plain', 1), [9223372036854775807, 9223372036854775807], None, None)",
+    "signal longer than memory": "aten::istft(T('complex64', (10, 2), (2, 1), 0, 20, 'plain', 4), "
+    "10, None, None, None, True, False, None, 4611686018427387904, False)",
     "random numbers beyond the type": "aten::random_.from(T('int8', (3,), (1,), 0, 3, 'ones', 1), "
-                                      "-200, 100, None)",
+    "-200, 100, None)",
     "angles that are bools": f"aten::polar({VECTOR}, {BOOLS})",
 }
 
 ANSWERED = {
     "complex range": "aten::linspace(complex(1.5, 1.5), -4.0, 3, None, None, None, None)",
     "spectrum without points": "aten::fft_irfftn(T('float32', (4, 0), (1, 1), 0, 0, 'unit', 5), "
-                               "[4, 4], [0, 1], 'ortho')",
+    "[4, 4], [0, 1], 'ortho')",
     "complex value": "aten::addcmul(T('complex64', (3,), (1,), 0, 3, 'unit', 4), T('complex64', "
-                     "(3,), (1,), 0, 3, 'unit', 5), A(1), complex(1.5, 0.5))",
+    "(3,), (1,), 0, 3, 'unit', 5), A(1), complex(1.5, 0.5))",
     "limits that cross": f"aten::logit({VECTOR}, 1.0)",
     "limits that cross, of integers": "aten::logit(T('uint8', (3,), (1,), 0, 3, 'positive', 4), "
-                                      "1.0)",
+    "1.0)",
     "limits that cross, many": "aten::logit(T('float32', (40,), (1,), 0, 40, 'plain', 4), 1.0)",
     "loss that nothing reduces": "aten::ctc_loss.IntList(T('float32', (3, 2, 3), (6, 3, 1), 0, 18, "
-                                 "'unit', 1), T('int64', (2, 1), (1, 1), 0, 2, 'ones', 2), [3, 3], "
-                                 "[1, 1], 0, -1, False)",
+    "'unit', 1), T('int64', (2, 1), (1, 1), 0, 2, 'ones', 2), [3, 3], "
+    "[1, 1], 0, -1, False)",
     "half a frequency": "aten::fft_rfftfreq(-1, 1.0, None, None, None, None)",
     "numbers among bytes": "aten::isin.Tensor_Scalar(T('int8', (3,), (1,), 0, 3, 'plain', 4), "
-                           "-2147483648, False, False)",
+    "-2147483648, False, False)",
     "edges that are given": "aten::histogramdd.TensorList_bins(T('float32', (4, 2), (2, 1), 0, 8, "
-                            f"'unit', 4), [{VECTOR}, {VECTOR}], None, None, False)",
+    f"'unit', 4), [{VECTOR}, {VECTOR}], None, None, False)",
     "nothing to dequantize": f"aten::dequantize.self({VECTOR})",
     "lifted": f"aten::lift({VECTOR})",
     "condition of nothing": "aten::linalg_cond(T('float32', (0, 3), (3, 1), 0, 0, 'unit', 4), "
-                            "None)",
+    "None)",
     "pixels that are infinite": "aten::grid_sampler_2d(T('float64', (3, 3, 3, 2), (36, 12, 4, 2), "
-                                "5, 112, 'wild', 628596393), T('float64', (3, 3, 4, 2), (1, 12, 3, "
-                                "36), 0, 72, 'wild', 1078984356), 0, 1, True)",
+    "5, 112, 'wild', 628596393), T('float64', (3, 3, 4, 2), (1, 12, 3, "
+    "36), 0, 72, 'wild', 1078984356), 0, 1, True)",
     "no dimensions to reduce": f"aten::any.dims({CUBE}, [], True)",
     "tolerances of more matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 2, 3), "
-                                   "(6, 3, 1), 0, 12, 'plain', 1), T('float32', (4, 1), (1, 1), 0, "
-                                   "4, 'unit', 1), False)",
+    "(6, 3, 1), 0, 12, 'plain', 1), T('float32', (4, 1), (1, 1), 0, "
+    "4, 'unit', 1), False)",
     "tolerances of one matrix": "aten::linalg_matrix_rank.tol_tensor(T('float64', (4, 2), (2, 1), "
-                                "0, 8, 'plain', 2), T('float64', (4, 2), (2, 1), 0, 8, 'plain', "
-                                "3), False)",
+    "0, 8, 'plain', 2), T('float64', (4, 2), (2, 1), 0, 8, 'plain', "
+    "3), False)",
     "tolerances of empty matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 0, 3), "
-                                    "(3, 3, 1), 0, 0, 'plain', 1), T('float32', (4, 1), (1, 1), "
-                                    "0, 4, 'unit', 1), False)",
+    "(3, 3, 1), 0, 0, 'plain', 1), T('float32', (4, 1), (1, 1), "
+    "0, 4, 'unit', 1), False)",
     "powers of bytes": "aten::linalg_vander(T('uint8', (3,), (1,), 0, 3, 'plain', 1))",
     "no blocks": "aten::block_diag([])",
     "median of nothing": "aten::median(T('int16', (0, 3), (3, 1), 0, 0, 'ones', 1))",
@@ -150,25 +156,25 @@ ANSWERED = {
     "angle of minus zero": "aten::angle.float(-0.0)",
     "no frequencies": "aten::fft_rfftfreq(0, 1.0, None, None, None, None)",
     "unasked counts": "aten::unique_dim(T('float32', (5,), (0,), 0, 1, 'plain', 2), -1, False, "
-                      "False, False)",
+    "False, False)",
     "nothing is dense": "aten::is_non_overlapping_and_dense(T('float32', (2, 0), (1, 1), 1, 1, "
-                        "'plain', 2))",
+    "'plain', 2))",
     "random numbers in the order of memory": f"aten::uniform({TURNED}, 0.0, 1.0, None)",
     "random numbers in a row": f"aten::bernoulli.p({TURNED}, 0.5, None)",
     "norm of minus infinity": "aten::embedding_renorm_(T('float32', (5, 4), (4, 1), 0, 20, "
-                              "'positive', 2), T('int64', (2,), (1,), 0, 2, 'index:5', 3), 0.5, "
-                              "-inf)",
+    "'positive', 2), T('int64', (2,), (1,), 0, 2, 'index:5', 3), 0.5, "
+    "-inf)",
     "logarithm of the largest int": "aten::special_xlog1py.other_scalar(T('float64', (3,), (1,), "
-                                    "0, 3, 'positive', 6), 9223372036854775807)",
+    "0, 3, 'positive', 6), 9223372036854775807)",
     "shift of bytes by more than they have": "aten::__rshift__.Scalar(T('uint8', (3,), (1,), 0, "
-                                             "3, 'wild', 1), 16)",
+    "3, 'wild', 1), 16)",
     "no memory is left of a mask": "aten::native_dropout(T('uint8', (0, 2), (2, 1), 0, 0, 'ones', "
-                                   "1), 0.5, True)",
+    "1), 0.5, True)",
     "list as a tensor": "aten::_list_to_tensor([-1, 1, 1, 2])",
     "batch statistics that are not used": "aten::native_batch_norm(T('float32', (2, 3), (3, 1), "
-                                          "0, 6, 'plain', 1), None, None, T('float32', (3,), "
-                                          "(1,), 0, 3, 'ones', 1), T('float32', (3,), (1,), 0, 3, "
-                                          "'ones', 1), False, 0.1, 1e-05)",
+    "0, 6, 'plain', 1), None, None, T('float32', (3,), "
+    "(1,), 0, 3, 'ones', 1), T('float32', (3,), (1,), 0, 3, "
+    "'ones', 1), False, 0.1, 1e-05)",
     "resized to the least scale": f"aten::upsample_nearest2d({IMAGE}, [5, 5], 1e-07, 1e-12)",
     "kept size beside a factor": f"aten::upsample_bilinear2d({IMAGE}, [3, 5], False, 3.0, None)",
     "empty separator": "aten::partition('0', '')",
@@ -176,10 +182,19 @@ ANSWERED = {
     "rounded to no decimals": f"aten::round.decimals({VECTOR}, -9223372036854775808)",
     "clamped to NaN": f"aten::special_logit({VECTOR}, nan)",
     "random numbers up to the largest": "aten::random_.from(T('int64', (9,), (1,), 0, 9, 'ones', "
-                                        "1), 0, None, None)",
+    "1), 0, None, None)",
     "mean that is infinite": f"aten::normal_({VECTOR}, -inf, 1.0, None)",
     "deviations of another type": f"aten::normal.Tensor_Tensor({VECTOR}, T('float64', (3,), (1,), "
-                                  "0, 3, 'positive', 1), None)",
+    "0, 3, 'positive', 1), None)",
+    "convolution of no pixels": "quantized::conv_transpose3d_dynamic(T('float32', (1, 4, 1, "
+    "0, 3), (12, 3, 3, 3, 1), 0, 0, 'plain', 2), P('quantized::conv_transpose3d_prepack', "
+    "[Q(T('int8', (4, 4, 3, 2, 3), (72, 18, 6, 3, 1), 0, 288, 'plain', 3), 0.05, 0, None), "
+    "T('float32', (4,), (1,), 0, 4, 'plain', 1), [2, 2, 2], [0, 0, 0], [0, 0, 0], [2, 2, 2], 1]), "
+    "False)",
+    "convolution beyond its input": "quantized::conv1d_dynamic(T('float32', (2, 3, 5), (15, "
+    "5, 1), 0, 30, 'plain', 2), P('quantized::conv1d_prepack', [Q(T('int8', (4, 3, 3), (9, 3, 1), "
+    "0, 36, 'plain', 3), 0.5, 0, None), T('float32', (4,), (1,), 0, 4, 'plain', 1), [1], [1], "
+    "[1], 1]), False)",
     "one tensor in order": f"aten::sorted.Tensor([{TALL}])",
 }
 
@@ -194,7 +209,7 @@ OURS = {
 
 HOSTILE = {
     "rows of nothing, very long": "aten::fft_hfft(T('complex64', (4611686018427387904, 0, 54), "
-                                  "(1, 1, 1), 0, 0, 'ones', 1), None, -1, None)",
+    "(1, 1, 1), 0, 0, 'ones', 1), None, -1, None)",
     "format that is none": f"aten::resize({VECTOR}, [2], 9223372036854775806)",
 }
 
@@ -202,9 +217,15 @@ HOSTILE = {
 @pytest.fixture(scope="module")
 def outcomes():
     """What each engine gives for each call, by engine and text."""
-    engines = [name for name in ("native", "python", "torch")
-               if name == "python" or name == "native" and not native.why_absent()
-               or name == "torch" and has_torch()]
+    engines = [
+        name
+        for name in ("native", "python", "torch")
+        if name == "python"
+        or name == "native"
+        and not native.why_absent()
+        or name == "torch"
+        and has_torch()
+    ]
     told: dict[str, dict[str, tuple]] = {name: {} for name in engines}
     for name in engines:
         worker = runner.Worker(name)

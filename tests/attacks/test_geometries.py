@@ -7,17 +7,40 @@ import random
 import struct
 
 import pytest
+from scriptlang.interpreter.engine import available
 
 import scriptlang
 from scriptlang import Limits
 from scriptlang.errors import ArchiveError, ScriptError
-from scriptlang.interpreter.engine import available
 from tests.serialization.archives import zipped
 
 LIMITS = Limits(instructions=10_000, memory=1 << 26, seconds=2)
-EXTREMES = (-1, -2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**61, 2**62, 2**63 - 1, 2**63, -2**63, 2**64)
-STORAGES = (b"Float", b"Double", b"Half", b"BFloat16", b"Bool", b"Byte", b"Long", b"ComplexDouble",
-            b"QUInt8")
+EXTREMES = (
+    -1,
+    -2,
+    7,
+    255,
+    2**31 - 1,
+    2**31,
+    2**32,
+    2**61,
+    2**62,
+    2**63 - 1,
+    2**63,
+    -(2**63),
+    2**64,
+)
+STORAGES = (
+    b"Float",
+    b"Double",
+    b"Half",
+    b"BFloat16",
+    b"Bool",
+    b"Byte",
+    b"Long",
+    b"ComplexDouble",
+    b"QUInt8",
+)
 CODE = b"""class M(Module):
   training : bool
   t : Tensor
@@ -41,18 +64,43 @@ def integers(values: list[int]) -> bytes:
     return b"(" + b"".join(map(integer, values)) + b"t"
 
 
-def archive(kind: bytes, numel: int, contents: int, offset: int, sizes: list[int],
-            strides: list[int]) -> bytes:
+def archive(
+    kind: bytes, numel: int, contents: int, offset: int, sizes: list[int], strides: list[int]
+) -> bytes:
     """A module whose one tensor is described so; its storage's record has `contents` bytes."""
-    storage = (b"(" + text("storage") + b"ctorch\n" + kind + b"Storage\n" + text("0") + text("cpu")
-               + integer(numel) + b"tQ")
-    tensor = (b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + integer(offset) + integers(sizes)
-              + integers(strides) + b"\x89ccollections\nOrderedDict\n)RtR")
-    return zipped({
-        "m/version": b"3\n", "m/constants.pkl": b"\x80\x02).", "m/code/__torch__.py": CODE,
-        "m/data/0": bytes(k % 2 for k in range(contents)),
-        "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81}(" + text("training") + b"\x88" + text("t")
-        + tensor + b"ub."})
+    storage = (
+        b"("
+        + text("storage")
+        + b"ctorch\n"
+        + kind
+        + b"Storage\n"
+        + text("0")
+        + text("cpu")
+        + integer(numel)
+        + b"tQ"
+    )
+    tensor = (
+        b"ctorch._utils\n_rebuild_tensor_v2\n("
+        + storage
+        + integer(offset)
+        + integers(sizes)
+        + integers(strides)
+        + b"\x89ccollections\nOrderedDict\n)RtR"
+    )
+    return zipped(
+        {
+            "m/version": b"3\n",
+            "m/constants.pkl": b"\x80\x02).",
+            "m/code/__torch__.py": CODE,
+            "m/data/0": bytes(k % 2 for k in range(contents)),
+            "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81}("
+            + text("training")
+            + b"\x88"
+            + text("t")
+            + tensor
+            + b"ub.",
+        }
+    )
 
 
 def drawn(rng: random.Random) -> tuple:
@@ -61,9 +109,14 @@ def drawn(rng: random.Random) -> tuple:
 
     rank = 70 if rng.random() < 0.02 else rng.randrange(4)
     strides = rank + (rng.random() < 0.05)
-    return (rng.choice(STORAGES), rng.choice((0, 1, 8, 16, 16, 2**62)),
-            rng.choice((0, 3, 64, 128, 256, 256)), number(),
-            [number() for _ in range(rank)], [number() for _ in range(strides)])
+    return (
+        rng.choice(STORAGES),
+        rng.choice((0, 1, 8, 16, 16, 2**62)),
+        rng.choice((0, 3, 64, 128, 256, 256)),
+        number(),
+        [number() for _ in range(rank)],
+        [number() for _ in range(strides)],
+    )
 
 
 def inside(tensor: scriptlang.Tensor, size: int) -> bool:
@@ -72,8 +125,11 @@ def inside(tensor: scriptlang.Tensor, size: int) -> bool:
         return True
     steps = [(n - 1) * step for n, step in zip(tensor.shape, tensor.stride())]
     first = tensor.storage_offset()
-    return first >= 0 and all(step >= 0 for step in steps) \
+    return (
+        first >= 0
+        and all(step >= 0 for step in steps)
         and (first + sum(steps) + 1) * tensor.element_size() <= size
+    )
 
 
 def attack(seed: int, count: int, engine: str) -> int:

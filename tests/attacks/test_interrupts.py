@@ -7,8 +7,8 @@ import textwrap
 import time
 
 import pytest
-
 from scriptlang.interpreter.engine import available
+
 from tests import children
 
 BODIES = {
@@ -22,7 +22,7 @@ PROGRAM = """
 import sys, time
 import scriptlang
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 unit = CompilationUnit('''
     def f(x: Tensor):
@@ -52,11 +52,11 @@ def test_an_interrupt_ends_a_native_call(name, threads):
     child = children.start("-c", source, stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout.readline() == "ready\n"
-        time.sleep(0.3)                                    # the call is under way
+        time.sleep(0.3)  # the call is under way
         child.send_signal(signal.SIGINT)
         start = time.monotonic()
         assert child.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - start < 5                # 0.1 s where the machine is idle
+        assert time.monotonic() - start < 5  # 0.1 s where the machine is idle
         assert child.stdout.readline() == "it goes on\n"
     finally:
         child.kill()

@@ -9,12 +9,12 @@ from typing import Callable
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
 from scriptlang import Limits
 from scriptlang.errors import LimitError, RunError
-from scriptlang.interpreter.engine import available
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 LIMITS = Limits(instructions=20_000_000, memory=1 << 26, seconds=2, depth=50)
 
@@ -22,16 +22,16 @@ PROGRAMS = {
     "a loop": "n = 0\n    while x.size(0) > 0:\n        n += 1\n    return n",
     "strings that double": "s = 'ab'\n    for i in range(100):\n        s = s + s\n    return s",
     "formats that double": "s = 'ab'\n    for i in range(100):\n        s = '{}{}'.format(s, s)\n"
-                           "    return s",
+    "    return s",
     "lists that double": "s = [1]\n    for i in range(100):\n        s = s + s\n    return s",
     "many strings": "s = ['']\n    while x.size(0) > 0:\n        s.append('a'.ljust(1 << 20))\n"
-                    "    return s",
+    "    return s",
     "a dict that grows": "d = {0: ''}\n    for i in range(1 << 40):\n"
-                         "        d[i] = 'a'.ljust(1 << 16)\n    return d",
+    "        d[i] = 'a'.ljust(1 << 16)\n    return d",
     "tensors in a list": "s = [x]\n    while x.size(0) > 0:\n        s.append(x.repeat(1 << 14))\n"
-                         "    return s",
+    "    return s",
     "long operators": "y = x.expand(1 << 10, 2).contiguous()\n    while x.size(0) > 0:\n"
-                      "        y = y + y.t().contiguous().t()\n    return y",
+    "        y = y + y.t().contiguous().t()\n    return y",
 }
 
 OPERATORS = {
@@ -105,7 +105,7 @@ AT_ONCE = {
     "stack": "torch.stack([x.expand(1 << 26, 2)] * 3)",
     "index": "x[torch.zeros([1 << 18], dtype=torch.int64).expand(1 << 10, 1 << 18)]",
     "embedding": "torch.embedding(torch.ones([2, 1 << 14]), torch.zeros([1 << 14], "
-                 "dtype=torch.int64))",
+    "dtype=torch.int64))",
     "conv": "torch.conv1d(torch.ones([1, 1, 1 << 19]), torch.ones([512, 1, 1]))",
     "pad": "torch.constant_pad_nd(x, [1 << 27, 1 << 27])",
     "cumsum": "x.expand(1 << 27, 2).cumsum(0)",
@@ -135,7 +135,7 @@ def test_one_operator_asks_before_it_allocates(name, engine):
     body = f"s = 'b'.ljust(1 << 25)\n    return {AT_ONCE[name]}"
     run = function(body, engine, Limits(memory=1 << 26, seconds=20))
     x(), gc.collect()
-    pathlib.Path("/proc/self/clear_refs").write_text("5")          # the peak begins anew
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before = peak()
     with pytest.raises(LimitError, match="limit"):
         run(x())
@@ -149,16 +149,25 @@ def peak() -> int:
 
 
 def test_arrays_are_counted_again_after_a_refusal():
-    run = function("return torch.zeros([n]).sum() if x.numel() > 2 else torch.zeros([1 << 28])"
-                   .replace("n]", "1 << 10]"), "python", Limits(memory=1 << 26))
+    run = function(
+        "return torch.zeros([n]).sum() if x.numel() > 2 else torch.zeros([1 << 28])".replace(
+            "n]", "1 << 10]"
+        ),
+        "python",
+        Limits(memory=1 << 26),
+    )
     with pytest.raises(LimitError, match="asks for 1,073,741,824 bytes"):
         run(x())
     assert run(tensors.filled([3], 1, tensors.chosen(6))).item() == 0
-    assert len(np.zeros(1 << 25)) == 1 << 25    # outside of the run there is no limit
+    assert len(np.zeros(1 << 25)) == 1 << 25  # outside of the run there is no limit
 
 
 @pytest.mark.parametrize("engine", ["python", "native"])
 def test_what_a_list_no_longer_holds_is_given_back(engine):
-    run = function("s = [x]\n    for i in range(2000):\n        s[0] = x.repeat(1 << 14)\n"
-                   "    return s[0].numel()", engine, Limits(memory=1 << 22))
+    run = function(
+        "s = [x]\n    for i in range(2000):\n        s[0] = x.repeat(1 << 14)\n"
+        "    return s[0].numel()",
+        engine,
+        Limits(memory=1 << 22),
+    )
     assert run(x()) == 1 << 15

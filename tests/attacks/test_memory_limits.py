@@ -9,12 +9,12 @@ import threading
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
 from scriptlang import Limits
 from scriptlang.errors import LimitError
-from scriptlang.interpreter.engine import available
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 from tests import children
 
 from .large_operators import LIMIT
@@ -25,8 +25,16 @@ MOST = 4 * LIMIT
 
 
 def calls(part: int, parts: int) -> list:
-    child = children.run("-m", "tests.attacks.large_operators", part, parts, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+    child = children.run(
+        "-m",
+        "tests.attacks.large_operators",
+        part,
+        parts,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        timeout=600,
+    )
     lines = [json.loads(line) for line in child.stdout.splitlines()]
     assert child.returncode == 0, (child.returncode, lines[-1:], child.stderr[-500:])
     return [line for line in lines if len(line) > 2]
@@ -55,7 +63,7 @@ FIRST = {
 PROGRAM = """
 import scriptlang
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 unit = CompilationUnit("def f(x: Tensor):\\n    return {body}\\n")
 run = type(unit.f)(unit.f._function, "python", None, scriptlang.Limits(memory=1 << 28, seconds=60))
@@ -65,8 +73,14 @@ print(run(tensors.filled([2], 1, tensors.chosen(6))).numel())
 
 @pytest.mark.parametrize("name", FIRST)
 def test_the_first_large_array_of_a_process(name):
-    child = children.run("-c", PROGRAM.format(body=FIRST[name]), text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    child = children.run(
+        "-c",
+        PROGRAM.format(body=FIRST[name]),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        timeout=120,
+    )
     assert (child.returncode, child.stdout) == (0, "1\n"), child.stderr[-2000:]
 
 
@@ -102,8 +116,12 @@ def test_the_limit_of_one_thread_is_not_that_of_another():
 
 
 def test_arrays_outlive_the_run_that_made_them():
-    made = [function("torch.ones([1 << 16]) * 3", Limits(memory=1 << 24))(
-        tensors.filled([2], 1, tensors.chosen(6))) for _ in range(100)]
+    made = [
+        function("torch.ones([1 << 16]) * 3", Limits(memory=1 << 24))(
+            tensors.filled([2], 1, tensors.chosen(6))
+        )
+        for _ in range(100)
+    ]
     assert all(float(m.numpy()[-1]) == 3 for m in made)
     del made
     assert np.ones(1 << 16).sum() == 1 << 16

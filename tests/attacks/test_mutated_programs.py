@@ -8,12 +8,12 @@ import random
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
 import scriptlang
 from scriptlang import Limits
 from scriptlang import types as T
 from scriptlang.errors import ScriptError
-from scriptlang.interpreter.engine import available
 from tests.attacks.test_attacks import mutated
 from tests.serialization.archives import DATA, records, zipped
 
@@ -23,8 +23,14 @@ EXPECTED = (ScriptError, RuntimeError, TypeError, ValueError, IndexError)
 
 QUANTIZED = ("quantized_tensors", "quantized_net", "quantized_lstm")
 WITH_DEBUG = ("attention.script.pt", "recurrent.script.pt", "counter.script.pt")
-WITH_BYTECODE = ("serialization/attributes.pt", "serialization/language.pt", "counter.script.pt",
-                 "mlp.script.pt", "recurrent.trace.pt", "attention.script.pt")
+WITH_BYTECODE = (
+    "serialization/attributes.pt",
+    "serialization/language.pt",
+    "counter.script.pt",
+    "mlp.script.pt",
+    "recurrent.trace.pt",
+    "attention.script.pt",
+)
 
 
 @functools.cache
@@ -40,8 +46,10 @@ def with_debug_records() -> list[dict[str, bytes]]:
 @functools.cache
 def recorded_inputs() -> list[scriptlang.Tensor]:
     """Of the quantized archives: what they were recorded with."""
-    return [scriptlang.from_numpy(np.load(DATA / "serialization" / f"{name}.npz")["i0"])
-            for name in QUANTIZED]
+    return [
+        scriptlang.from_numpy(np.load(DATA / "serialization" / f"{name}.npz")["i0"])
+        for name in QUANTIZED
+    ]
 
 
 @functools.cache
@@ -67,16 +75,31 @@ def renumbered(contents: bytes, rng: random.Random) -> bytes:
 def value(rng: random.Random):
     """An argument of some kind."""
     shape = [rng.choice((0, 1, 2, 3, 5)) for _ in range(rng.randrange(4))]
-    return rng.choice((lambda: scriptlang.ones(shape), lambda: scriptlang.zeros(shape).long(),
-                       lambda: rng.choice((0, 1, -1, 3, 1 << 62)), lambda: 0.5, lambda: "text",
-                       lambda: [scriptlang.ones(shape)] * 2, lambda: [1, 2], lambda: None,
-                       lambda: True, lambda: {"a": 1}))()
+    return rng.choice(
+        (
+            lambda: scriptlang.ones(shape),
+            lambda: scriptlang.zeros(shape).long(),
+            lambda: rng.choice((0, 1, -1, 3, 1 << 62)),
+            lambda: 0.5,
+            lambda: "text",
+            lambda: [scriptlang.ones(shape)] * 2,
+            lambda: [1, 2],
+            lambda: None,
+            lambda: True,
+            lambda: {"a": 1},
+        )
+    )()
 
 
-BY_TYPE = {T.INT: lambda rng: rng.choice((0, 1, -1, 3, 1 << 62)), T.FLOAT: lambda rng: 0.5,
-           T.STR: lambda rng: "text", T.BOOL: lambda rng: rng.random() < 0.5,
-           T.TENSOR: lambda rng: scriptlang.ones([rng.choice((0, 1, 2, 5)) for _ in
-                                                  range(rng.randrange(5))])}
+BY_TYPE = {
+    T.INT: lambda rng: rng.choice((0, 1, -1, 3, 1 << 62)),
+    T.FLOAT: lambda rng: 0.5,
+    T.STR: lambda rng: "text",
+    T.BOOL: lambda rng: rng.random() < 0.5,
+    T.TENSOR: lambda rng: scriptlang.ones(
+        [rng.choice((0, 1, 2, 5)) for _ in range(rng.randrange(5))]
+    ),
+}
 
 
 def argument(type: T.Type, inputs: list[scriptlang.Tensor], rng: random.Random):
@@ -86,8 +109,9 @@ def argument(type: T.Type, inputs: list[scriptlang.Tensor], rng: random.Random):
     return BY_TYPE[type](rng) if type in BY_TYPE and rng.random() < 0.9 else value(rng)
 
 
-def attempt(contents: bytes, engine: str, rng: random.Random,
-            inputs: list[scriptlang.Tensor] = []) -> bool:
+def attempt(
+    contents: bytes, engine: str, rng: random.Random, inputs: list[scriptlang.Tensor] = []
+) -> bool:
     """Load, call, read and save again; the errors of a program and of a reader are swallowed, no
     others.  Whether some method gave a result."""
     ran = False
@@ -109,8 +133,14 @@ def attempt(contents: bytes, engine: str, rng: random.Random,
     return ran
 
 
-def mutate_and_run(archives: list[dict[str, bytes]], engine: str, seed: int, count: int,
-                   records: str = "", inputs: list[scriptlang.Tensor] = []) -> int:
+def mutate_and_run(
+    archives: list[dict[str, bytes]],
+    engine: str,
+    seed: int,
+    count: int,
+    records: str = "",
+    inputs: list[scriptlang.Tensor] = [],
+) -> int:
     """How many of the changed archives still ran; `records` is in the names of what is changed."""
     if engine not in available():
         pytest.skip(f"the {engine} engine is not there")
@@ -119,13 +149,14 @@ def mutate_and_run(archives: list[dict[str, bytes]], engine: str, seed: int, cou
     for _ in range(count):
         number = rng.randrange(len(archives))
         chosen = dict(archives[number])
-        pickles = [n for n in chosen if ("pkl" in n if records else n.endswith(".pkl"))
-                   and records in n]
+        pickles = [
+            n for n in chosen if ("pkl" in n if records else n.endswith(".pkl")) and records in n
+        ]
         others = [n for n in chosen if chosen[n] and n not in pickles and records in n]
         name = rng.choice(pickles if rng.random() < 0.8 or not others else others)
         change = renumbered if name in pickles and rng.random() < 0.7 else mutated
         chosen[name] = change(chosen[name], rng)
-        ran += attempt(zipped(chosen), engine, rng, inputs[number:number + 1])
+        ran += attempt(zipped(chosen), engine, rng, inputs[number : number + 1])
     return ran
 
 
@@ -151,6 +182,11 @@ def test_mutated_debug_records(engine):
 @pytest.mark.parametrize("engine", ["python", "native"])
 @pytest.mark.parametrize("archives", [without_source, quantized, with_debug_records])
 def test_many_mutated_programs(archives, engine, seed):
-    mutate_and_run(archives(), engine, seed, 500,
-                   "debug_pkl" if archives is with_debug_records else "",
-                   recorded_inputs() if archives is quantized else [])
+    mutate_and_run(
+        archives(),
+        engine,
+        seed,
+        500,
+        "debug_pkl" if archives is with_debug_records else "",
+        recorded_inputs() if archives is quantized else [],
+    )

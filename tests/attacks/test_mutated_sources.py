@@ -14,9 +14,15 @@ import pytest
 from tests.attacks.test_attacks import DATA, survives
 from tests.serialization.archives import records, zipped
 
-NAMES = ("serialization/attributes.pt", "serialization/language.pt", "counter.script.pt",
-         "attention.script.pt", "recurrent.script.pt", "mlp.trace.pt",
-         "serialization/quantized_net.pt")
+NAMES = (
+    "serialization/attributes.pt",
+    "serialization/language.pt",
+    "counter.script.pt",
+    "attention.script.pt",
+    "recurrent.script.pt",
+    "mlp.trace.pt",
+    "serialization/quantized_net.pt",
+)
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -25,7 +31,7 @@ def reworded(text: str, rng: random.Random) -> str:
     if rng.random() < 0.2:
         lines = text.splitlines(True)
         a, b = rng.randrange(len(lines)), rng.randrange(len(lines))
-        lines[a:a + rng.randrange(2)] = lines[b:b + rng.randint(1, 3)]
+        lines[a : a + rng.randrange(2)] = lines[b : b + rng.randint(1, 3)]
         return "".join(lines)
     words = WORD.findall(text)
     visible = [k for k, w in enumerate(words) if not w.isspace()]
@@ -40,8 +46,24 @@ def reworded(text: str, rng: random.Random) -> str:
         elif kind < 0.9:
             words[at], words[other] = words[other], words[at]
         else:
-            words[at] = rng.choice(("None", "int", "(", ")", "0", "-1", "9" * 20, "self", "torch",
-                                    "List[int]", "__torch__", "CONSTANTS.c0", "lambda", "ops.prim"))
+            words[at] = rng.choice(
+                (
+                    "None",
+                    "int",
+                    "(",
+                    ")",
+                    "0",
+                    "-1",
+                    "9" * 20,
+                    "self",
+                    "torch",
+                    "List[int]",
+                    "__torch__",
+                    "CONSTANTS.c0",
+                    "lambda",
+                    "ops.prim",
+                )
+            )
     return "".join(words)
 
 

@@ -4,17 +4,19 @@ same; the long run is `python -m tests.attacks.random_calls`."""
 from __future__ import annotations
 
 import pytest
-
 from scriptlang.interpreter import native
+
 from tests.attacks.random_calls import compare, generate, runner, values
 from tests.attacks.random_calls.__main__ import overloads
 
-needs_native = pytest.mark.skipif(bool(native.why_absent()),
-                                  reason="the native engine is not built")
+needs_native = pytest.mark.skipif(
+    bool(native.why_absent()), reason="the native engine is not built"
+)
 
 
-def findings(names: list[str], calls: int, engines: tuple[str, ...], seed: int = 1,
-             guard: bool = False) -> list[str]:
+def findings(
+    names: list[str], calls: int, engines: tuple[str, ...], seed: int = 1, guard: bool = False
+) -> list[str]:
     workers = [runner.Worker(name, guard=guard) for name in engines]
     report = runner.Report()
     for name in names:
@@ -22,7 +24,7 @@ def findings(names: list[str], calls: int, engines: tuple[str, ...], seed: int =
     for worker in workers:
         worker.close()
     assert sum(report.calls.values()) == len(names) * calls
-    for counts in report.succeeded.values():         # calls that reach something
+    for counts in report.succeeded.values():  # calls that reach something
         assert sum(counts.values()) > len(names) * calls / 6
     return [f"{f.kind} {f.pair}: {f.call}: {f.what}" for f in report.findings]
 
@@ -34,10 +36,26 @@ def test_engines_agree():
 
 
 WITH_PYTORCH = (
-    "aten::relu*", "aten::mul.Tensor", "aten::sum.*", "aten::select.*", "aten::mean.dim",
-    "aten::neg", "aten::permute", "aten::narrow", "aten::pixel_*", "aten::maximum",
-    "aten::unsqueeze", "aten::sigmoid", "aten::sqrt", "aten::roll", "aten::searchsorted.*",
-    "aten::normal_*", "aten::softmax.int", "aten::tril", "aten::triu")
+    "aten::relu*",
+    "aten::mul.Tensor",
+    "aten::sum.*",
+    "aten::select.*",
+    "aten::mean.dim",
+    "aten::neg",
+    "aten::permute",
+    "aten::narrow",
+    "aten::pixel_*",
+    "aten::maximum",
+    "aten::unsqueeze",
+    "aten::sigmoid",
+    "aten::sqrt",
+    "aten::roll",
+    "aten::searchsorted.*",
+    "aten::normal_*",
+    "aten::softmax.int",
+    "aten::tril",
+    "aten::triu",
+)
 """Overloads that a short run compares with PyTorch."""
 
 

@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
 import scriptlang
 from scriptlang import Limits
 from scriptlang.errors import LimitError, RunError
-from scriptlang.interpreter.engine import available
 from tests.attacks.test_budgets import DATA, HEAD, archive
 
 X = np.ones(2, np.float32)
@@ -18,9 +18,9 @@ LIST, TUPLE, DICT = "List[Any]", "Any", "Dict[str, Any]"
 
 DOUBLED = {
     "lists": "    a = annotate(List[Any], [1, 1])\n    for i in range(100):\n"
-             "      a = annotate(List[Any], [a, a])\n",
+    "      a = annotate(List[Any], [a, a])\n",
     "dicts": "    a = annotate(Dict[str, Any], {})\n    for i in range(100):\n"
-             "      a = annotate(Dict[str, Any], {\"a\": a, \"b\": a})\n",
+    '      a = annotate(Dict[str, Any], {"a": a, "b": a})\n',
 }
 TYPES = {"lists": "List[Any]", "dicts": "Dict[str, Any]"}
 
@@ -71,8 +71,10 @@ def test_results_that_share_parts_are_arguments_too(load):
 
 
 def test_results_may_hold_themselves(load):
-    body = ("    a = annotate(List[Any], [1])\n    _0 = torch.append(a, a)\n"
-            "    _1 = torch.append(a, (a, 2))\n    return a\n")
+    body = (
+        "    a = annotate(List[Any], [1])\n    _0 = torch.append(a, a)\n"
+        "    _1 = torch.append(a, (a, 2))\n    return a\n"
+    )
     result = load(body, "List[Any]")(X)
     assert result[0] == 1 and result[1] is result and result[2][0] is result
 
@@ -83,8 +85,10 @@ def test_tensors_that_occur_twice_are_one_as_in_pytorch(load):
 
 
 def test_results_have_a_limit_of_values(load):
-    body = "    a = annotate(List[Any], [])\n    for i in range(1000):\n" \
-           "      _0 = torch.append(a, [i, i, i])\n    return a\n"
+    body = (
+        "    a = annotate(List[Any], [])\n    for i in range(1000):\n"
+        "      _0 = torch.append(a, [i, i, i])\n    return a\n"
+    )
     assert len(load(body, "List[Any]")(X)) == 1000
     with pytest.raises(LimitError, match=r"over 500 values.*Limits\(result_values="):
         load(body, "List[Any]", Limits(result_values=500))(X)
@@ -99,9 +103,11 @@ def test_text_of_shared_parts_ends_at_the_limits(load, kind):
 
 
 def test_text_of_what_holds_itself(load):
-    body = ("    a = annotate(List[Any], [1])\n    _0 = torch.append(a, a)\n"
-            "    _1 = torch.append(a, a)\n    _2 = torch.append(a, (a, 2))\n"
-            "    return torch.str(a)\n")
+    body = (
+        "    a = annotate(List[Any], [1])\n    _0 = torch.append(a, a)\n"
+        "    _1 = torch.append(a, a)\n    _2 = torch.append(a, (a, 2))\n"
+        "    return torch.str(a)\n"
+    )
     assert load(body, "str")(X) == "[1, [...], [...], ([...], 2)]"
 
 
@@ -120,7 +126,8 @@ def test_attributes_that_share_parts_load_and_save(load):
         parts = [parts, parts]
     pickled = pickle.dumps(parts, 2)[2:-1]
     data = DATA.replace(b"}X", b"}(X").replace(
-        b"\x89sb", b"\x89X\x01\x00\x00\x00a" + pickled + b"ub")
+        b"\x89sb", b"\x89X\x01\x00\x00\x00a" + pickled + b"ub"
+    )
     head = HEAD.replace("  training", "  a : Any\n  training")
     module = scriptlang.load(rewritten(archive("    return x\n", data=data), head))
     file = io.BytesIO()
@@ -135,14 +142,24 @@ def test_bytecode_that_names_its_parts_many_times_is_refused():
     from scriptlang.interpreter.native import load as native
 
     instructions = (("RET", 0, 0),) * 300_000
-    table = (("instructions", instructions), ("operators", ()), ("constants", ()), ("types", ()),
-             ("register_size", 1))
+    table = (
+        ("instructions", instructions),
+        ("operators", ()),
+        ("constants", ()),
+        ("types", ()),
+        ("register_size", 1),
+    )
     functions = tuple((f"f{i}", table) for i in range(1000))
     start = time.monotonic()
     with pytest.raises(Exception, match="once it is decoded"):
         native()[0].Program(functions, {})
-    types = (("instructions", ()), ("operators", ()), ("constants", ()), ("register_size", 1 << 20),
-             ("types", ()))
+    types = (
+        ("instructions", ()),
+        ("operators", ()),
+        ("constants", ()),
+        ("register_size", 1 << 20),
+        ("types", ()),
+    )
     with pytest.raises(Exception, match="once it is decoded"):
         native()[0].Program(tuple((f"f{i}", types) for i in range(1000)), {})
     assert time.monotonic() - start < 30

@@ -7,17 +7,18 @@ import signal
 import time
 
 import pytest
+from scriptlang.interpreter.engine import available
 
 from scriptlang import Limits
-from scriptlang.interpreter.engine import available
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 from .long_operators import LONG
 
 SECONDS = 0.2
 LATEST = 0.8
 """Of the thread's time, with that for inputs: a busy machine lets it wait besides."""
+
 
 def outcome(name: str, limits: Limits | None = Limits(seconds=SECONDS)) -> tuple[str, float]:
     """(what it ended with, seconds of the processor) of a case on the native engine, here."""
@@ -54,13 +55,24 @@ def in_child(name: str, patience: float = 10) -> tuple[str, float]:
     return json.loads(text) if text else (f"signal {os.WTERMSIG(status)}", 0.0)
 
 
-FEW = {"conv2d", "matmul", "svd", "sort of ints", "fft", "max_pool2d", "randperm", "multinomial",
-       "lstm", "find"}
+FEW = {
+    "conv2d",
+    "matmul",
+    "svd",
+    "sort of ints",
+    "fft",
+    "max_pool2d",
+    "randperm",
+    "multinomial",
+    "lstm",
+    "find",
+}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.parametrize("name", [
-    pytest.param(n, marks=() if n in FEW else pytest.mark.slow) for n in LONG])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in FEW else pytest.mark.slow) for n in LONG]
+)
 def test_one_long_operator_ends_at_its_limit(name):
     if "native" not in available():
         pytest.skip("the native engine is not there")

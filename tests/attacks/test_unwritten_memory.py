@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Callable
 
 import pytest
+from scriptlang.interpreter.engine import available
 
 import scriptlang
 from scriptlang import Limits
-from scriptlang.interpreter.engine import available
 
 SECRET = 7.5
 
@@ -55,8 +55,16 @@ def resized_as(x: scriptlang.Tensor):
     return y
 
 
-MAKERS = (empty, empty_like, new_empty, empty_strided, new_empty_strided, empty_permuted, resized,
-          resized_as)
+MAKERS = (
+    empty,
+    empty_like,
+    new_empty,
+    empty_strided,
+    new_empty_strided,
+    empty_permuted,
+    resized,
+    resized_as,
+)
 
 
 @pytest.mark.parametrize("engine", ["python", "native"])

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 Table = tuple[str, list[str], list[tuple]]
 
-STRINGS: Table = ("s: str", """
+STRINGS: Table = (
+    "s: str",
+    """
 s.upper() | s.lower() | s.capitalize() | s.title() | s.swapcase() | s.strip() | s.lstrip()
 s.rstrip() | s.strip('a') | s.lstrip('ab') | s.rstrip('b ') | s.split() | s.split(' ')
 s.split(',') | s.split(',', 1) | s.rsplit(',') | s.rsplit(',', 1) | s.splitlines()
@@ -23,11 +25,13 @@ s > 'a' | s >= 'b' | s == 'ab' | s != 'ab' | len(s) | s[1:3] | s[:-1] | 'x' in s
 s.join(s.split(',')) | sorted(list(s)) | [c for c in s] | str(s) | bool(s) | not s | s and 'x'
 '%s' % s | f'{s}' | s.split(sep=',') | s[::2] | s[::-1] | s.join([]) | int(s) | float(s)
 s.casefold() | s.encode() | s * 2 | s - s | s.foo | s.startswith(('a', 'b')) | s.isascii()
-"""
-    .replace("\n", "|").split("|"),
-    [("ab",), ("",), ("a,b,,c",), (" Hello World\n\tx ",), ("-12",)])
+""".replace("\n", "|").split("|"),
+    [("ab",), ("",), ("a,b,,c",), (" Hello World\n\tx ",), ("-12",)],
+)
 
-LISTS: Table = ("x: List[int]", """
+LISTS: Table = (
+    "x: List[int]",
+    """
 len(x) | x.count(1) | x.copy() | x + [9] | x * 2 | 2 * x | x == [1, 2] | x != [1, 2] | 1 in x
 3 not in x | sum(x) | sorted(x) | any(x) | all(x) | list(x) | x[-1] | x[5] | x[1:] | x[::2]
 x[::-1] | x[-100:100] | str(x) | bool(x) | torch.tensor(x) | [float(i) for i in x] | x and x
@@ -38,10 +42,13 @@ del x[0]; x | del x[-1]; x | x.extend((1, 2)); x | print(x); 0 | x.append('a'); 
 x.append(1.5); x | x.extend(['a']); x | x[0:1] = [5, 6]; x | x[0] = 1.5; x | x.sort(True); x
 x.sort(key=lambda i: -i); x | x['a'] | x[1.0] | x.foo() | x @ x | x - x | -x | abs(x) | x[slice(1)]
 x[slice(0, None, 2)] | s = slice(1, 3); x[s] | x[slice(1, stop=2)] | slice(1)
-"""
-    .replace("\n", "|").split("|"), [([1, 2],), ([3, 1, 2, 2],), ([],)])
+""".replace("\n", "|").split("|"),
+    [([1, 2],), ([3, 1, 2, 2],), ([],)],
+)
 
-DICTS: Table = ("d: Dict[str, int]", """
+DICTS: Table = (
+    "d: Dict[str, int]",
+    """
 len(d) | d['a'] | d.get('z') | d.get('a', 5) | d.get('z', 5) | d.keys() | d.values() | d.items()
 'a' in d | 'z' not in d | d.copy() | list(d) | list(d.items()) | dict(d) | str(d) | bool(d)
 d == d | sorted(d.keys()) | [k for k in d] | {k: v + 1 for k, v in d.items()} | sum(d.values())
@@ -49,37 +56,53 @@ d.pop('a') | d.pop('z', 3) | d.setdefault('z', 9) | d.popitem() | d['c'] = 5; d 
 del d['a']; d | d.clear(); d | d.update({'q': 1}); d | d['x'] = d['y'] = 3; d
 d['a'] = 1.5; d | d[1] = 2; d | d.get(1) | d.has_key('a') | d | d.update({1: 2}); d
 dict(zip(['p', 'q'], [1, 2])) | dict([('a', 1)], b=2) | print(d); 0 | list(d.values())[0]
-"""
-    .replace("\n", "|").split("|"), [({"a": 1, "b": 2},), ({},)])
+""".replace("\n", "|").split("|"),
+    [({"a": 1, "b": 2},), ({},)],
+)
 
-INTS: Table = ("a: int, b: int", """
+INTS: Table = (
+    "a: int, b: int",
+    """
 a + b | a - b | a * b | a / b | a // b | a ** b | a << b | a >> b | a & b | a | a ^ b | a < b
 a <= b | a == b | a != b | a and b | a or b | -a | ~a | abs(a) | float(a) | bool(a) | str(a)
 hex(a) | oct(a) | bin(a) | min(a, b) | max(a, b) | divmod(a, b) | pow(a, b)
 math.sqrt(abs(a)) | math.gcd(a, b) | a < b < 3 | '%d %s' % (a, b) | a if a > b else b | +a
 math.remainder(a, b) | range(a) | [a, b] | (a, b) | a.real | a.bit_length() | len(a) | a in b
 print(a, b); a
-"""
-    .replace("\n", "|").split("|"), [(7, 2), (-7, 2), (7, -3), (2 ** 62, 3)])
+""".replace("\n", "|").split("|"),
+    [(7, 2), (-7, 2), (7, -3), (2**62, 3)],
+)
 
-FLOATS: Table = ("a: float, b: float", """
+FLOATS: Table = (
+    "a: float, b: float",
+    """
 a + b | a - b | a * b | a / b | a // b | a % b | a ** b | a < b | a == b | abs(a) | int(a)
 str(a) | '{} {}'.format(a, b) | '%f %e %s %d' % (a, a, a, a) | min(a, b) | max(a, b) | round(a)
 math.floor(a) | math.ceil(a) | math.exp(b) | math.atan2(a, b) | math.fmod(a, b) | divmod(a, b)
 math.copysign(a, b) | math.isnan(a) | math.degrees(a) | math.hypot(a, b) | torch.tensor(a) | a & b
 complex(a, b) | bool(a) | math.log1p(b) | math.erf(a) | a << b | a.is_integer() | print(a, [b]); 0
-"""
-    .replace("\n", "|").split("|"), [(7.5, 2.0), (-7.5, 2.0), (1e17, 0.5), (123456.789, 3.0)])
+""".replace("\n", "|").split("|"),
+    [(7.5, 2.0), (-7.5, 2.0), (1e17, 0.5), (123456.789, 3.0)],
+)
 
-COMPLEX: Table = ("a: complex, b: complex", """
+COMPLEX: Table = (
+    "a: complex, b: complex",
+    """
 a + b | a - b | a * b | a / b | a ** b | a == b | a != b | abs(a) | a.real | a.imag | -a | str(a)
 cmath.exp(a) | cmath.sqrt(a) | cmath.log(a) | cmath.sin(a) | cmath.phase(a) | cmath.tanh(b)
 [a, b] | {a: 1}[a] | cmath.isnan(a) | a + 1 | a * 2.5 | print(a, [b]); 0 | a.foo | ~a | cmath.infj
-"""
-    .replace("\n", "|").split("|"), [(1 + 2j, 3 - 1j), (-0.5j, 2 + 0j)])
+""".replace("\n", "|").split("|"),
+    [(1 + 2j, 3 - 1j), (-0.5j, 2 + 0j)],
+)
 
-TABLES: dict[str, Table] = {"strings": STRINGS, "lists": LISTS, "dicts": DICTS, "ints": INTS,
-                            "floats": FLOATS, "complex": COMPLEX}
+TABLES: dict[str, Table] = {
+    "strings": STRINGS,
+    "lists": LISTS,
+    "dicts": DICTS,
+    "ints": INTS,
+    "floats": FLOATS,
+    "complex": COMPLEX,
+}
 
 
 def bodies(table: Table) -> list[str]:

@@ -314,6 +314,7 @@ def variadic_star(t: Tuple[int, int]):
 def variadic_mixed():
     def inner(a: int, *rest: int) -> int:
         return a + len(rest)
+
     return inner(1, 2, 3)
 
 
@@ -351,22 +352,59 @@ def walrus_chain(a: int):
 
 
 RUNS = [
-    (match_int, [(1,), (3,), (-1,), (500,), (50,)]), (match_str, [("a",), ("c",), ("z",)]),
-    (match_capture, [(4,), (7,)]), (match_as, [(1,), (2,), (3,)]),
-    (match_loop, [([1, 0, 5, 2, 9, 7],)]), (match_opt, [(None,), (3,), (4,)]),
-    (match_bool, [(True,), (False,)]), (match_assign, [(0,), (1,)]),
-    (match_nested, [(0, "a"), (0, "b"), (1, "a")]), (match_capvar, [(1,), (8,)]),
-    *((f, [([1, 2, 3],)]) for f in (
-        generator_any, generator_sum, generator_min, generator_join, generator_list,
-        generator_sorted, generator_if, generator_two, generator_enum, walrus_if, walrus_while,
-        walrus_comp, walrus_loop)),
-    (generator_float, [([1.5, 0.5],)]), (generator_dict, [({"a": 1, "b": 2},)]),
-    (generator_tuple, [()]), (walrus_nested, [(3,)]), (walrus_elif, [(1,), (2,), (9,)]),
-    (walrus_call, [(3,)]), (walrus_whileand, [([1, 0, 2, 3],)]),
-    *((f, [(3,), (1,), (-1,), (20,)]) for f in (
-        walrus_and, walrus_and2, walrus_or, walrus_tern, walrus_chain)),
-    *((f, [()]) for f in (
-        variadic_args, variadic_args2, variadic_unann, variadic_kw, variadic_kwonly,
-        variadic_forward, variadic_kwitems, variadic_kwin, variadic_kwget, variadic_mixed)),
+    (match_int, [(1,), (3,), (-1,), (500,), (50,)]),
+    (match_str, [("a",), ("c",), ("z",)]),
+    (match_capture, [(4,), (7,)]),
+    (match_as, [(1,), (2,), (3,)]),
+    (match_loop, [([1, 0, 5, 2, 9, 7],)]),
+    (match_opt, [(None,), (3,), (4,)]),
+    (match_bool, [(True,), (False,)]),
+    (match_assign, [(0,), (1,)]),
+    (match_nested, [(0, "a"), (0, "b"), (1, "a")]),
+    (match_capvar, [(1,), (8,)]),
+    *(
+        (f, [([1, 2, 3],)])
+        for f in (
+            generator_any,
+            generator_sum,
+            generator_min,
+            generator_join,
+            generator_list,
+            generator_sorted,
+            generator_if,
+            generator_two,
+            generator_enum,
+            walrus_if,
+            walrus_while,
+            walrus_comp,
+            walrus_loop,
+        )
+    ),
+    (generator_float, [([1.5, 0.5],)]),
+    (generator_dict, [({"a": 1, "b": 2},)]),
+    (generator_tuple, [()]),
+    (walrus_nested, [(3,)]),
+    (walrus_elif, [(1,), (2,), (9,)]),
+    (walrus_call, [(3,)]),
+    (walrus_whileand, [([1, 0, 2, 3],)]),
+    *(
+        (f, [(3,), (1,), (-1,), (20,)])
+        for f in (walrus_and, walrus_and2, walrus_or, walrus_tern, walrus_chain)
+    ),
+    *(
+        (f, [()])
+        for f in (
+            variadic_args,
+            variadic_args2,
+            variadic_unann,
+            variadic_kw,
+            variadic_kwonly,
+            variadic_forward,
+            variadic_kwitems,
+            variadic_kwin,
+            variadic_kwget,
+            variadic_mixed,
+        )
+    ),
     (variadic_star, [((1, 2),)]),
 ]

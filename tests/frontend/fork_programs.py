@@ -146,13 +146,22 @@ def awaited(x):
 
 
 RUNS = [
-    (a_function, [2.0, 3.0, 4.0]), (keywords_and_defaults, [5.0, 8.0, 11.0]),
-    (a_list, [6.0, 10.0, 14.0]), (a_dict, [2.0, 6.0, 12.0]), (nested, [0.0, -2.0, -4.0]),
-    (never_waited_for, [0.0, 1.0, 2.0]), (perhaps, [5.0, 6.0, 7.0]), (a_method, [0.0, 3.0, 6.0]),
-    (a_static_method, [7.0, 8.0, 9.0]), (given_to_a_function, [18.0, 20.0, 22.0]),
-    (a_future_in_a_fork, [2.0, 3.0, 4.0]), (an_operator, [6.0, 7.0, 8.0]),
-    (in_place, [1.0, 2.0, 3.0]), (in_a_loop, [16.0, 17.0, 18.0]),
-    (waited_for_twice, [2.0, 4.0, 6.0]), (awaited, [4.0, 7.0, 10.0]),
+    (a_function, [2.0, 3.0, 4.0]),
+    (keywords_and_defaults, [5.0, 8.0, 11.0]),
+    (a_list, [6.0, 10.0, 14.0]),
+    (a_dict, [2.0, 6.0, 12.0]),
+    (nested, [0.0, -2.0, -4.0]),
+    (never_waited_for, [0.0, 1.0, 2.0]),
+    (perhaps, [5.0, 6.0, 7.0]),
+    (a_method, [0.0, 3.0, 6.0]),
+    (a_static_method, [7.0, 8.0, 9.0]),
+    (given_to_a_function, [18.0, 20.0, 22.0]),
+    (a_future_in_a_fork, [2.0, 3.0, 4.0]),
+    (an_operator, [6.0, 7.0, 8.0]),
+    (in_place, [1.0, 2.0, 3.0]),
+    (in_a_loop, [16.0, 17.0, 18.0]),
+    (waited_for_twice, [2.0, 4.0, 6.0]),
+    (awaited, [4.0, 7.0, 10.0]),
 ]
 
 

@@ -174,7 +174,7 @@ def arithmetic(a: int, b: int) -> Tuple[int, int, float, int, int, int, int, int
 
 
 def floats(a: float, b: float) -> Tuple[float, float, float, float, bool]:
-    return a // b, a % b, a ** b, abs(a - b), a != b
+    return a // b, a % b, a**b, abs(a - b), a != b
 
 
 def mixed(a: int, b: float) -> Tuple[float, float, float, bool, float]:
@@ -190,8 +190,16 @@ def conversions(x: float, s: str) -> Tuple[int, float, bool, str, int, float]:
 
 
 def strings(s: str) -> Tuple[str, str, int, bool, List[str], str, str, bool]:
-    return (s.upper(), s[1:3], len(s), s.startswith("a"), s.split(","), s.replace("a", "b"),
-            s[0], "b" in s)
+    return (
+        s.upper(),
+        s[1:3],
+        len(s),
+        s.startswith("a"),
+        s.split(","),
+        s.replace("a", "b"),
+        s[0],
+        "b" in s,
+    )
 
 
 def string_loop(s: str) -> str:
@@ -229,8 +237,11 @@ def list_methods(x: List[int]) -> Tuple[List[int], List[int], int, int, int]:
 
 
 def comprehensions(n: int, words: List[str]) -> Tuple[List[int], List[int], Dict[str, int]]:
-    return ([i * i for i in range(n)], [i + j for i in range(n) for j in range(i) if i != j + 1],
-            {w: len(w) for w in words})
+    return (
+        [i * i for i in range(n)],
+        [i + j for i in range(n) for j in range(i) if i != j + 1],
+        {w: len(w) for w in words},
+    )
 
 
 def dicts(d: Dict[str, int]) -> Tuple[int, bool, int, List[str], int]:

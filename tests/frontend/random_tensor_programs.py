@@ -72,8 +72,17 @@ int({k}.sum()) | len({t})
 TESTS = """{t}.is_contiguous() | {t}.dtype == {u}.dtype | {t}.shape == {u}.shape
 bool({t}.any()) | {n} < {p} | {t}.dim() > {p}
 bool({t}.sum() > {s})"""
-KINDS = {name: re.split(r" \| |\n", text) for name, text in (
-    ("t", COMPUTE), ("v", VIEW), ("", WRITE), ("n", FACTS), ("c", CREATE), ("q", TESTS))}
+KINDS = {
+    name: re.split(r" \| |\n", text)
+    for name, text in (
+        ("t", COMPUTE),
+        ("v", VIEW),
+        ("", WRITE),
+        ("n", FACTS),
+        ("c", CREATE),
+        ("q", TESTS),
+    )
+}
 WEIGHTS = (10, 8, 10, 2, 2, 1)
 TYPES = ("float32", "float32", "float32", "int64", "int64", "float64", "bool", "uint8", "int32")
 
@@ -132,12 +141,25 @@ class Programs:
 
     def index(self, shape: list[int]) -> str:
         parts = []
-        for n in shape[:self.random.randint(1, 3)] or [1]:
-            parts.append(self.random.choice((
-                str(self.random.randrange(-n, n) if n else 0), "1:", ":-1", "::2", ":", "None",
-                "...", f"torch.tensor([{n - 1}, 0])", "[0]", "-2:9:3")))
+        for n in shape[: self.random.randint(1, 3)] or [1]:
+            parts.append(
+                self.random.choice(
+                    (
+                        str(self.random.randrange(-n, n) if n else 0),
+                        "1:",
+                        ":-1",
+                        "::2",
+                        ":",
+                        "None",
+                        "...",
+                        f"torch.tensor([{n - 1}, 0])",
+                        "[0]",
+                        "-2:9:3",
+                    )
+                )
+            )
         if "..." in parts and any("[" in part or len(parts) == 1 for part in parts):
-            return "1:"                                  # TorchScript has no such index
+            return "1:"  # TorchScript has no such index
         return ", ".join(parts if parts.count("...") < 2 else ["0"])
 
     def statement(self) -> tuple[str, str]:
@@ -147,7 +169,7 @@ class Programs:
         text = self.random.choice(KINDS[kind]).replace("{t}", first)
         text = re.sub(r"\{(\w+)\}", lambda m: self.hole(m.group(1), first), text)
         if kind == "v" and "[" in text.replace(f"{first}[", "", 1):
-            text += ".contiguous()"                      # tensors as indices may lie otherwise
+            text += ".contiguous()"  # tensors as indices may lie otherwise
         name = kind and f"{kind}{len(self.space)}"
         return name, f"{name} = {text}" if name else text
 
@@ -164,15 +186,20 @@ class Programs:
             self.ends = self.random.random() < 0.01
             return self.space if self.ends else None
         except Exception:
-            return None                                  # of eager mode alone
-        kept = all(isinstance(v, (bool, int)) or v.numel() < 200 and v.dim() < 7
-                   and self.is_plain(v) for v in space.values())
+            return None  # of eager mode alone
+        kept = all(
+            isinstance(v, (bool, int)) or v.numel() < 200 and v.dim() < 7 and self.is_plain(v)
+            for v in space.values()
+        )
         return space if kept and all(space[k].shape == s for k, s in before.items()) else None
 
     def is_plain(self, t: Any) -> bool:
         """Whether every conversion of the values is defined."""
-        return not t.numel() or bool(t.double().abs().max() < 120) and not (
-            t.is_floating_point() and bool((t < 0).any()) and self.has_bytes())
+        return (
+            not t.numel()
+            or bool(t.double().abs().max() < 120)
+            and not (t.is_floating_point() and bool((t < 0).any()) and self.has_bytes())
+        )
 
     def has_bytes(self) -> bool:
         return bool(self.tensors(lambda t: t.dtype == self.torch.uint8))
@@ -214,5 +241,6 @@ def program(seed: int, torch: Any) -> tuple[str, list[np.ndarray]]:
         if not made.ends and made.random.random() < 0.5:
             made.block()
     result = ", ".join(made.space)
-    return "\n".join(["def f(x: Tensor, y: Tensor, k: Tensor, n: int):", *made.lines,
-                      f"    return {result}", ""]), made.arrays
+    return "\n".join(
+        ["def f(x: Tensor, y: Tensor, k: Tensor, n: int):", *made.lines, f"    return {result}", ""]
+    ), made.arrays

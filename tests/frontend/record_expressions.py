@@ -42,8 +42,10 @@ def functions(table: expressions.Table, folder: str):
     """(entry, Python function) for each entry of a table; they stand in a file of their own."""
     path = Path(folder, "entries.py")
     entries = expressions.bodies(table)
-    texts = [expressions.function_text(table[0], body).replace("def f(", f"def f{i}(")
-             for i, body in enumerate(entries)]
+    texts = [
+        expressions.function_text(table[0], body).replace("def f(", f"def f{i}(")
+        for i, body in enumerate(entries)
+    ]
     path.write_text("import math, cmath, torch\nfrom typing import *\n" + "".join(texts))
     names = runpy.run_path(str(path))
     return [(body, names[f"f{i}"]) for i, body in enumerate(entries)]

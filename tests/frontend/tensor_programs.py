@@ -7,7 +7,7 @@ torch are resolved by what they are called; `load` gives the programs with anoth
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
 import scriptlang as torch
 
@@ -32,14 +32,37 @@ def in_place(x: Tensor, y: Tensor) -> Tensor:
 
 
 def index_forms(x: Tensor, i: int) -> List[Tensor]:
-    return [x[0], x[i], x[-1], x[0, 1], x[:, 1], x[1:], x[:, ::2], x[..., 0], x[None],
-            x[:, None, 1], x[..., None], x[0, ..., 1:], x[i:, :i], x[..., 1, None, :2],
-            x[None, ..., None]]
+    return [
+        x[0],
+        x[i],
+        x[-1],
+        x[0, 1],
+        x[:, 1],
+        x[1:],
+        x[:, ::2],
+        x[..., 0],
+        x[None],
+        x[:, None, 1],
+        x[..., None],
+        x[0, ..., 1:],
+        x[i:, :i],
+        x[..., 1, None, :2],
+        x[None, ..., None],
+    ]
 
 
 def index_tensors(x: Tensor, j: Tensor) -> List[Tensor]:
-    return [x[j], x[:, j], x[x > 0], x[j, j], x[[0, 1]], x[1, j], x[j, None], x[j, 1:],
-            x[:, x[0] > -9]]
+    return [
+        x[j],
+        x[:, j],
+        x[x > 0],
+        x[j, j],
+        x[[0, 1]],
+        x[1, j],
+        x[j, None],
+        x[j, 1:],
+        x[:, x[0] > -9],
+    ]
 
 
 def index_assignment(x: Tensor, j: Tensor, v: float) -> Tensor:
@@ -61,9 +84,19 @@ def shape_arithmetic(x: Tensor) -> Tuple[int, int, int, List[int], int]:
 
 
 def reshaping(x: Tensor) -> List[Tensor]:
-    return [x.view(-1), x.reshape(x.size(1), -1), x.t(), x.permute(1, 0), x.unsqueeze(0),
-            x.flatten(), x.transpose(0, 1), torch.cat([x, x], 1), torch.stack((x, x)),
-            x.expand(2, -1, -1), x.T]
+    return [
+        x.view(-1),
+        x.reshape(x.size(1), -1),
+        x.t(),
+        x.permute(1, 0),
+        x.unsqueeze(0),
+        x.flatten(),
+        x.transpose(0, 1),
+        torch.cat([x, x], 1),
+        torch.stack((x, x)),
+        x.expand(2, -1, -1),
+        x.T,
+    ]
 
 
 def reductions(x: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -73,10 +106,22 @@ def reductions(x: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
 
 
 def creation(x: Tensor, n: int) -> List[Tensor]:
-    return [torch.zeros(2, n), torch.ones([n]), torch.full((2, 2), 3.5), torch.arange(n),
-            torch.arange(1, 7, 2), torch.tensor([1, 2, n]), torch.tensor([[1.5], [2.0]]),
-            torch.tensor(3), torch.zeros_like(x), x.new_zeros(2), torch.eye(n),
-            torch.zeros(2, dtype=torch.int64), torch.empty(0), torch.linspace(0, 1, 3)]
+    return [
+        torch.zeros(2, n),
+        torch.ones([n]),
+        torch.full((2, 2), 3.5),
+        torch.arange(n),
+        torch.arange(1, 7, 2),
+        torch.tensor([1, 2, n]),
+        torch.tensor([[1.5], [2.0]]),
+        torch.tensor(3),
+        torch.zeros_like(x),
+        x.new_zeros(2),
+        torch.eye(n),
+        torch.zeros(2, dtype=torch.int64),
+        torch.empty(0),
+        torch.linspace(0, 1, 3),
+    ]
 
 
 def conversions(x: Tensor) -> Tuple[float, int, bool, float, int]:
@@ -127,8 +172,20 @@ def optional_tensor(x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
 
 
 def logic(x: Tensor, y: Tensor) -> List[Tensor]:
-    return [(x > 0) & (y > 0), (x > 0) | (y > 0), ~(x > 0), x == y, x != 0, (x > 0) ^ (y > 0), -x,
-            x ** 2, 2 ** x, x // 2, x % 2, x @ y.t()]
+    return [
+        (x > 0) & (y > 0),
+        (x > 0) | (y > 0),
+        ~(x > 0),
+        x == y,
+        x != 0,
+        (x > 0) ^ (y > 0),
+        -x,
+        x**2,
+        2**x,
+        x // 2,
+        x % 2,
+        x @ y.t(),
+    ]
 
 
 def recurrent(x: Tensor, w: Tensor, h: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
@@ -142,9 +199,16 @@ def recurrent(x: Tensor, w: Tensor, h: Optional[Tensor]) -> Tuple[Tensor, Tensor
 
 
 def keyword_arguments(x: Tensor) -> List[Tensor]:
-    return [torch.sum(x, dim=0, keepdim=True), x.softmax(dim=-1), torch.clamp(x, min=0.0),
-            x.clamp(max=1), torch.add(x, x, alpha=2), x.to(torch.float64), x.to(dtype=torch.int32),
-            torch.cat(tensors=[x, x], dim=0)]
+    return [
+        torch.sum(x, dim=0, keepdim=True),
+        x.softmax(dim=-1),
+        torch.clamp(x, min=0.0),
+        x.clamp(max=1),
+        torch.add(x, x, alpha=2),
+        x.to(torch.float64),
+        x.to(dtype=torch.int32),
+        torch.cat(tensors=[x, x], dim=0),
+    ]
 
 
 def device_and_dtype(x: Tensor) -> Tuple[Tensor, bool, int]:
@@ -193,8 +257,10 @@ RUNS = [
     (dict_of_tensors, [(("t", (2, 3)),)]),
     (optional_tensor, [(("t", (2, 3)), ("t", (3,))), (("t", (2, 3)), None), (("t", (2,)),)]),
     (logic, [(("t", (2, 3)), ("t", (2, 3)))]),
-    (recurrent, [(("t", (2, 3)), ("t", (4, 4)), None),
-                 (("t", (2, 3)), ("t", (4, 4)), ("t", (2, 4)))]),
+    (
+        recurrent,
+        [(("t", (2, 3)), ("t", (4, 4)), None), (("t", (2, 3)), ("t", (4, 4)), ("t", (2, 4)))],
+    ),
     (keyword_arguments, [(("t", (2, 3)),)]),
     (device_and_dtype, [(("t", (2, 3)),)]),
     (augmented_attribute_of_tuple, [(("t", (2, 3)),)]),

@@ -7,11 +7,11 @@ import typing
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import pytest
+from scriptlang.frontend.syntax.annotations import type_of_object, type_of_syntax
 
 import scriptlang
 from scriptlang import types as T
 from scriptlang.errors import CompileError, RunError
-from scriptlang.frontend.annotations import type_of_object, type_of_syntax
 from scriptlang.source import Source, Span
 
 
@@ -23,11 +23,15 @@ class Pair(NamedTuple):
 SPELLINGS = [
     (T.INT, ["int"]),
     (T.TENSOR, ["Tensor", "torch.Tensor", "scriptlang.Tensor", "'Tensor'"]),
-    (T.ListType(T.INT), ["List[int]", "list[int]", "typing.List[int]", "'List[int]'",
-                           "List['int']"]),
+    (
+        T.ListType(T.INT),
+        ["List[int]", "list[int]", "typing.List[int]", "'List[int]'", "List['int']"],
+    ),
     (T.DictType(T.STR, T.TENSOR), ["Dict[str, Tensor]", "dict[str, torch.Tensor]"]),
-    (T.OptionalType(T.INT), ["Optional[int]", "int | None", "None | int", "Union[int, None]",
-                             "typing.Optional[int]"]),
+    (
+        T.OptionalType(T.INT),
+        ["Optional[int]", "int | None", "None | int", "Union[int, None]", "typing.Optional[int]"],
+    ),
     (T.UnionType((T.INT, T.STR)), ["Union[int, str]", "int | str", "str | int"]),
     (T.TupleType((T.INT, T.STR)), ["Tuple[int, str]", "tuple[int, str]"]),
     (T.TupleType(()), ["Tuple[()]"]),
@@ -43,8 +47,9 @@ SPELLINGS = [
 
 def read(text: str) -> T.Type:
     place = Span(Source(text), 0, len(text))
-    return type_of_syntax(ast.parse(text, mode="eval").body, lambda node: place,
-                          lambda name, node: None)
+    return type_of_syntax(
+        ast.parse(text, mode="eval").body, lambda node: place, lambda name, node: None
+    )
 
 
 @pytest.mark.parametrize("wanted, text", [(t, s) for t, texts in SPELLINGS for s in texts])
@@ -52,29 +57,46 @@ def test_syntax(wanted, text):
     assert read(text) == wanted
 
 
-@pytest.mark.parametrize("obj, wanted", [
-    (int, T.INT), (None, T.NONE), (List[int], T.ListType(T.INT)), (list[int], T.ListType(T.INT)),
-    (Optional[str], T.OptionalType(T.STR)), (int | None, T.OptionalType(T.INT)),
-    (Union[int, str, None], T.UnionType((T.INT, T.STR, T.NONE))), (Any, T.ANY),
-    (Dict[str, List[float]], T.DictType(T.STR, T.ListType(T.FLOAT))),
-    (Tuple[int, bool], T.TupleType((T.INT, T.BOOL))), (typing.Annotated[int, "x"], T.INT),
-])
+@pytest.mark.parametrize(
+    "obj, wanted",
+    [
+        (int, T.INT),
+        (None, T.NONE),
+        (List[int], T.ListType(T.INT)),
+        (list[int], T.ListType(T.INT)),
+        (Optional[str], T.OptionalType(T.STR)),
+        (int | None, T.OptionalType(T.INT)),
+        (Union[int, str, None], T.UnionType((T.INT, T.STR, T.NONE))),
+        (Any, T.ANY),
+        (Dict[str, List[float]], T.DictType(T.STR, T.ListType(T.FLOAT))),
+        (Tuple[int, bool], T.TupleType((T.INT, T.BOOL))),
+        (typing.Annotated[int, "x"], T.INT),
+    ],
+)
 def test_objects(obj, wanted):
     assert type_of_object(obj, lambda cls: None) == wanted
 
 
-@pytest.mark.parametrize("text, message", [
-    ("List", "needs the types"), ("Tuple[int, ...]", "any length"), ("Foo", "unknown type 'Foo'"),
-    ("3", "not a type"), ("int[str]", "takes no type arguments"), ("Dict[str]", "wrong number"),
-    ("'List['", "not a type"), ("f()", "not a type"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("List", "needs the types"),
+        ("Tuple[int, ...]", "any length"),
+        ("Foo", "unknown type 'Foo'"),
+        ("3", "not a type"),
+        ("int[str]", "takes no type arguments"),
+        ("Dict[str]", "wrong number"),
+        ("'List['", "not a type"),
+        ("f()", "not a type"),
+    ],
+)
 def test_refusals(text, message):
     with pytest.raises(CompileError, match=message.replace("(", r"\(")):
         read(text)
 
 
 def test_named_tuple():
-    from scriptlang.frontend.classes import type_of_class
+    from scriptlang.frontend.python.classes import type_of_class
 
     type = type_of_class(Pair)
     assert type.fields == ("a", "b") and type.elements == (T.INT, T.FLOAT)

@@ -14,15 +14,18 @@ import typing
 from pathlib import Path
 
 import pytest
+from scriptlang.interpreter import engine
 
 import scriptlang
-from scriptlang.interpreter import engine
 from scriptlang.objects import EnumValue
 from tests import golden
 
 FILES = sorted((Path(golden.__file__).parent / "cases" / "programs").glob("*.case"))
-CASES = [pytest.param(case, id=f"{path.stem}-{case.title}")
-         for path in FILES for case in golden.read_cases(path)]
+CASES = [
+    pytest.param(case, id=f"{path.stem}-{case.title}")
+    for path in FILES
+    for case in golden.read_cases(path)
+]
 
 NAMES = ("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "Union")
 
@@ -34,8 +37,7 @@ def defined(case: golden.Case, torch, file: str) -> dict:
     module = sys.modules[file] = types.ModuleType(file)
     module.__file__ = file
     space = module.__dict__
-    space.update({"torch": torch, "Tensor": torch.Tensor,
-                  **{n: getattr(typing, n) for n in NAMES}})
+    space.update({"torch": torch, "Tensor": torch.Tensor, **{n: getattr(typing, n) for n in NAMES}})
     exec(compile(text, file, "exec", dont_inherit=True), space)
     return space
 

@@ -6,9 +6,9 @@ import io
 from typing import Any
 
 import pytest
+from scriptlang.interpreter import engine
 
 import scriptlang
-from scriptlang.interpreter import engine
 
 torch = pytest.importorskip("torch")
 
@@ -63,8 +63,9 @@ WAYS = {
     "frozen": lambda: torch.jit.freeze(torch.jit.script(Layer().eval())),
     "traced and frozen": lambda: torch.jit.freeze(torch.jit.trace(Layer().eval(), X)),
     "loaded": lambda: loaded(torch.jit.script(Layer().eval())),
-    "optimized": lambda: torch.jit.optimize_for_inference(torch.jit.script(
-        torch.nn.Sequential(torch.nn.Linear(5, 5), torch.nn.ReLU()).eval())),
+    "optimized": lambda: torch.jit.optimize_for_inference(
+        torch.jit.script(torch.nn.Sequential(torch.nn.Linear(5, 5), torch.nn.ReLU()).eval())
+    ),
     "scripted function": lambda: torch.jit.script(chosen),
     "traced function": lambda: torch.jit.trace(lambda x: x * 2 + x.size(0), X),
 }
@@ -116,8 +117,10 @@ def squared(x: torch.Tensor):
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_autograd_function_is_its_forward(name, tmp_path):
     program = scriptlang.script(squared, engine=name)
-    assert program(scriptlang.ones(2) * 2).tolist() == torch.jit.script(squared)(
-        torch.ones(2) * 2).tolist()
+    assert (
+        program(scriptlang.ones(2) * 2).tolist()
+        == torch.jit.script(squared)(torch.ones(2) * 2).tolist()
+    )
     scriptlang.save(program, tmp_path / "squared.pt")
     loaded = torch.jit.load(str(tmp_path / "squared.pt"))
     assert loaded(torch.ones(2) * 2).tolist() == [13, 13]
@@ -161,8 +164,11 @@ class Masked(torch.nn.Module):
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize("settings", [{}, {"activation": "gelu"}, {"norm_first": True}],
-                         ids=["relu", "gelu", "norm first"])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"activation": "gelu"}, {"norm_first": True}],
+    ids=["relu", "gelu", "norm first"],
+)
 @pytest.mark.parametrize("lengths", [[3, 5, 1], [2, 2, 2], [5, 5, 5]])
 def test_a_transformer_encoder_with_a_padding_mask(settings, lengths, name):
     torch.manual_seed(1)
@@ -179,7 +185,7 @@ def test_a_transformer_encoder_with_a_padding_mask(settings, lengths, name):
     assert torch.allclose(torch.from_numpy(loaded.numpy()), expected, atol=1e-5)
     with scriptlang.no_grad():
         scripted = scriptlang.script(module.encoder, engine=name)(ours[0], None, ours[1])
-    kept = ~mask                                         # nothing is said of what is padded
+    kept = ~mask  # nothing is said of what is padded
     assert torch.allclose(torch.from_numpy(scripted.numpy())[kept], expected[kept], atol=1e-5)
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from scriptlang.frontend.overloads import matching
+from scriptlang.frontend.values import environment
 
 import scriptlang
 from scriptlang.errors import CompileError
-from scriptlang.frontend import environment, matching
 from tests import golden
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -61,8 +62,8 @@ class Site(NamedTuple):
 def sites() -> list[Site]:
     """The calls in the front end that make an error with a message of their own."""
     found = []
-    for path in sorted((ROOT / "frontend").glob("*.py")):
-        file = f"frontend/{path.name}"
+    for path in sorted((ROOT / "frontend").rglob("*.py")):
+        file = path.relative_to(ROOT).as_posix()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and is_maker(node.func) and node.args:
                 text = ast.unparse(node)
@@ -98,10 +99,11 @@ class Noted:
             frame = sys._getframe(1)
             while frame is not None:
                 path = Path(frame.f_code.co_filename)
-                if path.parent.name == "frontend":
-                    self.lines.add((f"frontend/{path.name}", frame.f_lineno))
+                if path.parts[-3:-2] == ("frontend",):
+                    self.lines.add(("/".join(path.parts[-3:]), frame.f_lineno))
                 frame = frame.f_back
             init(error, *args, **kwargs)
+
         return run
 
 
@@ -116,8 +118,11 @@ def passed() -> set[tuple[str, int]]:
 
 
 def test_every_message_has_a_case(passed):
-    missing = [str(site) for site in sites() if not any(
-        (site.file, line) in passed for line in range(site.first, site.last + 1))]
+    missing = [
+        str(site)
+        for site in sites()
+        if not any((site.file, line) in passed for line in range(site.first, site.last + 1))
+    ]
     assert not missing, "no case in tests/cases/errors for:\n" + "\n".join(missing)
 
 
@@ -134,9 +139,13 @@ def test_every_case_shows_a_place(path):
 
 def test_every_case_has_a_remedy():
     """An error says what to write instead."""
-    without = [f"{path.name}: {case.title}" for path in CASES for case in golden.read_cases(path)
-               for section in case.sections
-               if section.kind == "error" and "\n  help: " not in section.text]
+    without = [
+        f"{path.name}: {case.title}"
+        for path in CASES
+        for case in golden.read_cases(path)
+        for section in case.sections
+        if section.kind == "error" and "\n  help: " not in section.text
+    ]
     assert not without, "no remedy:\n" + "\n".join(without)
 
 
@@ -149,8 +158,11 @@ def test_nesting_deeper_than_python_reads_is_refused():
 
 def test_what_is_tested_elsewhere_is_there():
     """Each line of ELSEWHERE is about a message that the front end has."""
-    calls = [(path.name, ast.unparse(node)) for path in (ROOT / "frontend").glob("*.py")
-             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-             if isinstance(node, ast.Call) and is_maker(node.func)]
+    calls = [
+        (path.name, ast.unparse(node))
+        for path in (ROOT / "frontend").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and is_maker(node.func)
+    ]
     for part, what in ELSEWHERE:
         assert any(part in name and what in text for name, text in calls), (part, what)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
+from scriptlang.frontend.python.script import compile_text
 
 from scriptlang.errors import CompileError
-from scriptlang.frontend.script import compile_text
 from scriptlang.programs.module import ScriptFunction
 from tests.frontend import expressions
 from tests.frontend.record_expressions import FILE, recorded
 
 RECORDED = json.loads(FILE.read_text())
-ENTRIES = [(name, body) for name, table in expressions.TABLES.items()
-           for body in expressions.bodies(table)]
+ENTRIES = [
+    (name, body) for name, table in expressions.TABLES.items() for body in expressions.bodies(table)
+]
 
 
 def compiled(name: str, body: str):

@@ -7,16 +7,16 @@ import zipfile
 
 import numpy as np
 import pytest
-
-import scriptlang
-from scriptlang.errors import ArchiveError, CompileError, script_stack
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import engine as engines
 from scriptlang.interpreter.code import Instruction, to_tuple
 from scriptlang.interpreter.native import load
 from scriptlang.interpreter.prepare import code_of
 from scriptlang.interpreter.reach import reachable
 from scriptlang.interpreter.verify import verify
-from scriptlang.frontend.script import compile_text
+
+import scriptlang
+from scriptlang.errors import ArchiveError, CompileError, script_stack
 from scriptlang.programs.module import ScriptFunction
 from scriptlang.records import replace
 from tests.frontend import fork_programs
@@ -156,7 +156,9 @@ def test_text_programs_see_closures():
         "        return y * n\n"
         "    a = torch.jit.fork(inner, x)\n"
         "    b = torch.jit.fork(inner, x + 1)\n"
-        "    return torch.jit.wait(a) + torch.jit.wait(b)\n", {"torch": scriptlang})
+        "    return torch.jit.wait(a) + torch.jit.wait(b)\n",
+        {"torch": scriptlang},
+    )
     for name in ENGINES:
         assert ScriptFunction(functions["f"], name)(x(), 4).tolist() == [4.0, 12.0, 20.0]
 
@@ -174,8 +176,9 @@ def test_python_may_wait_for_an_awaitable():
 
 
 @pytest.mark.skipif("native" not in ENGINES, reason="the native engine is not there")
-@pytest.mark.parametrize("changed", [{"n": 0}, {"n": 2}, {"x": 7}, {"op": "WAIT"},
-                                     {"op": "AWAITABLE", "n": 0}])
+@pytest.mark.parametrize(
+    "changed", [{"n": 0}, {"n": 2}, {"x": 7}, {"op": "WAIT"}, {"op": "AWAITABLE", "n": 0}]
+)
 def test_the_native_engine_checks_foreign_code(changed):
     native = load()[0]
     codes = reachable(scriptlang.script(fork_programs.a_function)._function)
@@ -186,7 +189,8 @@ def test_the_native_engine_checks_foreign_code(changed):
     assert any(i[0] == "FORK" for i in fields["instructions"])
     fields["instructions"] = tuple(
         tuple(Instruction(*i)._replace(**changed)) if i[0] == "FORK" else i
-        for i in fields["instructions"])
+        for i in fields["instructions"]
+    )
     with pytest.raises(native.NativeError, match="ArchiveError|unsound"):
         native.Program(((name, tuple(fields.items()), *rest), *trees[1:]), {})
 

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-PROGRAM = '''
+PROGRAM = """
     import dataclasses
     from typing import Dict, Final, List, NamedTuple, Optional, Tuple
     import scriptlang as torch
@@ -65,7 +65,7 @@ PROGRAM = '''
 
     def by_alias(x: Table) -> Table:
         return x
-'''
+"""
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated at once")

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import engine
 
 import scriptlang
 from scriptlang.errors import CompileError
-from scriptlang.interpreter import engine
 
 torch = pytest.importorskip("torch")
 
@@ -24,6 +24,7 @@ def ours(value):
 
 
 # tensordot, whose dims torch.functional declares in four ways (e3nn)
+
 
 def of_tuples(x, y):
     return torch.functional.tensordot(x, y, dims=((1, 2), (1, 0)), out=None)
@@ -57,10 +58,17 @@ def with_out(x, y, out):
 X, Y = torch.arange(24.0).reshape(2, 3, 4), torch.arange(60.0).reshape(4, 3, 5)
 Z = torch.arange(60.0).reshape(3, 4, 5)
 TENSORDOTS = [
-    (of_tuples, X, Y), (of_lists, X, Y), (of_pair, X, Y), (of_default, X, Z),
-    (of_tensor, X, Y, torch.tensor([[1, 2], [1, 0]])), (of_tensor, X, Z, torch.tensor(2)),
-    (of_tensor, X, Z, torch.tensor([2])), (of_number, X, Z, 2), (of_number, X, Z, 0),
-    (with_out, X, Y, torch.zeros(2, 5))]
+    (of_tuples, X, Y),
+    (of_lists, X, Y),
+    (of_pair, X, Y),
+    (of_default, X, Z),
+    (of_tensor, X, Y, torch.tensor([[1, 2], [1, 0]])),
+    (of_tensor, X, Z, torch.tensor(2)),
+    (of_tensor, X, Z, torch.tensor([2])),
+    (of_number, X, Z, 2),
+    (of_number, X, Z, 0),
+    (with_out, X, Y, torch.zeros(2, 5)),
+]
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -73,9 +81,16 @@ def test_tensordot_takes_dims_in_every_spelling(case, name):
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize("case", [(of_number, -1), (of_number, 4), (of_tensor, torch.tensor(-1)),
-                                  (of_tensor, torch.tensor([[1], [0], [2]]))],
-                         ids=lambda case: f"{case[0].__name__} {case[1]}")
+@pytest.mark.parametrize(
+    "case",
+    [
+        (of_number, -1),
+        (of_number, 4),
+        (of_tensor, torch.tensor(-1)),
+        (of_tensor, torch.tensor([[1], [0], [2]])),
+    ],
+    ids=lambda case: f"{case[0].__name__} {case[1]}",
+)
 def test_tensordot_refuses_what_pytorch_refuses(case, name):
     fn, dims = case
     with pytest.raises(Exception):
@@ -85,6 +100,7 @@ def test_tensordot_refuses_what_pytorch_refuses(case, name):
 
 
 # Named tuples as attributes whose fields hold something else than they declare (e3nn, smp)
+
 
 class Declared(NamedTuple):
     a: float
@@ -113,8 +129,16 @@ class Returned(Unused):
         return self.held
 
 
-HELD = [Declared(1, 3), Declared(None, 3), Declared(1.0, 3), Declared(True, 3), Declared("x", 3),
-        Plain(1, 2), Plain(1.5, "b"), [Plain(1, 2)]]
+HELD = [
+    Declared(1, 3),
+    Declared(None, 3),
+    Declared(1.0, 3),
+    Declared(True, 3),
+    Declared("x", 3),
+    Plain(1, 2),
+    Plain(1.5, "b"),
+    [Plain(1, 2)],
+]
 NO_TYPE = [NoType(slice(1), 2), [NoType(slice(1), 2)], Plain(slice(1), 2)]
 
 
@@ -140,6 +164,7 @@ def test_one_that_has_no_type_is_an_error_where_it_is_used(held):
 
 
 # Static methods of autograd functions, which call `forward` with a context (torchaudio)
+
 
 class Scaled(torch.autograd.Function):
     @staticmethod
@@ -196,6 +221,7 @@ def test_other_members_of_an_autograd_function_are_none_of_a_program():
 
 # `self` of an operator is called `input` where Python calls a function of torch (torchaudio)
 
+
 def added(x):
     return torch.add(input=x, other=x)
 
@@ -234,6 +260,7 @@ def test_input_by_name_is_no_other_argument(fn):
 
 # Defaults of an autograd function's forward without annotations (speechbrain)
 
+
 class Optioned(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, labels=None, count=10, flag=True):
@@ -257,8 +284,9 @@ def with_options(x):
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize("fn", [without_options, with_labels, with_options],
-                         ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize(
+    "fn", [without_options, with_labels, with_options], ids=lambda fn: fn.__name__
+)
 def test_defaults_of_forward_say_what_it_takes(fn, name):
     x = torch.tensor([1.0, -2.0, 3.0])
     want = torch.jit.script(fn)(x).tolist()

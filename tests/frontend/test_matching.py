@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from scriptlang.frontend.overloads.matching import Mismatch, bind_variables, try_match
 
 from scriptlang import types as T
-from scriptlang.frontend.matching import Mismatch, bind_variables, try_match
 from scriptlang.schema import parse_schema
 
-ADD = [parse_schema(text) for text in (
-    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    "aten::add.t(t[] a, t[] b) -> t[]",
-    "aten::add.int(int a, int b) -> int",
-    "aten::add.float(float a, float b) -> float",
-    "aten::add.int_float(int a, float b) -> float")]
+ADD = [
+    parse_schema(text)
+    for text in (
+        "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+        "aten::add.t(t[] a, t[] b) -> t[]",
+        "aten::add.int(int a, int b) -> int",
+        "aten::add.float(float a, float b) -> float",
+        "aten::add.int_float(int a, float b) -> float",
+    )
+]
 
 
 def first(schemas, *types, **kwargs):
@@ -31,18 +35,21 @@ def first(schemas, *types, **kwargs):
     return None
 
 
-@pytest.mark.parametrize("types, wanted", [
-    ((T.TENSOR, T.TENSOR), ("Tensor", T.TENSOR)),
-    ((T.TENSOR, T.INT), ("Scalar", T.TENSOR)),
-    ((T.TENSOR, T.FLOAT), ("Scalar", T.TENSOR)),
-    ((T.INT, T.INT), ("int", T.INT)),
-    ((T.INT, T.FLOAT), ("int_float", T.FLOAT)),
-    ((T.INT, T.TENSOR), ("int", T.INT)),                 # Tensor to int in the second round
-    ((T.ListType(T.STR), T.ListType(T.STR)), ("t", T.ListType(T.STR))),
-    ((T.ListType(T.STR), T.ListType(T.INT)), None),
-    ((T.BOOL, T.INT), ("int", T.INT)),
-    ((T.STR, T.INT), None),
-])
+@pytest.mark.parametrize(
+    "types, wanted",
+    [
+        ((T.TENSOR, T.TENSOR), ("Tensor", T.TENSOR)),
+        ((T.TENSOR, T.INT), ("Scalar", T.TENSOR)),
+        ((T.TENSOR, T.FLOAT), ("Scalar", T.TENSOR)),
+        ((T.INT, T.INT), ("int", T.INT)),
+        ((T.INT, T.FLOAT), ("int_float", T.FLOAT)),
+        ((T.INT, T.TENSOR), ("int", T.INT)),  # Tensor to int in the second round
+        ((T.ListType(T.STR), T.ListType(T.STR)), ("t", T.ListType(T.STR))),
+        ((T.ListType(T.STR), T.ListType(T.INT)), None),
+        ((T.BOOL, T.INT), ("int", T.INT)),
+        ((T.STR, T.INT), None),
+    ],
+)
 def test_overloads(types, wanted):
     assert first(ADD, *types) == wanted
 
@@ -74,8 +81,9 @@ def test_optional_binds_its_variable():
     assert match.returns == (T.STR,)
 
 
-@pytest.mark.parametrize("kwargs, why", [
-    ({"other": T.INT}, "is given twice"), ({"beta": T.INT}, "is unknown")])
+@pytest.mark.parametrize(
+    "kwargs, why", [({"other": T.INT}, "is given twice"), ({"beta": T.INT}, "is unknown")]
+)
 def test_keywords(kwargs, why):
     named = {n: (t, False) for n, t in kwargs.items()}
     with pytest.raises(Mismatch, match=why):

@@ -8,10 +8,10 @@ from typing import Dict, Final, List, Optional, Tuple
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 from scriptlang import CompileError, Tensor, jit, nn
-from scriptlang.interpreter import engine as engines
 
 
 def tensor(*values: float) -> Tensor:
@@ -342,9 +342,15 @@ def test_a_submodule_behind_an_interface_can_be_swapped():
 
 def test_state_and_copies():
     scripted = jit.script(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)))
-    assert list(scripted.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias",
-                                           "1.running_mean", "1.running_var",
-                                           "1.num_batches_tracked"]
+    assert list(scripted.state_dict()) == [
+        "0.weight",
+        "0.bias",
+        "1.weight",
+        "1.bias",
+        "1.running_mean",
+        "1.running_var",
+        "1.num_batches_tracked",
+    ]
     copied = copy.deepcopy(scripted)
     copied[0].weight.detach().zero_()
     assert scripted[0].weight.abs().sum().item() > 0
@@ -444,9 +450,15 @@ class CallsStars(nn.Module):
         return x * scale
 
     def forward(self, x):
-        return scriptlang.cat([self.add(x, 1, 2), self.add(x, by=3),
-                               self.add(x, 5, scale=1.0, by=x), self.inner(x),
-                               self.inner(x, x, q=2.0)])
+        return scriptlang.cat(
+            [
+                self.add(x, 1, 2),
+                self.add(x, by=3),
+                self.add(x, 5, scale=1.0, by=x),
+                self.inner(x),
+                self.inner(x, x, q=2.0),
+            ]
+        )
 
 
 def test_methods_with_stars_where_every_call_is_known():

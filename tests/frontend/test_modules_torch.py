@@ -59,19 +59,24 @@ class Residual(nn.Module):
 
 
 CASES = {
-    "residual": lambda: (nn.Sequential(nn.Conv2d(3, 4, 3), Residual(4), Residual(4)),
-                         torch.randn(2, 3, 6, 6)),
-    "gelu and norm": lambda: (nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.LayerNorm(4)),
-                              torch.randn(2, 4)),
+    "residual": lambda: (
+        nn.Sequential(nn.Conv2d(3, 4, 3), Residual(4), Residual(4)),
+        torch.randn(2, 3, 6, 6),
+    ),
+    "gelu and norm": lambda: (
+        nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.LayerNorm(4)),
+        torch.randn(2, 4),
+    ),
     "transformer layer": lambda: (nn.TransformerEncoderLayer(8, 2, 16), torch.randn(5, 3, 8)),
     "attention": lambda: (nn.MultiheadAttention(8, 2), *torch.randn(3, 5, 2, 8).unbind()),
-    "upsample": lambda: (nn.Upsample(scale_factor=2.0, mode="bilinear"),
-                         torch.randn(1, 2, 3, 3)),
-    "pooling with indices": lambda: (nn.MaxPool2d(2, return_indices=True),
-                                     torch.randn(1, 2, 4, 4)),
+    "upsample": lambda: (nn.Upsample(scale_factor=2.0, mode="bilinear"), torch.randn(1, 2, 3, 3)),
+    "pooling with indices": lambda: (nn.MaxPool2d(2, return_indices=True), torch.randn(1, 2, 4, 4)),
     "embedding": lambda: (nn.Embedding(5, 3, padding_idx=0), torch.tensor([[0, 4], [2, 1]])),
-    "loss": lambda: (nn.CrossEntropyLoss(label_smoothing=0.1), torch.randn(3, 4),
-                     torch.tensor([0, 3, 1])),
+    "loss": lambda: (
+        nn.CrossEntropyLoss(label_smoothing=0.1),
+        torch.randn(3, 4),
+        torch.tensor([0, 3, 1]),
+    ),
 }
 
 
@@ -141,8 +146,9 @@ def test_every_module_that_pytorch_scripts():
 
     count = 0
     for info in module_db:
-        for sample in info.module_inputs_func(info, device="cpu", dtype=torch.float32,
-                                              requires_grad=False, training=False)[:6]:
+        for sample in info.module_inputs_func(
+            info, device="cpu", dtype=torch.float32, requires_grad=False, training=False
+        )[:6]:
             given, made = sample.forward_input, sample.constructor_input
             if given is None:
                 continue
@@ -167,10 +173,12 @@ def test_every_module_that_pytorch_scripts():
 
 def test_overloads_that_pytorch_compiled_first():
     """PyTorch forgets the declarations of `interpolate` when it has compiled them."""
+
     class Resize(nn.Module):
         def forward(self, x):
             return nn.functional.interpolate(x, size=[4, 6]) + nn.functional.interpolate(
-                x, size=(4, 6), mode="bilinear")
+                x, size=(4, 6), mode="bilinear"
+            )
 
     torch.jit.script(Resize())
     check(Resize(), torch.rand(1, 2, 8, 5))

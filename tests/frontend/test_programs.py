@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 
 import pytest
+from scriptlang.frontend.python.script import script_function
 
 import scriptlang
-from scriptlang.frontend.script import script_function
 from scriptlang.ir import verify
 from tests.frontend import extension_programs, programs
 
-RUNS = [pytest.param(f, args, id=f"{f.__name__}-{i}")
-        for f, runs in programs.RUNS + extension_programs.RUNS for i, args in enumerate(runs)]
+RUNS = [
+    pytest.param(f, args, id=f"{f.__name__}-{i}")
+    for f, runs in programs.RUNS + extension_programs.RUNS
+    for i, args in enumerate(runs)
+]
 
 
 @pytest.mark.parametrize("function, args", RUNS)
@@ -32,18 +35,20 @@ def test_graph_is_legal_and_placed(function):
         assert node.span is not None and node.span.source.name.endswith("programs.py")
 
 
-@pytest.mark.parametrize("function, args, error", [
-    (programs.raises, (-2,), ValueError("negative: -2")),
-    (programs.raises, (0,), RuntimeError("zero")),
-    (programs.asserts, (0,), AssertionError("must be positive")),
-    (programs.optional_asserted, (None,), AssertionError("")),
-])
+@pytest.mark.parametrize(
+    "function, args, error",
+    [
+        (programs.raises, (-2,), ValueError("negative: -2")),
+        (programs.raises, (0,), RuntimeError("zero")),
+        (programs.asserts, (0,), AssertionError("must be positive")),
+        (programs.optional_asserted, (None,), AssertionError("")),
+    ],
+)
 def test_raises_as_python(function, args, error):
     scripted = scriptlang.script(function, engine="python")
     with pytest.raises(type(error)) as caught:
         scripted(*args)
     assert str(error) in str(caught.value)
-
 
 
 def test_an_enum_is_matched():
@@ -53,7 +58,8 @@ def test_an_enum_is_matched():
 
 def enum_name(red: bool) -> str:
     return extension_programs.match_enum(
-        extension_programs.Color.RED if red else extension_programs.Color.GREEN)
+        extension_programs.Color.RED if red else extension_programs.Color.GREEN
+    )
 
 
 def test_programs_beyond_pytorch_are_saved_as_plain_code(tmp_path):

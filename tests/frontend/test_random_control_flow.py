@@ -8,8 +8,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from scriptlang.frontend.python.script import compile_text
 
-from scriptlang.frontend.script import compile_text
 from scriptlang.ir import verify
 from scriptlang.programs.module import ScriptFunction
 
@@ -27,8 +27,9 @@ class Programs:
 
     def text(self) -> str:
         body = self.block(1, 0, 5)
-        return "\n".join(["def f(a: int, b: int) -> int:", "    c = 1", *body,
-                          "    return a + b + c"])
+        return "\n".join(
+            ["def f(a: int, b: int) -> int:", "    c = 1", *body, "    return a + b + c"]
+        )
 
     def block(self, indent: int, depth: int, most: int) -> list[str]:
         lines: list[str] = []
@@ -71,8 +72,11 @@ class Programs:
         if kind == "for":
             lines = [f"{pad}for {counter} in range({self.random.randint(0, 4)}):"]
         else:
-            lines = [f"{pad}{counter} = 0", f"{pad}while {counter} < 4:",
-                     f"{pad}    {counter} += 1"]
+            lines = [
+                f"{pad}{counter} = 0",
+                f"{pad}while {counter} < 4:",
+                f"{pad}    {counter} += 1",
+            ]
         lines += self.block(indent + 1, depth + 1, 3)
         if kind == "for":
             lines.append(f"{pad}    c = (c + {counter}) % 1009")

@@ -7,10 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
+from scriptlang.frontend.python.script import compile_text
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.frontend.script import compile_text
-from scriptlang.interpreter import native
 from scriptlang.programs.module import ScriptFunction
 from tests.frontend.random_tensor_programs import program
 
@@ -45,9 +45,18 @@ def described(values) -> list:
 def differences(got, want) -> list:
     if isinstance(got, str) or isinstance(want, str):
         return [] if type(got) is type(want) else [(got, want)]
-    return [(i, g, w) for i, (g, w) in enumerate(zip(got, want)) if (
-        g != w if not isinstance(w, tuple) else g[:4] != w[:4] or not np.allclose(
-            g[4].astype("float64"), w[4].astype("float64"), 1e-4, 1e-5, equal_nan=True))]
+    return [
+        (i, g, w)
+        for i, (g, w) in enumerate(zip(got, want))
+        if (
+            g != w
+            if not isinstance(w, tuple)
+            else g[:4] != w[:4]
+            or not np.allclose(
+                g[4].astype("float64"), w[4].astype("float64"), 1e-4, 1e-5, equal_nan=True
+            )
+        )
+    ]
 
 
 @pytest.mark.oracle

@@ -7,10 +7,10 @@ import io
 from typing import List
 
 import pytest
+from scriptlang.interpreter import engine
 
 import scriptlang
 from scriptlang import Tensor, nn
-from scriptlang.interpreter import engine
 from tests.frontend import real_overloads
 
 ENGINES = [name for name in ("python", "native") if name in engine.available()]
@@ -104,8 +104,9 @@ def test_a_context_is_left_to_python():
         b: int = 5
         c: int = 0
         d: List[int] = []
-        with torch.jit._IgnoreContextManager(a="inp:int", b="inp:int", c="out:int",
-                                             d="out:List[int]"):
+        with torch.jit._IgnoreContextManager(
+            a="inp:int", b="inp:int", c="out:int", d="out:List[int]"
+        ):
             d = [2 for i in range(a) if i > 2]
             seen.append(a)
             c = d[0] + a + b

@@ -13,8 +13,11 @@ import pytest
 import scriptlang
 from tests.frontend import tensor_programs
 
-RUNS = [pytest.param(f.__name__, args, id=f"{f.__name__}-{i}")
-        for f, runs in tensor_programs.RUNS for i, args in enumerate(runs)]
+RUNS = [
+    pytest.param(f.__name__, args, id=f"{f.__name__}-{i}")
+    for f, runs in tensor_programs.RUNS
+    for i, args in enumerate(runs)
+]
 
 
 def array(kind: str, shape: tuple) -> np.ndarray:
@@ -42,8 +45,11 @@ def same(a, b) -> bool:
     if isinstance(a, list):
         return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, tuple):
-        return a[0] == b[0] and a[1].shape == b[1].shape and np.allclose(
-            a[1], b[1], rtol=1e-5, atol=1e-6, equal_nan=True)
+        return (
+            a[0] == b[0]
+            and a[1].shape == b[1].shape
+            and np.allclose(a[1], b[1], rtol=1e-5, atol=1e-6, equal_nan=True)
+        )
     return a == b or isinstance(a, float) and math.isclose(a, b, rel_tol=1e-5)
 
 

@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scriptlang.frontend.tracing.trace_checks import TracerWarning, TracingCheckError
+from scriptlang.interpreter import engine as engines
 
 import scriptlang as torch
 from scriptlang import nn
 from scriptlang.errors import CompileError
-from scriptlang.frontend.trace_checks import TracerWarning, TracingCheckError
-from scriptlang.interpreter import engine as engines
 
 ENGINES = engines.available()
 
@@ -90,8 +90,9 @@ def test_compiled_functions_are_called():
 def test_further_methods():
     module = Block(nn.Identity()).eval()
     traced = torch.jit.trace_module(module, {"forward": x(2, 3), "scaled": (x(2, 3), x(1) + 2)})
-    assert np.allclose(traced.scaled(x(4, 3), x(1) + 5).numpy(),
-                       module.scaled(x(4, 3), x(1) + 5).numpy())
+    assert np.allclose(
+        traced.scaled(x(4, 3), x(1) + 5).numpy(), module.scaled(x(4, 3), x(1) + 5).numpy()
+    )
     with pytest.raises(AttributeError):
         torch.jit.trace_module(module, [x(2, 3)])
     with pytest.raises(AttributeError):
@@ -111,8 +112,9 @@ def test_sizes_are_results_as_tensors():
 
 
 def test_powers_and_counts_of_sizes():
-    traced = torch.jit.trace(lambda x: (x * x.size(0) ** 2 + x.size(1) ** 0.5).view(x.numel()),
-                             x(2, 4))
+    traced = torch.jit.trace(
+        lambda x: (x * x.size(0) ** 2 + x.size(1) ** 0.5).view(x.numel()), x(2, 4)
+    )
     wider = x(3, 9)
     assert np.allclose(traced(wider).numpy(), wider.numpy().ravel() * 9 + 3)
 
@@ -136,8 +138,9 @@ def test_what_python_looks_at_is_warned_of(what):
 
 def test_a_trace_says_that_it_is_one():
     seen = []
-    torch.jit.trace(lambda x: (seen.append(torch.jit.is_tracing()), x + 1)[1], x(1),
-                    check_trace=False)
+    torch.jit.trace(
+        lambda x: (seen.append(torch.jit.is_tracing()), x + 1)[1], x(1), check_trace=False
+    )
     assert seen == [True] and not torch.jit.is_tracing()
 
 

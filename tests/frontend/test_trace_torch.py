@@ -6,11 +6,11 @@ import io
 import warnings
 
 import pytest
+from scriptlang.frontend.tracing.trace_checks import TracerWarning
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 from scriptlang.errors import CompileError
-from scriptlang.frontend.trace_checks import TracerWarning
-from scriptlang.interpreter import engine as engines
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -64,20 +64,33 @@ def branches(x):
 
 
 FUNCTIONS = {
-    "size": lambda x: x.size(0), "shape": lambda x: x.shape, "numel": lambda x: x.view(x.numel()),
-    "view": lambda x: x.view(x.size(0) * 3, -1), "new": lambda x: x.new_zeros(x.shape) + 1,
+    "size": lambda x: x.size(0),
+    "shape": lambda x: x.shape,
+    "numel": lambda x: x.view(x.numel()),
+    "view": lambda x: x.view(x.size(0) * 3, -1),
+    "new": lambda x: x.new_zeros(x.shape) + 1,
     "powers": lambda x: x * x.size(0) ** 2 + x.size(1) ** 0.5,
     "halves": lambda x: x.reshape(x.shape[0] // 2, x.shape[1] * 2),
     "factories": lambda x: torch.zeros(x.size()) + torch.arange(x.size(1)),
-    "numbers": lambda x: x * x.size(0) / x.shape[1], "constants": lambda x: 1 - x * 2.5 + 3,
-    "integers": lambda x: (x.long() * 2.5, x.long() // 2), "in place": changed,
-    "index assignment": index_assigned, "results": tuples, "cat": lambda x: torch.cat([x, x], -1),
-    "whole slices": lambda x: x[0:2, 1:3] + 1, "slices": lambda x: x[:x.size(0) - 1, ..., None],
-    "lists": lambda x: x[:, [0, 1]][1:], "masks": lambda x: x[x > 0.5],
-    "dtypes": lambda x: x.to(torch.float64).half().float(), "chunk": lambda x: x.chunk(3, 1)[1].T,
-    "einsum": lambda x: torch.einsum("ij,kj->ik", x, x), "pad": lambda x: F.pad(x, (1, 1)),
-    "dict": lambda x: {"a": x, "b": x + 1}, "of torch.jit": lambda x: branches(x * 100) + 1,
-    "layer norm": lambda x: F.layer_norm(x, (x.size(1),)), "data": lambda x: x.data + x.detach(),
+    "numbers": lambda x: x * x.size(0) / x.shape[1],
+    "constants": lambda x: 1 - x * 2.5 + 3,
+    "integers": lambda x: (x.long() * 2.5, x.long() // 2),
+    "in place": changed,
+    "index assignment": index_assigned,
+    "results": tuples,
+    "cat": lambda x: torch.cat([x, x], -1),
+    "whole slices": lambda x: x[0:2, 1:3] + 1,
+    "slices": lambda x: x[: x.size(0) - 1, ..., None],
+    "lists": lambda x: x[:, [0, 1]][1:],
+    "masks": lambda x: x[x > 0.5],
+    "dtypes": lambda x: x.to(torch.float64).half().float(),
+    "chunk": lambda x: x.chunk(3, 1)[1].T,
+    "einsum": lambda x: torch.einsum("ij,kj->ik", x, x),
+    "pad": lambda x: F.pad(x, (1, 1)),
+    "dict": lambda x: {"a": x, "b": x + 1},
+    "of torch.jit": lambda x: branches(x * 100) + 1,
+    "layer norm": lambda x: F.layer_norm(x, (x.size(1),)),
+    "data": lambda x: x.data + x.detach(),
 }
 
 
@@ -95,14 +108,29 @@ def inputs(*shapes: tuple) -> tuple:
 
 MODULES = {
     "linear": (lambda: nn.Linear(3, 4), inputs((2, 3)), inputs((5, 3))),
-    "conv": (lambda: nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(),
-                                   nn.Linear(72, 3), nn.Dropout()),
-             inputs((1, 1, 8, 8)), inputs((3, 1, 8, 8))),
+    "conv": (
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 2, 3),
+            nn.BatchNorm2d(2),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(72, 3),
+            nn.Dropout(),
+        ),
+        inputs((1, 1, 8, 8)),
+        inputs((3, 1, 8, 8)),
+    ),
     "lstm": (lambda: nn.LSTM(3, 4, batch_first=True), inputs((1, 5, 3)), inputs((2, 7, 3))),
-    "attention": (lambda: nn.MultiheadAttention(4, 2), inputs(*[(3, 1, 4)] * 3),
-                  inputs(*[(5, 2, 4)] * 3)),
-    "transformer": (lambda: nn.TransformerEncoderLayer(4, 2, 8), inputs((3, 1, 4)),
-                    inputs((5, 2, 4))),
+    "attention": (
+        lambda: nn.MultiheadAttention(4, 2),
+        inputs(*[(3, 1, 4)] * 3),
+        inputs(*[(5, 2, 4)] * 3),
+    ),
+    "transformer": (
+        lambda: nn.TransformerEncoderLayer(4, 2, 8),
+        inputs((3, 1, 4)),
+        inputs((5, 2, 4)),
+    ),
     "upsample": (lambda: nn.Upsample(scale_factor=2.0), inputs((1, 1, 3, 3)), inputs((1, 1, 5, 4))),
 }
 
@@ -160,8 +188,12 @@ def test_torch_is_left_as_it_was():
     before = torch.Tensor.size, torch.Tensor.shape, torch.Tensor.__getitem__, torch._C._is_tracing
     with pytest.raises(ZeroDivisionError):
         scriptlang.trace(lambda x: x / (1 // 0), rand(2))
-    assert before == (torch.Tensor.size, torch.Tensor.shape, torch.Tensor.__getitem__,
-                      torch._C._is_tracing)
+    assert before == (
+        torch.Tensor.size,
+        torch.Tensor.shape,
+        torch.Tensor.__getitem__,
+        torch._C._is_tracing,
+    )
     assert type(rand(2).shape) is torch.Size and not torch.jit.is_tracing()
 
 
@@ -188,18 +220,25 @@ class Packed(nn.Module):
         self.rnn = nn.GRU(3, 2, batch_first=True)
 
     def forward(self, x, lengths):
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True,
-                                                   enforce_sorted=False)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, lengths, batch_first=True, enforce_sorted=False
+        )
         return nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
 
 
 SIZED = {
     "linspace": (lambda x: torch.linspace(0, 1, x.shape[1]), (rand(2, 3),), (rand(4, 5),)),
-    "dimensions stay": (lambda x: x.unfold(1, x.shape[0], 1).sum(x.dim() - 1),
-                        (rand(2, 5),), (rand(3, 7),)),
+    "dimensions stay": (
+        lambda x: x.unfold(1, x.shape[0], 1).sum(x.dim() - 1),
+        (rand(2, 5),),
+        (rand(3, 7),),
+    ),
     "classes": (lambda x: F.one_hot(x.argmax(1), x.shape[1] + 1), (rand(3, 2),), (rand(2, 6),)),
-    "packed": (Packed().eval(), (rand(2, 4, 3), torch.tensor([4, 2])),
-               (rand(2, 6, 3), torch.tensor([3, 6]))),
+    "packed": (
+        Packed().eval(),
+        (rand(2, 4, 3), torch.tensor([4, 2])),
+        (rand(2, 6, 3), torch.tensor([3, 6])),
+    ),
 }
 
 

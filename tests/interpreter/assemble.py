@@ -15,18 +15,23 @@ from __future__ import annotations
 
 import ast
 
-from scriptlang import types as T
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef, Place
 from scriptlang.interpreter.opcodes import OPCODES, TYPE_OPERANDS
+
+from scriptlang import types as T
 from scriptlang.ir import Function
 from scriptlang.records import replace
 from scriptlang.schema import parse_schema
 from scriptlang.source import Source, Span
 
 
-def assemble(text: str, functions: dict[str, Function] | None = None,
-             classes: dict[str, T.Type] | None = None, registers: int = 9,
-             constants: dict[str, object] | None = None) -> Code:
+def assemble(
+    text: str,
+    functions: dict[str, Function] | None = None,
+    classes: dict[str, T.Type] | None = None,
+    registers: int = 9,
+    constants: dict[str, object] | None = None,
+) -> Code:
     """Code of the listing; the span of an instruction is its line."""
     head, *lines = [line.strip() for line in text.strip().splitlines()]
     name, _, rest = head.partition("(")
@@ -38,8 +43,10 @@ def assemble(text: str, functions: dict[str, Function] | None = None,
         op, _, rest = line.partition(" ")
         operands = rest.rsplit(" ", 1) if OPCODES[op].n else [rest] if rest else []
         kinds = [OPCODES[op].x, OPCODES[op].n]
-        values = [operand(code, kind, o, functions or {}, resolve, constants or {})
-                  for kind, o in zip(kinds, operands)]
+        values = [
+            operand(code, kind, o, functions or {}, resolve, constants or {})
+            for kind, o in zip(kinds, operands)
+        ]
         code.instructions.append(Instruction(op, *values))
         start = text.index(line)
         code.places.append(Place(Span(source, start, start + len(line))))

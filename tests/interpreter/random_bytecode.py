@@ -10,12 +10,26 @@ import random
 
 REGISTERS = 5
 INTS = ("0", "1", "2", "3", "7", "-5", "9223372036854775807")
-ON_INTS = (("aten::add.int/2", 2), ("aten::mul.int/2", 2), ("aten::sub.int/2", 2),
-           ("aten::remainder.int/2", 2), ("aten::__derive_index/3", 3), ("aten::neg.int/1", 1))
+ON_INTS = (
+    ("aten::add.int/2", 2),
+    ("aten::mul.int/2", 2),
+    ("aten::sub.int/2", 2),
+    ("aten::remainder.int/2", 2),
+    ("aten::__derive_index/3", 3),
+    ("aten::neg.int/1", 1),
+)
 MIXED = ("True", "2.5", "None", "'s'")
-ON_ALL = (*ON_INTS, ("aten::append.t/2", 2), ("aten::__getitem__.t/2", 2), ("aten::len.t/1", 1),
-          ("aten::_set_item.t/3", 3), ("aten::str/1", 1), ("aten::Float.int/1", 1),
-          ("aten::__is__/2", 2), ("aten::add.t/2", 2))
+ON_ALL = (
+    *ON_INTS,
+    ("aten::append.t/2", 2),
+    ("aten::__getitem__.t/2", 2),
+    ("aten::len.t/1", 1),
+    ("aten::_set_item.t/3", 3),
+    ("aten::str/1", 1),
+    ("aten::Float.int/1", 1),
+    ("aten::__is__/2", 2),
+    ("aten::add.t/2", 2),
+)
 
 
 class Writer:
@@ -33,8 +47,9 @@ class Writer:
         self.drain(self.block(2, 15, 0), 0)
         for k in range(1, REGISTERS + 1):
             self.code.append(f"LOAD {k}")
-        return "\n".join(["f(int x, int y) -> Any", *self.code, f"TUPLE_CONSTRUCT {REGISTERS}",
-                          "RET"])
+        return "\n".join(
+            ["f(int x, int y) -> Any", *self.code, f"TUPLE_CONSTRUCT {REGISTERS}", "RET"]
+        )
 
     def register(self) -> int:
         return self.random.randint(1, REGISTERS)
@@ -52,8 +67,11 @@ class Writer:
         if self.random.random() < 0.4:
             self.code.append("LOADC True")
         else:
-            self.code += [f"LOAD {self.register()}", f"LOADC {self.random.randint(0, 4)}",
-                          "OP aten::lt.int/2"]
+            self.code += [
+                f"LOAD {self.register()}",
+                f"LOADC {self.random.randint(0, 4)}",
+                "OP aten::lt.int/2",
+            ]
 
     def drain(self, depth: int, wanted: int) -> None:
         for _ in range(depth - wanted):

@@ -1,13 +1,12 @@
 """What callers may pass, what it becomes, and what the errors say."""
 
-
 import numpy as np
 import pytest
+from scriptlang.interpreter.arguments import bind
 
 from scriptlang import types as T
 from scriptlang.dtypes import float32
 from scriptlang.errors import RunError
-from scriptlang.interpreter.arguments import bind
 from scriptlang.objects import Device, ScriptObject
 from scriptlang.records import replace
 from scriptlang.schema import Argument, Schema, parse_schema
@@ -32,15 +31,27 @@ def test_arrays_become_tensors_without_a_copy():
 
 
 CONVERSIONS = [
-    (T.INT, np.int32(4), 4), (T.INT, True, 1), (T.INT, float32, 6),
-    (T.INT, from_numpy(np.array(7)), 7), (T.FLOAT, 3, 3.0), (T.FLOAT, np.float32(0.5), 0.5),
-    (T.BOOL, np.bool_(True), True), (T.BOOL, from_numpy(np.array(True)), True),
-    (T.BOOL, np.array(False), False), (T.STR, np.str_("x"), "x"),
-    (T.NUMBER, np.float64(2.5), 2.5), (T.NUMBER, 3, 3),
-    (T.ListType(T.INT), (1, 2), [1, 2]), (T.ListType(T.FLOAT), [1, 2.5], [1.0, 2.5]),
-    (T.DictType(T.STR, T.FLOAT), {"a": 1}, {"a": 1.0}), (PAIR, (1, 2), PAIR.make((1, 2.0))),
-    (T.TupleType((T.INT, T.STR)), (1, "x"), (1, "x")), (T.DEVICE, "cpu", Device("cpu")),
-    (T.optional(T.INT), None, None), (T.union(T.INT, T.STR), "x", "x"), (T.ANY, "x", "x"),
+    (T.INT, np.int32(4), 4),
+    (T.INT, True, 1),
+    (T.INT, float32, 6),
+    (T.INT, from_numpy(np.array(7)), 7),
+    (T.FLOAT, 3, 3.0),
+    (T.FLOAT, np.float32(0.5), 0.5),
+    (T.BOOL, np.bool_(True), True),
+    (T.BOOL, from_numpy(np.array(True)), True),
+    (T.BOOL, np.array(False), False),
+    (T.STR, np.str_("x"), "x"),
+    (T.NUMBER, np.float64(2.5), 2.5),
+    (T.NUMBER, 3, 3),
+    (T.ListType(T.INT), (1, 2), [1, 2]),
+    (T.ListType(T.FLOAT), [1, 2.5], [1.0, 2.5]),
+    (T.DictType(T.STR, T.FLOAT), {"a": 1}, {"a": 1.0}),
+    (PAIR, (1, 2), PAIR.make((1, 2.0))),
+    (T.TupleType((T.INT, T.STR)), (1, "x"), (1, "x")),
+    (T.DEVICE, "cpu", Device("cpu")),
+    (T.optional(T.INT), None, None),
+    (T.union(T.INT, T.STR), "x", "x"),
+    (T.ANY, "x", "x"),
 ]
 
 
@@ -50,8 +61,15 @@ def test_conversions(t, given, value):
     assert result == value and type(result) is type(value)
 
 
-@pytest.mark.parametrize("t", [T.ListType(T.ListType(T.INT)), T.ListType(T.ANY), T.ANY,
-                               T.union(T.INT, T.ListType(T.ListType(T.INT)))])
+@pytest.mark.parametrize(
+    "t",
+    [
+        T.ListType(T.ListType(T.INT)),
+        T.ListType(T.ANY),
+        T.ANY,
+        T.union(T.INT, T.ListType(T.ListType(T.INT))),
+    ],
+)
 def test_the_program_gets_lists_of_its_own(t):
     inner = [1, 2]
     given = one(t, [inner])
@@ -60,16 +78,23 @@ def test_the_program_gets_lists_of_its_own(t):
 
 
 REFUSED = [
-    (T.INT, 1.5, "Expected a value of type 'int' for argument 'x' but instead "
-     "found type 'float'"),
-    (T.INT, "1", "found type 'str'"), (T.INT, None, "found type 'None'"),
-    (T.INT, 1 << 63, "found type 'int'"), (T.FLOAT, "1.5", "found type 'str'"),
-    (T.BOOL, "a", "found type 'str'"), (T.BOOL, 1.0, "found type 'float'"),
-    (T.BOOL, np.float64(1), "found type 'numpy.float64'"), (T.BOOL, np.ones(2, bool), "found type"),
+    (T.INT, 1.5, "Expected a value of type 'int' for argument 'x' but instead found type 'float'"),
+    (T.INT, "1", "found type 'str'"),
+    (T.INT, None, "found type 'None'"),
+    (T.INT, 1 << 63, "found type 'int'"),
+    (T.FLOAT, "1.5", "found type 'str'"),
+    (T.BOOL, "a", "found type 'str'"),
+    (T.BOOL, 1.0, "found type 'float'"),
+    (T.BOOL, np.float64(1), "found type 'numpy.float64'"),
+    (T.BOOL, np.ones(2, bool), "found type"),
     (T.STR, 1, "found type 'int'"),
-    (T.TENSOR, 1.0, "Expected a value of type 'Tensor' for argument 'x' but instead found "
-     "type 'float'"),
-    (T.TENSOR, [1.0], "found type 'List[float]'"), (T.TENSOR, None, "found type 'None'"),
+    (
+        T.TENSOR,
+        1.0,
+        "Expected a value of type 'Tensor' for argument 'x' but instead found type 'float'",
+    ),
+    (T.TENSOR, [1.0], "found type 'List[float]'"),
+    (T.TENSOR, None, "found type 'None'"),
     (T.TENSOR, np.array(["a"]), "found type 'numpy.ndarray'"),
     (T.ListType(T.INT), [1, "a"], "found type 'List[Union[int, str]]': str at x[1]"),
     (T.DictType(T.STR, T.INT), {"a": None}, "found type 'Dict[str, None]': None at x['a']"),
@@ -88,7 +113,8 @@ def test_refused(t, given, why):
 
 
 SCHEMA = replace(
-    parse_schema("f(Any self, Tensor x, int n=3, *, bool b=False) -> Tensor"), name="m.forward")
+    parse_schema("f(Any self, Tensor x, int n=3, *, bool b=False) -> Tensor"), name="m.forward"
+)
 X = from_numpy(np.zeros(1))
 
 
@@ -103,13 +129,19 @@ def test_a_default_list_is_fresh_in_every_call():
     assert bind(schema, []) == [[1]]
 
 
-@pytest.mark.parametrize("args, kwargs, why", [
-    ([0], {}, "forward() is missing value for argument 'x' (Tensor)"),
-    ([0, X, 1, True, 5], {}, "forward() expected at most 2 arguments but received 4 arguments"),
-    ([0, X], {"x": X},
-     "Argument 'x' of forward() specified both as positional and keyword argument"),
-    ([0, X], {"y": 1}, "Unknown keyword argument 'y' for forward()"),
-])
+@pytest.mark.parametrize(
+    "args, kwargs, why",
+    [
+        ([0], {}, "forward() is missing value for argument 'x' (Tensor)"),
+        ([0, X, 1, True, 5], {}, "forward() expected at most 2 arguments but received 4 arguments"),
+        (
+            [0, X],
+            {"x": X},
+            "Argument 'x' of forward() specified both as positional and keyword argument",
+        ),
+        ([0, X], {"y": 1}, "Unknown keyword argument 'y' for forward()"),
+    ],
+)
 def test_wrong_calls(args, kwargs, why):
     with pytest.raises(RunError) as e:
         bind(SCHEMA, args, kwargs)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
+from scriptlang.interpreter.engine import engine
 
 import scriptlang
 from scriptlang.errors import LimitError
-from scriptlang.interpreter.engine import engine
 from scriptlang.limits import Limits
 
 
@@ -122,11 +122,22 @@ def depth_first(n: int, seen: List[int]) -> str:
     return text
 
 
-@pytest.mark.parametrize("program, arguments", [
-    (rows, (5,)), (aliases, (9,)), (optional_numbers, (7,)), (changed, (11,)),
-    (word_counts, ("the cat and the dog and the bird",)), (many_keys, (300,)),
-    (letters, ("abcbba aa bab",)), (mean_of_pairs, (6,)), (fib, (12,)), (depth_first, (6, [])),
-], ids=lambda p: getattr(p, "__name__", ""))
+@pytest.mark.parametrize(
+    "program, arguments",
+    [
+        (rows, (5,)),
+        (aliases, (9,)),
+        (optional_numbers, (7,)),
+        (changed, (11,)),
+        (word_counts, ("the cat and the dog and the bird",)),
+        (many_keys, (300,)),
+        (letters, ("abcbba aa bab",)),
+        (mean_of_pairs, (6,)),
+        (fib, (12,)),
+        (depth_first, (6, [])),
+    ],
+    ids=lambda p: getattr(p, "__name__", ""),
+)
 def test_engines_agree_with_python(program: Any, arguments: tuple) -> None:
     want = program(*arguments)
     for name in ("python", "native"):

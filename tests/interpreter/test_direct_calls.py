@@ -9,11 +9,11 @@ import pickle
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang
 import scriptlang as torch
 from scriptlang.errors import RunError, script_stack, stack_text
-from scriptlang.interpreter import native
 from scriptlang.programs.module import ScriptFunction, ScriptMethod
 from scriptlang.programs.optimizing import optimize
 
@@ -36,6 +36,7 @@ def on_both(function, *args):
 
 
 # ---- calls
+
 
 def test_a_result_keeps_its_memory_when_everything_else_is_gone():
     @scripted
@@ -85,7 +86,7 @@ def test_a_module_is_called_as_it_is_now():
     assert [m(x).tolist() for _ in range(3)] == [[2, 2]] * 3
     m.factor = 3.0
     assert m(x).tolist() == [3, 3] and m(x, more=1.0).tolist() == [4, 4]
-    assert m(x, 1).tolist() == [4, 4]                    # an int where a float is wanted
+    assert m(x, 1).tolist() == [4, 4]  # an int where a float is wanted
     with pytest.raises(RunError, match="missing value for argument 'x'"):
         m()
     fast = optimize(m)
@@ -103,8 +104,8 @@ def test_limits_hold_after_calls_without_limits():
     assert loop(5) == loop(6) - 1 == 5
     bounded = ScriptFunction(loop._function, "native", limits=scriptlang.Limits(instructions=1000))
     with pytest.raises(scriptlang.LimitError):
-        bounded(10 ** 6)
-    assert loop(10 ** 5) == 10 ** 5
+        bounded(10**6)
+    assert loop(10**5) == 10**5
 
 
 @scriptlang.script
@@ -159,7 +160,7 @@ def test_every_call_gives_what_the_first_gives(several):
 
 
 def test_a_method_finds_its_short_way_at_its_first_call(several, monkeypatch):
-    parts, x = several.parts, np.ones(3, np.float32)          # before any call of it
+    parts, x = several.parts, np.ones(3, np.float32)  # before any call of it
     first = parts(x, 2)
     slow = []
     monkeypatch.setattr(ScriptMethod, "_call_", lambda self, *args: slow.append(args))
@@ -259,8 +260,24 @@ def test_threads_may_call_one_module(several):
 
 # ---- operators on few elements
 
-SHAPES = [(4, 8), (1, 8), (4, 1), (1, 1), (2, 4, 8), (2, 1, 8), (2, 4, 1), (8,), (1,), (), (5,),
-          (0, 8), (3, 1, 1, 5), (3, 1, 1, 1), (70, 70), (70, 1)]
+SHAPES = [
+    (4, 8),
+    (1, 8),
+    (4, 1),
+    (1, 1),
+    (2, 4, 8),
+    (2, 1, 8),
+    (2, 4, 1),
+    (8,),
+    (1,),
+    (),
+    (5,),
+    (0, 8),
+    (3, 1, 1, 5),
+    (3, 1, 1, 1),
+    (70, 70),
+    (70, 1),
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -306,9 +323,17 @@ def test_one_index_gives_what_the_python_engine_gives(shape, index, kind):
             assert got.stride() == expected.stride()
 
 
-@pytest.mark.parametrize("shapes, dim", [([(2, 3), (2, 1)], 1), ([(2, 3), (4, 3)], 0),
-                                         ([(0,), (2, 3)], 1), ([(2, 3, 4)] * 3, -2),
-                                         ([(2, 3), (3, 3)], 1), ([(2, 0), (2, 3)], 1)])
+@pytest.mark.parametrize(
+    "shapes, dim",
+    [
+        ([(2, 3), (2, 1)], 1),
+        ([(2, 3), (4, 3)], 0),
+        ([(0,), (2, 3)], 1),
+        ([(2, 3, 4)] * 3, -2),
+        ([(2, 3), (3, 3)], 1),
+        ([(2, 0), (2, 3)], 1),
+    ],
+)
 def test_joining_gives_what_the_python_engine_gives(shapes, dim):
     @scripted
     def f(x, y, dim: int):

@@ -6,18 +6,26 @@ from typing import List, Tuple
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang as torch
 from scriptlang import Tensor
-from scriptlang.interpreter import native
 
 pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
 
 
 def views_of_fresh(x: Tensor) -> List[Tensor]:
-    return [(x + 1)[1:], (x + 2)[:, 1], (x + 3).transpose(0, 1), (x + 4).permute([1, 0]),
-            (x + 5).unsqueeze(1).squeeze(1), (x + 6).view(-1), (x + 7).t().reshape([2, -1]),
-            (x + 8)[:1].expand([4, x.size(1)]), (x + 9)[::2, 1:].squeeze()]
+    return [
+        (x + 1)[1:],
+        (x + 2)[:, 1],
+        (x + 3).transpose(0, 1),
+        (x + 4).permute([1, 0]),
+        (x + 5).unsqueeze(1).squeeze(1),
+        (x + 6).view(-1),
+        (x + 7).t().reshape([2, -1]),
+        (x + 8)[:1].expand([4, x.size(1)]),
+        (x + 9)[::2, 1:].squeeze(),
+    ]
 
 
 def views_of_kept(x: Tensor) -> List[Tensor]:
@@ -66,8 +74,9 @@ def flat(values) -> list:
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
-@pytest.mark.parametrize("program", [views_of_fresh, views_of_kept, chains, lists_that_stay, names,
-                                     groups])
+@pytest.mark.parametrize(
+    "program", [views_of_fresh, views_of_kept, chains, lists_that_stay, names, groups]
+)
 @pytest.mark.parametrize("shape", [(3, 3), (1, 3), (4, 3)])
 def test_engines_agree(program, shape):
     if program is views_of_fresh and shape[0] % 2:

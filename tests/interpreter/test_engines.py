@@ -1,11 +1,12 @@
 """Which engine runs what: the choice of engines, by hand and by `auto`."""
 
 import pytest
+from scriptlang.interpreter import auto, native
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 import scriptlang as torch
 from scriptlang import types as T
-from scriptlang.interpreter import auto, engine as engines, native
 from scriptlang.objects import ScriptObject
 from scriptlang.ops import table
 from tests.interpreter.assemble import function
@@ -39,6 +40,7 @@ def test_an_absent_native_engine_says_why(monkeypatch):
 @pytest.fixture
 def partial(monkeypatch):
     """A native engine that lacks nosuch::operator."""
+
     class Partial:
         name = "native"
 
@@ -94,8 +96,9 @@ def test_methods_on_both_engines_share_the_state_of_their_object():
 
 
 def test_operators_are_counted_through_calls():
-    f = function("f(int n) -> int\nSTORE 1\nLOAD 1\nCALL g\nCALL g\nRET",
-                 functions={"g": function(SUM)})
+    f = function(
+        "f(int n) -> int\nSTORE 1\nLOAD 1\nCALL g\nCALL g\nRET", functions={"g": function(SUM)}
+    )
     assert engines.operators_of(f) == {"aten::add.int": 1}
 
 
@@ -130,10 +133,9 @@ def test_what_may_do_without_an_operator_runs_natively_until_it_meets_it(only_in
     f = program._function
     assert chooser.chosen(f).name == "native"
     outcomes = []
-    for run in (lambda wanted: chooser.run(f, (x, wanted)),
-                lambda wanted: ours(x, wanted)):
+    for run in (lambda wanted: chooser.run(f, (x, wanted)), lambda wanted: ours(x, wanted)):
         scriptlang.manual_seed(3)
         outcomes.append([run(wanted).numpy().tolist() for wanted in (False, True, False)])
-    assert outcomes[0] == outcomes[1]                   # drawn as often, also where it began again
+    assert outcomes[0] == outcomes[1]  # drawn as often, also where it began again
     assert chooser.chosen(f).name == "python"
     assert chooser.chosen(scriptlang.script(written)._function).name == "python"

@@ -6,10 +6,10 @@ import io
 import pickle
 
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang as torch
 from scriptlang.errors import script_stack
-from scriptlang.interpreter import engine as engines
 from scriptlang.jit import Error
 
 ENGINES = engines.available()
@@ -55,14 +55,18 @@ def programs(request):
     return scripted, torch.load(buffer.getvalue(), engine=request.param)
 
 
-@pytest.mark.parametrize("kind, cls, name, text", [
-    (0, ValueError, "builtins.ValueError", "kind 0"),
-    (1, TooLoud, f"{__name__}.TooLoud", "very"),
-    (2, AssertionError, "builtins.AssertionError", "too small"),
-    (4, NotImplementedError, "builtins.NotImplementedError", ""),
-])
-def test_what_a_program_raises_is_its_class_and_an_error_of_scripts(programs, kind, cls, name,
-                                                                    text):
+@pytest.mark.parametrize(
+    "kind, cls, name, text",
+    [
+        (0, ValueError, "builtins.ValueError", "kind 0"),
+        (1, TooLoud, f"{__name__}.TooLoud", "very"),
+        (2, AssertionError, "builtins.AssertionError", "too small"),
+        (4, NotImplementedError, "builtins.NotImplementedError", ""),
+    ],
+)
+def test_what_a_program_raises_is_its_class_and_an_error_of_scripts(
+    programs, kind, cls, name, text
+):
     for program in programs:
         error = failure(program, kind)
         assert isinstance(error, cls) and isinstance(error, Error)
@@ -79,9 +83,10 @@ def test_what_an_operator_raises_is_its_class_and_a_runtime_error(programs):
         assert type(failure(program, 5)) is RuntimeError
 
 
-@pytest.mark.parametrize("kind, line", [
-    (0, 'raise ValueError(f"kind {kind}")'), (3, "xs[7]"),
-    (5, "torch.ones([2, 3]).view([7])")])
+@pytest.mark.parametrize(
+    "kind, line",
+    [(0, 'raise ValueError(f"kind {kind}")'), (3, "xs[7]"), (5, "torch.ones([2, 3]).view([7])")],
+)
 def test_the_stack_has_the_lines_of_the_source(programs, kind, line):
     for program in programs:
         called, failed = script_stack(failure(program, kind))
@@ -94,7 +99,7 @@ def test_the_stack_is_shown_once(programs):
     for program in programs:
         error = failure(program, 1)
         shown = "\n".join([str(error), *getattr(error, "__notes__", ())])
-        has_notes = hasattr(error, "add_note")           # from Python 3.11 on
+        has_notes = hasattr(error, "add_note")  # from Python 3.11 on
         assert shown.count("script stack (outermost first)") == has_notes
         assert not hasattr(error, "__notes__") or 'raise TooLoud("very")' in error.__notes__[0]
 

@@ -7,9 +7,9 @@ import random
 from typing import Dict, List, Optional, Tuple
 
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.interpreter import native
 
 ENGINES = ["python"] if native.why_absent() else ["python", "native"]
 
@@ -37,15 +37,21 @@ def test_digits():
     random.seed(5)
     numbers = [0, -(1 << 63) + 1, (1 << 63) - 1]
     for power in range(19):
-        numbers += [s * (10 ** power + d) for s in (1, -1) for d in (-1, 0, 1)]
-    numbers += [random.randrange(-10 ** 8, 10 ** 8) for _ in range(400)]
+        numbers += [s * (10**power + d) for s in (1, -1) for d in (-1, 0, 1)]
+    numbers += [random.randrange(-(10**8), 10**8) for _ in range(400)]
     same(digits, numbers)
 
 
 def looked_through(text: str, wanted: str, first: int, last: int) -> List[int]:
-    return [text.find(wanted), text.find(wanted, first, last), text.count(wanted),
-            text.count(wanted, first, last), int(text.startswith(wanted)),
-            int(text.endswith(wanted)), text.rfind(wanted)]
+    return [
+        text.find(wanted),
+        text.find(wanted, first, last),
+        text.count(wanted),
+        text.count(wanted, first, last),
+        int(text.startswith(wanted)),
+        int(text.endswith(wanted)),
+        text.rfind(wanted),
+    ]
 
 
 def cut(text: str, wanted: str) -> List[str]:
@@ -79,7 +85,7 @@ def pieces(text: str) -> List[str]:
     for size in range(len(text) + 1):
         out.append(text[:size])
         out.append(text[size:])
-        out.append(text[size:size + 3])
+        out.append(text[size : size + 3])
         out.append(text[:size].strip("ab\x7fz"))
         out.append(text[size:].upper())
     return out
@@ -123,9 +129,13 @@ def test_sums_of_texts():
 
 
 def forms(n: int, text: str) -> List[str]:
-    return [f"{n}{text}{n}", f"{text}{text}:{n}", "{}, {}, {}".format(text, n, text),
-            "{}{}{}{}{}{}{}".format(n, n, n, n, n, n, n),
-            "{}{}{}{}{}{}{}{}{}".format(n, text, n, text, n, text, n, text, n)]
+    return [
+        f"{n}{text}{n}",
+        f"{text}{text}:{n}",
+        "{}, {}, {}".format(text, n, text),
+        "{}{}{}{}{}{}{}".format(n, n, n, n, n, n, n),
+        "{}{}{}{}{}{}{}{}{}".format(n, text, n, text, n, text, n, text, n),
+    ]
 
 
 def test_formats_of_any_length():

@@ -97,8 +97,12 @@ def raising(n: int) -> int:
 torch = scriptlang
 
 PROGRAMS = [
-    (loops, [(0,), (7,)]), (optional, [(None, 2), (3, 4), (-1, 4)]), (text, [(3, "ab")]),
-    (containers, [(5,)]), (tuples, [((1, "b", 2.5),)]), (kinds, [(1,), ("s",), (1.5,), (None,)]),
+    (loops, [(0,), (7,)]),
+    (optional, [(None, 2), (3, 4), (-1, 4)]),
+    (text, [(3, "ab")]),
+    (containers, [(5,)]),
+    (tuples, [((1, "b", 2.5),)]),
+    (kinds, [(1,), ("s",), (1.5,), (None,)]),
     (raising, [(1,)]),
 ]
 

@@ -3,17 +3,17 @@
 import enum
 import struct
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import pytest
-
-import scriptlang
-from scriptlang import Tensor, types as T
-from scriptlang.errors import (LimitError, MissingOperatorError, RunError, ScriptError,
-                               script_stack)
 from scriptlang.interpreter import native
 from scriptlang.interpreter.engine import engine
+
+import scriptlang
+from scriptlang import Tensor
+from scriptlang import types as T
+from scriptlang.errors import LimitError, MissingOperatorError, RunError, ScriptError, script_stack
 from scriptlang.limits import Limits
 from scriptlang.objects import ScriptObject
 from tests.interpreter import test_vm
@@ -67,8 +67,9 @@ def test_exceptions_of_programs_have_their_name():
 
 
 def test_a_missing_operator_is_an_error_only_when_reached():
-    f = function("f(bool b) -> int\nSTORE 1\nLOAD 1\nJF 3\nOP nosuch::operator/0\nRET\n"
-                 "LOADC 4\nRET")
+    f = function(
+        "f(bool b) -> int\nSTORE 1\nLOAD 1\nJF 3\nOP nosuch::operator/0\nRET\nLOADC 4\nRET"
+    )
     assert engine("native").run(f, (False,)) == 4
     assert engine("native").missing(f) == {"nosuch::operator": 1}
     error = failure(f, True, name="native")
@@ -103,9 +104,11 @@ def test_state_is_shared_by_python_and_both_engines():
     cls = T.ClassType("__torch__.Counter", is_module=True)
     cls.add_attribute("n", T.INT)
     cls.add_attribute("seen", T.TENSOR)
-    up = function("__torch__.Counter.up(Any self, Tensor x) -> int\nSTOREN 1 2\nLOAD 1\nLOAD 1\n"
-                  "GET_ATTR 0\nLOADC 1\nOP aten::add.int/2\nSET_ATTR 0\nLOAD 1\nLOAD 2\n"
-                  "SET_ATTR 1\nLOAD 1\nGET_ATTR 0\nRET")
+    up = function(
+        "__torch__.Counter.up(Any self, Tensor x) -> int\nSTOREN 1 2\nLOAD 1\nLOAD 1\n"
+        "GET_ATTR 0\nLOADC 1\nOP aten::add.int/2\nSET_ATTR 0\nLOAD 1\nLOAD 2\n"
+        "SET_ATTR 1\nLOAD 1\nGET_ATTR 0\nRET"
+    )
     obj = ScriptObject(cls, [5, None])
     x = np.zeros(2, np.float32)
     assert engine("native").run(up, (obj, x)) == 6
@@ -120,8 +123,9 @@ def test_state_is_shared_by_python_and_both_engines():
 def test_methods_behind_interfaces_are_those_of_the_object():
     def one(name, value):
         cls = T.ClassType(f"__torch__.{name}")
-        cls.methods["get"] = function(f"__torch__.{name}.get(Any self) -> int\nDROP\n"
-                                      f"LOADC {value}\nRET")
+        cls.methods["get"] = function(
+            f"__torch__.{name}.get(Any self) -> int\nDROP\nLOADC {value}\nRET"
+        )
         return ScriptObject(cls)
 
     f = function("f(Any x) -> int\nSTORE 1\nLOAD 1\nINTERFACE_CALL 'get' 1\nRET")
@@ -147,8 +151,10 @@ def test_two_classes_of_one_name():
         cls.add_attribute(slot, T.INT)
         return ScriptObject(cls, [len(slot)])
 
-    f = function("f(Any x, Any y) -> Any\nSTOREN 1 2\nLOAD 1\nGET_ATTR 0\nLOAD 2\nGET_ATTR 0\n"
-                 "TUPLE_CONSTRUCT 2\nRET")
+    f = function(
+        "f(Any x, Any y) -> Any\nSTOREN 1 2\nLOAD 1\nGET_ATTR 0\nLOAD 2\nGET_ATTR 0\n"
+        "TUPLE_CONSTRUCT 2\nRET"
+    )
     assert both(f, one("a"), one("long")) == (1, 4)
 
 
@@ -162,8 +168,10 @@ def make_pair(n: int) -> Pair:
 
 
 def test_named_tuples_are_those_of_python():
-    results = [engine(name).run(scriptlang.script(make_pair)._function, (3,))
-               for name in ("python", "native")]
+    results = [
+        engine(name).run(scriptlang.script(make_pair)._function, (3,))
+        for name in ("python", "native")
+    ]
     assert results[0] == results[1] == (3, [3, 3])
     assert results[1]._fields == ("first", "second")
 
@@ -197,6 +205,7 @@ def test_results_for_containers():
 
 def test_composites_without_a_kernel_run_their_compiled_body(monkeypatch):
     from scriptlang.interpreter import native_engine
+
     from scriptlang.ops import table
 
     def g(x: Tensor) -> Tensor:
@@ -204,8 +213,11 @@ def test_composites_without_a_kernel_run_their_compiled_body(monkeypatch):
 
     composite = table.find("aten::glu")
     assert composite.is_composite
-    monkeypatch.setattr(native_engine, "has_kernel",
-                        lambda name: name != "aten::glu" and name in native_engine.operators())
+    monkeypatch.setattr(
+        native_engine,
+        "has_kernel",
+        lambda name: name != "aten::glu" and name in native_engine.operators(),
+    )
     f = scriptlang.script(g)._function
     assert engine("native").missing(f) == {}
     x = np.arange(6, dtype=np.float32).reshape(1, 6)
@@ -253,11 +265,14 @@ def test_variables_of_threads_fit_where_the_c_library_keeps_room():
     with open(native.load()[0].__file__, "rb") as file:
         head = file.read(64)
         assert head[:6] == b"\x7fELF\x02\x01", "64 bits, little-endian"
-        table, = struct.unpack_from("<Q", head, 32)
+        (table,) = struct.unpack_from("<Q", head, 32)
         each, count = struct.unpack_from("<HH", head, 54)
         file.seek(table)
         headers = [file.read(each) for _ in range(count)]
     PT_TLS = 7
-    sizes = [struct.unpack_from("<Q", h, 40)[0] for h in headers
-             if struct.unpack_from("<I", h)[0] == PT_TLS]
-    assert sum(sizes) <= 320                # of 512 that glibc keeps for all libraries together
+    sizes = [
+        struct.unpack_from("<Q", h, 40)[0]
+        for h in headers
+        if struct.unpack_from("<I", h)[0] == PT_TLS
+    ]
+    assert sum(sizes) <= 320  # of 512 that glibc keeps for all libraries together

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
-
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scriptlang.interpreter import native
+
 from scriptlang.ops import table
 from scriptlang.tensors import Tensor
 from tests.ops.harness import check, plain
@@ -15,18 +16,34 @@ from tests.ops.one_operator import run_natively
 
 pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
 
-TYPES = ("float32", "float64", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
-         "complex128", "float16")
+TYPES = (
+    "float32",
+    "float64",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
+    "float16",
+)
 TOLERANCE = {"float16": 2e-3, "complex64": 1e-4}
 
-UNARY = ("abs neg exp sin cos tanh sqrt reciprocal sigmoid floor ceil round trunc sign square "
-         "logical_not bitwise_not isnan isinf isfinite relu log1p expm1 erf sgn positive").split()
-BINARY = ("add.Tensor sub.Tensor mul.Tensor div.Tensor maximum minimum eq.Tensor lt.Tensor "
-          "ge.Tensor logical_and logical_xor bitwise_and.Tensor bitwise_or.Tensor atan2 hypot fmax "
-          "copysign.Tensor").split()
+UNARY = (
+    "abs neg exp sin cos tanh sqrt reciprocal sigmoid floor ceil round trunc sign square "
+    "logical_not bitwise_not isnan isinf isfinite relu log1p expm1 erf sgn positive"
+).split()
+BINARY = (
+    "add.Tensor sub.Tensor mul.Tensor div.Tensor maximum minimum eq.Tensor lt.Tensor "
+    "ge.Tensor logical_and logical_xor bitwise_and.Tensor bitwise_or.Tensor atan2 hypot fmax "
+    "copysign.Tensor"
+).split()
 REDUCTIONS = "sum.dim_IntList mean.dim amax amin prod.dim_int any.dim all.dim argmax argmin".split()
-SETTINGS = settings(max_examples=60, deadline=None, derandomize=True,
-                    suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def operator(name: str):
@@ -50,13 +67,19 @@ def laid_out(array: np.ndarray, how: str) -> np.ndarray:
 
 
 @st.composite
-def arrays(draw, shape=None, dtype=None, layouts=("plain", "transposed", "sliced", "columns",
-                                                   "expanded")):
+def arrays(
+    draw, shape=None, dtype=None, layouts=("plain", "transposed", "sliced", "columns", "expanded")
+):
     shape = draw(st.lists(st.integers(0, 4), max_size=3)) if shape is None else shape
     dtype = np.dtype(draw(st.sampled_from(TYPES)) if dtype is None else dtype)
-    random = np.random.RandomState(draw(st.integers(0, 2 ** 16)))
-    values = random.randint(-4, 5, shape) if dtype.kind in "ib" else random.randint(0, 9, shape) \
-        if dtype.kind == "u" else random.randint(-12, 13, shape) / 4
+    random = np.random.RandomState(draw(st.integers(0, 2**16)))
+    values = (
+        random.randint(-4, 5, shape)
+        if dtype.kind in "ib"
+        else random.randint(0, 9, shape)
+        if dtype.kind == "u"
+        else random.randint(-12, 13, shape) / 4
+    )
     if dtype.kind == "c":
         values = values + 1j * random.randint(-12, 13, shape) / 4
     return laid_out(np.asarray(values).astype(dtype), draw(st.sampled_from(layouts)))
@@ -107,8 +130,14 @@ def test_binary(data, name):
 def test_reductions(name, x, dim, keepdim):
     many = name in ("sum.dim_IntList", "mean.dim", "amax", "amin")
     typed = name in ("sum.dim_IntList", "mean.dim", "prod.dim_int")
-    agree(name, tensor(x), [dim] if many else dim, keepdim, *([None] if typed else []),
-          tolerance=tolerance_of(x))
+    agree(
+        name,
+        tensor(x),
+        [dim] if many else dim,
+        keepdim,
+        *([None] if typed else []),
+        tolerance=tolerance_of(x),
+    )
 
 
 VIEWS = {
@@ -143,8 +172,13 @@ def test_views(data, name, x, flipped):
 @given(data=st.data(), x=arrays())
 def test_indexing(data, x):
     draw = data.draw
-    index = draw(arrays(shape=draw(st.lists(st.integers(0, 3), max_size=2)), dtype="int64",
-                        layouts=("plain", "transposed")))
+    index = draw(
+        arrays(
+            shape=draw(st.lists(st.integers(0, 3), max_size=2)),
+            dtype="int64",
+            layouts=("plain", "transposed"),
+        )
+    )
     name = draw(st.sampled_from(["index_select", "gather", "take", "index.Tensor", "index_fill"]))
     dim = draw(st.integers(-4, 3))
     if name == "index.Tensor":
@@ -160,8 +194,13 @@ def test_indexing(data, x):
 
 
 @SETTINGS
-@given(data=st.data(), m=st.integers(0, 4), k=st.integers(0, 4), n=st.integers(0, 4),
-       dtype=st.sampled_from(["float32", "float64", "int64", "complex64", "float16"]))
+@given(
+    data=st.data(),
+    m=st.integers(0, 4),
+    k=st.integers(0, 4),
+    n=st.integers(0, 4),
+    dtype=st.sampled_from(["float32", "float64", "int64", "complex64", "float16"]),
+)
 def test_products(data, m, k, n, dtype):
     batch = data.draw(st.sampled_from([(), (2,), (0,)]))
     left = data.draw(arrays(shape=(*batch, m, k), dtype=dtype, layouts=("plain",)))
@@ -172,5 +211,4 @@ def test_products(data, m, k, n, dtype):
     agree("matmul", tensor(left), tensor(right), tolerance=tolerance)
     if not batch:
         agree("mm", tensor(left), tensor(right), tolerance=tolerance)
-        agree("addmm", tensor(left[:1, :1]), tensor(left), tensor(right), 2, 3,
-              tolerance=tolerance)
+        agree("addmm", tensor(left[:1, :1]), tensor(left), tensor(right), 2, 3, tolerance=tolerance)

@@ -5,13 +5,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-
+from hypothesis import given
+from hypothesis import strategies as st
 from scriptlang.interpreter import native
-from scriptlang.ops.dispatch import bind
+
+from scriptlang.ops.calling.dispatch import bind
 from scriptlang.tensors import Tensor
-from tests.interpreter.test_native_equals_numpy import (SETTINGS, arrays, operator, outcome,
-                                                        tensor, tolerance_of)
+from tests.interpreter.test_native_equals_numpy import (
+    SETTINGS,
+    arrays,
+    operator,
+    outcome,
+    tensor,
+    tolerance_of,
+)
 from tests.ops.harness import check
 from tests.ops.one_operator import run_natively
 
@@ -25,9 +32,14 @@ def fresh(value):
     """The value with its tensors copied, strides and all, so that each engine writes its own."""
     if isinstance(value, Tensor):
         if 0 in value._array.strides and value._array.size > 1:
-            return Tensor._wrap(np.broadcast_to(value._array[tuple(
-                slice(0, 1) if s == 0 else slice(None) for s in value._array.strides)].copy(),
-                value._array.shape))
+            return Tensor._wrap(
+                np.broadcast_to(
+                    value._array[
+                        tuple(slice(0, 1) if s == 0 else slice(None) for s in value._array.strides)
+                    ].copy(),
+                    value._array.shape,
+                )
+            )
         return Tensor._wrap(value._array.copy(order="K"))
     return [fresh(v) for v in value] if isinstance(value, list) else value
 
@@ -49,30 +61,54 @@ def whole(draw, low, high) -> int:
 
 def places(draw, shape, bound: int) -> Tensor:
     """int64 places, most of them inside [-1, bound]."""
-    random = np.random.RandomState(whole(draw, 0, 2 ** 16))
-    return Tensor._wrap(random.randint(-1 if draw(st.integers(0, 9)) == 0 else 0,
-                                       max(1, bound), shape).astype(np.int64))
+    random = np.random.RandomState(whole(draw, 0, 2**16))
+    return Tensor._wrap(
+        random.randint(-1 if draw(st.integers(0, 9)) == 0 else 0, max(1, bound), shape).astype(
+            np.int64
+        )
+    )
 
 
 @SETTINGS
-@given(data=st.data(), dtype=st.sampled_from(REALS), flipped=st.booleans(), name=st.sampled_from(
-    ["scatter.src", "scatter.value", "scatter_add", "scatter_reduce.two", "gather",
-     "take_along_dim"]))
+@given(
+    data=st.data(),
+    dtype=st.sampled_from(REALS),
+    flipped=st.booleans(),
+    name=st.sampled_from(
+        [
+            "scatter.src",
+            "scatter.value",
+            "scatter_add",
+            "scatter_reduce.two",
+            "gather",
+            "take_along_dim",
+        ]
+    ),
+)
 def test_scattering(data, dtype, flipped, name):
     draw = data.draw
     x = draw(arrays(dtype=dtype, shape=draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))
     dim = whole(draw, 0, x.ndim - 1)
     shape = [whole(draw, 0, n) for n in x.shape]
     index = places(draw, shape, x.shape[dim])
-    source = draw(arrays(dtype=dtype, shape=[n + whole(draw, 0, 1) for n in shape],
-                         layouts=("plain",)))
+    source = draw(
+        arrays(dtype=dtype, shape=[n + whole(draw, 0, 1) for n in shape], layouts=("plain",))
+    )
     t, tolerance = tensor(x, flipped), tolerance_of(x)
     if name == "scatter.value":
         agree(name, t, dim, index, 3, tolerance=tolerance)
     elif name == "scatter_reduce.two":
         how = draw(st.sampled_from(["sum", "prod", "mean", "amax", "amin"]))
-        agree(name, t, dim, index, tensor(source), how, include_self=draw(st.booleans()),
-              tolerance=tolerance * 10)
+        agree(
+            name,
+            t,
+            dim,
+            index,
+            tensor(source),
+            how,
+            include_self=draw(st.booleans()),
+            tolerance=tolerance * 10,
+        )
     elif name == "gather":
         agree(name, t, dim, index)
     elif name == "take_along_dim":
@@ -82,9 +118,25 @@ def test_scattering(data, dtype, flipped, name):
 
 
 @SETTINGS
-@given(data=st.data(), dtype=st.sampled_from(REALS), name=st.sampled_from(
-    ["index_add", "index_copy", "index_fill.int_Scalar", "index_select", "index_put", "masked_fill"
-     ".Scalar", "masked_select", "masked_scatter", "where.self", "put", "nonzero"]))
+@given(
+    data=st.data(),
+    dtype=st.sampled_from(REALS),
+    name=st.sampled_from(
+        [
+            "index_add",
+            "index_copy",
+            "index_fill.int_Scalar",
+            "index_select",
+            "index_put",
+            "masked_fill.Scalar",
+            "masked_select",
+            "masked_scatter",
+            "where.self",
+            "put",
+            "nonzero",
+        ]
+    ),
+)
 def test_indexed_writes(data, dtype, name):
     draw = data.draw
     x = draw(arrays(dtype=dtype, shape=draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))
@@ -92,8 +144,13 @@ def test_indexed_writes(data, dtype, name):
     shape = [count if d == dim % x.ndim else n for d, n in enumerate(x.shape)]
     index, source = places(draw, [count], x.shape[dim]), draw(arrays(shape=shape, dtype=dtype))
     t = tensor(x, draw(st.booleans()))
-    mask = draw(arrays(dtype="bool", shape=draw(st.sampled_from([x.shape, x.shape[-1:], ()])),
-                       layouts=("plain", "transposed")))
+    mask = draw(
+        arrays(
+            dtype="bool",
+            shape=draw(st.sampled_from([x.shape, x.shape[-1:], ()])),
+            layouts=("plain", "transposed"),
+        )
+    )
     if name in ("index_add", "index_copy"):
         agree(name, t, dim, index, tensor(source), tolerance=tolerance_of(x))
     elif name == "index_fill.int_Scalar":
@@ -118,10 +175,30 @@ def test_indexed_writes(data, dtype, name):
 
 
 @SETTINGS
-@given(data=st.data(), x=arrays(), flipped=st.booleans(), name=st.sampled_from(
-    ["sort.stable", "topk", "kthvalue", "median.dim", "mode", "msort", "argsort.stable",
-     "_unique2", "unique_consecutive", "bincount", "searchsorted.Tensor", "isin.Tensor_Tensor",
-     "max.dim", "min.dim", "aminmax"]))
+@given(
+    data=st.data(),
+    x=arrays(),
+    flipped=st.booleans(),
+    name=st.sampled_from(
+        [
+            "sort.stable",
+            "topk",
+            "kthvalue",
+            "median.dim",
+            "mode",
+            "msort",
+            "argsort.stable",
+            "_unique2",
+            "unique_consecutive",
+            "bincount",
+            "searchsorted.Tensor",
+            "isin.Tensor_Tensor",
+            "max.dim",
+            "min.dim",
+            "aminmax",
+        ]
+    ),
+)
 def test_sorting(data, x, flipped, name):
     draw = data.draw
     t, dim = tensor(x, flipped), whole(draw, -4, 3)
@@ -129,10 +206,16 @@ def test_sorting(data, x, flipped, name):
         agree(name, t, stable=True, dim=dim, descending=draw(st.booleans()))
     elif name == "argsort.stable":
         agree(name, t, stable=True, dim=dim)
-    elif name == "topk":                             # which of equal elements come is left open
-        distinct = np.arange(x.size).reshape(x.shape)[..., ::-1] * 3 % 101
-        agree(name, tensor(distinct.astype(x.dtype)), whole(draw, 0, 3), dim,
-              draw(st.booleans()), True)
+    elif name == "topk":  # which of equal elements come is left open
+        distinct = np.arange(x.size)[::-1].reshape(x.shape) * 3 % 101
+        agree(
+            name,
+            tensor(distinct.astype(x.dtype)),
+            whole(draw, 0, 3),
+            dim,
+            draw(st.booleans()),
+            True,
+        )
     elif name == "kthvalue":
         agree(name, t, whole(draw, 1, 4), dim)
     elif name in ("median.dim", "max.dim", "min.dim", "mode"):
@@ -155,21 +238,56 @@ def test_sorting(data, x, flipped, name):
 
 
 @SETTINGS
-@given(data=st.data(), x=arrays(), flipped=st.booleans(), name=st.sampled_from(
-    ["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "diff", "softmax.int",
-     "log_softmax.int", "logsumexp", "var.correction", "std.correction", "std_mean.correction",
-     "linalg_vector_norm", "renorm", "nansum", "count_nonzero.dim_IntList", "cov", "trapezoid.dx"]))
+@given(
+    data=st.data(),
+    x=arrays(),
+    flipped=st.booleans(),
+    name=st.sampled_from(
+        [
+            "cumsum",
+            "cumprod",
+            "cummax",
+            "cummin",
+            "logcumsumexp",
+            "diff",
+            "softmax.int",
+            "log_softmax.int",
+            "logsumexp",
+            "var.correction",
+            "std.correction",
+            "std_mean.correction",
+            "linalg_vector_norm",
+            "renorm",
+            "nansum",
+            "count_nonzero.dim_IntList",
+            "cov",
+            "trapezoid.dx",
+        ]
+    ),
+)
 def test_scans_and_statistics(data, x, flipped, name):
     draw = data.draw
     t, dim, tolerance = tensor(x, flipped), whole(draw, -4, 3), 20 * tolerance_of(x)
     if name in ("logsumexp", "nansum", "count_nonzero.dim_IntList"):
         agree(name, t, [dim], tolerance=tolerance)
     elif name.endswith("correction"):
-        agree(name, t, [dim], correction=draw(st.sampled_from([0, 1, 2])),
-              keepdim=draw(st.booleans()), tolerance=tolerance)
+        agree(
+            name,
+            t,
+            [dim],
+            correction=draw(st.sampled_from([0, 1, 2])),
+            keepdim=draw(st.booleans()),
+            tolerance=tolerance,
+        )
     elif name == "linalg_vector_norm":
-        agree(name, t, draw(st.sampled_from([0, 1, 2, 3.5, float("inf"), -float("inf")])), [dim],
-              draw(st.booleans()), tolerance=tolerance)
+        agree(
+            name,
+            t,
+            draw(st.sampled_from([0, 1, 2, 3.5, float("inf"), -float("inf")])),
+            [dim],
+            draw(st.booleans()),
+            tolerance=tolerance,
+        )
     elif name == "renorm":
         agree(name, t, 2, dim, 1.5, tolerance=tolerance)
     elif name == "diff":
@@ -183,33 +301,71 @@ def test_scans_and_statistics(data, x, flipped, name):
 
 
 @SETTINGS
-@given(data=st.data(), dtype=st.sampled_from(FLOATS), dims=st.integers(1, 3),
-       turned=st.booleans())
+@given(data=st.data(), dtype=st.sampled_from(FLOATS), dims=st.integers(1, 3), turned=st.booleans())
 def test_convolutions(data, dtype, dims, turned):
     draw = data.draw
     groups = whole(draw, 1, 2)
     inside, outside = groups * whole(draw, 1, 2), groups * whole(draw, 1, 2)
-    x = draw(arrays(shape=[whole(draw, 0, 2), inside, *(whole(draw, 0, 6) for _ in range(dims))],
-                    dtype=dtype, layouts=("plain",)))
+    x = draw(
+        arrays(
+            shape=[whole(draw, 0, 2), inside, *(whole(draw, 0, 6) for _ in range(dims))],
+            dtype=dtype,
+            layouts=("plain",),
+        )
+    )
     kernel = [whole(draw, 1, 3) for _ in range(dims)]
-    w = draw(arrays(shape=[inside, outside // groups, *kernel] if turned else
-                    [outside, inside // groups, *kernel], dtype=dtype, layouts=("plain",)))
+    w = draw(
+        arrays(
+            shape=[inside, outside // groups, *kernel]
+            if turned
+            else [outside, inside // groups, *kernel],
+            dtype=dtype,
+            layouts=("plain",),
+        )
+    )
     bias = tensor(np.arange(outside).astype(dtype)) if draw(st.booleans()) else None
     stride, padding, dilation = ([whole(draw, low, 2) for _ in range(dims)] for low in (1, 0, 1))
-    agree("convolution", tensor(x, draw(st.booleans())), tensor(w), bias, stride, padding, dilation,
-          turned, [0] * dims, groups, tolerance=10 * tolerance_of(x))
+    agree(
+        "convolution",
+        tensor(x, draw(st.booleans())),
+        tensor(w),
+        bias,
+        stride,
+        padding,
+        dilation,
+        turned,
+        [0] * dims,
+        groups,
+        tolerance=10 * tolerance_of(x),
+    )
 
 
 @SETTINGS
-@given(data=st.data(), dtype=st.sampled_from(FLOATS), name=st.sampled_from(
-    ["max_pool1d", "max_pool2d", "max_pool2d_with_indices", "avg_pool2d", "avg_pool1d",
-     "adaptive_avg_pool2d", "adaptive_max_pool2d", "adaptive_avg_pool1d", "max_pool3d",
-     "avg_pool3d"]))
+@given(
+    data=st.data(),
+    dtype=st.sampled_from(FLOATS),
+    name=st.sampled_from(
+        [
+            "max_pool1d",
+            "max_pool2d",
+            "max_pool2d_with_indices",
+            "avg_pool2d",
+            "avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_max_pool2d",
+            "adaptive_avg_pool1d",
+            "max_pool3d",
+            "avg_pool3d",
+        ]
+    ),
+)
 def test_pooling(data, dtype, name):
     draw = data.draw
     dims = 1 if "1d" in name else 3 if "3d" in name else 2
-    shape = [*draw(st.sampled_from([(2,), (1, 2), (0, 2)])),
-             *(whole(draw, 0, 7) for _ in range(dims))]
+    shape = [
+        *draw(st.sampled_from([(2,), (1, 2), (0, 2)])),
+        *(whole(draw, 0, 7) for _ in range(dims)),
+    ]
     x = draw(arrays(shape=shape, dtype=dtype, layouts=("plain",)))
     if draw(st.booleans()):
         x = np.swapaxes(np.swapaxes(x, -1, 0).copy(), -1, 0)
@@ -227,17 +383,23 @@ def test_pooling(data, dtype, name):
 
 
 @SETTINGS
-@given(data=st.data(), dtype=st.sampled_from(FLOATS), name=st.sampled_from(
-    ["layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm"]))
+@given(
+    data=st.data(),
+    dtype=st.sampled_from(FLOATS),
+    name=st.sampled_from(["layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm"]),
+)
 def test_normalisations(data, dtype, name):
     draw = data.draw
-    shape = [whole(draw, 0 if name == "layer_norm" else 1, 3), 2 * whole(draw, 1, 2),
-             *(whole(draw, 1, 4) for _ in range(whole(draw, 1, 2)))]
+    shape = [
+        whole(draw, 0 if name == "layer_norm" else 1, 3),
+        2 * whole(draw, 1, 2),
+        *(whole(draw, 1, 4) for _ in range(whole(draw, 1, 2))),
+    ]
     x = draw(arrays(shape=shape, dtype=dtype, layouts=("plain",)))
     t, tolerance = tensor(x, draw(st.booleans())), 20 * tolerance_of(x)
     channels = [tensor(np.linspace(0.5, 1.5, shape[1]).astype(dtype)) for _ in range(4)]
     if name in ("layer_norm", "rms_norm"):
-        agree(name, t, shape[whole(draw, 1, 2):], tolerance=tolerance)
+        agree(name, t, shape[whole(draw, 1, 2) :], tolerance=tolerance)
     elif name == "group_norm":
         agree(name, t, draw(st.sampled_from([1, 2])), *channels[:2], tolerance=tolerance)
     elif name == "batch_norm":
@@ -247,10 +409,33 @@ def test_normalisations(data, dtype, name):
 
 
 @SETTINGS
-@given(data=st.data(), x=arrays(), name=st.sampled_from(
-    ["cat", "stack", "constant_pad_nd", "reflection_pad1d", "replication_pad2d", "triu", "tril",
-     "split.Tensor", "chunk", "unbind.int", "hstack", "block_diag", "kron", "repeat_interleave"
-     ".self_int", "rot90", "tile", "as_strided", "diag_embed", "select_scatter"]))
+@given(
+    data=st.data(),
+    x=arrays(),
+    name=st.sampled_from(
+        [
+            "cat",
+            "stack",
+            "constant_pad_nd",
+            "reflection_pad1d",
+            "replication_pad2d",
+            "triu",
+            "tril",
+            "split.Tensor",
+            "chunk",
+            "unbind.int",
+            "hstack",
+            "block_diag",
+            "kron",
+            "repeat_interleave.self_int",
+            "rot90",
+            "tile",
+            "as_strided",
+            "diag_embed",
+            "select_scatter",
+        ]
+    ),
+)
 def test_joins_and_moves(data, x, name):
     draw = data.draw
     t, dim = tensor(x, draw(st.booleans())), whole(draw, -4, 3)
@@ -286,12 +471,31 @@ def test_joins_and_moves(data, x, name):
 
 
 @SETTINGS
-@given(data=st.data(), dtype=st.sampled_from(FLOATS), name=st.sampled_from(
-    ["upsample_nearest1d", "upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d",
-     "grid_sampler_2d", "pixel_shuffle", "im2col", "embedding", "linear", "mse_loss",
-     "bmm", "linalg_solve", "linalg_inv", "linalg_cholesky"]))
+@given(
+    data=st.data(),
+    dtype=st.sampled_from(FLOATS),
+    name=st.sampled_from(
+        [
+            "upsample_nearest1d",
+            "upsample_nearest2d",
+            "upsample_bilinear2d",
+            "upsample_bicubic2d",
+            "grid_sampler_2d",
+            "pixel_shuffle",
+            "im2col",
+            "embedding",
+            "linear",
+            "mse_loss",
+            "bmm",
+            "linalg_solve",
+            "linalg_inv",
+            "linalg_cholesky",
+        ]
+    ),
+)
 def test_layers(data, dtype, name):
     draw = data.draw
+
     def made(*shape):
         return draw(arrays(shape=list(shape), dtype=dtype, layouts=("plain",)))
 
@@ -304,8 +508,15 @@ def test_layers(data, dtype, name):
         agree(name, tensor(x), size, *more, tolerance=tolerance)
     elif name == "grid_sampler_2d":
         grid = made(1, 3, 2, 2) / np.array(2, dtype)
-        agree(name, tensor(made(1, 2, 4, 5)), tensor(grid), whole(draw, 0, 2), whole(draw, 0, 2),
-              draw(st.booleans()), tolerance=tolerance)
+        agree(
+            name,
+            tensor(made(1, 2, 4, 5)),
+            tensor(grid),
+            whole(draw, 0, 2),
+            whole(draw, 0, 2),
+            draw(st.booleans()),
+            tolerance=tolerance,
+        )
     elif name == "pixel_shuffle":
         agree(name, tensor(made(2, 4, 3, 2), draw(st.booleans())), 2)
     elif name == "im2col":
@@ -313,14 +524,21 @@ def test_layers(data, dtype, name):
     elif name == "embedding":
         agree(name, tensor(made(5, 3).T.copy().T), places(draw, [2, whole(draw, 0, 3)], 5))
     elif name == "linear":
-        agree(name, tensor(made(whole(draw, 0, 3), 4)), tensor(made(2, 4)), tensor(made(2)),
-              tolerance=tolerance)
+        agree(
+            name,
+            tensor(made(whole(draw, 0, 3), 4)),
+            tensor(made(2, 4)),
+            tensor(made(2)),
+            tolerance=tolerance,
+        )
     elif name == "mse_loss":
-        agree(name, tensor(made(3, 2).T), tensor(made(2, 3)), whole(draw, 0, 2),
-              tolerance=tolerance)
+        agree(
+            name, tensor(made(3, 2).T), tensor(made(2, 3)), whole(draw, 0, 2), tolerance=tolerance
+        )
     elif name == "bmm":
-        agree(name, tensor(made(2, 3, 4)), tensor(made(2, 4, whole(draw, 0, 3))),
-              tolerance=tolerance)
+        agree(
+            name, tensor(made(2, 3, 4)), tensor(made(2, 4, whole(draw, 0, 3))), tolerance=tolerance
+        )
     else:
         x = made(2, 3, 3)
         square = x @ np.swapaxes(x, -1, -2) + 20 * np.eye(3, dtype=dtype)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 from scriptlang import dtypes
-from scriptlang.interpreter import native
 from scriptlang.tensors import Tensor
 from tests.interpreter.test_native_equals_numpy import TOLERANCE, operator
 from tests.interpreter.test_native_equals_numpy_families import agree
@@ -31,8 +31,15 @@ def test_grid_sampler(dtype, mode, padding, align):
     grid._array[0, 0, :4, 0] = [np.nan, np.inf, -np.inf, 0.25]
     exact = dtype in ("float16", "bfloat16")
     with np.errstate(all="ignore"):
-        agree("grid_sampler_2d", image, grid, mode, padding, align,
-              tolerance=0 if exact else TOLERANCE.get(dtype, 1e-5))
+        agree(
+            "grid_sampler_2d",
+            image,
+            grid,
+            mode,
+            padding,
+            align,
+            tolerance=0 if exact else TOLERANCE.get(dtype, 1e-5),
+        )
 
 
 def integers(*shape: int, dtype: str = "int64", low: int = 0, high: int = 120) -> Tensor:
@@ -68,8 +75,11 @@ def test_sums(shape, dims, dtype):
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_reductions_of_columns(dim, dtype):
     whole = dtype not in REALS
-    x = integers(3, 70, 41, dtype=dtype, high=2 if dtype == "bool" else 120) if whole \
+    x = (
+        integers(3, 70, 41, dtype=dtype, high=2 if dtype == "bool" else 120)
+        if whole
         else normal(3, 70, 41, dtype=dtype)
+    )
     if whole and dtype not in ("uint8", "bool"):
         x._array[:] -= 60
     for name in ("max.dim", "min.dim", "any.dim", "all.dim"):
@@ -98,11 +108,14 @@ def test_softmax_of_columns(dtype):
         agree("log_softmax.int", x, -2, tolerance=4 * LOOSE[dtype])
 
 
-@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8", "complex64",
-                                   "complex128", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int64", "int32", "int16", "int8", "uint8", "complex64", "complex128", "float32", "float64"],
+)
 @pytest.mark.parametrize("m, k, n", [(7, 40, 70), (1, 300, 1), (50, 33, 1), (1, 20, 37), (9, 1, 5)])
 def test_products(m, k, n, dtype):
     """Also of transposed matrices, and of vectors; integers wrap."""
+
     def made(rows, columns, seed):
         if "int" in dtype:
             return integers(rows, columns, dtype=dtype, low=-100 if dtype[0] == "i" else 0)
@@ -115,8 +128,12 @@ def test_products(m, k, n, dtype):
     for a in (made(m, k, 0), turned(made(k, m, 0), 1, 0)):
         for b in (made(k, n, 1), turned(made(n, k, 1), 1, 0)):
             agree("mm", a, b, tolerance=tolerance)
-        agree("mv", a, made(k, 1, 3).__class__._wrap(made(k, 1, 3)._array[:, 0].copy()),
-              tolerance=tolerance)
+        agree(
+            "mv",
+            a,
+            made(k, 1, 3).__class__._wrap(made(k, 1, 3)._array[:, 0].copy()),
+            tolerance=tolerance,
+        )
     batch = Tensor._wrap(np.stack([made(m, k, 0)._array, made(m, k, 4)._array]))
     agree("bmm", batch, turned(batch, 0, 2, 1), tolerance=tolerance)
 
@@ -124,13 +141,25 @@ def test_products(m, k, n, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("p", [1.0, 2.0])
 def test_distances(p, dtype):
-    agree("cdist", normal(2, 1, 9, 37, dtype=dtype), normal(3, 6, 37, dtype=dtype, seed=1), p,
-          tolerance=1e-4)
+    agree(
+        "cdist",
+        normal(2, 1, 9, 37, dtype=dtype),
+        normal(3, 6, 37, dtype=dtype, seed=1),
+        p,
+        tolerance=1e-4,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8"])
-@pytest.mark.parametrize("name", ["upsample_bilinear2d", "upsample_bicubic2d",
-                                  "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "upsample_bilinear2d",
+        "upsample_bicubic2d",
+        "_upsample_bilinear2d_aa",
+        "_upsample_bicubic2d_aa",
+    ],
+)
 @pytest.mark.parametrize("size", [(9, 70), (40, 11), (45, 90), (3, 1)])
 def test_resizing(size, name, dtype):
     x = integers(2, 3, 23, 37, dtype=dtype, high=255)
@@ -164,8 +193,14 @@ def test_indices(dtype):
     agree("index.Tensor", x, [across, Tensor._wrap(columns._array - 1)])
     for mask in (x._array.real > 50, np.zeros((12, 35), bool)):
         for value in (np.array(1), np.array([1])):
-            agree("index_put", x, [Tensor._wrap(mask)], Tensor._wrap(value.astype(x._array.dtype)),
-                  False, tolerance=0)
+            agree(
+                "index_put",
+                x,
+                [Tensor._wrap(mask)],
+                Tensor._wrap(value.astype(x._array.dtype)),
+                False,
+                tolerance=0,
+            )
     for times in (0, 1, 3):
         agree("repeat_interleave.self_int", x, times, None, tolerance=0)
         agree("repeat_interleave.self_int", x, times, 0, tolerance=0)
@@ -178,8 +213,14 @@ def test_distinct_neighbours(dtype):
     for inverse in (False, True):
         for counts in (False, True):
             agree("unique_consecutive", x, inverse, counts, None, tolerance=0)
-            agree("unique_consecutive", Tensor._wrap(x._array.reshape(20, 20)), inverse, counts,
-                  None, tolerance=0)
+            agree(
+                "unique_consecutive",
+                Tensor._wrap(x._array.reshape(20, 20)),
+                inverse,
+                counts,
+                None,
+                tolerance=0,
+            )
     agree("unique_consecutive", Tensor._wrap(x._array[:0]), True, True, None, tolerance=0)
 
 
@@ -193,10 +234,22 @@ def test_normalised_rows(dtype):
     image, w, b = normal(3, 6, 5, 7, dtype=dtype), normal(6, dtype=dtype), normal(6, dtype=dtype)
     for weight, bias in ((None, None), (w, b)):
         agree("group_norm", image, 2, weight, bias, 1e-5, tolerance=4 * LOOSE[dtype])
-        agree("native_group_norm", image, weight, bias, 3, 6, 35, 3, 1e-5,
-              tolerance=4 * LOOSE[dtype])
-        agree("instance_norm", image, weight, bias, None, None, True, 0.1, 1e-5, False,
-              tolerance=4 * LOOSE[dtype])
+        agree(
+            "native_group_norm", image, weight, bias, 3, 6, 35, 3, 1e-5, tolerance=4 * LOOSE[dtype]
+        )
+        agree(
+            "instance_norm",
+            image,
+            weight,
+            bias,
+            None,
+            None,
+            True,
+            0.1,
+            1e-5,
+            False,
+            tolerance=4 * LOOSE[dtype],
+        )
 
 
 @pytest.mark.parametrize("dtype", REALS)
@@ -210,8 +263,9 @@ def test_norms(p, dtype):
         agree("linalg_vector_norm", turned(x, 2, 0, 1), p, dims, True, tolerance=20 * LOOSE[dtype])
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int32", "uint8",
-                                   "bool", "complex64"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "int64", "int32", "uint8", "bool", "complex64"]
+)
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_written_parts(dim, dtype):
     x = integers(5, 11, 7, dtype=dtype)
@@ -254,18 +308,31 @@ def test_eigenvalues_of_symmetric_matrices(n, dtype, tolerance):
     x = normal(2, n, n, dtype=dtype)._array
     basis = np.linalg.qr(x[0].astype(np.float64))[0]
     equal = (basis * np.where(np.arange(n) < n // 2, 3.0, -1.0)) @ basis.T
-    for a in (x + x.swapaxes(1, 2), equal[None], np.diag(np.arange(n))[None] * 1.0,
-              np.zeros((1, n, n)), x + 1e30 * np.eye(n), 1e-30 * (x + x.swapaxes(1, 2))):
+    for a in (
+        x + x.swapaxes(1, 2),
+        equal[None],
+        np.diag(np.arange(n))[None] * 1.0,
+        np.zeros((1, n, n)),
+        x + 1e30 * np.eye(n),
+        1e-30 * (x + x.swapaxes(1, 2)),
+    ):
         a = np.ascontiguousarray(a.astype(dtype))
         scale = max(np.abs(a).max(), 1e-38)
         found = operator("linalg_eigh")
-        values, vectors = (t._array.astype(np.float64) for t in run_natively(
-            found, [Tensor._wrap(a), "L"]))
+        values, vectors = (
+            t._array.astype(np.float64) for t in run_natively(found, [Tensor._wrap(a), "L"])
+        )
         whole = np.tril(a) + np.tril(a, -1).swapaxes(1, 2)
-        np.testing.assert_allclose(vectors * values[:, None] @ vectors.swapaxes(1, 2) / scale,
-                                   whole / scale, atol=tolerance)
-        np.testing.assert_allclose(vectors.swapaxes(1, 2) @ vectors,
-                                   np.broadcast_to(np.eye(n), vectors.shape), atol=tolerance)
+        np.testing.assert_allclose(
+            vectors * values[:, None] @ vectors.swapaxes(1, 2) / scale,
+            whole / scale,
+            atol=tolerance,
+        )
+        np.testing.assert_allclose(
+            vectors.swapaxes(1, 2) @ vectors,
+            np.broadcast_to(np.eye(n), vectors.shape),
+            atol=tolerance,
+        )
         only = run_natively(operator("linalg_eigvalsh"), [Tensor._wrap(a), "L"])
         np.testing.assert_allclose(only._array, values, rtol=tolerance, atol=scale * tolerance)
 
@@ -274,10 +341,16 @@ def test_eigenvalues_of_symmetric_matrices(n, dtype, tolerance):
 @pytest.mark.parametrize("align", [False, True])
 def test_affine_grids(align, dtype):
     loose = 4 * LOOSE[dtype]
-    agree("affine_grid_generator", normal(2, 2, 3, dtype=dtype), [2, 1, 5, 33], align,
-          tolerance=loose)
-    agree("affine_grid_generator", normal(2, 3, 4, dtype=dtype), [2, 1, 3, 4, 9], align,
-          tolerance=loose)
+    agree(
+        "affine_grid_generator", normal(2, 2, 3, dtype=dtype), [2, 1, 5, 33], align, tolerance=loose
+    )
+    agree(
+        "affine_grid_generator",
+        normal(2, 3, 4, dtype=dtype),
+        [2, 1, 3, 4, 9],
+        align,
+        tolerance=loose,
+    )
 
 
 def test_single_functions():

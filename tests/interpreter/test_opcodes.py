@@ -13,8 +13,7 @@ RUNNING = {op.name for op in opcodes.TABLE if op.runs}
 
 def test_the_generated_file_is_not_stale():
     committed = pathlib.Path(__file__).parents[2] / "cpp_loader" / "src" / "program" / "opcodes.def"
-    assert committed.read_text() == generate.text(), \
-        "run python -m scriptlang.interpreter.generate"
+    assert committed.read_text() == generate.text(), "run python -m scriptlang.interpreter.generate"
 
 
 def test_numbers_are_those_of_the_rows():
@@ -40,9 +39,15 @@ def test_every_opcode_runs_in_one_place():
 def test_every_row_is_verified():
     """What the table does not say, an effect in the verifier does."""
     registers = {"LOAD", "MOVE", "DROPR", "STORE", "STOREN"}
-    needed = {op.name for op in opcodes.TABLE if op.runs and any(
-        k in ("*operator", "*function") or verify.TYPES.get(k, k) is None and k != "any"
-        for k in (*op.pops, *op.pushes))}
+    needed = {
+        op.name
+        for op in opcodes.TABLE
+        if op.runs
+        and any(
+            k in ("*operator", "*function") or verify.TYPES.get(k, k) is None and k != "any"
+            for k in (*op.pops, *op.pushes)
+        )
+    }
     assert needed - registers <= set(verify.EFFECTS) <= RUNNING - registers
     assert set(opcodes.OPERANDS) - {""} == set(verify.OPERAND_CHECKS)
     assert set(opcodes.VALUES) == set(verify.TYPES)
@@ -53,7 +58,8 @@ LITE_RUNS = set(
     "DEVICE DICT_CONSTRUCT DICT_INDEX DIM DROP DROPR DTYPE FORMAT GET_ATTR INTERFACE_CALL IS_CUDA"
     " ISINSTANCE JF JMP LIST_CONSTRUCT LIST_UNPACK LOAD LOADC LOOP MOVE NAMED_TUPLE_CONSTRUCT"
     " NUM_TO_TENSOR OP OPN RAISE_EXCEPTION RET SET_ATTR STORE STOREN TO_LIST TUPLE_CONSTRUCT"
-    " TUPLE_INDEX TUPLE_SLICE UN_INITIALIZED WARN CREATE_OBJECT __IS__ __ISNOT__ __NOT__".split())
+    " TUPLE_INDEX TUPLE_SLICE UN_INITIALIZED WARN CREATE_OBJECT __IS__ __ISNOT__ __NOT__".split()
+)
 """Opcodes that PyTorch's lite interpreter runs."""
 
 
@@ -67,8 +73,9 @@ def test_it_is_decided_of_every_opcode_whether_the_lite_interpreter_runs_it():
 def test_every_plain_step_of_the_native_machine_has_a_case():
     """`plain_step` switches over all steps, so the C++ compiler cannot tell."""
     sources = pathlib.Path(__file__).parents[2] / "cpp_loader" / "src"
-    macro = re.search(r"#define SL_PLAIN_STEPS\(X\)((?:.*\\\n)*.*)\n",
-                      (sources / "lower" / "code.h").read_text())[1]
+    macro = re.search(
+        r"#define SL_PLAIN_STEPS\(X\)((?:.*\\\n)*.*)\n", (sources / "lower" / "code.h").read_text()
+    )[1]
     cases = (sources / "machine" / "plain_steps.cpp").read_text()
     steps = re.findall(r"X\((\w+)\)", macro)
     assert steps and [s for s in steps if f"case StepOp::{s}:" not in cases] == []

@@ -6,10 +6,10 @@ import threading
 from typing import Dict, List, Tuple
 
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang
 import scriptlang.nn as nn
-from scriptlang.interpreter import native
 
 pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
 
@@ -79,7 +79,7 @@ def test_threads_read_what_a_run_left_in_a_module():
     want = m.read(5)
     for got in side_by_side(m.read, 5):
         assert got == [want] * TURNS
-    assert m(10) == 210                                  # and it is whole afterwards
+    assert m(10) == 210  # and it is whole afterwards
     assert [w for w in m.words][:2] == ["word 0 that is long enough", "word 1"]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from scriptlang.interpreter import engine
 
 import scriptlang
 from scriptlang import Tensor
 from scriptlang.errors import MissingOperatorError
-from scriptlang.interpreter import engine
 
 
 def by_indices(x: Tensor, make: bool) -> Tensor:

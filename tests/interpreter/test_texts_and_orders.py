@@ -25,14 +25,29 @@ def texts_of(numbers: List[float]) -> List[str]:
     out: List[str] = []
     for x in numbers:
         out.append(str(x))
-        out.append(f"{x} and {{}} {int(len(out))}")
+        out.append(f"{x} and {{}} {len(out)}")
     return out
 
 
 def test_texts_of_floats():
     random.seed(3)
-    numbers = [0.0, -0.0, 0.1, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, 9007199254740993.0,
-               math.inf, -math.inf, math.nan, 123456789.125, -2.5, 9.2e18, 1e18]
+    numbers = [
+        0.0,
+        -0.0,
+        0.1,
+        1e22,
+        1e-7,
+        5e-324,
+        1.7976931348623157e308,
+        9007199254740993.0,
+        math.inf,
+        -math.inf,
+        math.nan,
+        123456789.125,
+        -2.5,
+        9.2e18,
+        1e18,
+    ]
     numbers += [struct.unpack("d", random.randbytes(8))[0] for _ in range(300)]
     both(texts_of, numbers)
 
@@ -42,8 +57,22 @@ def numbers_of(texts: List[str]) -> List[float]:
 
 
 def test_floats_of_texts():
-    texts = ["0", "1", "1.", ".5", "-2.5", "+3", " 4", "1e5", "1E-300", "inf", "-inf",
-             "1e-400", "123456789012345678901234567890", "4.9406564584124654e-324"]
+    texts = [
+        "0",
+        "1",
+        "1.",
+        ".5",
+        "-2.5",
+        "+3",
+        " 4",
+        "1e5",
+        "1E-300",
+        "inf",
+        "-inf",
+        "1e-400",
+        "123456789012345678901234567890",
+        "4.9406564584124654e-324",
+    ]
     assert both(numbers_of, texts)[5] == 3.0
     for bad in ("", "x", "1x", "1.5.", "1 ", "0x"):
         for engine in ("native", "python"):
@@ -52,10 +81,22 @@ def test_floats_of_texts():
 
 
 def changed(text: str) -> List[str]:
-    return [text.upper(), text.lower(), text.swapcase(), text.capitalize(), text.strip(),
-            text.lstrip(" \t"), text.rstrip("xyz "), text.replace("a", "bcd"),
-            text.replace("ab", ""), "<{}|{}>".format(text, len(text)), "{}{{}}".format(text, 1),
-            ",".join(text.split("a")), text + "!" + text, text.title()]
+    return [
+        text.upper(),
+        text.lower(),
+        text.swapcase(),
+        text.capitalize(),
+        text.strip(),
+        text.lstrip(" \t"),
+        text.rstrip("xyz "),
+        text.replace("a", "bcd"),
+        text.replace("ab", ""),
+        "<{}|{}>".format(text, len(text)),
+        "{}{{}}".format(text, 1),
+        ",".join(text.split("a")),
+        text + "!" + text,
+        text.title(),
+    ]
 
 
 @pytest.mark.parametrize("size", (0, 1, 7, 8, 15, 16, 63, 64, 65, 200))
@@ -68,10 +109,14 @@ def test_texts_beyond_ascii_keep_their_bytes():
     both(changed, "  äÖ ß a é  ")
 
 
-def sorts(words: List[str], pairs: List[Tuple[int, str]], triples: List[Tuple[str, int]],
-          weights: List[Tuple[float, int]]) -> Tuple[List[str], List[Tuple[int, str]],
-                                                     List[Tuple[str, int]],
-                                                     List[Tuple[float, int]], List[str]]:
+def sorts(
+    words: List[str],
+    pairs: List[Tuple[int, str]],
+    triples: List[Tuple[str, int]],
+    weights: List[Tuple[float, int]],
+) -> Tuple[
+    List[str], List[Tuple[int, str]], List[Tuple[str, int]], List[Tuple[float, int]], List[str]
+]:
     back = sorted(words)
     words.sort(reverse=True)
     pairs.sort()
@@ -85,26 +130,62 @@ def test_sorts_by_keys_and_what_follows_them(count):
     random.seed(count)
     names = ["", "a", "a\0", "aaaaaaaa", "aaaaaaaaa", "aaaaaaab", "b", "é", "Z", "zz"]
     words = [random.choice(names) for _ in range(count)]
-    pairs = [(random.randrange(-3, 3) << random.choice((0, 61)), random.choice(names))
-             for _ in range(count)]
+    pairs = [
+        (random.randrange(-3, 3) << random.choice((0, 61)), random.choice(names))
+        for _ in range(count)
+    ]
     triples = [(random.choice(names), random.randrange(4)) for _ in range(count)]
-    weights = [(random.choice((0.0, -0.0, 1.5, -2.0, math.inf, -math.inf)), random.randrange(9))
-               for _ in range(count)]
+    weights = [
+        (random.choice((0.0, -0.0, 1.5, -2.0, math.inf, -math.inf)), random.randrange(9))
+        for _ in range(count)
+    ]
     both(sorts, words, pairs, triples, weights)
 
 
 def cut(numbers: List[int]) -> List[int]:
     out: List[int] = []
     for x in numbers:
-        out.extend([x // 1, x % 1, x // 2, x % 2, x // 3, x % 3, x // 7, x % 7, x // 64, x % 64,
-                    x // 1000, x % 1000, x // 2147483647, x % 2147483647, x % 2147483648,
-                    x // 1431655765, x % 1431655765, x // 1073741825, x % 1073741825])
+        out.extend(
+            [
+                x // 1,
+                x % 1,
+                x // 2,
+                x % 2,
+                x // 3,
+                x % 3,
+                x // 7,
+                x % 7,
+                x // 64,
+                x % 64,
+                x // 1000,
+                x % 1000,
+                x // 2147483647,
+                x % 2147483647,
+                x % 2147483648,
+                x // 1431655765,
+                x % 1431655765,
+                x // 1073741825,
+                x % 1073741825,
+            ]
+        )
     return out
 
 
 def test_divisions_by_constants():
     random.seed(1)
-    numbers = [0, 1, -1, 2**63 - 1, -2**63, 2**63 - 2, -2**63 + 1, 2**31, -2**31, 2**62, -2**62]
+    numbers = [
+        0,
+        1,
+        -1,
+        2**63 - 1,
+        -(2**63),
+        2**63 - 2,
+        -(2**63) + 1,
+        2**31,
+        -(2**31),
+        2**62,
+        -(2**62),
+    ]
     numbers += [random.getrandbits(64) - 2**63 >> random.randrange(64) for _ in range(500)]
     both(cut, numbers)
 

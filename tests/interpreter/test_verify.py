@@ -1,12 +1,11 @@
 """Attacks on the verifier: code that would run off its stack, tables, registers or types."""
 
-
 import pytest
+from scriptlang.interpreter.code import Instruction, to_tuple
+from scriptlang.interpreter.verify import verify
 
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
-from scriptlang.interpreter.code import Instruction, to_tuple
-from scriptlang.interpreter.verify import verify
 from scriptlang.records import replace
 from tests.interpreter.assemble import assemble, function
 
@@ -22,12 +21,31 @@ def lines(*body: str, head: str = "f(int x) -> int") -> str:
 GOOD = {
     "a straight line": lines("STORE 1", "LOAD 1", "MOVE 1", "OP aten::add.int/2", "RET"),
     "a branch": lines("STORE 1", "LOADC True", "JF 3", "MOVE 1", "JMP 2", "LOADC 3", "RET"),
-    "a loop": lines("STORE 1", "LOADC 0", "LOADC 10", "LOADC True", "MOVE 1", "LOOP 7 3",
-                    "STOREN 2 2", "LOADC True", "MOVE 2", "MOVE 3", "OP aten::add.int/2", "JMP -6",
-                    "RET"),
+    "a loop": lines(
+        "STORE 1",
+        "LOADC 0",
+        "LOADC 10",
+        "LOADC True",
+        "MOVE 1",
+        "LOOP 7 3",
+        "STOREN 2 2",
+        "LOADC True",
+        "MOVE 2",
+        "MOVE 3",
+        "OP aten::add.int/2",
+        "JMP -6",
+        "RET",
+    ),
     "a raise": lines("STORE 1", "LOADC 'no'", "LOADC None", "RAISE_EXCEPTION"),
-    "a list": lines("STORE 1", "MOVE 1", "LOADC 2", "LIST_CONSTRUCT List[int] 2", "LIST_UNPACK 2",
-                    "OP aten::add.int/2", "RET"),
+    "a list": lines(
+        "STORE 1",
+        "MOVE 1",
+        "LOADC 2",
+        "LIST_CONSTRUCT List[int] 2",
+        "LIST_UNPACK 2",
+        "OP aten::add.int/2",
+        "RET",
+    ),
     "an unknown operator": lines("STORE 1", "MOVE 1", "OP nosuch::operator.x/1", "RET"),
     "more arguments than an operator takes": lines("STORE 1", "OP aten::add.int/3", "RET"),
     "fewer arguments than an operator takes": lines("OP aten::add.int/1", "RET"),
@@ -46,45 +64,70 @@ ATTACKS = {
     "returns two values": (lines("STORE 1", "LOAD 1", "LOAD 1", "RET"), "2 values on the stack"),
     "returns nothing": (lines("STORE 1", "RET"), "0 values on the stack"),
     "reads an empty register": (lines("STORE 1", "LOAD 2", "RET"), "register 2 holds no value"),
-    "reads a moved register": (lines("STORE 1", "MOVE 1", "DROP", "LOAD 1", "RET"),
-                               "register 1 holds no value"),
+    "reads a moved register": (
+        lines("STORE 1", "MOVE 1", "DROP", "LOAD 1", "RET"),
+        "register 1 holds no value",
+    ),
     "reads a register of one branch": (
         lines("STORE 1", "LOADC True", "JF 4", "LOADC 2", "STORE 2", "JMP 1", "LOAD 2", "RET"),
-        "register 2 holds no value"),
+        "register 2 holds no value",
+    ),
     "register 0": (lines("STORE 0", "LOADC 1", "RET"), "register 0 of 9"),
     "register beyond the last": (lines("STORE 10", "LOADC 1", "RET"), "register 10 of 9"),
     "stores beyond the last register": (lines("STOREN 9 2", "LOADC 1", "RET"), "registers 9 to 10"),
     "jumps before the start": (lines("STORE 1", "JMP -2", "RET"), "jump to -1"),
     "jumps past the end": (lines("STORE 1", "JMP 9", "RET"), "jump to 10"),
     "branches meet with different depths": (
-        lines("STORE 1", "LOADC True", "JF 2", "LOADC 1", "LOAD 1", "RET"), "on another way"),
+        lines("STORE 1", "LOADC True", "JF 2", "LOADC 1", "LOAD 1", "RET"),
+        "on another way",
+    ),
     "a loop that grows the stack": (lines("STORE 1", "LOADC 1", "JMP -1"), "on another way"),
     "a branch on an int": (lines("STORE 1", "LOAD 1", "JF 1", "LOAD 1", "RET"), "wanted bool"),
-    "a loop over a string": (lines("STORE 1", "LOADC 0", "LOADC 'x'", "LOADC True", "LOOP 1 2",
-                                   "LOADC 1", "RET"), "wanted int"),
-    "a loop without a condition": (lines("STORE 1", "LOADC 0", "LOADC 1", "LOOP 1 1", "LOADC 1",
-                                         "RET"), "a count of 1, which is from 2"),
-    "an argument of another type": (lines("STORE 1", "LOADC 'x'", "LOAD 1", "OP aten::add.int/2",
-                                          "RET"), "argument a of aten::add.int is str"),
+    "a loop over a string": (
+        lines("STORE 1", "LOADC 0", "LOADC 'x'", "LOADC True", "LOOP 1 2", "LOADC 1", "RET"),
+        "wanted int",
+    ),
+    "a loop without a condition": (
+        lines("STORE 1", "LOADC 0", "LOADC 1", "LOOP 1 1", "LOADC 1", "RET"),
+        "a count of 1, which is from 2",
+    ),
+    "an argument of another type": (
+        lines("STORE 1", "LOADC 'x'", "LOAD 1", "OP aten::add.int/2", "RET"),
+        "argument a of aten::add.int is str",
+    ),
     "a result of another type": (lines("STORE 1", "LOADC 'x'", "RET"), "is str, wanted int"),
-    "a dict of three values": (lines("STORE 1", "LOAD 1", "LOAD 1", "LOAD 1",
-                                     "DICT_CONSTRUCT Dict[int, int] 3", "RET"),
-                               "a count of 3, which has to be even"),
-    "a list that is no list": (lines("STORE 1", "LOAD 1", "LIST_CONSTRUCT int 1", "RET"),
-                               "no list type"),
-    "a list of other values": (lines("STORE 1", "LOADC 'x'", "LIST_CONSTRUCT List[int] 1",
-                                     "LIST_UNPACK 1", "RET"), "is str, wanted int"),
+    "a dict of three values": (
+        lines("STORE 1", "LOAD 1", "LOAD 1", "LOAD 1", "DICT_CONSTRUCT Dict[int, int] 3", "RET"),
+        "a count of 3, which has to be even",
+    ),
+    "a list that is no list": (
+        lines("STORE 1", "LOAD 1", "LIST_CONSTRUCT int 1", "RET"),
+        "no list type",
+    ),
+    "a list of other values": (
+        lines("STORE 1", "LOADC 'x'", "LIST_CONSTRUCT List[int] 1", "LIST_UNPACK 1", "RET"),
+        "is str, wanted int",
+    ),
     "an object of no class": (lines("STORE 1", "CREATE_OBJECT int", "RET"), "no class"),
-    "a slot beyond the last": (lines("STORE 1", "CREATE_OBJECT __torch__.Point", "GET_ATTR 1",
-                                     "RET"), "slot 1 of __torch__.Point, which has 1"),
-    "a negative slot": (lines("STORE 1", "CREATE_OBJECT __torch__.Point", "GET_ATTR -1", "RET"),
-                        "slot -1"),
+    "a slot beyond the last": (
+        lines("STORE 1", "CREATE_OBJECT __torch__.Point", "GET_ATTR 1", "RET"),
+        "slot 1 of __torch__.Point, which has 1",
+    ),
+    "a negative slot": (
+        lines("STORE 1", "CREATE_OBJECT __torch__.Point", "GET_ATTR -1", "RET"),
+        "slot -1",
+    ),
     "a slot of an int": (lines("STORE 1", "LOAD 1", "GET_ATTR 0", "RET"), "no object"),
     "stores another type in a slot": (
-        lines("STORE 1", "CREATE_OBJECT __torch__.Point", "LOADC 'x'", "SET_ATTR 0", "LOADC 1",
-              "RET"), "stores str"),
-    "an opcode of the profiling executor": (lines("STORE 1", "PROFILE_OP 0", "LOADC 1", "RET"),
-                                            "cannot be run"),
+        lines(
+            "STORE 1", "CREATE_OBJECT __torch__.Point", "LOADC 'x'", "SET_ATTR 0", "LOADC 1", "RET"
+        ),
+        "stores str",
+    ),
+    "an opcode of the profiling executor": (
+        lines("STORE 1", "PROFILE_OP 0", "LOADC 1", "RET"),
+        "cannot be run",
+    ),
     "a negative count": (lines("STORE 1", "TUPLE_CONSTRUCT -1", "RET"), "a count of -1"),
     "a huge count": (lines("STORE 1", "LIST_UNPACK 1000000000", "RET"), "a count of 1000000000"),
 }
@@ -92,10 +135,12 @@ ATTACKS = {
 
 BOTH = {
     "no registers to store into": lines("STOREN 1 0", "LOADC 1", "RET"),
-    "an instance of no type": lines("STORE 1", "LOAD 1", "ISINSTANCE int 0", "DROP", "LOADC 1",
-                                    "RET"),
-    "a method of nothing": lines("STORE 1", "LOAD 1", "INTERFACE_CALL 'm' 0", "DROP", "LOADC 1",
-                                 "RET"),
+    "an instance of no type": lines(
+        "STORE 1", "LOAD 1", "ISINSTANCE int 0", "DROP", "LOADC 1", "RET"
+    ),
+    "a method of nothing": lines(
+        "STORE 1", "LOAD 1", "INTERFACE_CALL 'm' 0", "DROP", "LOADC 1", "RET"
+    ),
     "a format of nothing": lines("STORE 1", "FORMAT 0", "DROP", "LOADC 1", "RET"),
     "a fork with too few arguments": lines("STORE 1", "FORK 0 0", "DROP", "LOADC 1", "RET"),
     "a fused group with too many arguments": lines("STORE 1", "LOAD 1", "FUSED 0 2", "RET"),
@@ -103,22 +148,35 @@ BOTH = {
     "the device of a string": lines("STORE 1", "LOADC 'x'", "DEVICE", "DROP", "LOADC 1", "RET"),
     "not of an int": lines("STORE 1", "LOAD 1", "__NOT__", "DROP", "LOADC 1", "RET"),
     "an element of an int": lines("STORE 1", "LOAD 1", "LOADC 0", "TUPLE_INDEX", "RET"),
-    "unpacks a tuple as a list": lines("STORE 1", "LOAD 1", "TUPLE_CONSTRUCT 1", "LIST_UNPACK 1",
-                                       "RET"),
+    "unpacks a tuple as a list": lines(
+        "STORE 1", "LOAD 1", "TUPLE_CONSTRUCT 1", "LIST_UNPACK 1", "RET"
+    ),
     "raises an int": lines("STORE 1", "LOAD 1", "LOADC None", "RAISE_EXCEPTION"),
     "warns of an int": lines("STORE 1", "LOAD 1", "LOADC 2", "WARN", "LOADC 1", "RET"),
     "waits for an int": lines("STORE 1", "LOAD 1", "WAIT", "RET"),
-    "a named tuple that is a list": lines("STORE 1", "LOAD 1",
-                                          "NAMED_TUPLE_CONSTRUCT List[int] 1", "DROP", "LOADC 1",
-                                          "RET"),
+    "a named tuple that is a list": lines(
+        "STORE 1", "LOAD 1", "NAMED_TUPLE_CONSTRUCT List[int] 1", "DROP", "LOADC 1", "RET"
+    ),
     "an attribute of an int": lines("STORE 1", "LOAD 1", "GET_ATTR 0", "RET"),
-    "a slot above the largest count": lines("STORE 1", "CREATE_OBJECT __torch__.Point",
-                                            "GET_ATTR 2000000", "DROP", "LOADC 1", "RET"),
-    "a stack above the largest": lines("STORE 1", "LOADC None", "UNCHECKED_CAST",
-                                       "LIST_UNPACK 1048576", "LOADC 1", "RET"),
-    "many large lists": lines("STORE 1", *["LOADC None", "UNCHECKED_CAST", "LIST_UNPACK 1000000",
-                                           "LIST_CONSTRUCT List[int] 1000000", "DROP"] * 20,
-                              "LOADC 1", "RET"),
+    "a slot above the largest count": lines(
+        "STORE 1", "CREATE_OBJECT __torch__.Point", "GET_ATTR 2000000", "DROP", "LOADC 1", "RET"
+    ),
+    "a stack above the largest": lines(
+        "STORE 1", "LOADC None", "UNCHECKED_CAST", "LIST_UNPACK 1048576", "LOADC 1", "RET"
+    ),
+    "many large lists": lines(
+        "STORE 1",
+        *[
+            "LOADC None",
+            "UNCHECKED_CAST",
+            "LIST_UNPACK 1000000",
+            "LIST_CONSTRUCT List[int] 1000000",
+            "DROP",
+        ]
+        * 20,
+        "LOADC 1",
+        "RET",
+    ),
 }
 """What the table of opcodes says, and so both verifiers refuse."""
 
@@ -180,8 +238,15 @@ def test_the_native_verifier_takes_sound_code(name):
     native.Program((to_tuple(assembled(GOOD[name]), "f", whole=True),), CLASSES)
 
 
-@pytest.mark.parametrize("op, field", [("LOADC", "constants"), ("OP", "operators"),
-                                       ("CREATE_OBJECT", "types"), ("CALL", "functions")])
+@pytest.mark.parametrize(
+    "op, field",
+    [
+        ("LOADC", "constants"),
+        ("OP", "operators"),
+        ("CREATE_OBJECT", "types"),
+        ("CALL", "functions"),
+    ],
+)
 @pytest.mark.parametrize("index", [-1, 7])
 def test_index_outside_of_a_table_is_refused(op, field, index):
     code = assemble(lines("STORE 1", "LOAD 1", "RET"))

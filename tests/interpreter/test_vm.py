@@ -1,10 +1,10 @@
 """Programs in bytecode on the Python engine: values, errors with their stacks, limits."""
 
 import pytest
+from scriptlang.interpreter.engine import engine
 
 from scriptlang import types as T
 from scriptlang.errors import LimitError, MissingOperatorError, RunError, script_stack
-from scriptlang.interpreter.engine import engine
 from scriptlang.limits import Limits
 from tests.interpreter.assemble import function
 
@@ -52,15 +52,39 @@ def test_a_loop_counts_and_carries():
 
 def test_calls_share_the_stack_and_return_their_results():
     g = body("g(int x) -> int", "STORE 1", "LOAD 1", "LOADC 1", "OP aten::add.int/2", "RET")
-    f = body("f(int x) -> int", "STORE 1", "LOADC 100", "LOAD 1", "CALL g", "CALL g",
-             "OP aten::add.int/2", "RET", functions={"g": g})
+    f = body(
+        "f(int x) -> int",
+        "STORE 1",
+        "LOADC 100",
+        "LOAD 1",
+        "CALL g",
+        "CALL g",
+        "OP aten::add.int/2",
+        "RET",
+        functions={"g": g},
+    )
     assert run(f, 1) == 103
 
 
 def test_recursion():
-    f = body("f(int x) -> int", "STORE 1", "LOAD 1", "LOADC 1", "OP aten::lt.int/2", "JF 3",
-             "LOADC 0", "RET", "LOAD 1", "LOADC -1", "OP aten::add.int/2", "CALL f", "LOAD 1",
-             "OP aten::add.int/2", "RET", functions={"f": None})
+    f = body(
+        "f(int x) -> int",
+        "STORE 1",
+        "LOAD 1",
+        "LOADC 1",
+        "OP aten::lt.int/2",
+        "JF 3",
+        "LOADC 0",
+        "RET",
+        "LOAD 1",
+        "LOADC -1",
+        "OP aten::add.int/2",
+        "CALL f",
+        "LOAD 1",
+        "OP aten::add.int/2",
+        "RET",
+        functions={"f": None},
+    )
     f.attributes["code"].functions = [f]
     assert run(f, 10) == 55
     with pytest.raises(LimitError, match="nested 1000 deep"):
@@ -70,15 +94,41 @@ def test_recursion():
 def test_interface_call_and_with_find_methods_by_name():
     cls = T.ClassType("__torch__.C")
     cls.add_attribute("n", T.INT)
-    cls.methods["__enter__"] = body("C.__enter__(Any self) -> int", "STORE 1", "LOAD 1", "LOADC 5",
-                                    "SET_ATTR 0", "LOADC 7", "RET")
-    cls.methods["__exit__"] = body("C.__exit__(Any self, Any a, Any b, Any c) -> None",
-                                   "STOREN 1 4", "LOAD 1", "LOADC 6", "SET_ATTR 0", "LOADC None",
-                                   "RET")
+    cls.methods["__enter__"] = body(
+        "C.__enter__(Any self) -> int",
+        "STORE 1",
+        "LOAD 1",
+        "LOADC 5",
+        "SET_ATTR 0",
+        "LOADC 7",
+        "RET",
+    )
+    cls.methods["__exit__"] = body(
+        "C.__exit__(Any self, Any a, Any b, Any c) -> None",
+        "STOREN 1 4",
+        "LOAD 1",
+        "LOADC 6",
+        "SET_ATTR 0",
+        "LOADC None",
+        "RET",
+    )
     cls.methods["get"] = body("C.get(Any self) -> int", "STORE 1", "LOAD 1", "GET_ATTR 0", "RET")
-    f = body("f() -> (int, int, int)", "CREATE_OBJECT C", "STORE 1", "LOAD 1", "ENTER",
-             "LOAD 1", "INTERFACE_CALL 'get' 1", "EXIT", "DROP", "LOAD 1",
-             "INTERFACE_CALL 'get' 1", "TUPLE_CONSTRUCT 3", "RET", classes={"C": cls})
+    f = body(
+        "f() -> (int, int, int)",
+        "CREATE_OBJECT C",
+        "STORE 1",
+        "LOAD 1",
+        "ENTER",
+        "LOAD 1",
+        "INTERFACE_CALL 'get' 1",
+        "EXIT",
+        "DROP",
+        "LOAD 1",
+        "INTERFACE_CALL 'get' 1",
+        "TUPLE_CONSTRUCT 3",
+        "RET",
+        classes={"C": cls},
+    )
     assert run(f) == (7, 5, 6)
     f = body("f() -> int", "CREATE_OBJECT C", "INTERFACE_CALL 'put' 1", "RET", classes={"C": cls})
     with pytest.raises(RunError, match="has no method 'put'"):
@@ -120,8 +170,10 @@ def test_an_exception_is_raised_as_its_own_class_with_the_stack():
     f = body("f(int n) -> int", "STORE 1", "LOAD 1", "CALL g", "RET", functions={"g": g})
     with pytest.raises(ValueError, match="went wrong") as e:
         run(f, 1)
-    assert [(s.function, s.span.text.strip()) for s in script_stack(e.value)] \
-        == [("f", "CALL g"), ("g", "RAISE_EXCEPTION")]
+    assert [(s.function, s.span.text.strip()) for s in script_stack(e.value)] == [
+        ("f", "CALL g"),
+        ("g", "RAISE_EXCEPTION"),
+    ]
 
 
 def test_an_exception_of_the_program_is_a_run_error_of_its_name():
@@ -131,16 +183,33 @@ def test_an_exception_of_the_program_is_a_run_error_of_its_name():
     assert "RAISE_EXCEPTION" in str(script_stack(e.value)[-1])
 
 
-@pytest.mark.parametrize("name", ["SystemExit", "KeyboardInterrupt", "GeneratorExit", "open",
-                                  "UnicodeDecodeError", "BaseException"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SystemExit",
+        "KeyboardInterrupt",
+        "GeneratorExit",
+        "open",
+        "UnicodeDecodeError",
+        "BaseException",
+    ],
+)
 def test_a_program_cannot_raise_what_ends_python(name):
     with pytest.raises(RunError, match="went wrong"):
         run(function(RAISE.format(name=repr(f"builtins.{name}"))), 1)
 
 
 def test_a_missing_operator_is_an_error_only_when_reached():
-    f = body("f(bool b) -> int", "STORE 1", "LOAD 1", "JF 3", "OP nosuch::operator/0", "RET",
-             "LOADC 4", "RET")
+    f = body(
+        "f(bool b) -> int",
+        "STORE 1",
+        "LOAD 1",
+        "JF 3",
+        "OP nosuch::operator/0",
+        "RET",
+        "LOADC 4",
+        "RET",
+    )
     assert run(f, False) == 4
     assert engine("python").missing(f) == {"nosuch::operator": 1}
     with pytest.raises(MissingOperatorError, match="nosuch::operator") as e:

@@ -25,8 +25,9 @@ def results(torch) -> dict[str, np.ndarray]:
     return found
 
 
-def of_module(text: str, torch, run=lambda m: m,
-              modes: tuple[str, ...] = ("train", "eval")) -> dict[str, np.ndarray]:
+def of_module(
+    text: str, torch, run=lambda m: m, modes: tuple[str, ...] = ("train", "eval")
+) -> dict[str, np.ndarray]:
     """run: makes of the module what is called (`torch.jit.script`)."""
     module = samples.module_of(text, torch)
     found = {"repr": np.array(repr(module))}

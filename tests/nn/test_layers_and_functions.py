@@ -48,7 +48,6 @@ def test_initial_weights_are_bit_equal(text):
         assert np.array_equal(value.numpy(), wanted[f"state {name}"]), name
 
 
-
 COMPILED = [text for text in MODULES if "None, 2" not in text and "3, None" not in text]
 """PyTorch compiles no sizes of which some are None, either."""
 
@@ -59,8 +58,11 @@ def test_layer_compiled(text):
     check(found, expected(text))
 
 
-SAME_EACH_TIME = [text for text in COMPILED if not any(
-    name in text for name in ("Fractional", "BatchNorm", "track_running_stats=True"))]
+SAME_EACH_TIME = [
+    text
+    for text in COMPILED
+    if not any(name in text for name in ("Fractional", "BatchNorm", "track_running_stats=True"))
+]
 """Layers whose result in eval depends neither on chance nor on the training before."""
 
 

@@ -32,7 +32,11 @@ def test_what_is_assigned_registers_itself():
     assert list(net._modules) == ["first", "second"]
     assert list(net._buffers) == ["seen", "scratch"]
     assert [n for n, _ in net.named_parameters()] == [
-        "scale", "first.weight", "first.bias", "second.1.weight"]
+        "scale",
+        "first.weight",
+        "first.bias",
+        "second.1.weight",
+    ]
     assert [n for n, _ in net.named_buffers()] == ["seen", "scratch"]
     assert [n for n, _ in net.named_modules()] == ["", "first", "second", "second.0", "second.1"]
     net.first = None
@@ -52,23 +56,26 @@ def test_an_assignment_moves_a_name_between_records():
     assert "b" in net._buffers and net.state_dict() == {}
 
 
-@pytest.mark.parametrize("act, error, text", [
-    (lambda m: setattr(m, "scale", torch.ones(1)), TypeError, "as parameter 'scale'"),
-    (lambda m: setattr(m, "first", 3), TypeError, "as child module 'first'"),
-    (lambda m: setattr(m, "seen", 3), TypeError, "as buffer 'seen'"),
-    (lambda m: m.register_buffer("forward", None), KeyError, "already exists"),
-    (lambda m: m.register_parameter("a.b", None), KeyError, "contain"),
-    (lambda m: m.add_module("", nn.ReLU()), KeyError, "empty string"),
-    (lambda m: m.add_module("x", 3), TypeError, "is not a Module subclass"),
-    (lambda m: m.missing, AttributeError, "'Net' object has no attribute 'missing'"),
-    (lambda m: m.get_submodule("second.7"), AttributeError, "no attribute `7`"),
-    (lambda m: m.get_parameter("first"), AttributeError, "not an nn.Parameter"),
-    (lambda m: m.train(1), ValueError, "boolean"),
-    (lambda m: m.to(torch.int32), TypeError, "floating point or complex"),
-    (lambda m: nn.Module()(1), NotImplementedError, 'missing the required "forward"'),
-    (lambda m: nn.Module(1), TypeError, "takes 1 positional argument but 2 were given"),
-    (lambda m: nn.Parameter(torch.tensor([1])), RuntimeError, "floating point and complex"),
-])
+@pytest.mark.parametrize(
+    "act, error, text",
+    [
+        (lambda m: setattr(m, "scale", torch.ones(1)), TypeError, "as parameter 'scale'"),
+        (lambda m: setattr(m, "first", 3), TypeError, "as child module 'first'"),
+        (lambda m: setattr(m, "seen", 3), TypeError, "as buffer 'seen'"),
+        (lambda m: m.register_buffer("forward", None), KeyError, "already exists"),
+        (lambda m: m.register_parameter("a.b", None), KeyError, "contain"),
+        (lambda m: m.add_module("", nn.ReLU()), KeyError, "empty string"),
+        (lambda m: m.add_module("x", 3), TypeError, "is not a Module subclass"),
+        (lambda m: m.missing, AttributeError, "'Net' object has no attribute 'missing'"),
+        (lambda m: m.get_submodule("second.7"), AttributeError, "no attribute `7`"),
+        (lambda m: m.get_parameter("first"), AttributeError, "not an nn.Parameter"),
+        (lambda m: m.train(1), ValueError, "boolean"),
+        (lambda m: m.to(torch.int32), TypeError, "floating point or complex"),
+        (lambda m: nn.Module()(1), NotImplementedError, 'missing the required "forward"'),
+        (lambda m: nn.Module(1), TypeError, "takes 1 positional argument but 2 were given"),
+        (lambda m: nn.Parameter(torch.tensor([1])), RuntimeError, "floating point and complex"),
+    ],
+)
 def test_refused(act, error, text):
     with pytest.raises(error, match=text.replace("(", r"\(")):
         act(Net())
@@ -108,7 +115,8 @@ def test_a_state_that_does_not_fit_is_reported_whole():
         'Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "first.bias". '
         '\n\tUnexpected key(s) in state_dict: "more". \n\tsize mismatch for second.1.weight: '
         "copying a param with shape torch.Size([5]) from checkpoint, the shape in current model is "
-        "torch.Size([1, 3]).")
+        "torch.Size([1, 3])."
+    )
     del state["second.1.weight"]
     found = net.load_state_dict(state, strict=False)
     assert found == (["first.bias", "second.1.weight"], ["more"])
@@ -215,7 +223,9 @@ def test_printing():
     net.layers = nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])
     net.by_name = nn.ModuleDict({"a": nn.Identity()})
     net.numbers = nn.ParameterList([torch.ones(2, 3)])
-    assert repr(net) == """Net(
+    assert (
+        repr(net)
+        == """Net(
   (first): Linear(in_features=2, out_features=3, bias=True)
   (second): Sequential(
     (0): ReLU()
@@ -230,8 +240,10 @@ def test_printing():
   )
   (numbers): ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
 )"""
+    )
     assert repr(nn.Parameter(torch.ones(2))) == (
-        "Parameter containing:\ntensor([1., 1.], requires_grad=True)")
+        "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    )
 
 
 def test_sequential_is_a_list():
@@ -270,8 +282,9 @@ def test_folding_batch_norm_keeps_the_values():
     norm(conv(x))
     conv.eval(), norm.eval()
     fused = nn.utils.fuse_conv_bn_eval(conv, norm)
-    np.testing.assert_allclose(fused(x).detach().numpy(), norm(conv(x)).detach().numpy(),
-                               rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        fused(x).detach().numpy(), norm(conv(x)).detach().numpy(), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_operators_by_qualified_name():

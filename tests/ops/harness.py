@@ -19,7 +19,9 @@ import numpy as np
 import pytest
 
 from scriptlang import dtypes
-from scriptlang.ops import dispatch, random, table
+from scriptlang.ops import table
+from scriptlang.ops.calling import dispatch
+from scriptlang.ops.families import random
 from scriptlang.tensors import Tensor
 
 SEED = 20190620
@@ -207,8 +209,9 @@ def both_tests(family: str, samples: list[Sample]):
     def test_recorded(i):
         if not recorded:
             recorded.extend(read(family))
-        assert len(recorded) == len(samples) and recorded[i][0] == str(samples[i]), \
+        assert len(recorded) == len(samples) and recorded[i][0] == str(samples[i]), (
             f"the samples changed: python -m tests.ops.record {family}"
+        )
         check(run(samples[i]), recorded[i][1], samples[i].tolerance)
 
     @pytest.mark.oracle

@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Sequence
 
-from scriptlang import types as T
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef
 from scriptlang.interpreter.engine import engine
 from scriptlang.interpreter.native_engine import has_kernel
 from scriptlang.interpreter.prepare import CODE
+
+from scriptlang import types as T
 from scriptlang.ir import Function
-from scriptlang.ops import dispatch, random, table
+from scriptlang.ops import table
+from scriptlang.ops.calling import dispatch
+from scriptlang.ops.families import random
 from scriptlang.ops.table import Operator
 from scriptlang.records import replace
 from scriptlang.schema import Argument, substitute
@@ -47,8 +50,11 @@ def is_native(operator: Operator) -> bool:
 def run_natively(operator: Operator, args: Sequence[Any], seed: int = 0) -> Any:
     """What the native kernel gives.  Bools that stand for numbers are constants of the program:
     a function of numbers takes none."""
-    constants = [i for i, (a, value) in enumerate(zip(operator.schema.arguments, args))
-                 if isinstance(value, bool) and a.type.annotation == "number"]
+    constants = [
+        i
+        for i, (a, value) in enumerate(zip(operator.schema.arguments, args))
+        if isinstance(value, bool) and a.type.annotation == "number"
+    ]
     given = [value for i, value in enumerate(args) if i not in constants]
     random.manual_seed(seed)
     function = program(operator, tuple((i, args[i]) for i in constants))
@@ -56,36 +62,59 @@ def run_natively(operator: Operator, args: Sequence[Any], seed: int = 0) -> Any:
 
 
 def typed(argument: Argument, variables: tuple[tuple[str, T.Type], ...]) -> Argument:
-    return replace(argument, type=substitute(argument.type, dict(variables))) if variables \
+    return (
+        replace(argument, type=substitute(argument.type, dict(variables)))
+        if variables
         else argument
+    )
 
 
 @lru_cache(maxsize=None)
-def program(operator: Operator, constants: tuple[tuple[int, bool], ...],
-            variables: tuple[tuple[str, T.Type], ...] = ()) -> Function:
+def program(
+    operator: Operator,
+    constants: tuple[tuple[int, bool], ...],
+    variables: tuple[tuple[str, T.Type], ...] = (),
+) -> Function:
     """A function that calls one operator; arguments with an index in `constants` are not its.
     variables: what type variables of the schema are."""
     schema, fixed = operator.schema, dict(constants)
-    taken = tuple(typed(replace(a, kwarg_only=False), variables)
-                  for i, a in enumerate(schema.arguments) if i not in fixed)
+    taken = tuple(
+        typed(replace(a, kwarg_only=False), variables)
+        for i, a in enumerate(schema.arguments)
+        if i not in fixed
+    )
     returns = tuple(typed(r, variables) for r in schema.returns)
     if not returns:
         returns = (Argument("", T.NONE),)
     if len(returns) > 1:
-        returns = (replace(returns[0], name="", alias=None,
-                                       type=T.TupleType(tuple(r.type for r in returns))),)
-    code = Code("f", replace(schema, name="f", overload="", arguments=taken,
-                                         returns=returns),
-                register_size=len(taken), register_types=[a.type for a in taken],
-                constants=[None, *fixed.values()],
-                operators=[OperatorRef(operator.name, operator.overload, len(schema.arguments))])
+        returns = (
+            replace(
+                returns[0], name="", alias=None, type=T.TupleType(tuple(r.type for r in returns))
+            ),
+        )
+    code = Code(
+        "f",
+        replace(schema, name="f", overload="", arguments=taken, returns=returns),
+        register_size=len(taken),
+        register_types=[a.type for a in taken],
+        constants=[None, *fixed.values()],
+        operators=[OperatorRef(operator.name, operator.overload, len(schema.arguments))],
+    )
     registers = iter(range(1, len(taken) + 1))
-    loads = [Instruction("LOADC", 1 + list(fixed).index(i)) if i in fixed
-             else Instruction("MOVE", next(registers)) for i in range(len(schema.arguments))]
+    loads = [
+        Instruction("LOADC", 1 + list(fixed).index(i))
+        if i in fixed
+        else Instruction("MOVE", next(registers))
+        for i in range(len(schema.arguments))
+    ]
     code.instructions = [
-        *([Instruction("STOREN", 1, len(taken))] if taken else []), *loads, Instruction("OP", 0),
+        *([Instruction("STOREN", 1, len(taken))] if taken else []),
+        *loads,
+        Instruction("OP", 0),
         *([Instruction("TUPLE_CONSTRUCT", len(schema.returns))] if len(schema.returns) > 1 else []),
-        *([] if schema.returns else [Instruction("LOADC", 0)]), Instruction("RET")]
+        *([] if schema.returns else [Instruction("LOADC", 0)]),
+        Instruction("RET"),
+    ]
     function = Function("f", code.schema)
     function.attributes[CODE] = code
     return function

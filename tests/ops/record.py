@@ -15,7 +15,7 @@ def main(families: list[str]) -> None:
     for family in families or sorted(p.stem[5:] for p in here.glob("test_*.py")):
         module = importlib.import_module(f"tests.ops.test_{family}")
         samples = getattr(module, "SAMPLES", None)
-        if hasattr(module, "record"):                # a family that has results of its own
+        if hasattr(module, "record"):  # a family that has results of its own
             module.record()
         elif samples is not None:
             harness.write(family, samples)

@@ -9,20 +9,26 @@ from __future__ import annotations
 from scriptlang.ops import lacking, table
 
 TARGET = lacking.FOLDER / "order.txt"
-HEAD = ("# PyTorch's order of the overloads of a name, in which a call tries them; out= forms come "
-        "last.\n")
+HEAD = (
+    "# PyTorch's order of the overloads of a name, in which a call tries them; out= forms come "
+    "last.\n"
+)
 
 
 def tried(name: str) -> set[str]:
     """The overloads of a name that stand in the file."""
-    return {op.overload for op in table.overloads(name)
-            if not any(a.is_out for a in op.schema.arguments)}
+    return {
+        op.overload
+        for op in table.overloads(name)
+        if not any(a.is_out for a in op.schema.arguments)
+    }
 
 
 def names() -> list[str]:
     """The operators with several overloads."""
-    return sorted(name for name in {op.name for op in table.every_operator()}
-                  if len(tried(name)) > 1)
+    return sorted(
+        name for name in {op.name for op in table.every_operator()} if len(tried(name)) > 1
+    )
 
 
 def text() -> str:

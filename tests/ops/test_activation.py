@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
-from tests.ops.harness import Arrays, TorchDtype, call, both_tests
+from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 
 A = Arrays("activation")
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 20, -20, 1e-6, 3, -3], np.float32)
-NAMES = ("relu relu6 silu mish hardsigmoid hardswish leaky_relu elu softplus log_sigmoid "
-         "hardshrink softshrink hardtanh selu celu rrelu glu gelu").split()
-IN_PLACE = ("relu_ relu6_ silu_ mish_ hardsigmoid_ hardswish_ leaky_relu_ elu_ hardtanh_ selu_ "
-            "celu_ rrelu_ gelu_ threshold_").split()
+NAMES = (
+    "relu relu6 silu mish hardsigmoid hardswish leaky_relu elu softplus log_sigmoid "
+    "hardshrink softshrink hardtanh selu celu rrelu glu gelu"
+).split()
+IN_PLACE = (
+    "relu_ relu6_ silu_ mish_ hardsigmoid_ hardswish_ leaky_relu_ elu_ hardtanh_ selu_ "
+    "celu_ rrelu_ gelu_ threshold_"
+).split()
 
 
 def samples():
     finite = np.where(np.isfinite(SPECIAL), SPECIAL, 0)
-    for x in (A.normal(3, 4) * 3, A.normal(2, 4, dtype="float64"), A.integers(-5, 5, 3, 4), finite,
-              A.normal(), A.normal(0, 4), np.array([True, False])):
+    for x in (
+        A.normal(3, 4) * 3,
+        A.normal(2, 4, dtype="float64"),
+        A.integers(-5, 5, 3, 4),
+        finite,
+        A.normal(),
+        A.normal(0, 4),
+        np.array([True, False]),
+    ):
         for name in NAMES:
             yield call(name, x)
     for name in NAMES:
-        if name not in ("gelu",):                   # at infinity PyTorch's depends on the build
+        if name not in ("gelu",):  # at infinity PyTorch's depends on the build
             yield call(name, SPECIAL)
     for name in IN_PLACE:
         yield call(name, A.normal(3, 4) * 3, *([0.5, 2] if name == "threshold_" else []))
-    for x in (A.normal(3, 4), A.normal(2, 3, 4, dtype="float64"), A.integers(0, 5, 3), A.normal(),
-              A.normal(0, 4), SPECIAL):
+    for x in (
+        A.normal(3, 4),
+        A.normal(2, 3, 4, dtype="float64"),
+        A.integers(0, 5, 3),
+        A.normal(),
+        A.normal(0, 4),
+        SPECIAL,
+    ):
         for dim in (-1, 0, 1, 2):
             yield call("softmax", x, dim)
             yield call("log_softmax", x, dim)
@@ -47,8 +64,12 @@ def samples():
     yield call("prelu", A.normal(3, 4), A.normal(3))
     for dtype in ("float16",):
         for name in ("gelu", "silu", "softmax", "hardswish"):
-            yield call(name, A.normal(3, 4, dtype=dtype), *([-1] if name == "softmax" else []),
-                       tolerance=1e-3)
+            yield call(
+                name,
+                A.normal(3, 4, dtype=dtype),
+                *([-1] if name == "softmax" else []),
+                tolerance=1e-3,
+            )
 
 
 SAMPLES = list(samples())

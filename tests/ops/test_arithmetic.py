@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("arithmetic")
 TYPES = ("float32", "int64", "uint8", "bool", "float16", "complex64")
-NAMES = ("add sub mul div floor_divide remainder fmod pow maximum minimum atan2 hypot rsub eq ne "
-         "lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor fmax "
-         "fmin copysign xlogy gcd lcm bitwise_left_shift bitwise_right_shift logaddexp").split()
-SCALARS = ("add sub mul div floor_divide remainder fmod pow rsub eq ne lt le gt ge bitwise_and "
-           "bitwise_or bitwise_xor xlogy").split()
+NAMES = (
+    "add sub mul div floor_divide remainder fmod pow maximum minimum atan2 hypot rsub eq ne "
+    "lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor fmax "
+    "fmin copysign xlogy gcd lcm bitwise_left_shift bitwise_right_shift logaddexp"
+).split()
+SCALARS = (
+    "add sub mul div floor_divide remainder fmod pow rsub eq ne lt le gt ge bitwise_and "
+    "bitwise_or bitwise_xor xlogy"
+).split()
 EDGES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1.5, 3], np.float32)
 
 
@@ -35,7 +39,7 @@ def samples():
             for b in TYPES:
                 tolerance = 5e-3 if "float16" in (a, b) else 1e-5
                 yield call(name, array(a, 2, 3), array(b, 3), tolerance=tolerance)
-        yield call(name, array("float32", 2, 3), array("float64"))   # the type of a zero-dim tensor
+        yield call(name, array("float32", 2, 3), array("float64"))  # the type of a zero-dim tensor
         yield call(name, array("int64", 2), array("float32", 1))
         yield call(name, array("float32", 2, 3), array("float32", 2))
         yield call(name, EDGES[:, None], EDGES[None])
@@ -59,14 +63,15 @@ def samples():
             yield call(name, array(a, 2, 3), array("int64", 2, 3))
             yield call(name, array(a, 3), array("float32", 2, 3))
     for name in ("addcmul", "addcdiv"):
-        yield call(name, array("float32", 3), array("float32", 2, 3), array("float32", 3),
-                   value=0.5)
+        yield call(
+            name, array("float32", 3), array("float32", 2, 3), array("float32", 3), value=0.5
+        )
         yield call(name, array("int64", 3), array("int64", 3), array("int64", 3))
     yield call("lerp", array("float32", 3), array("float32", 3), 0.3)
     yield call("lerp", array("float32", 3), array("float32", 3), array("float32", 3))
     yield call("lerp", array("float32", 3), array("float64", 3), 0.3)
     yield call("add", np.array([250, 5], np.uint8), np.array([10, 251], np.uint8))
-    yield call("mul", np.array([2 ** 40]), np.array([2 ** 40]))
+    yield call("mul", np.array([2**40]), np.array([2**40]))
     yield call("pow", np.array([2, 3, -1, 0]), np.array([3, -1, -3, 0]))
     yield call("pow", 2, np.array([1.0, 2.0], np.float32))
     yield call("remainder", np.array([7, -7]), np.array([0, 3]))
@@ -79,7 +84,7 @@ test_recorded, test_pytorch = both_tests("arithmetic", SAMPLES)
 def test_python_operators_are_the_operators():
     x = from_numpy(np.array([1.0, 2.0], np.float32))
     assert (2 - x).tolist() == [1, 0] and (1 / x).tolist() == [1, 0.5]
-    assert (2 ** x).tolist() == [2, 4]
+    assert (2**x).tolist() == [2, 4]
     assert (x // 2).tolist() == [0, 1] and (5 % x).tolist() == [0, 1] and (-x).tolist() == [-1, -2]
     assert (x > 1).tolist() == [False, True] and (~(x > 1)).tolist() == [True, False]
 
@@ -94,7 +99,10 @@ def test_in_place_operators_write_the_memory_of_the_tensor():
 
 
 def test_sizes_that_do_not_match_are_named():
-    with pytest.raises(RuntimeError, match=r"size of tensor a \(3\) must match the size of tensor "
-                                            "b "
-                                           r"\(2\) at non-singleton dimension 0"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"size of tensor a \(3\) must match the size of tensor "
+        "b "
+        r"\(2\) at non-singleton dimension 0",
+    ):
         F.add(from_numpy(np.ones(3)), from_numpy(np.ones(2)))

@@ -23,8 +23,17 @@ def samples():
     for threshold in (0, 0.5):
         yield call("threshold_backward", g, x, threshold)
     indices = np.array([[[[0, 2], [12, 15]], [[5, 6], [8, 11]]]])
-    yield call("max_pool2d_with_indices_backward", A.normal(1, 2, 2, 2), A.normal(1, 2, 4, 4),
-               [2, 2], [2, 2], [0, 0], [1, 1], False, indices)
+    yield call(
+        "max_pool2d_with_indices_backward",
+        A.normal(1, 2, 2, 2),
+        A.normal(1, 2, 4, 4),
+        [2, 2],
+        [2, 2],
+        [0, 0],
+        [1, 1],
+        False,
+        indices,
+    )
 
 
 SAMPLES = list(samples())

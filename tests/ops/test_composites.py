@@ -13,5 +13,6 @@ COMPOSITES = [op for op in table.all_operators() if op.is_composite]
 def test_body_compiles(op):
     graph = op.compile_body().graph
     assert len(graph.inputs) == len(op.schema.arguments)
-    assert len(graph.block.returns) == max(len(op.schema.returns),
-                                           0 if not op.schema.returns else 1)
+    assert len(graph.block.returns) == max(
+        len(op.schema.returns), 0 if not op.schema.returns else 1
+    )

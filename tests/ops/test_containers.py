@@ -15,8 +15,12 @@ A = Arrays("containers")
 
 
 def samples():
-    for kind, values in (("int", [3, 1, 2, 1]), ("float", [2.0, float("nan"), 1.0]),
-                         ("bool", [True, False, True]), ("str", ["b", "a", "c"])):
+    for kind, values in (
+        ("int", [3, 1, 2, 1]),
+        ("float", [2.0, float("nan"), 1.0]),
+        ("bool", [True, False, True]),
+        ("str", ["b", "a", "c"]),
+    ):
         yield call(f"aten::sorted.{kind}", values)
         if kind != "float":
             yield call(f"aten::index.list_{kind}", values, values[-1])
@@ -59,8 +63,9 @@ def run(name: str, *args):
 
 def test_slices_are_pythons():
     values = list(range(6))
-    for start, end, step in product((None, 0, 1, -2, 10), (None, 0, 2, -1, -10, 10), (1, 2, -1,
-                                                                                      -3)):
+    for start, end, step in product(
+        (None, 0, 1, -2, 10), (None, 0, 2, -1, -10, 10), (1, 2, -1, -3)
+    ):
         assert run("slice.t", values, start, end, step) == values[start:end:step]
 
 
@@ -81,18 +86,20 @@ def test_list_changes():
     assert values == [] and run("mul.left_t", [1], -1) == []
 
 
-LIST_ERRORS = (("__getitem__.t", ([1], 1), IndexError, "list index out of range"),
-               ("__getitem__.t", ([1], -2), IndexError, "list index out of range"),
-               ("_set_item.t", ([1], 5, 2), IndexError, "list index out of range"),
-               ("Delete.t", ([1], 5), IndexError, "list index out of range"),
-               ("pop.t", ([], -1), IndexError, "pop from empty list"),
-               ("remove.int", ([1], 2), ValueError, "x not in list"),
-               ("index.list_int", ([1], 2), ValueError, "'2' is not in list"),
-               ("slice.t", ([1], None, None, 0), RuntimeError, "non-zero step"),
-               ("__getitem__.Dict_str", ({"a": 1}, "b"), RuntimeError, "KeyError: b"),
-               ("pop.Dict_int", ({1: 1}, 2), RuntimeError, "KeyError: 2"),
-               ("Delete.Dict_int", ({1: 1}, 2), RuntimeError, "KeyError: 2"),
-               ("popitem.str", ({},), RuntimeError, "dictionary is empty"))
+LIST_ERRORS = (
+    ("__getitem__.t", ([1], 1), IndexError, "list index out of range"),
+    ("__getitem__.t", ([1], -2), IndexError, "list index out of range"),
+    ("_set_item.t", ([1], 5, 2), IndexError, "list index out of range"),
+    ("Delete.t", ([1], 5), IndexError, "list index out of range"),
+    ("pop.t", ([], -1), IndexError, "pop from empty list"),
+    ("remove.int", ([1], 2), ValueError, "x not in list"),
+    ("index.list_int", ([1], 2), ValueError, "'2' is not in list"),
+    ("slice.t", ([1], None, None, 0), RuntimeError, "non-zero step"),
+    ("__getitem__.Dict_str", ({"a": 1}, "b"), RuntimeError, "KeyError: b"),
+    ("pop.Dict_int", ({1: 1}, 2), RuntimeError, "KeyError: 2"),
+    ("Delete.Dict_int", ({1: 1}, 2), RuntimeError, "KeyError: 2"),
+    ("popitem.str", ({},), RuntimeError, "dictionary is empty"),
+)
 
 
 @pytest.mark.parametrize("name, args, kind, message", LIST_ERRORS, ids=[r[0] for r in LIST_ERRORS])
@@ -109,7 +116,7 @@ def test_dict_changes():
     assert run("keys.str", values) == ["a", "b", "c"] and run("values.str", values) == [1, 2, 3]
     assert run("items.str", values) == [("a", 1), ("b", 2), ("c", 3)]
     assert run("get.str", values, "x") is None and run("get.default_str", values, "x", 7) == 7
-    assert run("popitem.str", values) == ("a", 1)              # the first, as PyTorch takes it
+    assert run("popitem.str", values) == ("a", 1)  # the first, as PyTorch takes it
     assert run("pop.Dict_default_str", values, "x", 5) == 5 and run("len.Dict_str", values) == 2
     copy = run("copy.Dict_str", values)
     run("clear.str", values)

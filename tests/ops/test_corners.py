@@ -24,7 +24,7 @@ def writes():
         yield call("scatter", x, 0, np.stack([index] * 3), source, reduce="multiply")
         yield call("put", x, index, source[0], True)
     real = A.normal(4, 3)
-    yield call("index_add", real, 0, index, A.normal(2, 3))        # sizes and types that clash
+    yield call("index_add", real, 0, index, A.normal(2, 3))  # sizes and types that clash
     yield call("index_add", real, 0, index, A.normal(3, 2))
     yield call("index_add", real, 0, index, A.normal(3, 3, dtype="float64"))
     yield call("index_add", np.float32(1), 0, np.array([0, 0]), A.normal(2))
@@ -44,8 +44,12 @@ def orders():
         yield call("kthvalue", x, 1)
         yield call("searchsorted", np.sort(x), x)
         yield call("isin", x, x[:2])
-    for x, dim in ((np.array([1, 1, 2, 3, 3]), 0), (np.array([1, 1, 2]), -1),
-                   (np.array([[1, 2], [1, 2], [3, 2]]), 0), (np.array([[1, 1], [1, 1]]), 1)):
+    for x, dim in (
+        (np.array([1, 1, 2, 3, 3]), 0),
+        (np.array([1, 1, 2]), -1),
+        (np.array([[1, 2], [1, 2], [3, 2]]), 0),
+        (np.array([[1, 1], [1, 1]]), 1),
+    ):
         yield call("unique_consecutive", x, dim=dim)
         yield call("unique_consecutive", x, True, dim=dim)
     yield call("topk", np.float32(2), 0)
@@ -59,12 +63,12 @@ def histograms():
         x = (A.normal(200, dtype="float64") * 5).astype(dtype)
         yield call("histc", x, 37, -10, 0)
         yield call("histc", x, 100, -3, 3)
-    for dtype, most in (("float32", 3e38), ("float64", 1.7e308)):      # sums that overflow
+    for dtype, most in (("float32", 3e38), ("float64", 1.7e308)):  # sums that overflow
         x = np.array([most, -most, 0, most / 2, most / 30, 1], dtype)
         yield call("histc", x, 4, -most, most)
         yield call("histc", x, 100, 0, most)
     points, edges = A.uniform(30, 2) * 4, [np.array([3.0, 0.5, 2, 4], "float32")] * 2
-    yield call("histogramdd", points, edges)         # edges in no order
+    yield call("histogramdd", points, edges)  # edges in no order
     yield call("histogram", points, edges[0])
     yield call("histogram", points, 5, weight=A.uniform(30, 2), density=True)
 
@@ -117,15 +121,26 @@ def nothing():
         yield call(name, whole[:0], whole)
         yield call(name, whole, whole)
     yield call("tensordot", np.array([2], "int32"), np.array([3, 4], "int32")[:1], [0], [0])
-    yield call("tensordot", A.integers(0, 9, 1, 2, dtype="int32"),
-               A.integers(0, 9, 3, 2, dtype="int32"), [0], [0])
+    yield call(
+        "tensordot",
+        A.integers(0, 9, 1, 2, dtype="int32"),
+        A.integers(0, 9, 3, 2, dtype="int32"),
+        [0],
+        [0],
+    )
 
 
 def mixtures():
     """Operands of several element types."""
     whole, x, mask = A.integers(0, 9, 3), A.normal(2, 3), A.uniform(2, 3) > 0.5
-    for equation, other in (("i,jk->ijk", x), ("k,jk->jk", x), ("k,jk->j", x), ("j,...j", x),
-                            ("i , j -> i j", A.normal(2, dtype="float16")), ("ii,i->i", x[0])):
+    for equation, other in (
+        ("i,jk->ijk", x),
+        ("k,jk->jk", x),
+        ("k,jk->j", x),
+        ("j,...j", x),
+        ("i , j -> i j", A.normal(2, dtype="float16")),
+        ("ii,i->i", x[0]),
+    ):
         left = np.diag(whole) if equation[0] == equation[1] else whole
         yield call("einsum", equation, [left, other])
     yield call("einsum", "ij,kj->ik", [x[:, :1], whole[:2, None]])
@@ -140,18 +155,26 @@ def mixtures():
 
 def parameters():
     """Parameters of other types than the input, and of sizes that do not fit."""
-    for dtype, other in (("float64", "float32"), ("float32", "float64"), ("float16", "float32"),
-                         ("float16", "float64"), ("float16", "float16")):
+    for dtype, other in (
+        ("float64", "float32"),
+        ("float32", "float64"),
+        ("float16", "float32"),
+        ("float16", "float64"),
+        ("float16", "float16"),
+    ):
         x, ones = A.normal(2, 4, 3).astype(dtype), np.ones(4, other)
         mean = np.zeros(4, dtype)
         yield call("layer_norm", x, [3], ones[:3], ones[:3], tolerance=2e-3)
         yield call("group_norm", x, 2, ones, ones, tolerance=2e-3)
-        yield call("batch_norm", x, ones, ones, mean, mean + 1, False, 0.1, 1e-5, False,
-                   tolerance=2e-3)
-        yield call("batch_norm", x, None, None, ones - 1, ones, False, 0.1, 1e-5, False,
-                   tolerance=2e-3)
-        yield call("instance_norm", x, ones, ones, None, None, True, 0.1, 1e-5, False,
-                   tolerance=2e-3)
+        yield call(
+            "batch_norm", x, ones, ones, mean, mean + 1, False, 0.1, 1e-5, False, tolerance=2e-3
+        )
+        yield call(
+            "batch_norm", x, None, None, ones - 1, ones, False, 0.1, 1e-5, False, tolerance=2e-3
+        )
+        yield call(
+            "instance_norm", x, ones, ones, None, None, True, 0.1, 1e-5, False, tolerance=2e-3
+        )
     x, h, w = A.normal(2, 3), A.normal(2, 5), [A.normal(15, 3), A.normal(15, 5)]
     yield call("gru_cell", x, h, *w)
     yield call("gru_cell", h, h, *w)
@@ -176,20 +199,49 @@ def masks():
     """Masks of attention that are numbers, and of shapes that do not fit."""
     x, weights = A.normal(2, 3, 4), [A.normal(12, 4), A.normal(12), A.normal(4, 4), A.normal(4)]
     far, few = np.array([[0, 0.5, 0], [0, 0, -1e9], [0, 0, 0]], "float32"), A.uniform(2, 3) > 0.6
-    for mask, kind in ((far, 0), (far, None), (few.astype("float32"), 1), (few, 0), (few, 1),
-                       ((A.uniform(2, 2, 3, 3) > 0.6).astype("float32"), 2), (far > 0, 1),
-                       (A.uniform(2, 2, 3, 3) > 0.6, None), (A.uniform(4, 3, 3) > 0.6, 2)):
+    for mask, kind in (
+        (far, 0),
+        (far, None),
+        (few.astype("float32"), 1),
+        (few, 0),
+        (few, 1),
+        ((A.uniform(2, 2, 3, 3) > 0.6).astype("float32"), 2),
+        (far > 0, 1),
+        (A.uniform(2, 2, 3, 3) > 0.6, None),
+        (A.uniform(4, 3, 3) > 0.6, 2),
+    ):
         yield call("_native_multi_head_attention", x, x, x, 4, 2, *weights, mask, True, True, kind)
-    yield call("_transformer_encoder_layer_fwd", x, 4, 2, *weights, True, True, 1e-5,
-               A.normal(4), A.normal(4), A.normal(4), A.normal(4), A.normal(6, 4), A.normal(6),
-               A.normal(4, 6), A.normal(4), few.astype("float32"), 1)
+    yield call(
+        "_transformer_encoder_layer_fwd",
+        x,
+        4,
+        2,
+        *weights,
+        True,
+        True,
+        1e-5,
+        A.normal(4),
+        A.normal(4),
+        A.normal(4),
+        A.normal(4),
+        A.normal(6, 4),
+        A.normal(6),
+        A.normal(4, 6),
+        A.normal(4),
+        few.astype("float32"),
+        1,
+    )
 
 
 def spreads():
     """Values whose squares are too large or too small, and those that lie close together."""
     x = np.array([[1, 2, -3], [3, 3, 3]])
-    for dtype, scales in (("float32", (1e37, 1e30, 1e-30)), ("float16", (2e4,)),
-                          ("complex64", (1e30j,)), ("float64", (1e200,))):
+    for dtype, scales in (
+        ("float32", (1e37, 1e30, 1e-30)),
+        ("float16", (2e4,)),
+        ("complex64", (1e30j,)),
+        ("float64", (1e200,)),
+    ):
         for scale in scales:
             for name in ("var", "std", "var_mean", "std_mean"):
                 yield call(name, (x * scale).astype(dtype), False)
@@ -204,13 +256,13 @@ def statistics():
         yield call("cov", x.astype(dtype), aweights=part, tolerance=1e-3)
         yield call("cov", x.astype(dtype), fweights=whole, tolerance=1e-3)
     yield call("cov", x, fweights=whole, aweights=part.astype("float64"))
-    yield call("cov", x, fweights=-whole)            # all of these are refused
+    yield call("cov", x, fweights=-whole)  # all of these are refused
     yield call("cov", x, aweights=-part)
     yield call("cov", x, fweights=part)
     yield call("cov", x, aweights=whole)
     yield call("cosine_similarity", np.float32(2), np.float32(-3), 0)
     yield call("cosine_similarity", A.normal(3, 4), A.normal(4), 1)
-    square = A.normal(2, 4, 4, dtype="float64")      # of which the lower triangle counts
+    square = A.normal(2, 4, 4, dtype="float64")  # of which the lower triangle counts
     yield call("linalg_pinv", square, hermitian=True)
     yield call("linalg_pinv", (square + 1j * square).astype("complex128"), hermitian=True)
     yield call("linalg_pinv", square, 0.5, hermitian=True)
@@ -219,8 +271,15 @@ def statistics():
 def signals():
     for x in (complex_normal(10, 6), complex_normal(2, 10, 6)):
         for return_complex in (False, True):
-            yield call("istft", x, 10, onesided=False, center=True, tolerance=1e-4,
-                       return_complex=return_complex)
+            yield call(
+                "istft",
+                x,
+                10,
+                onesided=False,
+                center=True,
+                tolerance=1e-4,
+                return_complex=return_complex,
+            )
     yield call("istft", complex_normal(6, 4), 10, tolerance=1e-4)
     yield call("istft", complex_normal(10, 2), 10, length=40, tolerance=1e-4)
     for dtype in ("complex64", "complex128"):
@@ -230,8 +289,9 @@ def signals():
     q, k, v = (A.normal(2, 3, n, 4) for n in (5, 6, 6))
     for p in (0.3, 1.0):
         yield call("scaled_dot_product_attention", q, k, v, None, p, tolerance=1e-4)
-    yield call("scaled_dot_product_attention", q[0], k[0], v[0], A.normal(5, 6), 0.5,
-               tolerance=1e-4)
+    yield call(
+        "scaled_dot_product_attention", q[0], k[0], v[0], A.normal(5, 6), 0.5, tolerance=1e-4
+    )
 
 
 def refusals():
@@ -263,17 +323,29 @@ def indices():
     x, mask = A.normal(2, 3), np.array([[True, False, True], [False, True, True]])
     row, yes, none = np.array([True, False]), np.array(True), np.empty(0, "float32")
     for self, at, value in (
-            (x, [mask], np.array([3])), (x, [mask], np.array([[3]])), (x, [row], np.array(3)),
-            (x, [np.array([0])], np.array(3)), (x, [mask], A.normal(1, 4)),
-            (x, [np.array([0, 1])], A.normal(1, 2, 3)), (x, [mask & False], A.normal(3)),
-            (x, [mask & False], none), (x[0], [yes], np.float32(3)),
-            (x[0], [~yes], np.float32(3)), (np.float32(1), [yes], np.float32(3)),
-            (x, [yes, np.array([0])], A.normal(3)), (x, [mask.astype("uint8")], np.array([3])),
-            (A.normal(1, 0, 2), [np.array([2])], np.float32(1))):
+        (x, [mask], np.array([3])),
+        (x, [mask], np.array([[3]])),
+        (x, [row], np.array(3)),
+        (x, [np.array([0])], np.array(3)),
+        (x, [mask], A.normal(1, 4)),
+        (x, [np.array([0, 1])], A.normal(1, 2, 3)),
+        (x, [mask & False], A.normal(3)),
+        (x, [mask & False], none),
+        (x[0], [yes], np.float32(3)),
+        (x[0], [~yes], np.float32(3)),
+        (np.float32(1), [yes], np.float32(3)),
+        (x, [yes, np.array([0])], A.normal(3)),
+        (x, [mask.astype("uint8")], np.array([3])),
+        (A.normal(1, 0, 2), [np.array([2])], np.float32(1)),
+    ):
         yield call("index_put", self, at, value)
     yield call("index_put", x, [mask], np.array([3]), True)
-    for self, at in ((np.float32(1), yes), (x, yes), (A.normal(1, 0, 2), np.array([2])),
-                     (A.normal(0, 2), np.array([2]))):
+    for self, at in (
+        (np.float32(1), yes),
+        (x, yes),
+        (A.normal(1, 0, 2), np.array([2])),
+        (A.normal(0, 2), np.array([2])),
+    ):
         yield call("index", self, [at])
     yield call("index", x, [np.array([0]), yes])
     yield call("scatter", x, 0, np.empty((0, 1, 2), "int64"), x)
@@ -283,10 +355,18 @@ def indices():
 
 def types():
     """Types of results: of sums in products, of losses that are written into a tensor."""
-    for equation, *shapes in (("ij->", (1, 1)), ("ij->i", (2, 1)), ("ij,jk->i", (2, 2), (2, 1)),
-                              ("ij,jk->i", (2, 2), (2, 2)), ("i,j->", (2,), (2,)),
-                              ("i,i->", (1,), (2,)), ("i,i->", (2,), (2,)), ("ii->", (2, 2)),
-                              ("i,j->j", (2,), (2,)), ("i,j,k->j", (2,), (2,), (2,))):
+    for equation, *shapes in (
+        ("ij->", (1, 1)),
+        ("ij->i", (2, 1)),
+        ("ij,jk->i", (2, 2), (2, 1)),
+        ("ij,jk->i", (2, 2), (2, 2)),
+        ("i,j->", (2,), (2,)),
+        ("i,i->", (1,), (2,)),
+        ("i,i->", (2,), (2,)),
+        ("ii->", (2, 2)),
+        ("i,j->j", (2,), (2,)),
+        ("i,j,k->j", (2,), (2,), (2,)),
+    ):
         yield call("einsum", equation, [A.integers(0, 9, *s, dtype="int8") for s in shapes])
     half, wide, whole = A.normal(4, dtype="float16"), A.normal(4, dtype="float64"), np.arange(4)
     for name in ("huber_loss", "soft_margin_loss", "binary_cross_entropy_with_logits"):
@@ -343,14 +423,32 @@ def output_types():
     x, at = np.array([[1.0, 2], [4, 3]], "float32"), np.array([[0, 1]])
     for dtype in ("float64", "float32"):
         flat, whole = np.zeros(2, dtype), np.zeros((2, 2), dtype)
-        for name, *args in (("amax", x, [1]), ("norm", x, 2, [1]), ("linalg_vector_norm", x, 2, 1),
-                            ("std", x, [1]), ("mean", x, [1]), ("logsumexp", x, [1]),
-                            ("mv", x, x[0]), ("sum", x, [1])):
+        for name, *args in (
+            ("amax", x, [1]),
+            ("norm", x, 2, [1]),
+            ("linalg_vector_norm", x, 2, 1),
+            ("std", x, [1]),
+            ("mean", x, [1]),
+            ("logsumexp", x, [1]),
+            ("mv", x, x[0]),
+            ("sum", x, [1]),
+        ):
             yield call(name, *args, out=flat)
-        for name, *args in (("softmax", x, 1), ("mm", x, x), ("tril", x), ("gather", x, 0, at),
-                            ("clamp", x, 0, 1), ("neg", x), ("sin", x), ("mul", x, x),
-                            ("index_select", x, 0, at[0]), ("cat", [x[:1], x[1:]]),
-                            ("where", x > 1, x, x), ("linalg_inv", x), ("take", x, at)):
+        for name, *args in (
+            ("softmax", x, 1),
+            ("mm", x, x),
+            ("tril", x),
+            ("gather", x, 0, at),
+            ("clamp", x, 0, 1),
+            ("neg", x),
+            ("sin", x),
+            ("mul", x, x),
+            ("index_select", x, 0, at[0]),
+            ("cat", [x[:1], x[1:]]),
+            ("where", x > 1, x, x),
+            ("linalg_inv", x),
+            ("take", x, at),
+        ):
             yield call(name, *args, out=whole)
     yield call("argmax", x, 1, out=np.zeros(2, "int32"))
     yield call("signbit", x, out=np.zeros((2, 2), "uint8"))
@@ -372,15 +470,22 @@ def areas():
     for row in ([1, 2, np.nan], [1, np.nan, np.nan], [1, 2, 3, np.nan]):
         for right in (False, True):
             yield call("searchsorted", np.array(row), np.array([np.nan, 0, 1.5, 2, 3]), right=right)
-    mixed = A.integers(0, 9, 3, 11)                       # rows in no order
+    mixed = A.integers(0, 9, 3, 11)  # rows in no order
     for right in (False, True):
         for rows in (mixed, mixed[0], mixed.astype("float32")):
             yield call("searchsorted", rows, mixed.astype(rows.dtype), right=right)
         yield call("bucketize", mixed, mixed[1], right=right)
         yield call("searchsorted", mixed[0], mixed, sorter=A.integers(0, 11, 11), right=right)
     nan = np.nan
-    for row in ([nan, 1], [2, 1, nan, nan, 2], [nan, 2, 2, 1, 1, nan], [1, 1, nan, 2, 2],
-                [nan, nan], [3, 2, 1, nan], [nan, 3, nan, 2, nan, 1, 1]):
+    for row in (
+        [nan, 1],
+        [2, 1, nan, nan, 2],
+        [nan, 2, 2, 1, 1, nan],
+        [1, 1, nan, 2, 2],
+        [nan, nan],
+        [3, 2, 1, nan],
+        [nan, 3, nan, 2, nan, 1, 1],
+    ):
         yield call("mode", np.array([row, row[::-1]], "float32"))
     target = np.array([1, -1])
     for a in (np.array([3, 4]), np.array([3, 4], "uint8"), target > 0):
@@ -394,8 +499,13 @@ def empties():
     for shape in ((0, 4, 4, 4), (0, 4, 6), (2, 0, 4, 4)):
         yield call("pixel_unshuffle", np.zeros(shape, "float32"), 2)
     yield call("native_channel_shuffle", A.normal(1, 4, 2, 4), 2)
-    for x in (np.array(True), np.zeros(0, bool), np.array([True, False]), np.array(3, "int32"),
-              np.array([3, 4], "uint8")):
+    for x in (
+        np.array(True),
+        np.zeros(0, bool),
+        np.array([True, False]),
+        np.array(3, "int32"),
+        np.array([3, 4], "uint8"),
+    ):
         yield call("cumsum_", x, 0)
         yield call("cumprod_", x, 0)
     for shape in ((0,), (0, 3), (3, 0)):
@@ -410,8 +520,29 @@ def empties():
     yield call("linalg_vecdot", one, A.normal(3))
 
 
-SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *spreads(), *statistics(), *signals(),
-           *refusals(), *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
-           *mixtures(), *parameters(), *large(), *indices(), *types(), *shapes(),
-           *outputs(), *output_types(), *areas(), *empties()]
+SAMPLES = [
+    *writes(),
+    *orders(),
+    *histograms(),
+    *sums(),
+    *spreads(),
+    *statistics(),
+    *signals(),
+    *refusals(),
+    *circles(),
+    *polynomials(),
+    *numbers(),
+    *nothing(),
+    *masks(),
+    *mixtures(),
+    *parameters(),
+    *large(),
+    *indices(),
+    *types(),
+    *shapes(),
+    *outputs(),
+    *output_types(),
+    *areas(),
+    *empties(),
+]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

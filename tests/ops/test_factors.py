@@ -22,8 +22,9 @@ def samples():
     for density in (False, True):
         yield call("histogramdd", points, [3, 2], density=density)
         yield call("histogramdd", points, [3, 2], range=[0.0, 3.0, 1.0, 4.0], density=density)
-        yield call("histogramdd", points, [3, 2], weight=A.uniform(20, dtype="float64"),
-                   density=density)
+        yield call(
+            "histogramdd", points, [3, 2], weight=A.uniform(20, dtype="float64"), density=density
+        )
     yield call("histogramdd", points, 4)
     yield call("histogramdd", points, [np.array([0.0, 1, 3]), np.array([0.0, 2, 2.5, 4])])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scriptlang
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops import test_fused
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
@@ -67,8 +67,32 @@ def test_the_inverse_of_a_short_time_transform_gives_the_signal_back():
 
 
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
-LENGTHS = (1, 2, 3, 4, 5, 7, 9, 12, 16, 30, 31, 37, 60, 64, 74, 100, 256, 257, 400, 1000, 1024,
-           2310, 4099, 8192)
+LENGTHS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    9,
+    12,
+    16,
+    30,
+    31,
+    37,
+    60,
+    64,
+    74,
+    100,
+    256,
+    257,
+    400,
+    1000,
+    1024,
+    2310,
+    4099,
+    8192,
+)
 
 
 @pytest.mark.skipif("native" not in test_fused.ENGINES, reason="needs the native engine")
@@ -81,7 +105,7 @@ def test_lines_of_every_kind_of_length(lines, dtype):
 
     def agree(name: str, x, n: int, dim: int, wanted) -> None:
         given = scriptlang.from_numpy(np.ascontiguousarray(x))
-        for scale, norm in ((1, None), (n ** 0.5, "ortho")):
+        for scale, norm in ((1, None), (n**0.5, "ortho")):
             got = test_fused.call("native", f"aten::{name}", given, n, dim, norm).numpy()
             if norm:
                 got = got * scale if name in ("fft_fft", "fft_rfft", "fft_hfft") else got / scale
@@ -92,10 +116,12 @@ def test_lines_of_every_kind_of_length(lines, dtype):
         x = random.standard_normal((lines, n)).astype(dtype)
         z = x.astype(COMPLEX[dtype])
         z.imag = random.standard_normal((lines, n))
-        short = z[:, :n // 2 + 1]
+        short = z[:, : n // 2 + 1]
         for dim in (1, 0):
+
             def turned(a):
                 return a if dim else a.T
+
             agree("fft_fft", turned(z), n, dim, turned(np.fft.fft(z)))
             agree("fft_ifft", turned(z), n, dim, turned(np.fft.ifft(z)))
             agree("fft_rfft", turned(x), n, dim, turned(np.fft.rfft(x)))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 
 A = Arrays("geometry")
-FACTS = ("size stride dim numel element_size storage_offset is_contiguous is_floating_point "
-         "is_complex is_signed is_same_size is_set_to is_conj is_neg is_leaf is_inference "
-         "is_nonzero item").split()
+FACTS = (
+    "size stride dim numel element_size storage_offset is_contiguous is_floating_point "
+    "is_complex is_signed is_same_size is_set_to is_conj is_neg is_leaf is_inference "
+    "is_nonzero item"
+).split()
 PREDICATES = "isnan isinf isfinite isposinf isneginf signbit isreal logical_not".split()
 
 
@@ -22,19 +24,34 @@ def samples():
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1], np.float32)
     for x in (f, i, b, wave, special, A.normal(), A.normal(0, 2)):
         for name in FACTS:
-            if name == "stride" and not x.size:      # numpy's empty arrays have other ones
+            if name == "stride" and not x.size:  # numpy's empty arrays have other ones
                 continue
             yield call(name, x, *([x] if name in ("is_same_size", "is_set_to") else []))
         for name in PREDICATES:
             yield call(name, x)
-        for name in ("conj", "real", "imag", "resolve_conj", "mH", "adjoint", "matrix_H", "detach",
-                     "zero_", "lift", "fliplr", "flipud", "argwhere", "trace", "ravel"):
+        for name in (
+            "conj",
+            "real",
+            "imag",
+            "resolve_conj",
+            "mH",
+            "adjoint",
+            "matrix_H",
+            "detach",
+            "zero_",
+            "lift",
+            "fliplr",
+            "flipud",
+            "argwhere",
+            "trace",
+            "ravel",
+        ):
             yield call(name, x)
         yield call("fill_", x, 2)
         yield call("copy_", x, f[:1])
         yield call("broadcast_to", x, [2, 2, 3])
         yield call("sum_to_size", x, [1, 3])
-        if x.size >= 4:                              # PyTorch does not grow numpy's memory
+        if x.size >= 4:  # PyTorch does not grow numpy's memory
             yield call("resize_", x, [2, 2])
         yield call("float_power", x, 2)
         yield call("vander", x)
@@ -45,9 +62,24 @@ def samples():
         yield call("moveaxis", x, 0, -1)
         yield call("_to_copy", x, dtype=TorchDtype(6))
         yield call("_unsafe_view", x, [3, 2])
-    for name in ("not_equal", "less", "less_equal", "greater", "greater_equal", "multiply",
-                 "divide", "subtract", "true_divide", "heaviside", "nextafter", "arctan2",
-                 "logaddexp2", "special_xlog1py", "special_xlogy", "equal"):
+    for name in (
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "multiply",
+        "divide",
+        "subtract",
+        "true_divide",
+        "heaviside",
+        "nextafter",
+        "arctan2",
+        "logaddexp2",
+        "special_xlog1py",
+        "special_xlogy",
+        "equal",
+    ):
         yield call(name, f, A.normal(2, 3))
         yield call(name, i, i)
     for name in ("__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"):
@@ -84,8 +116,17 @@ SAMPLES = list(samples())
 test_recorded, test_pytorch = both_tests("geometry", SAMPLES)
 
 
-@pytest.mark.parametrize("name, args", [("add_", (1,)), ("mul_", (2,)), ("t_", ()), ("zero_", ()),
-                                        ("clamp_", (0, 1)), ("copy_", (from_numpy(np.ones(3)),))])
+@pytest.mark.parametrize(
+    "name, args",
+    [
+        ("add_", (1,)),
+        ("mul_", (2,)),
+        ("t_", ()),
+        ("zero_", ()),
+        ("clamp_", (0, 1)),
+        ("copy_", (from_numpy(np.ones(3)),)),
+    ],
+)
 def test_in_place_forms_return_their_tensor(name, args):
     x = from_numpy(np.ones((3, 3)))
     assert getattr(x, name)(*args) is x

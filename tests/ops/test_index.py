@@ -13,8 +13,11 @@ A = Arrays("index")
 
 def samples():
     for dtype in ("float32", "int64", "bool"):
-        x = A.integers(0, 2, 4, 5, dtype=bool) if dtype == "bool" else \
-            (A.normal(4, 5) * 5).astype(dtype)
+        x = (
+            A.integers(0, 2, 4, 5, dtype=bool)
+            if dtype == "bool"
+            else (A.normal(4, 5) * 5).astype(dtype)
+        )
         at = A.integers(0, 4, 3, 5)
         rows = np.array([0, 2, 2])
         mask = A.integers(0, 2, 4, 5, dtype=bool)
@@ -43,8 +46,16 @@ def samples():
             for include in (True, False):
                 yield call("scatter_reduce", x, 0, at, source, reduce, include_self=include)
         yield call("put", x, np.array([0, 3, -1]), x.reshape(-1)[:3])
-        for key in ([rows], [None, rows], [rows, rows], [mask], [rows[:, None], rows],
-                    [None, mask[0]], [np.array([9])], [rows, np.array([0, 1])]):
+        for key in (
+            [rows],
+            [None, rows],
+            [rows, rows],
+            [mask],
+            [rows[:, None], rows],
+            [None, mask[0]],
+            [np.array([9])],
+            [rows, np.array([0, 1])],
+        ):
             yield call("index", x, key)
         for accumulate in (False, True):
             yield call("index_put", x, [rows], source, accumulate)
@@ -73,7 +84,7 @@ def samples_of_long_rows():
         yield call("scatter_reduce", x, 1, at, x, "amin")
         yield call("_unique2", x, True, True, True)
         yield call("isin", x, np.array([-3, 1, 100], dtype), invert=True)
-    ends = np.array([2**63 - 1, -2**63, 0, 5, 5, -2**63, 2**63 - 1])
+    ends = np.array([2**63 - 1, -(2**63), 0, 5, 5, -(2**63), 2**63 - 1])
     yield call("_unique2", ends, True, True, True)
     yield call("isin", ends, ends[:2])
     yield call("isin", ends, ends[3:5])
@@ -89,10 +100,26 @@ def samples_of_long_rows():
 SAMPLES = list(samples())
 test_recorded, test_pytorch = both_tests("index", SAMPLES)
 
-KEYS = [0, -1, slice(1, 3), slice(None, None, 2), None, Ellipsis, (0, 1), (slice(None), 2),
-        (Ellipsis, 0), (None, 1, Ellipsis), [0, 2], ([0, 1], [1, 2]), (slice(None), [0, 2]),
-        ([0, 2], slice(1, 2)), np.array([True, False, True, False]), (0, [1, 2]),
-        (slice(1, None), None, [0]), True]
+KEYS = [
+    0,
+    -1,
+    slice(1, 3),
+    slice(None, None, 2),
+    None,
+    Ellipsis,
+    (0, 1),
+    (slice(None), 2),
+    (Ellipsis, 0),
+    (None, 1, Ellipsis),
+    [0, 2],
+    ([0, 1], [1, 2]),
+    (slice(None), [0, 2]),
+    ([0, 2], slice(1, 2)),
+    np.array([True, False, True, False]),
+    (0, [1, 2]),
+    (slice(1, None), None, [0]),
+    True,
+]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)

@@ -10,8 +10,12 @@ A = Arrays("join")
 
 
 def samples():
-    f, d, i, b = A.normal(2, 3), A.normal(2, 3, dtype="float64"), A.integers(0, 5, 2, 3), \
-        A.integers(0, 2, 2, 3, dtype=bool)
+    f, d, i, b = (
+        A.normal(2, 3),
+        A.normal(2, 3, dtype="float64"),
+        A.integers(0, 5, 2, 3),
+        A.integers(0, 2, 2, 3, dtype=bool),
+    )
     for dim in (0, 1, -1, 2):
         yield call("cat", [f, f], dim)
         yield call("cat", [f, d, i], dim)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
@@ -16,7 +16,7 @@ def kinds():
     yield A.normal(4, 4)
     yield A.normal(2, 3, 3, dtype="float64")
     yield (A.normal(3, 3) + 1j * A.normal(3, 3)).astype(np.complex64)
-    yield np.array([[1, 2], [2, 4]], np.float32)        # singular
+    yield np.array([[1, 2], [2, 4]], np.float32)  # singular
     yield A.normal(4, 3)
     yield A.normal(0, 0)
     yield A.integers(0, 5, 3, 3)
@@ -25,8 +25,10 @@ def kinds():
 
 def samples():
     for x in kinds():
-        name = ("linalg_inv inverse linalg_det linalg_slogdet logdet linalg_matrix_exp "
-                "linalg_eigvalsh linalg_svdvals linalg_lu_factor linalg_lu").split()
+        name = (
+            "linalg_inv inverse linalg_det linalg_slogdet logdet linalg_matrix_exp "
+            "linalg_eigvalsh linalg_svdvals linalg_lu_factor linalg_lu"
+        ).split()
         for n in name:
             yield call(n, x, tolerance=1e-4)
         for n in (-1, 0, 3):
@@ -44,8 +46,9 @@ def samples():
     positive = square @ square.T + np.eye(3, dtype=np.float32)
     for upper in (False, True):
         yield call("linalg_cholesky", positive, upper=upper, tolerance=1e-4)
-        yield call("cholesky_solve", A.normal(3, 2), np.linalg.cholesky(positive), upper,
-                   tolerance=1e-3)
+        yield call(
+            "cholesky_solve", A.normal(3, 2), np.linalg.cholesky(positive), upper, tolerance=1e-3
+        )
         yield call("cholesky_inverse", np.linalg.cholesky(positive), upper, tolerance=1e-3)
     yield call("linalg_cholesky", square)
     yield call("linalg_cholesky_ex", positive, tolerance=1e-4)

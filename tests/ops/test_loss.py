@@ -52,17 +52,21 @@ def by_class(r):
         for smoothing in (0.0, 0.1):
             yield call("cross_entropy_loss", x, chances, w, r, -100, smoothing)
     yield call("nll_loss", A.normal(3, 4), A.integers(0, 4, 2), None, r, -100)
-    yield call("multilabel_margin_loss", A.normal(2, 4), np.array([[3, 0, -1, 1], [0, -1, 0, 0]]),
-               r)
+    yield call(
+        "multilabel_margin_loss", A.normal(2, 4), np.array([[3, 0, -1, 1], [0, -1, 0, 0]]), r
+    )
 
 
 def sequences(r):
     log_p = A.normal(10, 3, 5)
     log_p -= np.log(np.exp(log_p).sum(-1, keepdims=True))
     target = A.integers(1, 5, 3, 4)
-    for inputs, targets in (([10, 9, 8], [4, 3, 2]), ([10, 3, 1], [4, 4, 4]), ([10, 10, 10], [4, 0,
-                                                                                              1]),
-                            ([11, 10, 10], [4, 4, 1])):
+    for inputs, targets in (
+        ([10, 9, 8], [4, 3, 2]),
+        ([10, 3, 1], [4, 4, 4]),
+        ([10, 10, 10], [4, 0, 1]),
+        ([11, 10, 10], [4, 4, 1]),
+    ):
         flat = np.concatenate([row[:n] for row, n in zip(target, targets)])
         for infinite in (True, False):
             yield call("ctc_loss", log_p, target, inputs, targets, 0, r, infinite)
@@ -81,15 +85,22 @@ def embeddings(r):
             yield call("triplet_margin_loss", x, y, z, 1.0, p, 1e-6, swap, r)
 
 
-SAMPLES = [sample for r in (0, 1, 2) for part in (pointwise, by_class, sequences, embeddings)
-           for sample in part(r)]
+SAMPLES = [
+    sample
+    for r in (0, 1, 2)
+    for part in (pointwise, by_class, sequences, embeddings)
+    for sample in part(r)
+]
 for _p in (0.0, 1.0, 2.0, 3.0, float("inf"), -1.0):
-    SAMPLES += [call("cdist", A.normal(2, 3, 4), A.normal(2, 5, 4), _p), call("pdist", A.normal(4,
-                                                                                                3),
-                                                                              _p),
-                call("pairwise_distance", A.normal(4, 3), A.normal(4, 3), _p)]
+    SAMPLES += [
+        call("cdist", A.normal(2, 3, 4), A.normal(2, 5, 4), _p),
+        call("pdist", A.normal(4, 3), _p),
+        call("pairwise_distance", A.normal(4, 3), A.normal(4, 3), _p),
+    ]
 for _dim in (0, 1, -1, 2):
     SAMPLES.append(call("cosine_similarity", A.normal(3, 4), A.normal(3, 4), _dim))
-SAMPLES += [call("cosine_similarity", A.normal(3, 4), np.zeros(4, np.float32), 1),
-            call("cdist", A.normal(2, 3), A.normal(2, 4))]
+SAMPLES += [
+    call("cosine_similarity", A.normal(3, 4), np.zeros(4, np.float32), 1),
+    call("cdist", A.normal(2, 3), A.normal(2, 4)),
+]
 test_recorded, test_pytorch = both_tests("loss", SAMPLES)

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from tests.ops.harness import Arrays, call, both_tests
+from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("matmul")
-PAIRS = (((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
-         ((5, 2, 3), (5, 3, 4)), ((6, 1, 2, 3), (5, 3, 4)), ((3,), (5, 3, 4)), ((5, 2, 3), (3,)),
-         ((2, 3), (4, 5)), ((), (3,)), ((0, 3), (3, 4)), ((2, 0), (0, 4)))
-EQUATIONS = (("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii", (3, 3)),
-             ("bij , bjk -> bik", (5, 2, 3), (5, 3, 4)), ("...ij,...jk->...ik", (5, 2, 3), (3, 4)),
-             ("ii->i", (3, 3)), ("ij->ji", (2, 3)), ("i,j", (2,), (3,)),
-             ("bhid,bhjd->bhij", (2, 2, 3, 4), (2, 2, 5, 4)), ("ij,jk,kl", (2, 3), (3, 4), (4, 5)),
-             ("ij,jk", (2, 3), (4, 4)), ("ij,jk", (2, 3)))
+PAIRS = (
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 4)),
+    ((2, 3), (3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((6, 1, 2, 3), (5, 3, 4)),
+    ((3,), (5, 3, 4)),
+    ((5, 2, 3), (3,)),
+    ((2, 3), (4, 5)),
+    ((), (3,)),
+    ((0, 3), (3, 4)),
+    ((2, 0), (0, 4)),
+)
+EQUATIONS = (
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("ij,jk", (2, 3), (3, 4)),
+    ("ii", (3, 3)),
+    ("bij , bjk -> bik", (5, 2, 3), (5, 3, 4)),
+    ("...ij,...jk->...ik", (5, 2, 3), (3, 4)),
+    ("ii->i", (3, 3)),
+    ("ij->ji", (2, 3)),
+    ("i,j", (2,), (3,)),
+    ("bhid,bhjd->bhij", (2, 2, 3, 4), (2, 2, 5, 4)),
+    ("ij,jk,kl", (2, 3), (3, 4), (4, 5)),
+    ("ij,jk", (2, 3), (4, 4)),
+    ("ij,jk", (2, 3)),
+)
 
 
 def samples():
@@ -26,16 +47,18 @@ def samples():
         yield call("addmm", A.normal(4), m, n, **scale)
         yield call("addmm_", A.normal(2, 4), m, n, **scale)
         yield call("addmm", A.normal(3), m, n, **scale)
-        yield call("addmm", A.integers(0, 9, 4), A.integers(0, 9, 2, 3), A.integers(0, 9, 3, 4),
-                   **scale)
+        yield call(
+            "addmm", A.integers(0, 9, 4), A.integers(0, 9, 2, 3), A.integers(0, 9, 3, 4), **scale
+        )
         batch = A.normal(5, 2, 3), A.normal(5, 3, 4)
         yield call("baddbmm", A.normal(4), *batch, **scale)
         yield call("addbmm", A.normal(2, 4), *batch, **scale)
         yield call("addmv", A.normal(2), m, A.normal(3), **scale)
         yield call("addr", A.normal(2, 3), A.normal(2), A.normal(3), **scale)
     yield call("mm", A.normal(2, 3), A.normal(3, 4, dtype="float64"))
-    yield call("mm", A.normal(2, 3, dtype="float16"), A.normal(3, 4, dtype="float16"),
-               tolerance=2e-3)
+    yield call(
+        "mm", A.normal(2, 3, dtype="float16"), A.normal(3, 4, dtype="float16"), tolerance=2e-3
+    )
     yield call("mm", A.normal(2, 3).astype("complex64"), A.normal(3, 4).astype("complex64") * 1j)
     yield call("linear", A.normal(2, 5, 3), A.normal(4, 3), A.normal(4))
     yield call("linear", A.normal(3), A.normal(3), A.normal())

@@ -6,11 +6,10 @@ Operators without a native kernel run as composites, or on the Python engine, an
 from __future__ import annotations
 
 import importlib
-import pathlib
 
 import pytest
-
 from scriptlang.interpreter import native
+
 from scriptlang.tensors import Tensor
 from tests.ops import harness
 from tests.ops.one_operator import chosen, is_native, run_natively
@@ -35,7 +34,7 @@ def run(sample: harness.Sample):
     try:
         operator, bound = chosen(sample.name, args, kwargs)
     except Exception:
-        return False, None                           # refused before any engine is asked
+        return False, None  # refused before any engine is asked
     if not is_native(operator):
         return False, None
     try:
@@ -54,7 +53,10 @@ def test_recorded_results(family):
             if native_kernel:
                 harness.check(got, want, sample.tolerance)
         except AssertionError as error:
-            wrong.append(f"{sample}: {got!r} {str(error)[:400]}"
-                         if isinstance(got, Exception) else f"{sample}: {str(error)[:400]}")
+            wrong.append(
+                f"{sample}: {got!r} {str(error)[:400]}"
+                if isinstance(got, Exception)
+                else f"{sample}: {str(error)[:400]}"
+            )
     assert count or family in COMPOSED
     assert not wrong, f"{len(wrong)} of {count}:\n" + "\n".join(wrong)

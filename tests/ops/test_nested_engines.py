@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 
 import pytest
+from scriptlang.interpreter import engine
 
 import scriptlang
 from scriptlang import Tensor
-from scriptlang.interpreter import engine
 
 ENGINES = [name for name in ("python", "native") if name in engine.available()]
 
@@ -45,22 +45,24 @@ def test_a_mask_and_padding(name):
     nested, back = run(there_and_back, name, X, MASK, None)
     assert nested and back.tolist() == [[[1, 2], [9, 9]], [[7, 8], [9, 10]]]
     _, wide = run(there_and_back, name, X, MASK, [2, 3, 3])
-    assert wide.tolist() == [[[1, 2, 9], [9, 9, 9], [9, 9, 9]],
-                             [[7, 8, 9], [9, 10, 9], [9, 9, 9]]]
+    assert wide.tolist() == [[[1, 2, 9], [9, 9, 9], [9, 9, 9]], [[7, 8, 9], [9, 10, 9], [9, 9, 9]]]
     assert run(left_aligned, name, X, MASK) is True
     assert run(left_aligned, name, X, ~MASK) is False
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize("args, why", [
-    ((X, ~MASK, None), "left-aligned"),
-    ((X, MASK.long(), None), "Bool"),
-    ((X[0], MASK, None), "3D"),
-    ((X, MASK[:1], None), "Mask size"),
-    ((X, MASK[0], None), "2D"),
-    ((X, MASK, [2, 1, 2]), "Truncation"),
-    ((X, MASK, [2, 3]), "output_size"),
-])
+@pytest.mark.parametrize(
+    "args, why",
+    [
+        ((X, ~MASK, None), "left-aligned"),
+        ((X, MASK.long(), None), "Bool"),
+        ((X[0], MASK, None), "3D"),
+        ((X, MASK[:1], None), "Mask size"),
+        ((X, MASK[0], None), "2D"),
+        ((X, MASK, [2, 1, 2]), "Truncation"),
+        ((X, MASK, [2, 3]), "output_size"),
+    ],
+)
 def test_what_is_refused(args, why, name):
     with pytest.raises(RuntimeError, match=why):
         run(there_and_back, name, *args)

@@ -11,17 +11,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import trial
+from scriptlang.interpreter.engine import engine
 
 import scriptlang
 from scriptlang import types as T
 from scriptlang.dtypes import float32
-from scriptlang.interpreter import trial
-from scriptlang.interpreter.engine import engine
 from scriptlang.ir import Function
 from scriptlang.ops import table
 from scriptlang.ops.table import composite, describe, primitive
-from scriptlang.passes import (autocast, constant_propagation, cse, dce, effects, fusible,
-                               known_types, layouts, out_of_place)
+from scriptlang.passes import (
+    autocast,
+    constant_propagation,
+    cse,
+    dce,
+    effects,
+    fusible,
+    known_types,
+    layouts,
+    out_of_place,
+)
 from scriptlang.passes.alias import AliasAnalysis
 from scriptlang.passes.shape_facts import TensorFacts
 from scriptlang.passes.shapes import may_reshape, propagate
@@ -31,7 +40,7 @@ from tests.golden import parse
 ROOT = Path(__file__).resolve().parents[2]
 X = TensorFacts((2, 3), float32, 2)
 
-FAMILY = '''
+FAMILY = """
 import numpy as np
 from scriptlang.ops.table import describe, primitive
 from scriptlang.tensors import Tensor
@@ -46,7 +55,7 @@ def wave(self):
 for _type in ("int", "float"):
     primitive(f"test::twice.{_type}({_type} a) -> {_type}", total=True)(lambda a: a + a)
 describe("test::twice.int", stores=(0, 0))
-'''
+"""
 
 
 def wave(self):
@@ -82,17 +91,24 @@ def waves(self: Tensor) -> Tensor:
 @pytest.fixture(autouse=True)
 def family(monkeypatch):
     """The operators of the test, in a table of their own."""
-    table.load_families()                                # kernels are declared once a process
+    table.load_families()  # kernels are declared once a process
     monkeypatch.setattr(table, "_operators", dict(table._operators))
     monkeypatch.setattr(table, "_described", dict(table._described))
     monkeypatch.setattr(effects, "NAMESPACES", (*effects.NAMESPACES, "test::"))
     effects.is_foreign.cache_clear()
-    primitive("test::wave(Tensor self) -> Tensor", pointwise=True, fusible=True, keeps_type="any",
-              layout="keeps", autocast="full")(wave)
+    primitive(
+        "test::wave(Tensor self) -> Tensor",
+        pointwise=True,
+        fusible=True,
+        keeps_type="any",
+        layout="keeps",
+        autocast="full",
+    )(wave)
     primitive("test::wave_(Tensor(a!) self) -> Tensor(a!)")(wave_in_place)
     primitive("test::noise(Tensor self) -> Tensor", random=True, shape="like_first")(noise)
-    primitive("test::total(Tensor self, int[] dim, bool keepdim) -> Tensor",
-              shape="reduction")(total_of)
+    primitive("test::total(Tensor self, int[] dim, bool keepdim) -> Tensor", shape="reduction")(
+        total_of
+    )
     primitive("test::flat_(Tensor(a!) self) -> Tensor(a!)", reshapes=True)(flat)
     primitive("test::maybe(Tensor self) -> Tensor", may_share=True)(maybe_it)
     primitive("test::note(Tensor self) -> ()", effect="ordered")(lambda self: None)
@@ -123,9 +139,11 @@ def test_shapes_know_it():
     assert shape_of(graph_of(WAVE)) == ((2, 3), float32)
     assert shape_of(graph_of(NOISE)) == ((2, 3), float32)
     assert shape_of(graph_of("  %y : Tensor = test::waves(%x)\n")) == ((2, 3), float32)
-    reduction = graph_of("  %d : int[] = prim::Constant[value=[1]]()\n"
-                         "  %k : bool = prim::Constant[value=1]()\n"
-                         "  %y : Tensor = test::total(%x, %d, %k)\n")
+    reduction = graph_of(
+        "  %d : int[] = prim::Constant[value=[1]]()\n"
+        "  %k : bool = prim::Constant[value=1]()\n"
+        "  %y : Tensor = test::total(%x, %d, %k)\n"
+    )
     assert shape_of(reduction) == ((2, 1), float32)
 
 
@@ -175,15 +193,18 @@ def test_layouts_know_it():
 
 
 def test_random_numbers_are_not_merged_dropped_or_folded():
-    both = "  %a : Tensor = test::{0}(%x)\n  %b : Tensor = test::{0}(%x)\n" \
-           "  %one : int = prim::Constant[value=1]()\n  %y : Tensor = aten::add(%a, %b, %one)\n"
+    both = (
+        "  %a : Tensor = test::{0}(%x)\n  %b : Tensor = test::{0}(%x)\n"
+        "  %one : int = prim::Constant[value=1]()\n  %y : Tensor = aten::add(%a, %b, %one)\n"
+    )
     assert cse.run(graph_of(both.format("wave"))) and not cse.run(graph_of(both.format("noise")))
     unused = "  %a : Tensor = test::{0}(%x)\n"
     assert dce.run(graph_of(unused.format("wave"), "x"))
     assert not dce.run(graph_of(unused.format("noise"), "x"))
     assert not dce.run(graph_of("   = test::note(%x)\n", "x"))
     assert trial.leaves_no_trace(graph_of(NOISE)) and effects.is_random(
-        node_of(graph_of(NOISE), "test::noise"))
+        node_of(graph_of(NOISE), "test::noise")
+    )
     assert not trial.leaves_no_trace(graph_of("   = test::note(%x)\n", "x"))
 
 
@@ -191,8 +212,10 @@ def test_constants_are_folded_through_it_but_not_through_random_numbers():
     for line, kind in ((WAVE, "wave"), (NOISE, "noise")):
         has_effect = effects.has_side_effects(node_of(graph_of(line), f"test::{kind}"))
         assert has_effect is (kind == "noise")
-    numbers = "graph():\n  %a : int = prim::Constant[value=3]()\n" \
-              "  %y : int = test::twice(%a)\n  return (%y)\n"
+    numbers = (
+        "graph():\n  %a : int = prim::Constant[value=3]()\n"
+        "  %y : int = test::twice(%a)\n  return (%y)\n"
+    )
     primitive("test::twice(int a) -> int", total=True)(lambda a: 2 * a)
     folded = parse(numbers)
     assert not effects.may_fail(node_of(folded, "test::twice"))
@@ -216,28 +239,33 @@ def test_it_runs():
 def test_the_lists_carry_its_facts(tmp_path):
     """A family in a file: the command lists its operators, with their facts."""
     (tmp_path / "family_of_the_test.py").write_text(FAMILY)
-    program = (f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-               "import family_of_the_test as new\n"
-               "from scriptlang.ops import lacking, table\n"
-               "sys.modules['scriptlang.ops.family_of_the_test'] = new\n"
-               "lines = [lacking.with_facts(op, 'family ' + op.kind)\n"
-               "         for name in ('test::wave', 'test::twice')\n"
-               "         for op in table.declared(name)]\n"
-               "print('\\n'.join(lines))")
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import family_of_the_test as new\n"
+        "from scriptlang.ops import lacking, table\n"
+        "sys.modules['scriptlang.ops.families.family_of_the_test'] = new\n"
+        "lines = [lacking.with_facts(op, 'family ' + op.kind)\n"
+        "         for name in ('test::wave', 'test::twice')\n"
+        "         for op in table.declared(name)]\n"
+        "print('\\n'.join(lines))"
+    )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     wave, of_int, of_float = done.stdout.splitlines()
-    assert wave == ("test::wave(Tensor self) -> Tensor  # family primitive pointwise "
-                    "keeps_type=any fusible layout=keeps autocast=full")
+    assert wave == (
+        "test::wave(Tensor self) -> Tensor  # family primitive pointwise "
+        "keeps_type=any fusible layout=keeps autocast=full"
+    )
     assert of_int.endswith("# family primitive total stores=0,0")
     assert of_float.endswith("# family primitive total")
 
 
 def test_forms_have_what_holds_for_them():
     describe("test::wave.", random=True)
-    form = table.Operator("test::wave.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "form",
-                          told={})
-    assert form.form.kind == "out"                       # for being pointwise: it converts
+    form = table.Operator(
+        "test::wave.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "form", told={}
+    )
+    assert form.form.kind == "out"  # for being pointwise: it converts
     facts = form.facts
     assert facts.pointwise and facts.autocast == "full" and not facts.fusible
     assert form.may_reshape and not table.find("test::wave_").may_reshape

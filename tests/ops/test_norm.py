@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from scriptlang.ops import functions as F
-from scriptlang.tensors import from_numpy
 from scriptlang.interpreter import native
+
+from scriptlang.ops.calling import functions as F
+from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("norm")
@@ -24,15 +24,22 @@ def samples():
                     yield call("batch_norm", x, *affine, mean, var, training, 0.1, 1e-5, False)
                     yield call("native_batch_norm", x, *affine, mean, var, training, 0.1, 1e-5)
                     if len(shape) > 2:
-                        yield call("instance_norm", x, *affine, mean, var, training, 0.1, 1e-5,
-                                   False)
+                        yield call(
+                            "instance_norm", x, *affine, mean, var, training, 0.1, 1e-5, False
+                        )
                 yield call("batch_norm", x, w, b, None, None, training, 0.1, 1e-5, False)
             for groups in (1, 3, 2):
                 yield call("group_norm", x, groups, w, b)
             last = shape[-1:]
             yield call("layer_norm", x, list(last))
-            yield call("layer_norm", x, list(last), A.normal(*last, dtype=dtype),
-                       A.normal(*last, dtype=dtype), 1e-3)
+            yield call(
+                "layer_norm",
+                x,
+                list(last),
+                A.normal(*last, dtype=dtype),
+                A.normal(*last, dtype=dtype),
+                1e-3,
+            )
             yield call("native_layer_norm", x, list(shape[-2:]), None, None, 1e-5)
             yield call("rms_norm", x, list(last), A.normal(*last, dtype=dtype))
     x = A.normal(4, 4)
@@ -43,18 +50,39 @@ def samples():
     yield call("layer_norm", x, [])
     yield call("layer_norm", x, [3], A.normal(2))
     yield call("layer_norm", A.integers(0, 9, 2, 3), [3])
-    yield call("batch_norm", x, A.normal(2), None, A.normal(3), A.uniform(3), False, 0.1, 1e-5,
-               False)
+    yield call(
+        "batch_norm", x, A.normal(2), None, A.normal(3), A.uniform(3), False, 0.1, 1e-5, False
+    )
     half = A.normal(4, 3, dtype="float16")
     for saved in ("float16", "float32"):
         w, mean = A.normal(3, dtype=saved), A.normal(3, dtype=saved)
-        yield call("native_batch_norm", half, w, w, mean, np.ones(3, saved), True, 0.1, 1e-5,
-                   tolerance=3e-3)
+        yield call(
+            "native_batch_norm",
+            half,
+            w,
+            w,
+            mean,
+            np.ones(3, saved),
+            True,
+            0.1,
+            1e-5,
+            tolerance=3e-3,
+        )
     yield call("rms_norm", x, [3], None, 1e-2)
     yield call("layer_norm", A.normal(2, 8, dtype="float16"), [8], tolerance=1e-3)
-    yield call("batch_norm", A.normal(2, 3, 4, dtype="float16"), None, None, A.normal(3),
-               A.uniform(3),
-               False, 0.1, 1e-5, False, tolerance=1e-3)
+    yield call(
+        "batch_norm",
+        A.normal(2, 3, 4, dtype="float16"),
+        None,
+        None,
+        A.normal(3),
+        A.uniform(3),
+        False,
+        0.1,
+        1e-5,
+        False,
+        tolerance=1e-3,
+    )
 
 
 SAMPLES = list(samples())

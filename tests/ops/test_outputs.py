@@ -6,20 +6,21 @@ from __future__ import annotations
 import re
 
 import pytest
+from scriptlang.frontend.python.script import compile_text
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.frontend.script import compile_text
-from scriptlang.interpreter import native
 from scriptlang.programs.module import ScriptFunction
 
 pytestmark = pytest.mark.parametrize(
-    "engine", ["python"] if native.why_absent() else ["python", "native"])
+    "engine", ["python"] if native.why_absent() else ["python", "native"]
+)
 
 
 def run(engine: str, lines: str, *arguments):
     body = "".join(f"    {line}\n" for line in lines.split("; "))
     names = {"torch": scriptlang}
-    text = f"def f({', '.join('xyz'[:len(arguments)])}):\n{body}"
+    text = f"def f({', '.join('xyz'[: len(arguments)])}):\n{body}"
     return ScriptFunction(compile_text(text, names)["f"], engine)(*arguments)
 
 
@@ -32,8 +33,11 @@ def test_a_view_grows_over_what_lies_behind_it(engine):
 
 def test_memory_grows_under_all_that_share_it(engine):
     x = scriptlang.arange(12.0).reshape(3, 4)
-    v, w = run(engine, "w = torch.zeros(10); w[9] = 7; v = w[8:9]; torch.sum(x, [0], out=v); "
-                       "return v, w", x)
+    v, w = run(
+        engine,
+        "w = torch.zeros(10); w[9] = 7; v = w[8:9]; torch.sum(x, [0], out=v); return v, w",
+        x,
+    )
     assert w.tolist() == [0] * 8 + [12, 15]
     assert (v.tolist(), v.storage_offset()) == ([12, 15, 18, 21], 8)
 
@@ -48,8 +52,13 @@ def test_the_caller_sees_the_shape_of_what_it_passed(engine, line):
     assert z.tolist() == [[2] * 4] * 3
 
 
-NUMBERS = ["torch.mul(x, 2, out=y)", "torch.add(x, 1.5, out=y)", "torch.sub(x, 1, out=y)",
-           "torch.div(x, 2, out=y)", "torch.floor_divide(x, 2, out=y)"]
+NUMBERS = [
+    "torch.mul(x, 2, out=y)",
+    "torch.add(x, 1.5, out=y)",
+    "torch.sub(x, 1, out=y)",
+    "torch.div(x, 2, out=y)",
+    "torch.floor_divide(x, 2, out=y)",
+]
 
 
 @pytest.mark.parametrize("line", NUMBERS)

@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scriptlang.ops import pointwise
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
+from scriptlang.ops.families import pointwise
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("pointwise")
 SPECIAL = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-6, 0.5, -2.5, 20], np.float32)
-INACCURATE = {"erfinv", "digamma", "lgamma", "special_erfinv", "special_digamma", "special_psi",
-              "special_gammaln"}
+INACCURATE = {
+    "erfinv",
+    "digamma",
+    "lgamma",
+    "special_erfinv",
+    "special_digamma",
+    "special_psi",
+    "special_gammaln",
+}
 """Functions that PyTorch computes in float32, we in float64."""
 
 
@@ -64,8 +71,9 @@ def test_an_out_form_resizes_and_returns_its_tensor():
 
 
 def test_a_result_that_does_not_fit_the_tensor_is_refused():
-    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output "
-                                           "type Long"):
+    with pytest.raises(
+        RuntimeError, match="result type Float can't be cast to the desired output type Long"
+    ):
         F.sqrt_(from_numpy(np.arange(3)))
 
 

@@ -7,8 +7,13 @@ import numpy as np
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("pool")
-WINDOWS = ((2, None, 0, 1, False), (3, 2, 1, 1, True), (3, 1, 0, 2, False), (2, 3, 1, 1, True),
-           (2, 1, 2, 1, False))
+WINDOWS = (
+    (2, None, 0, 1, False),
+    (3, 2, 1, 1, True),
+    (3, 1, 0, 2, False),
+    (2, 3, 1, 1, True),
+    (2, 1, 2, 1, False),
+)
 
 
 def samples():
@@ -18,15 +23,22 @@ def samples():
         holed = x.copy()
         holed.reshape(-1)[5] = np.nan
         for data in (x, x[0], holed, x[:0], x[:, :0], A.normal(3)):
-            for kernel, stride, padding, dilation, ceil in WINDOWS[:5 if data is x else 2]:
+            for kernel, stride, padding, dilation, ceil in WINDOWS[: 5 if data is x else 2]:
                 rest = [] if stride is None else [stride]
-                yield call(f"max_pool{n}d_with_indices", data, [kernel], rest, [padding],
-                           [dilation], ceil)
+                yield call(
+                    f"max_pool{n}d_with_indices", data, [kernel], rest, [padding], [dilation], ceil
+                )
                 if dilation == 1:
                     for include in (True, False):
-                        yield call(f"avg_pool{n}d", data, [kernel] * n, rest * n, [padding] * n,
-                                   ceil,
-                                   include)
+                        yield call(
+                            f"avg_pool{n}d",
+                            data,
+                            [kernel] * n,
+                            rest * n,
+                            [padding] * n,
+                            ceil,
+                            include,
+                        )
             for out in (1, 3, 8):
                 yield call(f"adaptive_avg_pool{n}d", data, [out] * n)
                 yield call(f"adaptive_max_pool{n}d", data, [out] * n)
@@ -42,8 +54,9 @@ def samples():
     places = np.array([[[[0, 3], [10, 15]]]])
     yield call("max_unpool2d", A.normal(1, 1, 2, 2), places, [4, 4])
     yield call("max_unpool2d", A.normal(1, 1, 2, 2), places, [3, 3])
-    yield call("max_unpool3d", A.normal(1, 1, 1, 2, 2), places[None], [1, 4, 4], [1, 2, 2], [0, 0,
-                                                                                             0])
+    yield call(
+        "max_unpool3d", A.normal(1, 1, 1, 2, 2), places[None], [1, 4, 4], [1, 2, 2], [0, 0, 0]
+    )
 
 
 SAMPLES = list(samples())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang
 from scriptlang import Tensor
-from scriptlang.interpreter import native
 from scriptlang.ops import table
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
@@ -15,16 +15,25 @@ from tests.ops.harness import Arrays, both_tests, call
 ENGINES = ["python"] if native.why_absent() else ["python", "native"]
 
 A = Arrays("prim")
-SAMPLES = [call("aten::promote_types", a, b) for a in (0, 1, 4, 5, 6, 7, 9, 11, 15) for b in (1, 5,
-                                                                                              11)]
+SAMPLES = [
+    call("aten::promote_types", a, b) for a in (0, 1, 4, 5, 6, 7, 9, 11, 15) for b in (1, 5, 11)
+]
 SAMPLES += [call("aten::can_cast", a, b) for a in (4, 6, 11) for b in (4, 6, 11)]
-SAMPLES += [call("aten::broadcast_shapes", [2, 1], [3]), call("aten::_infer_size", [2, 2], [3]),
-            call("aten::_size_if_not_equal", [1], [2]), call("aten::is_scripting"),
-            call("aten::is_autocast_enabled"), call("prim::NumToTensor.Scalar", 2.5),
-            call("prim::NumToTensor.Scalar", 3), call("prim::NumToTensor.bool", True),
-            call("prim::is_cuda", A.normal(2)), call("prim::itemsize", A.normal(2)),
-            call("prim::nbytes", A.normal(2, 3)), call("prim::requires_grad", A.normal(2)),
-            call("aten::result_type.Scalar_Scalar", 1, 2.5)]
+SAMPLES += [
+    call("aten::broadcast_shapes", [2, 1], [3]),
+    call("aten::_infer_size", [2, 2], [3]),
+    call("aten::_size_if_not_equal", [1], [2]),
+    call("aten::is_scripting"),
+    call("aten::is_autocast_enabled"),
+    call("prim::NumToTensor.Scalar", 2.5),
+    call("prim::NumToTensor.Scalar", 3),
+    call("prim::NumToTensor.bool", True),
+    call("prim::is_cuda", A.normal(2)),
+    call("prim::itemsize", A.normal(2)),
+    call("prim::nbytes", A.normal(2, 3)),
+    call("prim::requires_grad", A.normal(2)),
+    call("aten::result_type.Scalar_Scalar", 1, 2.5),
+]
 test_recorded, test_pytorch = both_tests("prim", SAMPLES)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from scriptlang.interpreter import native
 from scriptlang.interpreter.engine import engine
-from scriptlang.ops import functions as F
-from scriptlang.ops import random
+
+from scriptlang.ops.calling import functions as F
+from scriptlang.ops.families import random
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 from tests.ops.one_operator import chosen, program, run_natively
@@ -27,10 +27,18 @@ def samples():
         yield call("randn", [20], dtype=TorchDtype(dtype))
     for dtype in ("float32", "float64", "int64", "uint8"):
         x = np.zeros(9, dtype)
-        for name, *args in (("uniform_", -2.0, 3.0), ("normal_", 1.0, 2.0), ("bernoulli_", 0.3),
-                            ("exponential_", 2.0), ("cauchy_", 0.0, 2.0), ("log_normal_", 0.0, 0.5),
-                            ("geometric_", 0.3), ("random_",), ("random_", 5, 100), ("random_", 0,
-                                                                                     None)):
+        for name, *args in (
+            ("uniform_", -2.0, 3.0),
+            ("normal_", 1.0, 2.0),
+            ("bernoulli_", 0.3),
+            ("exponential_", 2.0),
+            ("cauchy_", 0.0, 2.0),
+            ("log_normal_", 0.0, 0.5),
+            ("geometric_", 0.3),
+            ("random_",),
+            ("random_", 5, 100),
+            ("random_", 0, None),
+        ):
             yield call(name, x, *args, tolerance=1e-4)
     chances = A.uniform(3, 5)
     yield call("bernoulli", chances)
@@ -38,7 +46,7 @@ def samples():
     yield call("bernoulli_", np.zeros((3, 4)), A.uniform(4))
     yield call("bernoulli_", np.zeros(3), 1.5)
     yield call("randint", 10, [5])
-    yield call("randint", -5, 2 ** 40, [5])
+    yield call("randint", -5, 2**40, [5])
     yield call("randint", 5, 5, [5])
     yield call("randperm", 20)
     yield call("randint_like", chances, 9)
@@ -53,8 +61,13 @@ def samples():
         yield call("multinomial", row, 4)
         yield call("multinomial", row, 8, True)
         yield call("multinomial", row, 8)
-    for name in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout",
-                 "dropout_"):
+    for name in (
+        "dropout",
+        "feature_dropout",
+        "alpha_dropout",
+        "feature_alpha_dropout",
+        "dropout_",
+    ):
         yield call(name, A.normal(3, 4, 5), 0.3, True)
     yield call("native_dropout", A.normal(3, 4), 0.4, True)
     yield call("rrelu", A.normal(3, 4), 0.1, 0.3, True)
@@ -84,14 +97,22 @@ def test_a_seed_counts_whichever_engine_drew_before():
     first = F.rand([4]).tolist()
     rand = chosen("rand", [[4]], {})
     assert run_natively(*rand, seed=5).tolist() == first
-    random.manual_seed(5)                            # the native engine was ahead
+    random.manual_seed(5)  # the native engine was ahead
     assert F.rand([4]).tolist() == first
 
 
 @pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
-@pytest.mark.parametrize("name, rest, options", [
-    ("rand", [], {"dtype": 6}), ("rand", [], {"dtype": 7}), ("rand", [], {"dtype": 5}),
-    ("randn", [], {"dtype": 6}), ("randn", [], {"dtype": 7}), ("randint", [], {"dtype": 4})])
+@pytest.mark.parametrize(
+    "name, rest, options",
+    [
+        ("rand", [], {"dtype": 6}),
+        ("rand", [], {"dtype": 7}),
+        ("rand", [], {"dtype": 5}),
+        ("randn", [], {"dtype": 6}),
+        ("randn", [], {"dtype": 7}),
+        ("randint", [], {"dtype": 4}),
+    ],
+)
 @pytest.mark.parametrize("n", [623, 1249, 5003])
 def test_draws_longer_than_the_twister_are_those_one_by_one(name, rest, options, n):
     args = [10, [n]] if name == "randint" else [[n]]
@@ -99,7 +120,7 @@ def test_draws_longer_than_the_twister_are_those_one_by_one(name, rest, options,
     wanted = getattr(F, name)(*args, **options).numpy()
     given = run_natively(*chosen(name, args, options), seed=5).numpy()
     np.testing.assert_allclose(given, wanted, rtol=1e-5, atol=1e-6 if name == "randn" else 0)
-    following = F.rand([4]).tolist()                 # the native engine was ahead
+    following = F.rand([4]).tolist()  # the native engine was ahead
     random.manual_seed(5)
     getattr(F, name)(*args, **options)
     assert F.rand([4]).tolist() == following
@@ -108,11 +129,14 @@ def test_draws_longer_than_the_twister_are_those_one_by_one(name, rest, options,
 @pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
 def test_pairs_of_words_may_lie_across_two_blocks():
     results = []
-    for run in (lambda name, *given: getattr(F, name)(*given),
-                lambda name, *given: engine("native").run(program(chosen(name, given, {})[0], ()),
-                                                          chosen(name, given, {})[1])):
+    for run in (
+        lambda name, *given: getattr(F, name)(*given),
+        lambda name, *given: engine("native").run(
+            program(chosen(name, given, {})[0], ()), chosen(name, given, {})[1]
+        ),
+    ):
         random.manual_seed(5)
-        run("randperm", 4)                           # three words
+        run("randperm", 4)  # three words
         drawn = run("bernoulli", F.full([2000], 0.4), 0.4)
         results.append((drawn.tolist(), F.rand([4]).tolist()))
     assert results[0] == results[1]

@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-
 from scriptlang.interpreter import native
+
 from scriptlang.ops import table
-from scriptlang.ops.random import manual_seed
+from scriptlang.ops.families.random import manual_seed
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.one_operator import run_natively
 
@@ -40,13 +40,23 @@ def parameters(kind: str, biases: bool, directions: int, dtype) -> list[Tensor]:
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_layers(kind, steps, batch, biases, bidirectional, dtype):
     directions = 1 + bidirectional
-    state = [floats(LAYERS * directions, batch, HIDDEN, dtype=dtype)
-             for _ in range(2 if kind == "lstm" else 1)]
+    state = [
+        floats(LAYERS * directions, batch, HIDDEN, dtype=dtype)
+        for _ in range(2 if kind == "lstm" else 1)
+    ]
     given = [s._array.copy() for s in state]
     op = table.find(f"aten::{kind}", "input")
-    args = (floats(steps, batch, INPUTS, dtype=dtype), state if kind == "lstm" else state[0],
-            parameters(kind, biases, directions, dtype), biases, LAYERS, 0.0, False, bidirectional,
-            False)
+    args = (
+        floats(steps, batch, INPUTS, dtype=dtype),
+        state if kind == "lstm" else state[0],
+        parameters(kind, biases, directions, dtype),
+        biases,
+        LAYERS,
+        0.0,
+        False,
+        bidirectional,
+        False,
+    )
     for got, want in zip(run_natively(op, args), op.kernel(*args)):
         np.testing.assert_allclose(got._array, want._array, rtol=1e-5, atol=2e-6)
     for now, before in zip(state, given):
@@ -58,8 +68,17 @@ def test_last_state_is_its_own_tensor(kind):
     op = table.find(f"aten::{kind}", "input")
     state = floats(1, 2, HIDDEN)
     weights = [floats(GATES[kind] * HIDDEN, INPUTS), floats(GATES[kind] * HIDDEN, HIDDEN)]
-    args = (floats(3, 2, INPUTS), [state, state] if kind == "lstm" else state, weights, False, 1,
-            0.0, False, False, False)
+    args = (
+        floats(3, 2, INPUTS),
+        [state, state] if kind == "lstm" else state,
+        weights,
+        False,
+        1,
+        0.0,
+        False,
+        False,
+        False,
+    )
     y, last, *_ = run_natively(op, args)
     np.testing.assert_array_equal(y._array[-1], last._array[0])
     assert not np.shares_memory(y._array, last._array)

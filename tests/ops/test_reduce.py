@@ -8,8 +8,10 @@ from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 
 A = Arrays("reduce")
 WHOLE = "sum mean prod std var amax amin max min any all nansum median argmax argmin".split()
-ALONG = ("sum mean prod std var amax amin max min any all nansum median nanmedian argmax argmin "
-         "mode logsumexp nanmean").split()
+ALONG = (
+    "sum mean prod std var amax amin max min any all nansum median nanmedian argmax argmin "
+    "mode logsumexp nanmean"
+).split()
 SCANS = "cumsum cumprod cummax cummin logcumsumexp".split()
 
 
@@ -33,7 +35,7 @@ def samples():
             yield call(name, x, tolerance=tolerance)
         for name in ALONG:
             if name == "mode" and np.issubdtype(x.dtype, np.floating) and np.isnan(x).any():
-                continue                             # PyTorch's choice among nans is arbitrary
+                continue  # PyTorch's choice among nans is arbitrary
             for dim in (0, -1, 3):
                 where = [dim] if name in ("std", "var") else dim
                 yield call(name, x, where, tolerance=tolerance)
@@ -59,8 +61,9 @@ def samples():
     for interpolation in ("linear", "lower", "higher", "midpoint", "nearest", "cubic"):
         yield call("quantile", x, 0.3, 1, interpolation=interpolation)
         yield call("quantile", x, A.uniform(3), 0, True, interpolation=interpolation)
-        yield call("nanquantile", np.array([1, np.nan, 3], np.float32), 0.5,
-                   interpolation=interpolation)
+        yield call(
+            "nanquantile", np.array([1, np.nan, 3], np.float32), 0.5, interpolation=interpolation
+        )
     yield call("quantile", x, 1.5)
     yield call("cov", x)
     yield call("corrcoef", x)

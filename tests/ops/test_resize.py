@@ -32,7 +32,6 @@ def samples():
         yield call("upsample_bicubic2d", wide, [1, width], False)
         yield call("upsample_linear1d", wide[0], [width], False)
 
-
     # Positions inside, outside, half-way between two pixels, and none at all.
     grid = 2.8 * A.uniform(1, 4, 5, 2) - 1.4
     grid[0, 1] = [[-1, 1], [0, 0.5], [0.25, -0.75], [0.5, 1], [-0.6, 0.2]]
@@ -42,18 +41,29 @@ def samples():
         for align in (False, True):
             for mode in (0, 1, 2):
                 yield call("grid_sampler", image, grid, mode, padding, align)
-            yield call("grid_sampler", volumes, grid[:, None, :2][..., [0, 1, 1]], 0, padding,
-                       align)
+            yield call(
+                "grid_sampler", volumes, grid[:, None, :2][..., [0, 1, 1]], 0, padding, align
+            )
             # Each step is rounded to the type of the elements.
             for mode in (0, 1, 2):
-                yield call("grid_sampler", image.astype("float16"), grid[:, :1].astype("float16"),
-                           mode, padding, align)
+                yield call(
+                    "grid_sampler",
+                    image.astype("float16"),
+                    grid[:, :1].astype("float16"),
+                    mode,
+                    padding,
+                    align,
+                )
 
     # Bytes: weights are integers, rows are rounded before columns are summed.
     pixels = A.integers(0, 256, 1, 2, 11, 30, dtype="uint8")
     for size in ([6, 13], [15, 37], [1, 5]):
-        for name in ("upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa",
-                     "_upsample_bicubic2d_aa"):
+        for name in (
+            "upsample_bilinear2d",
+            "upsample_bicubic2d",
+            "_upsample_bilinear2d_aa",
+            "_upsample_bicubic2d_aa",
+        ):
             for align in (False, True):
                 yield call(name, pixels, size, align)
 

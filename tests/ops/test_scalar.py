@@ -12,13 +12,25 @@ from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("scalar")
 FLOATS = (0.0, -1.0, 2.5, -7.25, math.inf, -math.inf, math.nan)
-PAIRS = ((2.0, 3.0), (7.5, -2.0), (-7.5, 2.0), (0.0, -0.5), (5.0, 0.0), (-1.0, math.inf),
-         (math.nan, 1.0), (1.0, math.nan), (-8.0, 1 / 3))
-INTS = ((7, 2), (-7, 2), (7, -2), (-7, -2), (0, 5), (2 ** 62, 3), (-2 ** 63, -1))
-UNARY = ("acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh degrees "
-         "erf erfc expm1 fabs gamma lgamma log1p radians round ceil floor neg").split()
-BINARY = ("add sub mul div floordiv remainder fmod mathremainder copysign atan2 eq ne lt le gt "
-          "ge").split()
+PAIRS = (
+    (2.0, 3.0),
+    (7.5, -2.0),
+    (-7.5, 2.0),
+    (0.0, -0.5),
+    (5.0, 0.0),
+    (-1.0, math.inf),
+    (math.nan, 1.0),
+    (1.0, math.nan),
+    (-8.0, 1 / 3),
+)
+INTS = ((7, 2), (-7, 2), (7, -2), (-7, -2), (0, 5), (2**62, 3), (-(2**63), -1))
+UNARY = (
+    "acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh degrees "
+    "erf erfc expm1 fabs gamma lgamma log1p radians round ceil floor neg"
+).split()
+BINARY = (
+    "add sub mul div floordiv remainder fmod mathremainder copysign atan2 eq ne lt le gt ge"
+).split()
 
 
 def samples():
@@ -67,10 +79,24 @@ def samples():
     for text in ("12", " 12", "12 ", "x", "12.5", "0x10", "", "-7", "+3", "9" * 30):
         yield call("aten::Int.str", text)
         yield call("aten::Float.str", text if text != "0x10" else "nan")
-    for x in (A.normal(), A.normal(1), A.normal(2), A.integers(0, 9), np.array(True),
-              np.array(1 + 2j), np.array(2 + 0j), np.array(1e30)):
-        for name in ("Int.Tensor", "Float.Tensor", "Bool.Tensor", "IntImplicit", "FloatImplicit",
-                     "ScalarImplicit"):
+    for x in (
+        A.normal(),
+        A.normal(1),
+        A.normal(2),
+        A.integers(0, 9),
+        np.array(True),
+        np.array(1 + 2j),
+        np.array(2 + 0j),
+        np.array(1e30),
+    ):
+        for name in (
+            "Int.Tensor",
+            "Float.Tensor",
+            "Bool.Tensor",
+            "IntImplicit",
+            "FloatImplicit",
+            "ScalarImplicit",
+        ):
             yield call(f"aten::{name}", x)
     for n in (0, 5, 20, 25, -1):
         yield call("aten::factorial.int", n)
@@ -80,7 +106,7 @@ def samples():
     yield call("aten::polar.float", 2.0, 3.0)
     yield call("aten::ldexp", 5.5, 3)
     yield call("aten::Complex.float_int", 1.5, 2)
-    yield call("prim::abs.int", -2 ** 63)
+    yield call("prim::abs.int", -(2**63))
     yield call("prim::abs.complex", 3 + 4j)
     yield call("aten::angle.float", -1.0)
     yield call("aten::angle.complex", 1j)
@@ -94,7 +120,7 @@ def kernel(name: str, overload: str = ""):
     return table.find(name, overload).kernel
 
 
-def test_remainder_by_zero_is_an_error():                # PyTorch's process dies of it
+def test_remainder_by_zero_is_an_error():  # PyTorch's process dies of it
     with pytest.raises(RuntimeError, match="modulo by zero"):
         kernel("aten::remainder", "int")(1, 0)
 
@@ -104,7 +130,7 @@ def test_remainder_has_the_sign_of_the_divisor():
 
 
 def test_division_of_the_smallest_integer_wraps():
-    assert kernel("aten::floordiv", "int")(-2 ** 63, -1) == -2 ** 63
+    assert kernel("aten::floordiv", "int")(-(2**63), -1) == -(2**63)
 
 
 def test_hash_is_the_same_in_every_process():

@@ -18,8 +18,9 @@ def samples():
         for initial in (None, 2):
             yield call("segment_reduce", x, name, lengths=np.array([2, 0, 4]), initial=initial)
     yield call("segment_reduce", x, "sum", offsets=np.array([0, 1, 6]))
-    yield call("segment_reduce", x.T.copy(), "max", lengths=np.array([[2, 4], [1, 5], [3, 3]]),
-               axis=1)
+    yield call(
+        "segment_reduce", x.T.copy(), "max", lengths=np.array([[2, 4], [1, 5], [3, 3]]), axis=1
+    )
     yield call("segment_reduce", x, "sum", lengths=np.array([2, 3]))
     yield call("segment_reduce", x, "mean", lengths=np.array([2, 3]), unsafe=True)
     yield call("segment_reduce", x, "max", lengths=np.array([-1, 7]))
@@ -32,9 +33,9 @@ def samples():
     yield call("fractional_max_pool2d", A.normal(2, 3, 7, 8), [2, 2], [4, 3], draws)
     yield call("fractional_max_pool2d", A.normal(2, 3, 7, 8), [2, 3], [1, 1], draws)
     yield call("fractional_max_pool2d", A.normal(2, 3, 7, 8), [5, 5], [5, 5], draws)
-    yield call("fractional_max_pool3d", A.normal(2, 3, 7, 8, 6), [2, 2, 2], [4, 3, 2], A.uniform(2,
-                                                                                                 3,
-                                                                                                 3))
+    yield call(
+        "fractional_max_pool3d", A.normal(2, 3, 7, 8, 6), [2, 2, 2], [4, 3, 2], A.uniform(2, 3, 3)
+    )
     yield call("embedding_renorm_", A.normal(5, 4) * 3, np.array([0, 2, 2]), 1.0, 2.0)
     yield call("embedding_renorm_", A.normal(5, 4) * 3, np.array([[0, 4]]), 1.5, 1.0)
     masked = A.normal(3, 4)
@@ -47,9 +48,17 @@ SAMPLES = list(samples())
 test_recorded, test_pytorch = both_tests("segments", SAMPLES)
 
 
-@pytest.mark.parametrize("given", [
-    {"offsets": [0, 9]}, {"offsets": [-1, 3]}, {"offsets": [0, 2**62]},
-    {"lengths": [2, 9], "unsafe": True}, {"lengths": [2**62, 2**62], "unsafe": True}], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"offsets": [0, 9]},
+        {"offsets": [-1, 3]},
+        {"offsets": [0, 2**62]},
+        {"lengths": [2, 9], "unsafe": True},
+        {"lengths": [2**62, 2**62], "unsafe": True},
+    ],
+    ids=str,
+)
 def test_segments_outside_of_the_data_are_refused(given):
     """PyTorch reads what lies behind the tensor."""
     settings = {k: from_numpy(np.array(v)) if isinstance(v, list) else v for k, v in given.items()}

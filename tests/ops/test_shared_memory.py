@@ -3,28 +3,58 @@
 from __future__ import annotations
 
 import pytest
+from scriptlang.frontend.python.script import compile_text
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.frontend.script import compile_text
-from scriptlang.interpreter import native
 from scriptlang.programs.module import ScriptFunction
 
 ENGINES = ["python"] if native.why_absent() else ["python", "native"]
 
-REFUSED = ["x[1:] += x[:-1]", "x.add_(x.t())", "x.mul_(x[0])", "x[0, 0:1] = x[0, 0]",
-           "x[1:] = x[:-1]", "x[None] = x", "x[x > 0] = x", "x.index_put_([k[:2]], x[:2])",
-           "k[k] = k", "x.copy_(x.t())", "torch.add(x[1:], x[:-1], out=x[1:])",
-           "torch.mul(x, x.t(), out=x)", "torch.exp(x, out=x.t())", "torch.cumsum(x, 0, out=x.t())",
-           "torch.lerp(x, x, x[0], out=x)", "torch.cat([x, x], 0, out=x)",
-           "torch.gather(x, 0, k[None], out=x[:1])", "torch.take(x, k, out=x[0])",
-           "x.scatter_(0, k[None], x)", "x.scatter_add_(0, k[None], x)", "x.index_add_(0, k, x)",
-           "x.index_copy_(0, k, x.t())", "x.put_(k, x[0])", "k.index_fill_(0, k, 1)",
-           "k.scatter_(0, k, 1)"]
-ALLOWED = ["x += x", "x.add_(x)", "x[0] += x[1]", "x[:, 0] += x[:, 1]", "x = x.copy_(x)",
-           "x[1:] = x[:-1].clone()", "x[x > 99] = x[0, 0]", "x.add_(x[:, :1])", "x[0] = x[2]",
-           "torch.mul(x, x, out=x)", "torch.add(x[1:], 1, out=x[:-1])", "torch.cumsum(x, 0, out=x)",
-           "torch.sum(x, 0, out=x[0])", "torch.add(x[0], x[1], out=x[2])",
-           "torch.matmul(x, x, out=x.t())"]
+REFUSED = [
+    "x[1:] += x[:-1]",
+    "x.add_(x.t())",
+    "x.mul_(x[0])",
+    "x[0, 0:1] = x[0, 0]",
+    "x[1:] = x[:-1]",
+    "x[None] = x",
+    "x[x > 0] = x",
+    "x.index_put_([k[:2]], x[:2])",
+    "k[k] = k",
+    "x.copy_(x.t())",
+    "torch.add(x[1:], x[:-1], out=x[1:])",
+    "torch.mul(x, x.t(), out=x)",
+    "torch.exp(x, out=x.t())",
+    "torch.cumsum(x, 0, out=x.t())",
+    "torch.lerp(x, x, x[0], out=x)",
+    "torch.cat([x, x], 0, out=x)",
+    "torch.gather(x, 0, k[None], out=x[:1])",
+    "torch.take(x, k, out=x[0])",
+    "x.scatter_(0, k[None], x)",
+    "x.scatter_add_(0, k[None], x)",
+    "x.index_add_(0, k, x)",
+    "x.index_copy_(0, k, x.t())",
+    "x.put_(k, x[0])",
+    "k.index_fill_(0, k, 1)",
+    "k.scatter_(0, k, 1)",
+]
+ALLOWED = [
+    "x += x",
+    "x.add_(x)",
+    "x[0] += x[1]",
+    "x[:, 0] += x[:, 1]",
+    "x = x.copy_(x)",
+    "x[1:] = x[:-1].clone()",
+    "x[x > 99] = x[0, 0]",
+    "x.add_(x[:, :1])",
+    "x[0] = x[2]",
+    "torch.mul(x, x, out=x)",
+    "torch.add(x[1:], 1, out=x[:-1])",
+    "torch.cumsum(x, 0, out=x)",
+    "torch.sum(x, 0, out=x[0])",
+    "torch.add(x[0], x[1], out=x[2])",
+    "torch.matmul(x, x, out=x.t())",
+]
 
 
 def function(line: str, engine: str) -> ScriptFunction:
@@ -65,8 +95,11 @@ def test_pytorch_says_the_same(line):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_shuffles_by_one_are_copies(engine):
-    for line in ("torch.pixel_shuffle(y, 1)", "torch.channel_shuffle(y, 1)",
-                 "torch.pixel_unshuffle(y, 1)"):
+    for line in (
+        "torch.pixel_shuffle(y, 1)",
+        "torch.channel_shuffle(y, 1)",
+        "torch.pixel_unshuffle(y, 1)",
+    ):
         run = function(f"y = x[None]\n    z = {line}\n    z.zero_()", engine)
         assert run(*arguments())[1].tolist() == [3, 4, 5]
 

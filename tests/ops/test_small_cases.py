@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from scriptlang.frontend.python.script import compile_text
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.frontend.script import compile_text
-from scriptlang.interpreter import native
 from scriptlang.programs.module import ScriptFunction
 
 ENGINES = ["python"] if native.why_absent() else ["python", "native"]
@@ -61,9 +61,16 @@ def seen(function, library):
         return RAISES
     return result.tolist() if hasattr(result, "tolist") else result
 
-UNFIT = ["torch.nn.functional.silu(k)", "torch.nn.functional.gelu(k)", "torch.nn.functional.elu(k)",
-         "torch.nn.functional.hardswish(k)", "torch.nn.functional.leaky_relu(k)",
-         "torch.matmul(x > 0, x.t() > 0)", "torch.nn.functional.layer_norm(k, [2])"]
+
+UNFIT = [
+    "torch.nn.functional.silu(k)",
+    "torch.nn.functional.gelu(k)",
+    "torch.nn.functional.elu(k)",
+    "torch.nn.functional.hardswish(k)",
+    "torch.nn.functional.leaky_relu(k)",
+    "torch.matmul(x > 0, x.t() > 0)",
+    "torch.nn.functional.layer_norm(k, [2])",
+]
 """Calls of operators that have no kernel for the type."""
 
 

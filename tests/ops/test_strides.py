@@ -15,9 +15,9 @@ import sys
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
 import scriptlang
-from scriptlang.interpreter.engine import available
 
 HERE = pathlib.Path(__file__).parent
 RECORDED = HERE.parent / "data" / "strides.npz"
@@ -33,11 +33,22 @@ def numbers(*shape: int) -> np.ndarray:
     return RANDOM.normal(size=shape).astype(np.float32)
 
 
-ARRAYS = {"x": numbers(5, 4), "t": numbers(2, 3, 4), "c": numbers(2, 4, 6, 6),
-          "v": numbers(2, 4, 3, 4, 5), "i": RANDOM.integers(0, 5, (5, 4)), "b": numbers(5, 4) > 0,
-          "y": numbers(5, 4), "u": numbers(2, 3, 4), "d": numbers(2, 4, 6, 6),
-          "w": numbers(2, 4, 3, 4, 5), "i2": RANDOM.integers(1, 5, (5, 4)), "y0": numbers(4, 1, 1),
-          "j": np.array([0, 1]), "o": np.array(2.0, np.float32)}
+ARRAYS = {
+    "x": numbers(5, 4),
+    "t": numbers(2, 3, 4),
+    "c": numbers(2, 4, 6, 6),
+    "v": numbers(2, 4, 3, 4, 5),
+    "i": RANDOM.integers(0, 5, (5, 4)),
+    "b": numbers(5, 4) > 0,
+    "y": numbers(5, 4),
+    "u": numbers(2, 3, 4),
+    "d": numbers(2, 4, 6, 6),
+    "w": numbers(2, 4, 3, 4, 5),
+    "i2": RANDOM.integers(1, 5, (5, 4)),
+    "y0": numbers(4, 1, 1),
+    "j": np.array([0, 1]),
+    "o": np.array(2.0, np.float32),
+}
 """Matrices, stacks of them, images, volumes; the second of each; indices and a number."""
 
 SECONDS, FIXED = {"y", "u", "d", "w", "i2", "y0"}, {"j", "o"}
@@ -66,10 +77,20 @@ def calls(expression: str):
     used = [name for name in ARRAYS if re.search(rf"(?<![\w.]){name}(?![\w(=])", expression)]
     seconds = SECOND if SECONDS & set(used) else SECOND[:1]
     for first, second in itertools.product(LAYOUTS, seconds):
-        yield (first, second), {
-            name: laid(array, "rows" if name in FIXED or name not in used or not array.ndim
-                       else second if name in SECONDS else first)
-            for name, array in ARRAYS.items()}
+        yield (
+            (first, second),
+            {
+                name: laid(
+                    array,
+                    "rows"
+                    if name in FIXED or name not in used or not array.ndim
+                    else second
+                    if name in SECONDS
+                    else first,
+                )
+                for name, array in ARRAYS.items()
+            },
+        )
 
 
 def described(result, kind: type):
@@ -87,8 +108,9 @@ def record() -> None:
     import torch
 
     def outcome(expression, arrays):
-        given = {name: torch.from_numpy(memory).expand(shape)
-                 for name, (memory, shape) in arrays.items()}
+        given = {
+            name: torch.from_numpy(memory).expand(shape) for name, (memory, shape) in arrays.items()
+        }
         names = {"torch": torch, "F": torch.nn.functional}
         try:
             return described(eval(expression, {**names, **given}), torch.Tensor)
@@ -113,12 +135,18 @@ def recorded() -> dict:
 @pytest.fixture(scope="module")
 def functions(tmp_path_factory):
     """The expressions as functions of a module."""
-    head = ("import scriptlang as torch\nimport scriptlang.nn.functional as F\n"
-            "from scriptlang import Tensor\n\n\n")
+    head = (
+        "import scriptlang as torch\nimport scriptlang.nn.functional as F\n"
+        "from scriptlang import Tensor\n\n\n"
+    )
     arguments = ", ".join(f"{name}: Tensor" for name in ARRAYS)
     folder = tmp_path_factory.mktemp("strides")
-    (folder / "expressions_for_strides.py").write_text(head + "\n\n\n".join(
-        f"def f{k}({arguments}):\n    return {e}" for k, e in enumerate(EXPRESSIONS)))
+    (folder / "expressions_for_strides.py").write_text(
+        head
+        + "\n\n\n".join(
+            f"def f{k}({arguments}):\n    return {e}" for k, e in enumerate(EXPRESSIONS)
+        )
+    )
     sys.path.insert(0, str(folder))
     yield __import__("expressions_for_strides")
     sys.path.remove(str(folder))
@@ -132,8 +160,10 @@ def test_strides(k, functions, recorded):
     for engine in available():
         function._engine = engine
         for (layouts, arrays), want in zip(calls(EXPRESSIONS[k]), wanted, strict=True):
-            given = [scriptlang.from_numpy(memory).expand(list(shape))
-                     for memory, shape in arrays.values()]
-            if want != "raises":                     # kron and others view what they made
+            given = [
+                scriptlang.from_numpy(memory).expand(list(shape))
+                for memory, shape in arrays.values()
+            ]
+            if want != "raises":  # kron and others view what they made
                 got = described(function(*given), scriptlang.Tensor)
                 assert got == want, (engine, *layouts)

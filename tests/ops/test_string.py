@@ -15,8 +15,10 @@ PARTS = ("a", "b", "bc", ",", " ", "abc")
 
 
 def samples():
-    for name in ("upper lower capitalize title swapcase isalnum isalpha isdigit isdecimal "
-                 "isnumeric islower isprintable isspace istitle isupper").split():
+    for name in (
+        "upper lower capitalize title swapcase isalnum isalpha isdigit isdecimal "
+        "isnumeric islower isprintable isspace istitle isupper"
+    ).split():
         for text in TEXTS:
             yield call(f"aten::{name}", text)
     for name in ("find", "rfind", "startswith", "endswith", "index.str", "rindex"):
@@ -67,10 +69,23 @@ test_recorded, test_pytorch = both_tests("string", SAMPLES)
 
 # Texts that PyTorch 2.13 gives for the same calls from a script.
 TEXT_OF = (
-    (1.0, "1."), (1e16, "10000000000000000."), (0.1, "0.10000000000000001"), (1e20, "1e+20"),
-    (1e-05, "1.0000000000000001e-05"), (123456.789, "123456.789"), (float("nan"), "nan"),
-    (float("-inf"), "-inf"), (100000.0, "100000."), (True, "True"), (None, "None"), (7, "7"),
-    ([1, 2], "[1, 2]"), (["1"], "[1]"), ({"a": 2.0}, "{a: 2.}"), ((1, "x"), "(1, x)"))
+    (1.0, "1."),
+    (1e16, "10000000000000000."),
+    (0.1, "0.10000000000000001"),
+    (1e20, "1e+20"),
+    (1e-05, "1.0000000000000001e-05"),
+    (123456.789, "123456.789"),
+    (float("nan"), "nan"),
+    (float("-inf"), "-inf"),
+    (100000.0, "100000."),
+    (True, "True"),
+    (None, "None"),
+    (7, "7"),
+    ([1, 2], "[1, 2]"),
+    (["1"], "[1]"),
+    ({"a": 2.0}, "{a: 2.}"),
+    ((1, "x"), "(1, x)"),
+)
 
 
 @pytest.mark.parametrize("value, text", TEXT_OF, ids=[t for _, t in TEXT_OF])
@@ -79,9 +94,13 @@ def test_text_of_values(value, text):
     assert table.find("aten::format", "").kernel("<{}>", value) == f"<{text}>"
 
 
-FORMATTED = (("none", (1,), "none"), ("{0}", (1,), "{0}"), ("{:d}", (1,), "{:d}"), ("{{}}", (1,),
-                                                                                    "{1}"),
-             ("{} {}", (1, 2.5), "1 2.5"))
+FORMATTED = (
+    ("none", (1,), "none"),
+    ("{0}", (1,), "{0}"),
+    ("{:d}", (1,), "{:d}"),
+    ("{{}}", (1,), "{1}"),
+    ("{} {}", (1, 2.5), "1 2.5"),
+)
 
 
 @pytest.mark.parametrize("pattern, values, text", FORMATTED)
@@ -94,8 +113,12 @@ def test_format_with_too_few_values():
         table.find("aten::format", "").kernel("{} {}", 1)
 
 
-PERCENT = (("%d %f %s", (1, 2.0, "x"), "1 2.000000 x"), ("%s %s", (1, 2.0), "1 2."),
-           ("%d %e", (1, 2.0), "1 2.000000e+00"), ("%c%%", (65,), "A%"))
+PERCENT = (
+    ("%d %f %s", (1, 2.0, "x"), "1 2.000000 x"),
+    ("%s %s", (1, 2.0), "1 2."),
+    ("%d %e", (1, 2.0), "1 2.000000e+00"),
+    ("%c%%", (65,), "A%"),
+)
 
 
 @pytest.mark.parametrize("pattern, values, text", PERCENT)
@@ -103,8 +126,12 @@ def test_percent_format(pattern, values, text):
     assert table.find("aten::percentFormat", "").kernel(pattern, *values) == text
 
 
-PERCENT_ERRORS = (("%g", (1.0,), "%g is not supported"), ("%d %d", (1,), "Too few"),
-                  ("%d", (1, 2), "Too many"), ("%5d", (1,), "%5 is not supported"))
+PERCENT_ERRORS = (
+    ("%g", (1.0,), "%g is not supported"),
+    ("%d %d", (1,), "Too few"),
+    ("%d", (1, 2), "Too many"),
+    ("%5d", (1,), "%5 is not supported"),
+)
 
 
 @pytest.mark.parametrize("pattern, values, message", PERCENT_ERRORS)

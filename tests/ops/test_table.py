@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from scriptlang.errors import MissingOperatorError
-from scriptlang.ops import derived, dispatch, functions as F, lacking, table
+from scriptlang.ops import derived, lacking, table
+from scriptlang.ops.calling import dispatch
+from scriptlang.ops.calling import functions as F
 from scriptlang.schema import parse_schema, split_name
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops import record_order
@@ -45,8 +47,12 @@ def test_no_operator_is_both_declared_and_listed():
 def test_the_lists_are_what_the_command_writes():
     """`python -m scriptlang.ops.lacking` brings the lists up to date."""
     program = "import json; from scriptlang.ops import lacking; print(json.dumps(lacking.files()))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True,
-                          cwd=pathlib.Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        check=True,
+        cwd=pathlib.Path(__file__).parents[2],
+    )
     for file, lines in json.loads(done.stdout).items():
         assert lines == (lacking.FOLDER / file).read_text().splitlines(), file
 
@@ -55,21 +61,28 @@ def test_the_lists_are_what_the_command_writes():
 def test_the_engine_lists_the_operators_that_its_sources_define():
     """`python cpp_loader/tools/generate_ops_def.py` brings ops.def up to date."""
     root = pathlib.Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "cpp_loader/tools/generate_ops_def.py", "--check"],
-                          cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "cpp_loader/tools/generate_ops_def.py", "--check"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_name_is_known_without_its_kernels():
-    program = ("import sys; from scriptlang.ops import table; "
-               "found = [op.qualified_name for op in table.overloads('aten::sqrt')]; "
-               "assert 'aten::sqrt.int' in found and 'aten::sqrt.out' in found; "
-               "assert 'scriptlang.ops.pointwise' not in sys.modules; "
-               "assert table.find('aten::sqrt', 'out').kernel; "
-               "assert 'scriptlang.ops.pointwise' in sys.modules; "
-               "assert 'scriptlang.ops.conv' not in sys.modules")
-    subprocess.run([sys.executable, "-c", program], check=True,
-                   cwd=pathlib.Path(__file__).parents[2])
+    program = (
+        "import sys; from scriptlang.ops import table; "
+        "found = [op.qualified_name for op in table.overloads('aten::sqrt')]; "
+        "assert 'aten::sqrt.int' in found and 'aten::sqrt.out' in found; "
+        "assert 'scriptlang.ops.families.pointwise' not in sys.modules; "
+        "assert table.find('aten::sqrt', 'out').kernel; "
+        "assert 'scriptlang.ops.families.pointwise' in sys.modules; "
+        "assert 'scriptlang.ops.families.conv' not in sys.modules"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[2]
+    )
 
 
 def test_every_listed_form_can_be_derived():
@@ -100,32 +113,48 @@ def test_the_order_of_overloads_is_that_of_pytorch():
 
 def test_a_lacking_operator_is_known_but_raises_by_name():
     lacking = {name: parse_schema(texts[0]).arguments for name, texts in table.lacking().items()}
-    name = next(name for name, arguments in lacking.items() if not table.declared(name)
-                and arguments and all(a.type.annotation == "Tensor" for a in arguments))
+    name = next(
+        name
+        for name, arguments in lacking.items()
+        if not table.declared(name)
+        and arguments
+        and all(a.type.annotation == "Tensor" for a in arguments)
+    )
     operator = table.overloads(name)[0]
     assert operator.kernel is None
     with pytest.raises(MissingOperatorError, match=name):
         dispatch.run(operator, [])
 
 
-@pytest.mark.parametrize("text, forms", [
-    ("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
-     "in place"),
-    ("aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-     "out"),
-    ("aten::t_(Tensor(a!) self) -> Tensor(a!)", "view"),
-    ("aten::t_copy(Tensor self) -> Tensor", "copy"),
-    ("aten::zero(Tensor self) -> Tensor", "on a copy"),
-])
+@pytest.mark.parametrize(
+    "text, forms",
+    [
+        (
+            "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+            "in place",
+        ),
+        (
+            "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)"
+            " -> Tensor(a!)",
+            "out",
+        ),
+        ("aten::t_(Tensor(a!) self) -> Tensor(a!)", "view"),
+        ("aten::t_copy(Tensor self) -> Tensor", "copy"),
+        ("aten::zero(Tensor self) -> Tensor", "on a copy"),
+    ],
+)
 def test_forms_follow_from_another_form(text, forms):
     assert callable(derived.form_of(text, table.declared).kernel)
 
 
 def test_a_form_of_nothing_is_not_derived():
-    assert derived.form_of("aten::nothing_(Tensor(a!) self) -> "
-                             "Tensor(a!)", table.declared) is None
-    assert derived.form_of("aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-                             table.declared) is None
+    assert derived.form_of("aten::nothing_(Tensor(a!) self) -> Tensor(a!)", table.declared) is None
+    assert (
+        derived.form_of(
+            "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", table.declared
+        )
+        is None
+    )
 
 
 def test_several_outputs_are_written_into_several_tensors():

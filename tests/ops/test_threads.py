@@ -16,18 +16,50 @@ def images(*shape):
 
 
 def conv(x, w, stride=1, padding=0, groups=1):
-    return ("scriptlang::conv2d", x, w, None, [stride] * 2, [padding] * 2, [1, 1], groups, None,
-            "relu", 2)
+    return (
+        "scriptlang::conv2d",
+        x,
+        w,
+        None,
+        [stride] * 2,
+        [padding] * 2,
+        [1, 1],
+        groups,
+        None,
+        "relu",
+        2,
+    )
 
 
 def transposed(x, w, stride, padding):
-    return ("scriptlang::conv_transpose2d", x, w, None, [stride] * 2, [padding] * 2, [0, 0], 1,
-            [1, 1], None, "relu6", 0)
+    return (
+        "scriptlang::conv_transpose2d",
+        x,
+        w,
+        None,
+        [stride] * 2,
+        [padding] * 2,
+        [0, 0],
+        1,
+        [1, 1],
+        None,
+        "relu6",
+        0,
+    )
 
 
 def attention(*shape):
-    return ("aten::scaled_dot_product_attention", tensor(*shape), tensor(*shape), tensor(*shape),
-            None, 0.0, True, None, False)
+    return (
+        "aten::scaled_dot_product_attention",
+        tensor(*shape),
+        tensor(*shape),
+        tensor(*shape),
+        None,
+        0.0,
+        True,
+        None,
+        False,
+    )
 
 
 CASES = {
@@ -47,8 +79,7 @@ CASES = {
     "average of all": ("aten::adaptive_avg_pool2d", images(2, 48, 56, 57), [1, 1]),
     "averages": ("aten::adaptive_avg_pool2d", images(1, 48, 56, 57), [7, 8]),
     "attention": attention(1, 3, 197, 64),
-    "a number for each channel": ("aten::mul.Tensor", images(1, 480, 14, 14),
-                                  images(1, 480, 1, 1)),
+    "a number for each channel": ("aten::mul.Tensor", images(1, 480, 14, 14), images(1, 480, 1, 1)),
 }
 
 

@@ -5,29 +5,78 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scriptlang.ops import dispatch, functions as F
+from scriptlang.ops.calling import dispatch
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("view")
 VIEWS = [
-    ("view", [6, 4]), ("view", [2, -1]), ("view", [2, 3, 2, 2]), ("view", [5, 5]),
-    ("view", [-1, -1]), ("reshape", [4, 6]), ("reshape", [-1]), ("flatten", 1), ("flatten", 0, 1),
-    ("permute", [2, 0, 1]), ("permute", [0, 1]), ("permute", [0, 0, 1]), ("transpose", 0, -1),
-    ("transpose", 0, 5), ("expand", [5, 2, 3, 4]), ("expand", [2, 3, -1]), ("expand", [2, 2, 4]),
-    ("slice", 1, 1, 3), ("slice", 2, -3, None, 2), ("slice", 0, 5, 1), ("select", 1, -1),
-    ("select", 1, 3), ("narrow", 2, 1, 2), ("narrow", 2, 3, 2), ("squeeze",), ("squeeze", 0),
-    ("unsqueeze", 0), ("unsqueeze", -1), ("unsqueeze", 5), ("diagonal",), ("diagonal", 1, 1, 2),
-    ("diagonal", -1, 0, 2), ("unfold", 2, 2, 1), ("unfold", 2, 5, 1),
-    ("as_strided", [2, 2], [1, 2], 1), ("as_strided", [9, 9], [9, 9]), ("movedim", 0, 2),
-    ("movedim", [0, 1], [1, 0]), ("swapaxes", 0, 1), ("unflatten", 2, [2, 2]),
-    ("unflatten", 2, [3, 2]), ("t",), ("mT",), ("ravel",), ("view_as", A.normal(4, 6)),
-    ("expand_as", A.normal(2, 3, 4)), ("split", 2, 2), ("split", [1, 2], 1), ("split", [1, 1], 1),
-    ("chunk", 2, 1), ("chunk", 5, 2), ("unbind", 1), ("tensor_split", 3, 2),
-    ("tensor_split", [1, 3], 2), ("hsplit", 3), ("vsplit", 2), ("dsplit", 2),
-    ("view_copy", [6, 4]), ("numpy_T",), ("alias",), ("select_scatter", A.normal(2, 4), 1, 0),
-    ("slice_scatter", A.normal(2, 1, 4), 1, 0, 1), ("diagonal_scatter", A.normal(4, 2)),
-    ("contiguous",), ("squeeze", [0, 1]),
+    ("view", [6, 4]),
+    ("view", [2, -1]),
+    ("view", [2, 3, 2, 2]),
+    ("view", [5, 5]),
+    ("view", [-1, -1]),
+    ("reshape", [4, 6]),
+    ("reshape", [-1]),
+    ("flatten", 1),
+    ("flatten", 0, 1),
+    ("permute", [2, 0, 1]),
+    ("permute", [0, 1]),
+    ("permute", [0, 0, 1]),
+    ("transpose", 0, -1),
+    ("transpose", 0, 5),
+    ("expand", [5, 2, 3, 4]),
+    ("expand", [2, 3, -1]),
+    ("expand", [2, 2, 4]),
+    ("slice", 1, 1, 3),
+    ("slice", 2, -3, None, 2),
+    ("slice", 0, 5, 1),
+    ("select", 1, -1),
+    ("select", 1, 3),
+    ("narrow", 2, 1, 2),
+    ("narrow", 2, 3, 2),
+    ("squeeze",),
+    ("squeeze", 0),
+    ("unsqueeze", 0),
+    ("unsqueeze", -1),
+    ("unsqueeze", 5),
+    ("diagonal",),
+    ("diagonal", 1, 1, 2),
+    ("diagonal", -1, 0, 2),
+    ("unfold", 2, 2, 1),
+    ("unfold", 2, 5, 1),
+    ("as_strided", [2, 2], [1, 2], 1),
+    ("as_strided", [9, 9], [9, 9]),
+    ("movedim", 0, 2),
+    ("movedim", [0, 1], [1, 0]),
+    ("swapaxes", 0, 1),
+    ("unflatten", 2, [2, 2]),
+    ("unflatten", 2, [3, 2]),
+    ("t",),
+    ("mT",),
+    ("ravel",),
+    ("view_as", A.normal(4, 6)),
+    ("expand_as", A.normal(2, 3, 4)),
+    ("split", 2, 2),
+    ("split", [1, 2], 1),
+    ("split", [1, 1], 1),
+    ("chunk", 2, 1),
+    ("chunk", 5, 2),
+    ("unbind", 1),
+    ("tensor_split", 3, 2),
+    ("tensor_split", [1, 3], 2),
+    ("hsplit", 3),
+    ("vsplit", 2),
+    ("dsplit", 2),
+    ("view_copy", [6, 4]),
+    ("numpy_T",),
+    ("alias",),
+    ("select_scatter", A.normal(2, 4), 1, 0),
+    ("slice_scatter", A.normal(2, 1, 4), 1, 0, 1),
+    ("diagonal_scatter", A.normal(4, 2)),
+    ("contiguous",),
+    ("squeeze", [0, 1]),
 ]
 
 
@@ -70,13 +119,36 @@ def test_strides_are_those_of_pytorch(sample, layout):
     got, want = (x if isinstance(x, list) else [x] for x in (got, want))
     for g, w in zip(got, want):
         assert g.tolist() == w.tolist()
-        assert [s for s, n in zip(g.stride(), g.shape) if n != 1] == \
-            [s for s, n in zip(w.stride(), w.shape) if n != 1]
+        assert [s for s, n in zip(g.stride(), g.shape) if n != 1] == [
+            s for s, n in zip(w.stride(), w.shape) if n != 1
+        ]
 
 
-@pytest.mark.parametrize("sample", [s for s in VIEWS if s[0] in (
-    "view", "permute", "transpose", "slice", "select", "narrow", "squeeze", "unsqueeze", "diagonal",
-    "unfold", "movedim", "flatten", "chunk", "unbind")], ids=str)
+@pytest.mark.parametrize(
+    "sample",
+    [
+        s
+        for s in VIEWS
+        if s[0]
+        in (
+            "view",
+            "permute",
+            "transpose",
+            "slice",
+            "select",
+            "narrow",
+            "squeeze",
+            "unsqueeze",
+            "diagonal",
+            "unfold",
+            "movedim",
+            "flatten",
+            "chunk",
+            "unbind",
+        )
+    ],
+    ids=str,
+)
 def test_views_share_the_memory(sample):
     name, *args = sample
     array = np.zeros((2, 3, 4), np.float32)

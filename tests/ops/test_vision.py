@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from scriptlang.ops import functions as F
 from scriptlang.ops import table
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 
 R = np.random.RandomState(3)
@@ -55,8 +55,12 @@ def bilinear(plane: np.ndarray, y: float, x: float) -> float:
     top, left = min(int(y), height - 1), min(int(x), width - 1)
     bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
     ly, lx = (0 if top == height - 1 else y - top), (0 if left == width - 1 else x - left)
-    return ((1 - ly) * (1 - lx) * plane[top, left] + (1 - ly) * lx * plane[top, right]
-            + ly * (1 - lx) * plane[bottom, left] + ly * lx * plane[bottom, right])
+    return (
+        (1 - ly) * (1 - lx) * plane[top, left]
+        + (1 - ly) * lx * plane[top, right]
+        + ly * (1 - lx) * plane[bottom, left]
+        + ly * lx * plane[bottom, right]
+    )
 
 
 @pytest.mark.parametrize("aligned", [True, False])
@@ -71,9 +75,15 @@ def test_roi_align(aligned, ratio):
         rows = ratio if ratio > 0 else math.ceil(height / 3)
         columns = ratio if ratio > 0 else math.ceil(width / 2)
         for c, j, k in np.ndindex(2, 3, 2):
-            values = [bilinear(x[int(roi[0]), c], y1 + (j + (a + 0.5) / rows) * height / 3,
-                               x1 + (k + (b + 0.5) / columns) * width / 2)
-                      for a in range(rows) for b in range(columns)]
+            values = [
+                bilinear(
+                    x[int(roi[0]), c],
+                    y1 + (j + (a + 0.5) / rows) * height / 3,
+                    x1 + (k + (b + 0.5) / columns) * width / 2,
+                )
+                for a in range(rows)
+                for b in range(columns)
+            ]
             assert got[i, c, j, k] == pytest.approx(np.mean(values), abs=1e-4)
 
 
@@ -85,36 +95,79 @@ def test_roi_pool_of_the_whole_image_is_its_maximum():
 
 
 def test_roi_pool_outside_is_empty():
-    best, places = run("roi_pool", R.randn(1, 1, 4, 4).astype(np.float32),
-                       np.array([[0, 20, 20, 22, 22]], np.float32), 1.0, 2, 2)
+    best, places = run(
+        "roi_pool",
+        R.randn(1, 1, 4, 4).astype(np.float32),
+        np.array([[0, 20, 20, 22, 22]], np.float32),
+        1.0,
+        2,
+        2,
+    )
     assert (best == 0).all() and (places == -1).all()
 
 
 def test_deform_conv2d_without_offsets_is_a_convolution():
     x, w = R.randn(2, 4, 6, 7).astype(np.float32), R.randn(6, 2, 3, 3).astype(np.float32)
     bias, offset = R.randn(6).astype(np.float32), np.zeros((2, 2 * 2 * 9, 3, 4), np.float32)
-    got = run("deform_conv2d", x, w, offset, np.zeros((2, 0, 3, 4), np.float32), bias, 2, 2, 1, 1,
-              1, 1,
-              2, 2, False)
-    want = F.conv2d(from_numpy(x), from_numpy(w), from_numpy(bias), [2, 2], [1, 1], [1, 1],
-                    2).numpy()
+    got = run(
+        "deform_conv2d",
+        x,
+        w,
+        offset,
+        np.zeros((2, 0, 3, 4), np.float32),
+        bias,
+        2,
+        2,
+        1,
+        1,
+        1,
+        1,
+        2,
+        2,
+        False,
+    )
+    want = F.conv2d(
+        from_numpy(x), from_numpy(w), from_numpy(bias), [2, 2], [1, 1], [1, 1], 2
+    ).numpy()
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
 def test_deform_conv2d_moves_and_weighs():
     x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
     offset = np.zeros((1, 2, 4, 4), np.float32)
-    offset[0, 1] = 0.5                                     # half a column to the right
+    offset[0, 1] = 0.5  # half a column to the right
     mask = np.full((1, 1, 4, 4), 2, np.float32)
-    got = run("deform_conv2d", x, np.ones((1, 1, 1, 1), np.float32), offset, mask,
-              np.zeros(1, np.float32), 1, 1, 0, 0, 1, 1, 1, 1, True)
-    assert got[0, 0, 0].tolist() == [1, 3, 5, 3]           # the last place reaches over the border
+    got = run(
+        "deform_conv2d",
+        x,
+        np.ones((1, 1, 1, 1), np.float32),
+        offset,
+        mask,
+        np.zeros(1, np.float32),
+        1,
+        1,
+        0,
+        0,
+        1,
+        1,
+        1,
+        1,
+        True,
+    )
+    assert got[0, 0, 0].tolist() == [1, 3, 5, 3]  # the last place reaches over the border
 
 
 def test_shapes_that_do_not_fit():
     with pytest.raises(RuntimeError, match="4 elements in dimension 1"):
         run("nms", np.zeros((3, 5), np.float32), np.zeros(3, np.float32), 0.5)
     with pytest.raises(RuntimeError, match="5 columns"):
-        run("roi_align", np.zeros((1, 1, 4, 4), np.float32), np.zeros((3, 4), np.float32), 1.0, 2,
-            2, -1,
-            False)
+        run(
+            "roi_align",
+            np.zeros((1, 1, 4, 4), np.float32),
+            np.zeros((3, 4), np.float32),
+            1.0,
+            2,
+            2,
+            -1,
+            False,
+        )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import numpy as np
-
 from scriptlang.interpreter.values import is_instance
+
 from scriptlang.ir import Block, Graph, Node, Value
 from scriptlang.ops import table
 from scriptlang.passes.shape_facts import UNKNOWN, TensorFacts, is_size
@@ -100,7 +100,7 @@ SIMPLE = {
     "prim::TupleConstruct": lambda node, *v: node.output.type.make(v),
     "prim::DictConstruct": lambda node, *v: dict(zip(v[::2], v[1::2])),
     "prim::TupleIndex": lambda node, v, i: v[i],
-    "prim::TupleSlice": lambda node, v: v[node.attributes["beg"]:node.attributes["end"]],
+    "prim::TupleSlice": lambda node, v: v[node.attributes["beg"] : node.attributes["end"]],
     "prim::unchecked_cast": lambda node, v: v,
     "prim::unchecked_unwrap_optional": lambda node, v: v,
     "prim::Uninitialized": lambda node: UNINITIALIZED,
@@ -127,8 +127,9 @@ class Comparison:
         self.typed: set[Value] = set()
 
     def turn(self, body: Block) -> None:
-        self.bound = {s: n for s, n in self.bound.items()
-                      if s.home is None or not s.home.is_inside(body)}
+        self.bound = {
+            s: n for s, n in self.bound.items() if s.home is None or not s.home.is_inside(body)
+        }
 
     def __call__(self, v: Value, value: Any) -> None:
         fact = self.facts.get(v, UNKNOWN)
@@ -156,8 +157,11 @@ class Comparison:
             return next((w for f, v in zip(fact, value) if (w := self.compare(f, v))), None)
         if is_size(fact):
             return self.size(fact, value)
-        return None if type(fact) is type(value) and (fact == value or fact != fact) \
+        return (
+            None
+            if type(fact) is type(value) and (fact == value or fact != fact)
             else f"is {value!r}"
+        )
 
     def tensor(self, fact: TensorFacts, value: Any) -> str | None:
         if not isinstance(value, Tensor):
@@ -170,7 +174,7 @@ class Comparison:
         if fact.value is not None:
             pairs.append((fact.value, int(value.item())))
         if any(self.size(s, n) for s, n in pairs):
-            return f"has shape {value._size}; {({str(k): v for k, v in self.bound.items()})}"
+            return f"has shape {value._size}; { ({str(k): v for k, v in self.bound.items()}) }"
         return None
 
     def size(self, size: Any, n: Any) -> str | None:
@@ -178,8 +182,12 @@ class Comparison:
             return f"is {n!r}"
         if not isinstance(size, int):
             (term, k), *more = size.terms
-            if not more and len(term) == 1 and isinstance(term[0], Symbol) \
-                    and (n - size.constant) % k == 0:
+            if (
+                not more
+                and len(term) == 1
+                and isinstance(term[0], Symbol)
+                and (n - size.constant) % k == 0
+            ):
                 self.bound.setdefault(term[0], (n - size.constant) // k)
             size = substitute(size, self.bound.get)
         if isinstance(size, int):

@@ -24,9 +24,14 @@ class Writer:
         self.random = random.Random(seed)
         self.count = 0
         self.lines: list[str] = []
-        self.scope = {"Tensor": ["a", "b"], "int": ["n", "zero", "one", "two"],
-                      "bool": ["true", "false"], "Tensor[]": ["given"],
-                      "(Tensor, Tensor)": [], "int[]": []}
+        self.scope = {
+            "Tensor": ["a", "b"],
+            "int": ["n", "zero", "one", "two"],
+            "bool": ["true", "false"],
+            "Tensor[]": ["given"],
+            "(Tensor, Tensor)": [],
+            "int[]": [],
+        }
 
     def name(self) -> str:
         self.count += 1
@@ -49,20 +54,30 @@ class Writer:
         t, i, ts, c = (self.pick(k) for k in ("Tensor", "int", "Tensor[]", "bool"))
         u = self.pick("Tensor")
         choices = [
-            ("Tensor", f"aten::relu({t})"), ("Tensor", f"aten::neg({t})"),
-            ("Tensor", f"aten::add({t}, {u}, %one)"), ("Tensor", f"aten::mul({t}, {u})"),
-            ("Tensor", f"aten::t({t})"), ("Tensor", f"aten::transpose({t}, %zero, %one)"),
-            ("Tensor", f"aten::detach({t})"), ("Tensor", f"aten::relu_({t})"),
-            ("Tensor", f"aten::add_({t}, {u}, %one)"), ("Tensor", f"aten::neg_({t})"),
-            ("Tensor", f"aten::mul_({t}, %two)"), ("Tensor", f"aten::contiguous({t}, %zero)"),
+            ("Tensor", f"aten::relu({t})"),
+            ("Tensor", f"aten::neg({t})"),
+            ("Tensor", f"aten::add({t}, {u}, %one)"),
+            ("Tensor", f"aten::mul({t}, {u})"),
+            ("Tensor", f"aten::t({t})"),
+            ("Tensor", f"aten::transpose({t}, %zero, %one)"),
+            ("Tensor", f"aten::detach({t})"),
+            ("Tensor", f"aten::relu_({t})"),
+            ("Tensor", f"aten::add_({t}, {u}, %one)"),
+            ("Tensor", f"aten::neg_({t})"),
+            ("Tensor", f"aten::mul_({t}, %two)"),
+            ("Tensor", f"aten::contiguous({t}, %zero)"),
             ("Tensor", f"aten::clone({t}, %none)"),
-            ("int", f"aten::add({i}, %one)"), ("int", f"aten::mul({i}, %two)"),
-            ("int", f"aten::sub({i}, {self.pick('int')})"), ("int", f"aten::size({t}, %zero)"),
-            ("bool", f"aten::lt({i}, {self.pick('int')})"), ("bool", f"aten::__not__({c})"),
+            ("int", f"aten::add({i}, %one)"),
+            ("int", f"aten::mul({i}, %two)"),
+            ("int", f"aten::sub({i}, {self.pick('int')})"),
+            ("int", f"aten::size({t}, %zero)"),
+            ("bool", f"aten::lt({i}, {self.pick('int')})"),
+            ("bool", f"aten::__not__({c})"),
             ("Tensor[]", f"prim::ListConstruct({t}, {u})"),
             ("Tensor[]", f"aten::append({ts}, {t})"),
             ("Tensor", f"aten::__getitem__({ts}, %zero)"),
-            ("Tensor[]", f"aten::_set_item({ts}, %zero, {t})"), ("int", f"aten::len({ts})"),
+            ("Tensor[]", f"aten::_set_item({ts}, %zero, {t})"),
+            ("int", f"aten::len({ts})"),
             ("int[]", f"aten::size({t})"),
             ("(Tensor, Tensor)", f"prim::TupleConstruct({t}, {u})"),
         ]
@@ -77,7 +92,7 @@ class Writer:
             self.loop(indent, depth, t, u)
         else:
             type, text = self.random.choice(choices)
-            if "add_" in text:                 # of what shares no memory with it, or it may raise
+            if "add_" in text:  # of what shares no memory with it, or it may raise
                 text = f"aten::add_({t}, %{self.apart(indent, u)}, %one)"
             self.emit(indent, type, text)
 
@@ -86,8 +101,9 @@ class Writer:
         self.lines.append(f"{indent}%{name} : Tensor = aten::neg({u})")
         return name
 
-    def block(self, indent: str, depth: int, inside: dict[str, list[str]] | None = None
-              ) -> tuple[str, str]:
+    def block(
+        self, indent: str, depth: int, inside: dict[str, list[str]] | None = None
+    ) -> tuple[str, str]:
         """Statements of a nested block; returns a tensor and an int of its scope."""
         outer = {k: list(v) for k, v in self.scope.items()}
         for k, v in (inside or {}).items():
@@ -112,7 +128,8 @@ class Writer:
         p, q, i, s, r = (self.name() for _ in range(5))
         count = self.random.choice(["%one", "%two", "%n", "%zero"])
         self.lines.append(
-            f"{indent}%{p} : Tensor, %{q} : Tensor = prim::Loop({count}, %true, {t}, {u})")
+            f"{indent}%{p} : Tensor, %{q} : Tensor = prim::Loop({count}, %true, {t}, {u})"
+        )
         self.lines.append(f"{indent}  block0(%{i} : int, %{s} : Tensor, %{r} : Tensor):")
         x, _ = self.block(indent, depth, {"int": [i], "Tensor": [s, r]})
         swapped = self.random.choice([f"%{r}, {x}", f"{x}, %{r}", f"%{s}, {x}", f"%{s}, %{r}"])
@@ -121,11 +138,19 @@ class Writer:
 
     def result(self) -> str:
         """Return some values, among them every kind of memory."""
-        values = [self.pick("Tensor"), self.pick("Tensor"), "%a", self.pick("Tensor[]"), "%given",
-                  self.pick("int"), self.pick("bool")]
+        values = [
+            self.pick("Tensor"),
+            self.pick("Tensor"),
+            "%a",
+            self.pick("Tensor[]"),
+            "%given",
+            self.pick("int"),
+            self.pick("bool"),
+        ]
         types = ["Tensor", "Tensor", "Tensor", "Tensor[]", "Tensor[]", "int", "bool"]
-        self.lines.append(f"  %out : ({', '.join(types)}) = "
-                          f"prim::TupleConstruct({', '.join(values)})")
+        self.lines.append(
+            f"  %out : ({', '.join(types)}) = prim::TupleConstruct({', '.join(values)})"
+        )
         return "  return (%out)\n"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from scriptlang.interpreter.compiler import compile_graph
 from scriptlang.interpreter.prepare import CODE
 from scriptlang.interpreter.python_engine import PythonEngine
+
 from scriptlang.ir import Function, Graph, schema_of_graph
 from scriptlang.tensors import Tensor
 
@@ -45,10 +45,16 @@ def sharing(value: Any) -> tuple:
                 walk(part)
 
     walk(value)
-    return tuple((i, j) for i, a in enumerate(found) for j, b in enumerate(found[:i])
-                 if a is b and isinstance(a, list)
-                 or isinstance(a, Tensor) and isinstance(b, Tensor)
-                 and np.shares_memory(a.numpy(), b.numpy()))
+    return tuple(
+        (i, j)
+        for i, a in enumerate(found)
+        for j, b in enumerate(found[:i])
+        if a is b
+        and isinstance(a, list)
+        or isinstance(a, Tensor)
+        and isinstance(b, Tensor)
+        and np.shares_memory(a.numpy(), b.numpy())
+    )
 
 
 def plain(value: Any) -> Any:

@@ -152,18 +152,25 @@ def test_loops_and_branches_carry_memory():
     assert g.is_written("x") and not g.is_written("a")
 
 
-@pytest.mark.parametrize("kind, wrong", [
-    ("prim::CallMethod[name=\"f\"]", "a call"), ("prim::fork", "a fork"),
-    ("mylib::custom", "an operator of another library")])
+@pytest.mark.parametrize(
+    "kind, wrong",
+    [
+        ('prim::CallMethod[name="f"]', "a call"),
+        ("prim::fork", "a fork"),
+        ("mylib::custom", "an operator of another library"),
+    ],
+)
 def test_code_that_is_not_seen_may_do_anything(kind, wrong):
-    g = Laid(f"""graph(%self : __torch__.M, %a : Tensor):
+    g = Laid(
+        f"""graph(%self : __torch__.M, %a : Tensor):
   %x : Tensor = aten::relu(%a)
   %y : Tensor = aten::relu(%a)
   %r : Tensor = {kind}(%self, %x)
   %b : Tensor = aten::neg(%x)
   %c : Tensor = aten::neg(%y)
   return (%n)
-""".replace("(%n)", "(%c)"))
+""".replace("(%n)", "(%c)")
+    )
     assert g.may_alias("r", "x") and g.may_alias("r", "a"), wrong
     assert g.is_written("x") and g.is_written("a") and not g.is_written("y")
     assert not g.may_move_before("b", "r") and g.may_move_before("c", "r")

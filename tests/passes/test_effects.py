@@ -11,7 +11,8 @@ import pytest
 import scriptlang
 from scriptlang import types as T
 from scriptlang.objects import Device
-from scriptlang.ops import random, table
+from scriptlang.ops import table
+from scriptlang.ops.families import random
 from scriptlang.passes import effects
 from scriptlang.tensors import Tensor
 from tests.golden import parse
@@ -20,10 +21,17 @@ SCALARS = {T.INT: 1, T.FLOAT: 0.5, T.BOOL: False, T.NUMBER: 2, T.STR: "a", T.NON
 
 
 def tensors() -> list[Tensor]:
-    return [scriptlang.from_numpy(a) for a in (
-        np.arange(1, 10, dtype=np.float32).reshape(3, 3) / 10, np.arange(9).reshape(3, 3),
-        np.array([True, False, True]), np.arange(6, dtype=np.complex64).reshape(2, 3).T,
-        np.array(1.5, np.float32), np.zeros((0, 2), np.float32))]
+    return [
+        scriptlang.from_numpy(a)
+        for a in (
+            np.arange(1, 10, dtype=np.float32).reshape(3, 3) / 10,
+            np.arange(9).reshape(3, 3),
+            np.array([True, False, True]),
+            np.arange(6, dtype=np.complex64).reshape(2, 3).T,
+            np.array(1.5, np.float32),
+            np.zeros((0, 2), np.float32),
+        )
+    ]
 
 
 def arguments(op, tensor: Tensor, flag: bool = False) -> list | None:
@@ -36,8 +44,11 @@ def arguments(op, tensor: Tensor, flag: bool = False) -> list | None:
         elif a.has_default:
             found.append(a.default)
         elif a.type == T.TENSOR:
-            found.append(tensor if not found else
-                         scriptlang.from_numpy(np.ones(tensor.shape, tensor.numpy().dtype)))
+            found.append(
+                tensor
+                if not found
+                else scriptlang.from_numpy(np.ones(tensor.shape, tensor.numpy().dtype))
+            )
         elif a.type == T.ListType(T.INT):
             found.append(list(tensor.shape))
         elif a.type == T.ListType(T.TENSOR):
@@ -59,8 +70,11 @@ def leaves(value) -> list[Tensor]:
     return []
 
 
-OPERATORS = [op for op in table.all_operators() if op.kernel is not None
-             and any(T.TENSOR in a.type.walk() for a in op.schema.arguments)]
+OPERATORS = [
+    op
+    for op in table.all_operators()
+    if op.kernel is not None and any(T.TENSOR in a.type.walk() for a in op.schema.arguments)
+]
 
 
 def test_there_are_operators_to_look_at():
@@ -80,7 +94,7 @@ def test_a_kernel_shares_and_writes_only_what_its_schema_says(op):
                 result = op.kernel(*given)
                 [t.numpy() for t in leaves(result)]
         except Exception:
-            continue            # not an argument for this operator
+            continue  # not an argument for this operator
         inputs = leaves(given)
         if not op.schema.is_mutable:
             for t, old in zip(inputs, before):
@@ -88,15 +102,23 @@ def test_a_kernel_shares_and_writes_only_what_its_schema_says(op):
         if not op.schema.is_mutable and any(r.alias for r in op.schema.returns):
             assert op.facts.may_copy or all(
                 any(np.shares_memory(out.numpy(), t.numpy()) for t in inputs)
-                for out in leaves(result) if out.numel()), "the result may be a copy"
-        if op.schema.is_mutable or op.facts.may_share \
-                or any(r.alias for r in op.schema.returns) \
-                or any(isinstance(a.type, T.ListType) and T.TENSOR in a.type.contained
-                       for a in op.schema.arguments):
+                for out in leaves(result)
+                if out.numel()
+            ), "the result may be a copy"
+        if (
+            op.schema.is_mutable
+            or op.facts.may_share
+            or any(r.alias for r in op.schema.returns)
+            or any(
+                isinstance(a.type, T.ListType) and T.TENSOR in a.type.contained
+                for a in op.schema.arguments
+            )
+        ):
             continue
         for out in leaves(result):
-            assert not any(np.shares_memory(out.numpy(), t.numpy()) for t in inputs), \
+            assert not any(np.shares_memory(out.numpy(), t.numpy()) for t in inputs), (
                 "the result shares memory with an input, which the schema does not say"
+            )
 
 
 @pytest.mark.parametrize("flag", [False, True])
@@ -127,10 +149,17 @@ def test_every_operator_that_draws_random_numbers_is_known(flag, monkeypatch):
     assert not unknown
 
 
-@pytest.mark.parametrize("text, is_random", [
-    ("aten::dropout(%x, %p, %true)", True), ("aten::dropout(%x, %p, %false)", False),
-    ("aten::dropout(%x, %p, %c)", True), ("aten::bernoulli(%x, %none)", True),
-    ("aten::relu(%x)", False), ("aten::rand_like(%x, %none, %none, %none, %none, %none)", True)])
+@pytest.mark.parametrize(
+    "text, is_random",
+    [
+        ("aten::dropout(%x, %p, %true)", True),
+        ("aten::dropout(%x, %p, %false)", False),
+        ("aten::dropout(%x, %p, %c)", True),
+        ("aten::bernoulli(%x, %none)", True),
+        ("aten::relu(%x)", False),
+        ("aten::rand_like(%x, %none, %none, %none, %none, %none)", True),
+    ],
+)
 def test_randomness_follows_from_the_arguments(text, is_random):
     graph = parse(f"""graph(%x : Tensor, %p : float, %c : bool):
   %true : bool = prim::Constant[value=1]()
@@ -142,11 +171,31 @@ def test_randomness_follows_from_the_arguments(text, is_random):
     assert effects.is_random(list(graph.nodes)[-1]) is is_random
 
 
-NUMBERS = [0, -1, 2 ** 63 - 1, -2 ** 63, 0.0, -1.5e308, float("nan"), float("inf"), 1j,
-           complex(1.7e308, 1.7e308), complex("nan")]
-VALUES = {"int": NUMBERS[:4], "float": NUMBERS[4:8], "complex": NUMBERS[8:], "bool": [True, False],
-          "Scalar": NUMBERS, "str": ["", "aé"], "Device": [Device("cpu")],
-          "Tensor": tensors(), "t[]": [[], [1, 2]], "Any[]": [[], ["a", 1]]}
+NUMBERS = [
+    0,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    0.0,
+    -1.5e308,
+    float("nan"),
+    float("inf"),
+    1j,
+    complex(1.7e308, 1.7e308),
+    complex("nan"),
+]
+VALUES = {
+    "int": NUMBERS[:4],
+    "float": NUMBERS[4:8],
+    "complex": NUMBERS[8:],
+    "bool": [True, False],
+    "Scalar": NUMBERS,
+    "str": ["", "aé"],
+    "Device": [Device("cpu")],
+    "Tensor": tensors(),
+    "t[]": [[], [1, 2]],
+    "Any[]": [[], ["a", 1]],
+}
 VALUES["t1"] = VALUES["t2"] = [*NUMBERS, None, "a", [1]]
 
 

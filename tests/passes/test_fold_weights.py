@@ -39,12 +39,20 @@ def test_a_standardised_weight_becomes_a_constant():
     assert not fold_weights.run(changed)
 
 
-@pytest.mark.parametrize("line, what", [
-    ("aten::add_(%w, %w, %one)", "written"), ("aten::t(%w)", "a view of a weight"),
-    ("aten::dropout(%w, %half, %yes)", "random"), ("aten::mul(%w, %w)", "returned"),
-    ("aten::expand(%w, %large, %no)", "a view"), ("aten::repeat(%w, %large)", "large")])
+@pytest.mark.parametrize(
+    "line, what",
+    [
+        ("aten::add_(%w, %w, %one)", "written"),
+        ("aten::t(%w)", "a view of a weight"),
+        ("aten::dropout(%w, %half, %yes)", "random"),
+        ("aten::mul(%w, %w)", "returned"),
+        ("aten::expand(%w, %large, %no)", "a view"),
+        ("aten::repeat(%w, %large)", "large"),
+    ],
+)
 def test_what_is_not_computed_ahead(line, what):
-    graph = graph_of(f"""
+    graph = graph_of(
+        f"""
 graph(%x : Tensor, %w : Tensor):
   %one : int = prim::Constant[value=1]()
   %half : float = prim::Constant[value=0.5]()
@@ -54,7 +62,9 @@ graph(%x : Tensor, %w : Tensor):
   %v : Tensor = {line}
   %y : Tensor = aten::add(%x, %v, %one)
   return ({"%v" if what == "returned" else "%y"})
-""", w=tensor(1, 1) if line.startswith("aten::expand") else tensor(5, 4))
+""",
+        w=tensor(1, 1) if line.startswith("aten::expand") else tensor(5, 4),
+    )
     assert not fold_weights.run(graph)
 
 
@@ -78,10 +88,17 @@ def test_layers_take_in_weights_that_are_computed():
     assert kinds(function.attributes[OPTIMIZED]) == ["linear"]
 
 
-@pytest.mark.parametrize("line", ["aten::repeat(%w, %sizes)", "aten::outer(%w, %w)",
-                                  "aten::full(%sizes, %one, %none, %none, %none, %none)"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "aten::repeat(%w, %sizes)",
+        "aten::outer(%w, %w)",
+        "aten::full(%sizes, %one, %none, %none, %none, %none)",
+    ],
+)
 def test_what_is_too_large_is_refused_before_it_is_made(line):
-    graph = graph_of(f"""
+    graph = graph_of(
+        f"""
 graph(%x : Tensor, %w : Tensor):
   %one : int = prim::Constant[value=1]()
   %none : NoneType = prim::Constant()
@@ -89,16 +106,19 @@ graph(%x : Tensor, %w : Tensor):
   %v : Tensor = {line}
   %y : Tensor = aten::add(%x, %v, %one)
   return (%y)
-""", w=tensor(50_000))
+""",
+        w=tensor(50_000),
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert not fold_weights.run(graph)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10      # in KB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # in KB
 
 
 def test_a_graph_cannot_have_much_read():
     sums = "\n".join(f"  %s{i} : Tensor = aten::sum(%wide, %none)" for i in range(100))
     uses = "\n".join(f"  %y{i + 1} : Tensor = aten::add(%y{i}, %s{i}, %one)" for i in range(100))
-    graph = graph_of(f"""
+    graph = graph_of(
+        f"""
 graph(%y0 : Tensor, %w : Tensor):
   %one : int = prim::Constant[value=1]()
   %none : NoneType = prim::Constant()
@@ -108,13 +128,16 @@ graph(%y0 : Tensor, %w : Tensor):
 {sums}
 {uses}
   return (%y100)
-""", w=tensor(1, 4))
+""",
+        w=tensor(1, 4),
+    )
     fold_weights.run(graph)
-    assert 10 < kinds(graph).count("sum") < 90                 # 64 MB of 160
+    assert 10 < kinds(graph).count("sum") < 90  # 64 MB of 160
 
 
 def test_what_is_folded_lies_as_it_did():
-    graph = graph_of("""
+    graph = graph_of(
+        """
 graph(%x : Tensor, %w : Tensor):
   %half : float = prim::Constant[value=0.5]()
   %one : int = prim::Constant[value=1]()
@@ -122,6 +145,8 @@ graph(%x : Tensor, %w : Tensor):
   %scaled : Tensor = aten::mul(%turned, %half)
   %y : Tensor = aten::add(%x, %scaled, %one)
   return (%y)
-""", w=tensor(2, 3))
+""",
+        w=tensor(2, 3),
+    )
     assert fold_weights.run(graph)
     assert graph.outputs[0].node.inputs[1].constant.stride() == (1, 3)

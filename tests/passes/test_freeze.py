@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.python_engine import PythonEngine
+from scriptlang.serialization.archive import read_archive
 
 import scriptlang
 from scriptlang import types as T
-from scriptlang.interpreter.python_engine import PythonEngine
 from scriptlang.ir import Function, schema_of_graph, verify
 from scriptlang.objects import ScriptObject
 from scriptlang.passes.freeze import freeze
-from scriptlang.serialization.archive import read_archive
 from tests.golden import parse
 from tests.passes.running import plain
 
@@ -63,8 +63,7 @@ def test_freezing_is_deterministic_and_idempotent(name):
 
 def module_of(attributes: dict, **methods: str) -> ScriptObject:
     """A module with attributes (name -> (type, value)) and methods given as IR text."""
-    cls = T.ClassType("__torch__.M", True,
-                      [T.Attribute(n, t) for n, (t, _) in attributes.items()])
+    cls = T.ClassType("__torch__.M", True, [T.Attribute(n, t) for n, (t, _) in attributes.items()])
     for name, text in methods.items():
         graph = parse(text.replace("SELF", "graph(%self : __torch__.M"))
         graph.inputs[0].type = cls
@@ -93,7 +92,8 @@ def test_an_attribute_that_a_kept_method_sets_stays():
         reset="""SELF, %x : int):
    = prim::SetAttr[name="n"](%self, %x)
   return (%x)
-""")
+""",
+    )
     both = freeze(module, ("forward", "reset"))
     assert kept(both) == ["n"]
     call(both, "reset", 10)
@@ -114,8 +114,14 @@ WRITER = """SELF, %x : Tensor):
 
 def test_a_tensor_that_is_written_stays_and_so_does_one_that_shares_its_storage():
     w = tensor(-1, 2)
-    module = module_of({"w": (T.TENSOR, w), "v": (T.TENSOR, scriptlang.from_numpy(w.numpy())),
-                        "u": (T.TENSOR, w.view([2]))}, forward=WRITER)
+    module = module_of(
+        {
+            "w": (T.TENSOR, w),
+            "v": (T.TENSOR, scriptlang.from_numpy(w.numpy())),
+            "u": (T.TENSOR, w.view([2])),
+        },
+        forward=WRITER,
+    )
     assert module.get("u")._storage is w._storage
     frozen = freeze(module)
     assert "w" in kept(frozen) and "u" in kept(frozen)
@@ -127,14 +133,16 @@ def test_a_tensor_apart_from_the_one_that_is_written_is_folded():
 
 
 def test_a_list_that_the_caller_gets_stays():
-    module = module_of({"l": (T.ListType(T.INT), [1, 2]), "m": (T.ListType(T.INT), [2, 1])},
-                       forward="""SELF, %x : Tensor):
+    module = module_of(
+        {"l": (T.ListType(T.INT), [1, 2]), "m": (T.ListType(T.INT), [2, 1])},
+        forward="""SELF, %x : Tensor):
   %l : int[] = prim::GetAttr[name="l"](%self)
   %m : int[] = prim::GetAttr[name="m"](%self)
   %v : Tensor = aten::view(%x, %m)
   %t : (Tensor, int[]) = prim::TupleConstruct(%v, %l)
   return (%t)
-""")
+""",
+    )
     assert kept(freeze(module)) == ["l"]
 
 
@@ -157,21 +165,26 @@ def test_tensors_in_a_list_are_folded_unless_one_is_written():
         if names:
             continue
         assert plain(call(frozen, "forward", tensor(1, 1))) == plain(
-            call(module, "forward", tensor(1, 1)))
+            call(module, "forward", tensor(1, 1))
+        )
 
 
 def test_a_module_handed_to_unseen_code_keeps_everything():
-    module = module_of({"n": (T.INT, 1)}, forward="""SELF, %x : int):
+    module = module_of(
+        {"n": (T.INT, 1)},
+        forward="""SELF, %x : int):
   %n : int = prim::GetAttr[name="n"](%self)
   %r : int = prim::CallMethod[name="unknown"](%self, %n)
   return (%r)
-""")
+""",
+    )
     assert kept(freeze(module)) == ["n"]
 
 
 def test_what_a_constant_decides_goes():
-    module = module_of({"training": (T.BOOL, False), "bias": (T.optional(T.TENSOR), None)},
-                       forward="""SELF, %x : Tensor):
+    module = module_of(
+        {"training": (T.BOOL, False), "bias": (T.optional(T.TENSOR), None)},
+        forward="""SELF, %x : Tensor):
   %t : bool = prim::GetAttr[name="training"](%self)
   %bias : Tensor? = prim::GetAttr[name="bias"](%self)
   %none : NoneType = prim::Constant()
@@ -186,6 +199,7 @@ def test_what_a_constant_decides_goes():
     block1():
       -> (%d)
   return (%r)
-""")
+""",
+    )
     graph = freeze(module).type.methods["forward"].graph
     assert list(graph.nodes) == [] and graph.outputs == [graph.inputs[1]]

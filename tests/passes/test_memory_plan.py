@@ -36,8 +36,15 @@ def test_buffers_that_are_needed_together_lie_apart(seed):
     buffers = []
     for i in range(draw.randint(1, 40)):
         first = draw.randint(0, 30)
-        buffers.append(Buffer(f"b{i}", "", ALIGNMENT * draw.randint(1, 50), first,
-                              first + draw.choice([0, 1, 1, 2, 5, 20])))
+        buffers.append(
+            Buffer(
+                f"b{i}",
+                "",
+                ALIGNMENT * draw.randint(1, 50),
+                first,
+                first + draw.choice([0, 1, 1, 2, 5, 20]),
+            )
+        )
     place(buffers)
     check(MemoryPlan(buffers))
 
@@ -64,7 +71,7 @@ class Uses(Run):
             for i, (v, value) in enumerate(zip(node.outputs, results)):
                 self.values[v] = value
                 if v.type == T.TENSOR:
-                    self.alive.append(value._storage)     # so that no two have one identity
+                    self.alive.append(value._storage)  # so that no two have one identity
                     self.makers.setdefault(id(value._storage), (self.step, v))
 
     def node(self, node):
@@ -94,23 +101,26 @@ def check_uses(graph, args) -> MemoryPlan:
             assert buffer.size >= uses.values[v].nbytes
             assert buffer.last >= uses.used.get(memory, step), (buffer, uses.used[memory])
     returned = {id(t._storage) for t in tensors_in([uses.values[v] for v in graph.outputs])}
-    assert not any(step in by_step for memory, (step, _) in uses.makers.items()
-                   if memory in returned), "what is given away is not planned"
+    assert not any(
+        step in by_step for memory, (step, _) in uses.makers.items() if memory in returned
+    ), "what is given away is not planned"
     return plan
 
 
 def tensors_in(value) -> list[Tensor]:
     if isinstance(value, Tensor):
         return [value]
-    return [t for part in value for t in tensors_in(part)] if isinstance(value, (list, tuple)) \
-        else []
+    return (
+        [t for part in value for t in tensors_in(part)] if isinstance(value, (list, tuple)) else []
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_no_memory_of_a_random_program_is_used_after_its_end(seed):
     graph = parse(random_graph(seed, 30))
-    args = [scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k)
-            for k in (1, 2, 3)]
+    args = [
+        scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k) for k in (1, 2, 3)
+    ]
     check_uses(graph, [args[0], args[1], 3, [args[2]]])
     pipeline.optimize(graph)
     check_uses(graph, [args[0], args[1], 3, [args[2]]])

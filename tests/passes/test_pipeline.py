@@ -6,10 +6,10 @@ import copy
 
 import numpy as np
 import pytest
+from scriptlang.frontend.python.script import script_function
 
 import scriptlang
 from scriptlang.errors import GraphError
-from scriptlang.frontend.script import script_function
 from scriptlang.ir import Graph, verify
 from scriptlang.passes import dce, inline, pipeline
 from tests.frontend import programs
@@ -17,11 +17,15 @@ from tests.golden import parse
 from tests.passes.random_graphs import random_graph
 from tests.passes.running import outcome
 
-STEPS = {step.name: step for step in (*pipeline.ONCE_BEFORE, *pipeline.REPEATED,
-                                      *pipeline.ONCE_AFTER)}
+STEPS = {
+    step.name: step for step in (*pipeline.ONCE_BEFORE, *pipeline.REPEATED, *pipeline.ONCE_AFTER)
+}
 
-RUNS = [pytest.param(f, args, id=f"{f.__name__}-{i}")
-        for f, runs in programs.RUNS for i, args in enumerate(runs)]
+RUNS = [
+    pytest.param(f, args, id=f"{f.__name__}-{i}")
+    for f, runs in programs.RUNS
+    for i, args in enumerate(runs)
+]
 
 
 @pytest.mark.parametrize("function, args", RUNS)
@@ -33,8 +37,10 @@ def test_programs_give_the_same_optimised(function, args):
 
 
 def arguments() -> tuple:
-    a, b, c = (scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k - 4)
-               for k in (1, -1, 2))
+    a, b, c = (
+        scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k - 4)
+        for k in (1, -1, 2)
+    )
     return a, b, 3, [c]
 
 
@@ -85,8 +91,15 @@ def test_a_pass_is_idempotent_and_says_whether_it_changed_anything(name):
         assert run(graph) == (str(graph) != before), seed
         after = str(graph)
         while run(graph):
-            assert name in ("lower_tuples", "simplify_if", "dce", "lower_lists", "cse", "loops",
-                            "peephole"), "more than one run is for passes whose changes cascade"
+            assert name in (
+                "lower_tuples",
+                "simplify_if",
+                "dce",
+                "lower_lists",
+                "cse",
+                "loops",
+                "peephole",
+            ), "more than one run is for passes whose changes cascade"
         assert name != "constant_pooling" or str(graph) == after
 
 
@@ -125,7 +138,7 @@ def test_inlined_nodes_know_the_calls_they_came_through():
     divisions = [n for n in graph.walk() if n.kind == "aten::div"]
     assert len(divisions) == 2
     for node in divisions:
-        (name, span), = node.callers
+        ((name, span),) = node.callers
         assert name.endswith("half") and span.text.startswith("half(") and "x / 2" in node.span.text
 
 
@@ -133,8 +146,10 @@ def test_growth_by_inlining_is_bounded(monkeypatch):
     monkeypatch.setattr(inline, "MAX_NODES", 5)
     graph = script_function(quarter).graph.copy()
     inline.run(graph)
-    assert any(n.kind == "prim::CallFunction" for n in graph.walk()) or \
-        sum(1 for _ in graph.walk()) <= 12
+    assert (
+        any(n.kind == "prim::CallFunction" for n in graph.walk())
+        or sum(1 for _ in graph.walk()) <= 12
+    )
 
 
 def test_dead_writes_go_and_live_ones_stay():

@@ -16,7 +16,7 @@ from tests.golden import parse
 from tests.passes.running import plain, run_graph
 
 VALUES = {
-    T.INT: (0, 1, -1, 7, 2**62, -2**63),
+    T.INT: (0, 1, -1, 7, 2**62, -(2**63)),
     T.FLOAT: (0.0, -0.0, 1.0, -2.5, 1e300, float("inf"), float("nan")),
     T.BOOL: (True, False),
     T.STR: ("", "ab"),
@@ -26,14 +26,18 @@ VALUES = {
 
 
 def tensors():
-    return [scriptlang.from_numpy(np.array(a, np.float32)) for a in (
-        [[1.0, -2.0, np.nan], [-0.0, 0.0, np.inf]], [[3.0]])]
+    return [
+        scriptlang.from_numpy(np.array(a, np.float32))
+        for a in ([[1.0, -2.0, np.nan], [-0.0, 0.0, np.inf]], [[3.0]])
+    ]
 
 
 def samples(rule: Rule) -> list[tuple]:
     """Values for the variables of a rule, in the order of its parameters."""
-    choices = [rule.samples.get(name) or (tensors() if t == T.TENSOR else VALUES[t])
-               for name, (t, _) in rule.variables.items()]
+    choices = [
+        rule.samples.get(name) or (tensors() if t == T.TENSOR else VALUES[t])
+        for name, (t, _) in rule.variables.items()
+    ]
     return list(itertools.product(*choices))
 
 
@@ -46,8 +50,9 @@ def graph_of(rule: Rule, values: tuple) -> Graph:
             from scriptlang.ir import constant_type
 
             t = constant_type(value)
-        variables[name] = graph.constant(value, t) if constant \
-            else graph.block.add_parameter(t, name)
+        variables[name] = (
+            graph.constant(value, t) if constant else graph.block.add_parameter(t, name)
+        )
     names = [T.ATOMS[t.annotation] for t in [next(iter(variables.values())).type]]
     graph.block.add_return(build(graph, rule.pattern, variables, peephole.schemas, names[0]))
     verify(graph)
@@ -79,36 +84,54 @@ def test_names_of_rules_are_unique():
 
 
 WHY = {
-    "a value is not the constant 0": ("add_zero", """graph(%x : int, %y : int):
+    "a value is not the constant 0": (
+        "add_zero",
+        """graph(%x : int, %y : int):
   %r : int = aten::add(%x, %y)
   return (%r)
-"""),
-    "x stands for two different values": ("sub_itself", """graph(%x : int, %y : int):
+""",
+    ),
+    "x stands for two different values": (
+        "sub_itself",
+        """graph(%x : int, %y : int):
   %r : int = aten::sub(%x, %y)
   return (%r)
-"""),
-    "x is a Tensor, not a int": ("mul_one", """graph(%x : Tensor):
+""",
+    ),
+    "x is a Tensor, not a int": (
+        "mul_one",
+        """graph(%x : Tensor):
   %one : int = prim::Constant[value=1]()
   %r : Tensor = aten::mul(%x, %one)
   return (%r)
-"""),
-    "int? may be None": ("is_none_never", """graph(%x : int?):
+""",
+    ),
+    "int? may be None": (
+        "is_none_never",
+        """graph(%x : int?):
   %n : NoneType = prim::Constant()
   %r : bool = aten::__is__(%x, %n)
   return (%r)
-"""),
-    "its memory is written": ("relu_of_relu", """graph(%x : Tensor):
+""",
+    ),
+    "its memory is written": (
+        "relu_of_relu",
+        """graph(%x : Tensor):
   %y : Tensor = aten::relu(%x)
   %r : Tensor = aten::relu(%y)
   %w : Tensor = aten::neg_(%y)
   %s : Tensor = aten::neg(%r)
   return (%s)
-"""),
-    "code outside would see": ("relu_of_relu", """graph(%x : Tensor):
+""",
+    ),
+    "code outside would see": (
+        "relu_of_relu",
+        """graph(%x : Tensor):
   %y : Tensor = aten::relu(%x)
   %r : Tensor = aten::relu(%y)
   return (%y, %r)
-"""),
+""",
+    ),
 }
 
 

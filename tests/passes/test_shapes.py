@@ -16,12 +16,30 @@ from scriptlang.dtypes import float32, int64
 from scriptlang.ir import Graph
 from scriptlang.ops import table
 from scriptlang.passes import fold_shapes, optimize, pipeline
-from scriptlang.passes.shape_facts import (UNKNOWN, TensorFacts, Unknown, fact_of, is_size,
-                                           map_sizes, tensor_facts)
+from scriptlang.passes.shape_facts import (
+    UNKNOWN,
+    TensorFacts,
+    Unknown,
+    fact_of,
+    is_size,
+    map_sizes,
+    tensor_facts,
+)
 from scriptlang.passes.shape_rules import RULES, Call, rule_of
 from scriptlang.passes.shapes import propagate
-from scriptlang.passes.sizes import (TooLong, add, division, equal, floordiv, less, minimum, mul,
-                                     sub, substitute, symbol)
+from scriptlang.passes.sizes import (
+    TooLong,
+    add,
+    division,
+    equal,
+    floordiv,
+    less,
+    minimum,
+    mul,
+    sub,
+    substitute,
+    symbol,
+)
 from scriptlang.tensors import Tensor
 from tests.golden import parse
 from tests.ops.harness import convert
@@ -38,13 +56,23 @@ MOST_SAMPLES = 6
 """How many samples of an operator are compared."""
 
 
-@pytest.mark.parametrize("size, text", [
-    (add(S, 2), "s0+2"), (mul(2, S), "2*s0"), (sub(S, S), "0"), (sub(mul(S, 3), U), "3*s0-s1"),
-    (floordiv(add(U, 1), 2), "(s1+1)//2"), (floordiv(add(mul(4, S), 3), 2), "2*s0+1"),
-    (floordiv(add(floordiv(add(U, 1), 2), 1), 2), "(s1+3)//4"),
-    (mul(add(S, 1), add(U, 1)), "s0+s1+s0*s1+1"), (division(mul(add(S, 2), U), U), "s0+2"),
-    (division(mul(mul(3, S), add(U, 2)), add(U, 2)), "3*s0"),
-    (mul(2, floordiv(U, 2)), "2*(s1//2)"), (floordiv(S, add(U, 1)), "s0//(s1+1)")])
+@pytest.mark.parametrize(
+    "size, text",
+    [
+        (add(S, 2), "s0+2"),
+        (mul(2, S), "2*s0"),
+        (sub(S, S), "0"),
+        (sub(mul(S, 3), U), "3*s0-s1"),
+        (floordiv(add(U, 1), 2), "(s1+1)//2"),
+        (floordiv(add(mul(4, S), 3), 2), "2*s0+1"),
+        (floordiv(add(floordiv(add(U, 1), 2), 1), 2), "(s1+3)//4"),
+        (mul(add(S, 1), add(U, 1)), "s0+s1+s0*s1+1"),
+        (division(mul(add(S, 2), U), U), "s0+2"),
+        (division(mul(mul(3, S), add(U, 2)), add(U, 2)), "3*s0"),
+        (mul(2, floordiv(U, 2)), "2*(s1//2)"),
+        (floordiv(S, add(U, 1)), "s0//(s1+1)"),
+    ],
+)
 def test_sizes_have_one_form(size, text):
     assert str(size) == text
 
@@ -64,8 +92,14 @@ def test_sizes_compute_what_integers_do():
         pool = [(s, numbers[s.terms[0][0][0]]) for s in names] + [(k, k) for k in (-3, 0, 1, 2, 7)]
         for _ in range(6):
             (a, x), (b, y) = draw.choice(pool), draw.choice(pool)
-            f, g = draw.choice([(add, int.__add__), (sub, int.__sub__), (mul, int.__mul__),
-                                (floordiv, int.__floordiv__)])
+            f, g = draw.choice(
+                [
+                    (add, int.__add__),
+                    (sub, int.__sub__),
+                    (mul, int.__mul__),
+                    (floordiv, int.__floordiv__),
+                ]
+            )
             try:
                 size = f(a, b)
             except TooLong:
@@ -114,8 +148,9 @@ def graph_of(operator, values) -> Graph:
             inputs.append(graph.block.add_parameter(a.type, a.name))
         else:
             inputs.append(graph.constant(value, T.NONE if value is None else None))
-    node = graph.insert(operator.name, inputs, [r.type for r in operator.schema.returns],
-                        schema=operator.schema)
+    node = graph.insert(
+        operator.name, inputs, [r.type for r in operator.schema.returns], schema=operator.schema
+    )
     for v in node.outputs:
         graph.block.add_return(v)
     return graph
@@ -129,15 +164,19 @@ def test_of_every_operator(family):
         try:
             operator, values = chosen(sample.name, given[0], dict(zip(sample.kwargs, given[1])))
             if operator.schema.is_vararg or any(
-                    isinstance(t, T.VarType) for a in (*operator.schema.arguments,
-                                                       *operator.schema.returns)
-                    for t in a.type.walk()):
+                isinstance(t, T.VarType)
+                for a in (*operator.schema.arguments, *operator.schema.returns)
+                for t in a.type.walk()
+            ):
                 continue
         except Exception:
-            continue                                     # a sample of an error
+            continue  # a sample of an error
         graph = graph_of(operator, values)
-        args = [v for a, v in zip(operator.schema.arguments, values)
-                if fact_of(v) is UNKNOWN or isinstance(v, (Tensor, list, tuple))]
+        args = [
+            v
+            for a, v in zip(operator.schema.arguments, values)
+            if fact_of(v) is UNKNOWN or isinstance(v, (Tensor, list, tuple))
+        ]
         known = [*map(fact_of, args)]
         more = [[UNKNOWN] * len(args)] if not met[operator.qualified_name] else []
         met[operator.qualified_name] += 1
@@ -149,13 +188,15 @@ def test_of_every_operator(family):
             except AssertionError as e:
                 raise AssertionError(f"{sample}: {e}") from None
             except Exception:
-                break                                    # the operator fails, as it should
+                break  # the operator fails, as it should
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_of_random_programs(seed):
-    args = [scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k - 4)
-            for k in (1, -1, 2)]
+    args = [
+        scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k - 4)
+        for k in (1, -1, 2)
+    ]
     args = [args[0], args[1], 3, [args[2]]]
     for facts in ([*map(fact_of, args)], [*map(unsized, map(fact_of, args))], []):
         graph = parse(random_graph(seed))
@@ -187,7 +228,7 @@ def test_of_archives(name):
         function = fast._type.methods["forward"]
         graph = function.attributes.get(optimize.OPTIMIZED, function.graph)
         args = [fast._object_, *inputs]
-        args += [a.default for a in function.schema.arguments[len(args):]]
+        args += [a.default for a in function.schema.arguments[len(args) :]]
         seen = compared(graph, [*map(fact_of, args)], args)
         assert len(seen.numbers) == len(seen.typed) == len(seen.seen)
         with_symbols = [map_sizes(fact_of(v), lambda n: symbol("x")) for v in args[1:]]
@@ -205,13 +246,16 @@ def facts_of(text: str, *inputs):
 
 
 def test_symbols_stay_equal_through_views():
-    x, = facts_of("""graph(%x : Tensor):
+    (x,) = facts_of(
+        """graph(%x : Tensor):
   %zero : int = prim::Constant[value=0]()
   %last : int = prim::Constant[value=-1]()
   %n : int = aten::size(%x, %zero)
   %s : int[] = prim::ListConstruct(%n, %last)
   %y : Tensor = aten::view(%x, %s)
-  return (%y)""", tensor_facts((S, 3, U), float32))
+  return (%y)""",
+        tensor_facts((S, 3, U), float32),
+    )
     assert str(x) == "Float(s0, 3*s1)"
 
 
@@ -254,20 +298,26 @@ def test_what_grows_in_a_loop_is_unknown_after_it_and_the_rest_is_not():
 
 
 def test_a_tensor_that_is_reshaped_in_place_is_unknown():
-    x, y = facts_of("""graph(%x : Tensor):
+    x, y = facts_of(
+        """graph(%x : Tensor):
   %y : Tensor = aten::relu(%x)
   %z : Tensor = aten::t_(%x)
-  return (%x, %y)""", tensor_facts((2, 3), float32))
+  return (%x, %y)""",
+        tensor_facts((2, 3), float32),
+    )
     assert x.shape is None and y.shape is None
 
 
 def test_a_list_that_is_written_is_unknown():
-    x, = facts_of("""graph(%x : Tensor, %n : int):
+    (x,) = facts_of(
+        """graph(%x : Tensor, %n : int):
   %s : int[] = aten::size(%x)
   %t : int[] = aten::append(%s, %n)
   %none : NoneType = prim::Constant()
   %y : Tensor = aten::zeros(%s, %none, %none, %none, %none)
-  return (%y)""", tensor_facts((2, 3), float32))
+  return (%y)""",
+        tensor_facts((2, 3), float32),
+    )
     assert x.shape is None and x.dtype is float32
 
 
@@ -283,16 +333,27 @@ def drawn_fact(t: T.Type, draw: random.Random):
     if isinstance(t, T.OptionalType):
         return None if draw.random() < 0.4 else drawn_fact(t.element, draw)
     if t == T.TENSOR:
-        return draw.choice([
-            TensorFacts((2, 3), float32, 2), TensorFacts((S, U, 4), None, 3),
-            TensorFacts((), int64, 0), TensorFacts(None, None, symbol("s2")),
-            TensorFacts(None, float32, 4), TensorFacts((1, 3, S, 8), float32, 4)])
+        return draw.choice(
+            [
+                TensorFacts((2, 3), float32, 2),
+                TensorFacts((S, U, 4), None, 3),
+                TensorFacts((), int64, 0),
+                TensorFacts(None, None, symbol("s2")),
+                TensorFacts(None, float32, 4),
+                TensorFacts((1, 3, S, 8), float32, 4),
+            ]
+        )
     if isinstance(t, T.ListType):
         if draw.random() < 0.2:
             return UNKNOWN
         return tuple(drawn_fact(t.element, draw) for _ in range(draw.randrange(4)))
-    known = {T.INT: [0, 1, 2, -1, 6, S, U], T.FLOAT: [0.5, 2.0], T.BOOL: [True, False],
-             T.STR: ["none", "ij,jk->ik"], T.NUMBER: [1, 2.5, S]}.get(t, [])
+    known = {
+        T.INT: [0, 1, 2, -1, 6, S, U],
+        T.FLOAT: [0.5, 2.0],
+        T.BOOL: [True, False],
+        T.STR: ["none", "ij,jk->ik"],
+        T.NUMBER: [1, 2.5, S],
+    }.get(t, [])
     return draw.choice([*known, UNKNOWN])
 
 

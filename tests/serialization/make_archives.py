@@ -64,7 +64,7 @@ class Attributes(nn.Module):
         self.pairs = []
         self.number = 1 + 2j
         self.view = self.weight.detach()[0:1, 1:]
-        self.big, self.negative = 2 ** 40, -5
+        self.big, self.negative = 2**40, -5
         self.same = {"z": self.counts}
         self.half = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
         self.complex_tensor = torch.tensor([1 + 2j])
@@ -145,8 +145,14 @@ class Language(nn.Module):
         self.inner.register_forward_hook(after)
         self.seq = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
 
-    def forward(self, x: Tensor, pair: Tuple[int, int] = (1, 2), z: complex = 1 + 2j,
-                small: float = 1e-5, n: int = -3):
+    def forward(
+        self,
+        x: Tensor,
+        pair: Tuple[int, int] = (1, 2),
+        z: complex = 1 + 2j,
+        small: float = 1e-5,
+        n: int = -3,
+    ):
         counter = Counter()
         text = "ünï€\t\x01 'q' \"dq\""
         y = torch.zeros([2], device=torch.device("cpu"), dtype=torch.float64)
@@ -187,20 +193,35 @@ class QuantizedTensors(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.register_buffer("whole", torch.quantize_per_tensor(
-            torch.randn(3, 4), 0.1, 2, torch.quint8))
+        self.register_buffer(
+            "whole", torch.quantize_per_tensor(torch.randn(3, 4), 0.1, 2, torch.quint8)
+        )
         self.register_buffer("rows", self.whole[1:])
-        self.register_buffer("channels", torch.quantize_per_channel(
-            torch.randn(3, 4), torch.rand(3) + 0.1, torch.tensor([0, 1, -2]), 0, torch.qint8))
-        self.register_buffer("wide", torch.quantize_per_tensor(
-            torch.randn(3), 1e-3, 0, torch.qint32))
+        self.register_buffer(
+            "channels",
+            torch.quantize_per_channel(
+                torch.randn(3, 4), torch.rand(3) + 0.1, torch.tensor([0, 1, -2]), 0, torch.qint8
+            ),
+        )
+        self.register_buffer(
+            "wide", torch.quantize_per_tensor(torch.randn(3), 1e-3, 0, torch.qint32)
+        )
 
     def forward(self, x: Tensor):
         made = torch.quantize_per_tensor(x, 0.05, 10, torch.quint8)
-        return (self.whole.dequantize(), self.rows.int_repr(), self.channels.dequantize(),
-                self.wide.int_repr(), made.int_repr(), made.transpose(0, 1).dequantize(),
-                torch.sigmoid(made).int_repr(), made.q_scale(), made.q_zero_point(),
-                self.channels.q_per_channel_scales(), made.mean([1]).dequantize())
+        return (
+            self.whole.dequantize(),
+            self.rows.int_repr(),
+            self.channels.dequantize(),
+            self.wide.int_repr(),
+            made.int_repr(),
+            made.transpose(0, 1).dequantize(),
+            torch.sigmoid(made).int_repr(),
+            made.q_scale(),
+            made.q_zero_point(),
+            self.channels.q_per_channel_scales(),
+            made.mean([1]).dequantize(),
+        )
 
 
 class Recurrent(nn.Module):
@@ -228,15 +249,20 @@ def save_quantized() -> None:
     torch.backends.quantized.engine = "fbgemm"
     image = torch.randn(2, 3, 12, 12)
     dynamic = quantization.quantize_dynamic(Recurrent(), {nn.LSTM, nn.Linear}, torch.qint8)
-    for name, module, x in (("quantized_net", quantized(image), image),
-                            ("quantized_tensors", QuantizedTensors(), torch.randn(3, 5)),
-                            ("quantized_lstm", dynamic, torch.randn(4, 2, 5))):
+    for name, module, x in (
+        ("quantized_net", quantized(image), image),
+        ("quantized_tensors", QuantizedTensors(), torch.randn(3, 5)),
+        ("quantized_lstm", dynamic, torch.randn(4, 2, 5)),
+    ):
         save(module, name)
         with torch.no_grad():
             made = torch.jit.load(DATA / f"{name}.pt")(x)
         made = made if isinstance(made, tuple) else (made,)
-        numpy.savez(DATA / f"{name}.npz", i0=x.numpy(), **{
-            f"o{i}": numpy.asarray(v) for i, v in enumerate(made)})
+        numpy.savez(
+            DATA / f"{name}.npz",
+            i0=x.numpy(),
+            **{f"o{i}": numpy.asarray(v) for i, v in enumerate(made)},
+        )
 
 
 def save(module: nn.Module, name: str, **extra_files: str) -> None:
@@ -259,12 +285,22 @@ def save_training() -> None:
     """A checkpoint of a training run: weights of every kind, and what lies beside them."""
     base = torch.arange(12.0).reshape(3, 4)
     contents = {
-        "epoch": 3, "optimizer": {"lr": 0.1, "betas": (0.9, 0.999)}, "name": "run", "done": False,
+        "epoch": 3,
+        "optimizer": {"lr": 0.1, "betas": (0.9, 0.999)},
+        "name": "run",
+        "done": False,
         "model": {"weight": nn.Parameter(base), "row": base[1], "transposed": base.t()},
-        "half": torch.tensor([1.5]).half(), "bfloat16": torch.tensor([2.5]).bfloat16(),
-        "complex": torch.tensor([1 + 2j]), "flags": torch.tensor([True, False]),
-        "dtype": torch.float16, "size": torch.Size([3, 4]), "seen": {1, 2},
-        "device": torch.device("cpu"), "empty": torch.zeros(0, 2), "none": None}
+        "half": torch.tensor([1.5]).half(),
+        "bfloat16": torch.tensor([2.5]).bfloat16(),
+        "complex": torch.tensor([1 + 2j]),
+        "flags": torch.tensor([True, False]),
+        "dtype": torch.float16,
+        "size": torch.Size([3, 4]),
+        "seen": {1, 2},
+        "device": torch.device("cpu"),
+        "empty": torch.zeros(0, 2),
+        "none": None,
+    }
     torch.save(contents, DATA / "training.pth")
     torch.save(contents, DATA / "training_legacy.pth", _use_new_zipfile_serialization=False)
     torch.save(nn.Linear(2, 2), DATA / "pickled_module.pth")

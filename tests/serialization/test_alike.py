@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-
-from scriptlang import types as T
 from scriptlang.serialization import alike
 from scriptlang.serialization.archive import read_archive
 from scriptlang.serialization.code_files import CodeFiles
 from scriptlang.serialization.importer import Importer
 from scriptlang.serialization.zip_reader import ZipReader
+
+from scriptlang import types as T
 
 from .archives import FIXTURES, zipped
 
@@ -31,8 +31,11 @@ def graphs(path) -> dict[str, tuple]:
     for t in classes(read_archive(path).root.type, {}).values():
         for f in t.methods.values():
             nodes = list(f.graph.walk_all())
-            made[f.name] = (str(f.graph), [n.span and (n.span.place, n.span.text) for n in nodes],
-                            [v.type.annotation for n in nodes for v in n.outputs])
+            made[f.name] = (
+                str(f.graph),
+                [n.span and (n.span.place, n.span.text) for n in nodes],
+                [v.type.annotation for n in nodes for v in n.outputs],
+            )
     return made
 
 
@@ -56,8 +59,9 @@ def test_most_methods_of_a_network_are_copies(monkeypatch):
 
 def imported(**files: str) -> Importer:
     """An importer of sources: `a="..."` is `code/__torch__/m/___torch_mangle_a.py`."""
-    contents = {f"code/__torch__/m/___torch_mangle_{name}.py": text.encode()
-                for name, text in files.items()}
+    contents = {
+        f"code/__torch__/m/___torch_mangle_{name}.py": text.encode() for name, text in files.items()
+    }
     reader = ZipReader(zipped(contents))
     return Importer(CodeFiles(reader.records, reader.read), lambda: [])
 
@@ -76,13 +80,15 @@ class C(Module):
 def both(body: str, first: dict, second: dict, monkeypatch) -> tuple[list, str, str]:
     """The graphs of two methods with that body, and the copies that were made."""
     usual = {"k": 1, "unused": 1, "at": "int", "x": "int", "body": body}
-    importer = imported(**{str(n): SOURCE.format(n=n, **{**usual, **own})
-                           for n, own in enumerate((first, second))})
+    importer = imported(
+        **{str(n): SOURCE.format(n=n, **{**usual, **own}) for n, own in enumerate((first, second))}
+    )
     copied = []
     copy = alike.copy
     monkeypatch.setattr(alike, "copy", lambda *args: copied.append(copy(*args)) or copied[-1])
-    texts = [str(importer.find_type(f"{ROOT}___torch_mangle_{n}.C").methods["f"].graph)
-             for n in range(2)]
+    texts = [
+        str(importer.find_type(f"{ROOT}___torch_mangle_{n}.C").methods["f"].graph) for n in range(2)
+    ]
     return copied, texts[0], texts[1]
 
 
@@ -91,12 +97,15 @@ def test_constants_that_a_body_does_not_name_may_differ(monkeypatch):
     assert len(copied) == 1 and a.replace("mangle_0", "mangle_1") == b
 
 
-@pytest.mark.parametrize("body, first, second", [
-    ("torch.add(x, self.k)", {"k": 1}, {"k": 2}),
-    ("torch.add(x, self.k)", {"k": 1}, {"k": True}),
-    ("torch.add(x, self.at)", {"at": "int"}, {"at": "Tensor", "x": "Tensor"}),
-    ("torch.mul(x, 2)", {}, {"x": "Tensor"}),
-])
+@pytest.mark.parametrize(
+    "body, first, second",
+    [
+        ("torch.add(x, self.k)", {"k": 1}, {"k": 2}),
+        ("torch.add(x, self.k)", {"k": 1}, {"k": True}),
+        ("torch.add(x, self.at)", {"at": "int"}, {"at": "Tensor", "x": "Tensor"}),
+        ("torch.mul(x, 2)", {}, {"x": "Tensor"}),
+    ],
+)
 def test_what_differs_is_compiled_for_itself(body, first, second, monkeypatch):
     copied, a, b = both(body, first, second, monkeypatch)
     assert not copied and a.replace("mangle_0", "mangle_1") != b
@@ -131,8 +140,12 @@ class C(Module):
 
 
 def test_what_a_call_means_without_a_name_counts():
-    importer = imported(**{str(n): CALLED.format(n=n, y=y, body=body)
-                           for n, (y, body) in enumerate([("int", "x"), ("float", "float(x)")])})
+    importer = imported(
+        **{
+            str(n): CALLED.format(n=n, y=y, body=body)
+            for n, (y, body) in enumerate([("int", "x"), ("float", "float(x)")])
+        }
+    )
     for n, y in enumerate(("int", "float")):
         graph = importer.find_type(f"{ROOT}___torch_mangle_{n}.C").methods["f"].graph
         assert f": {y} = prim::CallMethod" in str(graph)

@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from scriptlang.serialization.archive import read_archive
 
 from scriptlang import ir
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.objects import Device, EnumValue, ScriptObject
-from scriptlang.serialization.archive import read_archive
 from scriptlang.tensors import Tensor
 from tests.serialization.archives import DATA, FIXTURES, changed
 
@@ -26,8 +26,12 @@ def root() -> ScriptObject:
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.name)
 def test_every_method_compiles_to_a_legal_graph(path):
     archive = read_archive(path)
-    methods = [m for t in archive.importer.types.values() if isinstance(t, T.ClassType)
-               for m in t.methods.values()]
+    methods = [
+        m
+        for t in archive.importer.types.values()
+        if isinstance(t, T.ClassType)
+        for m in t.methods.values()
+    ]
     assert methods
     for method in methods:
         ir.verify(method.graph)
@@ -74,8 +78,9 @@ def test_tensors_lie_in_the_mapping_and_writing_leaves_the_file(tmp_path):
     assert read_archive(path).root.get("weight").tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-@pytest.mark.parametrize("source", [bytes, io.BytesIO, bytearray, memoryview],
-                         ids=lambda s: s.__name__)
+@pytest.mark.parametrize(
+    "source", [bytes, io.BytesIO, bytearray, memoryview], ids=lambda s: s.__name__
+)
 def test_other_sources(source):
     archive = read_archive(source(ATTRIBUTES.read_bytes()))
     weight = archive.root.get("weight")
@@ -133,8 +138,10 @@ def test_a_damaged_debug_record_costs_only_the_places():
 
 
 def test_an_unknown_operator_does_not_stop_a_load():
-    code = (b"class AddOne(Module):\n  def forward(self: __torch__.AddOne, x: Tensor) -> Tensor:\n"
-            b"    a, b, = ops.mylib.split(x, 2, axis=0)\n    return torch.no_such_op(a)\n")
+    code = (
+        b"class AddOne(Module):\n  def forward(self: __torch__.AddOne, x: Tensor) -> Tensor:\n"
+        b"    a, b, = ops.mylib.split(x, 2, axis=0)\n    return torch.no_such_op(a)\n"
+    )
     contents = changed(ATTRIBUTES.read_bytes(), code____torch___py=_replace_class(code))
     graph = read_archive(contents).root.get("layer").type.methods["forward"].graph
     nodes = {n.kind: n for n in graph.walk()}
@@ -148,8 +155,10 @@ def _replace_class(code: bytes) -> bytes:
     old = records(ATTRIBUTES.read_bytes())["attributes/code/__torch__.py"]
     start = old.index(b"class AddOne")
     end = old.index(b"class ", start + 1)
-    head = b"  __parameters__ = []\n  __buffers__ = []\n  training : bool\n" \
-           b"  _is_full_backward_hook : Optional[bool]\n"
+    head = (
+        b"  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
+        b"  _is_full_backward_hook : Optional[bool]\n"
+    )
     new = code.replace(b"(Module):\n", b"(Module):\n" + head, 1)
     return old[:start] + new + old[end:]
 
@@ -161,23 +170,34 @@ def test_byte_order_is_swapped():
     assert swapped.tolist() == little.get("weight").numpy().ravel().tolist()
 
 
-@pytest.mark.parametrize("record, contents, message", [
-    ("version", b"99\n", "format version 99"), ("version", b"x", "is no version"),
-    ("byteorder", b"middle", "is no byte order"),
-    ("data_pkl", b"\x80\x02K\x01.", "TorchScript archive"),
-    ("data_pkl", b"\x80\x02c__torch__\nNoClass\n)\x81}b.", "not in the archive's code"),
-    ("data_pkl", b"\x80\x02c__torch__\nAttributes\n)\x81}b.", "weight is missing"),
-    ("data_pkl", b"\x80\x02c__torch__\nAttributes\n)\x81}X\x06\x00\x00\x00weightK\x01sb.",
-     "is declared Tensor, the pickle has an int"),
-    ("data_pkl", b"\x80\x02c__torch__\nAttributes\n)\x81]b.", "has no attributes"),
-    ("code____torch___py", b"def f(:\n", "line 1"),
-    ("code____torch___py", b"import os\n", "statement outside of functions and classes"),
-    ("code____torch___py", b"class Attributes(Module):\n  x : NoType\n", "unknown type NoType"),
-    ("code____torch___py", b"class Attributes(Evil):\n  pass\n", "has a base"),
-    ("code____torch___py", b"class Attributes(Module):\n  __buffers__ = [\"no\"]\n",
-     "buffer 'no' is not declared"),
-    ("data__0", b"\0" * 8, "declares 6 elements"),
-], ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    "record, contents, message",
+    [
+        ("version", b"99\n", "format version 99"),
+        ("version", b"x", "is no version"),
+        ("byteorder", b"middle", "is no byte order"),
+        ("data_pkl", b"\x80\x02K\x01.", "TorchScript archive"),
+        ("data_pkl", b"\x80\x02c__torch__\nNoClass\n)\x81}b.", "not in the archive's code"),
+        ("data_pkl", b"\x80\x02c__torch__\nAttributes\n)\x81}b.", "weight is missing"),
+        (
+            "data_pkl",
+            b"\x80\x02c__torch__\nAttributes\n)\x81}X\x06\x00\x00\x00weightK\x01sb.",
+            "is declared Tensor, the pickle has an int",
+        ),
+        ("data_pkl", b"\x80\x02c__torch__\nAttributes\n)\x81]b.", "has no attributes"),
+        ("code____torch___py", b"def f(:\n", "line 1"),
+        ("code____torch___py", b"import os\n", "statement outside of functions and classes"),
+        ("code____torch___py", b"class Attributes(Module):\n  x : NoType\n", "unknown type NoType"),
+        ("code____torch___py", b"class Attributes(Evil):\n  pass\n", "has a base"),
+        (
+            "code____torch___py",
+            b'class Attributes(Module):\n  __buffers__ = ["no"]\n',
+            "buffer 'no' is not declared",
+        ),
+        ("data__0", b"\0" * 8, "declares 6 elements"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
 def test_a_malformed_record_is_named(record, contents, message):
     with pytest.raises(ArchiveError) as e:
         read_archive(changed(ATTRIBUTES.read_bytes(), **{record: contents}))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
+from scriptlang.serialization.atomic import atomic_file
 
 import scriptlang
-from scriptlang.serialization.atomic import atomic_file
 from tests import children
 from tests.serialization.archives import DATA
 
@@ -88,8 +87,13 @@ def test_a_place_that_takes_no_file_is_named(name, tmp_path):
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    reader = children.start("-c", "import sys; print(len(open(sys.argv[1], 'rb').read()))", path,
-                            stdout=subprocess.PIPE, text=True)
+    reader = children.start(
+        "-c",
+        "import sys; print(len(open(sys.argv[1], 'rb').read()))",
+        path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     with atomic_file(path) as file:
         file.write(b"new")
     assert reader.communicate(timeout=60)[0].strip() == "3"
@@ -108,7 +112,7 @@ def test_what_a_killed_save_left_goes_with_the_next_save(tmp_path):
     path, other = tmp_path / "m.pt", tmp_path / ".other.pt.1234.part"
     other.write_bytes(b"of another file")
     killed_save(path)
-    left, = set(tmp_path.iterdir()) - {other}
+    (left,) = set(tmp_path.iterdir()) - {other}
     with atomic_file(path) as file:
         file.write(b"new")
     assert left.exists(), "it could be a save that has just begun"
@@ -125,7 +129,7 @@ def test_a_save_under_way_is_no_leftover(tmp_path):
     with atomic_file(path) as slow:
         slow.write(b"slow")
         slow.flush()
-        part, = tmp_path.iterdir()
+        (part,) = tmp_path.iterdir()
         os.utime(part, (0, 0))
         with atomic_file(path) as file:
             file.write(b"quick")

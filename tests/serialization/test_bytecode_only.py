@@ -90,8 +90,10 @@ def test_enums_and_named_tuples(engine):
 
 
 def test_a_name_of_a_class_and_of_an_enum_is_refused():
-    data = archive(lambda name, data: data.replace(b"Color", b"Typed")
-                   if name == "data.pkl" else data, scriptlang.script(Typed()))
+    data = archive(
+        lambda name, data: data.replace(b"Color", b"Typed") if name == "data.pkl" else data,
+        scriptlang.script(Typed()),
+    )
     with pytest.raises(ArchiveError, match="is a class and an enum|no member|has no attributes"):
         scriptlang.load(data, engine="python")
 
@@ -100,7 +102,8 @@ def test_its_schema_is_known():
     m = scriptlang.load(archive(), engine="python")
     assert str(m.forward.schema) == (
         "forward(__torch__.PlaceholderModule self, Tensor x, float by=2.0, bool deep=False)"
-        " -> Tensor")
+        " -> Tensor"
+    )
 
 
 def test_unsound_bytecode_is_refused():

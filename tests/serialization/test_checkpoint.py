@@ -67,16 +67,24 @@ class Hostile:
 
 
 def test_nothing_is_executed(capsys):
-    archive = changed((FOLDER / "checkpoint.pth").read_bytes(),
-                      data_pkl=pickle.dumps({"a": Hostile()}, protocol=2))
+    archive = changed(
+        (FOLDER / "checkpoint.pth").read_bytes(),
+        data_pkl=pickle.dumps({"a": Hostile()}, protocol=2),
+    )
     with pytest.raises(ArchiveError, match="print"):
         scriptlang.load_state_dict(archive)
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("source, what", [
-    (DATA / "counter.script.pt", "TorchScript archive"), (b"", "empty"), (b"hello", "text"),
-    (b"PK\3\4 and no more", "cut short")])
+@pytest.mark.parametrize(
+    "source, what",
+    [
+        (DATA / "counter.script.pt", "TorchScript archive"),
+        (b"", "empty"),
+        (b"hello", "text"),
+        (b"PK\3\4 and no more", "cut short"),
+    ],
+)
 def test_other_files_are_named(source, what):
     with pytest.raises(ArchiveError, match=what):
         scriptlang.load_state_dict(source)
@@ -110,8 +118,11 @@ def test_mutations():
 
 def test_safetensors():
     package = pytest.importorskip("safetensors.numpy")
-    arrays = {"weight": np.arange(6, dtype=np.float32).reshape(2, 3),
-              "counts": np.array([1, 2], np.int64), "scalar": np.array(1.5, np.float64)}
+    arrays = {
+        "weight": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "counts": np.array([1, 2], np.int64),
+        "scalar": np.array(1.5, np.float64),
+    }
     contents = package.save(arrays)
     read = scriptlang.load_state_dict(io.BytesIO(contents))
     assert list(read) == ["counts", "scalar", "weight"]

@@ -9,20 +9,26 @@ import zipfile
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
+from scriptlang.interpreter.prepare import RUNNING
+from scriptlang.serialization import compiled
 
 import scriptlang
 from scriptlang import api
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
-from scriptlang.interpreter.engine import available
-from scriptlang.interpreter.prepare import RUNNING
 from scriptlang.records import replace
 from scriptlang.schema import Argument
-from scriptlang.serialization import compiled
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
-NAMES = ("mlp.script", "resnet.script", "resnet.trace", "recurrent.script", "attention.trace",
-         "counter.script")
+NAMES = (
+    "mlp.script",
+    "resnet.script",
+    "resnet.trace",
+    "recurrent.script",
+    "attention.trace",
+    "counter.script",
+)
 
 
 def compile(name: str, **options) -> bytes:
@@ -50,8 +56,6 @@ def runs_as_kept(module) -> bool:
     return RUNNING in module._type.methods["forward"].attributes
 
 
-
-
 def flat(value) -> list:
     """The leaves of nested containers."""
     if isinstance(value, dict):
@@ -68,7 +72,7 @@ def test_results_stay(name, optimize, engine):
     plain = scriptlang.load(DATA / f"{name}.pt", engine=engine)
     fast = scriptlang.load(compile(name, optimize=optimize), engine=engine)
     assert runs_as_kept(fast)
-    for _ in range(2):                                   # the state of counter moves on
+    for _ in range(2):  # the state of counter moves on
         given = arguments(name)
         for a, b in zip(flat(plain(*given)), flat(fast(*given)), strict=True):
             assert isinstance(b, type(a))
@@ -110,12 +114,13 @@ def test_other_code_is_compiled_anew():
     assert not runs_as_kept(module)
     np.testing.assert_array_equal(
         np.asarray(module(*arguments("mlp.script"))),
-        np.asarray(scriptlang.load(archive)(*arguments("mlp.script"))))
+        np.asarray(scriptlang.load(archive)(*arguments("mlp.script"))),
+    )
 
 
 def test_a_program_of_another_version_is_left_alone():
     archive = compile("mlp.script")
-    old = rewritten(archive, compiled.RECORD, lambda text: b"0.0.1" + text[text.index(b"\n"):])
+    old = rewritten(archive, compiled.RECORD, lambda text: b"0.0.1" + text[text.index(b"\n") :])
     assert not runs_as_kept(scriptlang.load(old))
 
 
@@ -134,8 +139,9 @@ def test_an_unsound_program_is_refused(engine):
 def test_a_program_of_another_signature_is_refused():
     module = scriptlang.load(compile("mlp.script"))
     code = module._type.methods["forward"].attributes[RUNNING]
-    code.schema = replace(code.schema, arguments=(*code.schema.arguments,
-                                                  Argument("more", T.TENSOR)))
+    code.schema = replace(
+        code.schema, arguments=(*code.schema.arguments, Argument("more", T.TENSOR))
+    )
     target = io.BytesIO()
     module.save(target)
     with pytest.raises(ArchiveError, match="program.pkl: .*forward takes and gives other values"):
@@ -146,8 +152,11 @@ def test_compiling_again_runs_what_the_code_says(tmp_path):
     from scriptlang.serialization.bytecode import PROGRAM
 
     plain = scriptlang.load(DATA / "mlp.script.pt")(*arguments("mlp.script"))
-    lying = rewritten(compile("mlp.script", optimize=False), PROGRAM,
-                      lambda tree: tree.replace(b"aten::gelu", b"aten::relu"))
+    lying = rewritten(
+        compile("mlp.script", optimize=False),
+        PROGRAM,
+        lambda tree: tree.replace(b"aten::gelu", b"aten::relu"),
+    )
     theirs = scriptlang.load(lying)(*arguments("mlp.script"))
     assert any(not np.allclose(a, b) for a, b in zip(flat(plain), flat(theirs), strict=True))
     api.compile_archive(lying, tmp_path / "ours.pt", optimize=False)

@@ -9,18 +9,48 @@ import struct
 from typing import Any, List, Optional
 
 import pytest
+from scriptlang.interpreter import engine as engines
 
 import scriptlang
 from scriptlang import nn
-from scriptlang.interpreter import engine as engines
 
 ENGINES = engines.available()
 
 PARTS = (0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan, 1e300, 5e-324, -1e-7, 123456789.0)
-NUMBERS = [*PARTS, *itertools.starmap(complex, itertools.product(PARTS, PARTS)), 2 ** 63 - 1,
-           -2 ** 63, -2 ** 63 + 1, 0, -1, 1 << 62, True, False, None]
-TEXTS = ["", "\0", "a\0b", "\x7f", "\x80\xff", "\u2028\u2029", "日本語😀", "'\"\\", "\\n\n\r\t\v\f",
-         "\x1b[0m", "'''", '"""', "{}%s", "#", "\\x00", "\\", "a\\", " ", *map(chr, range(256))]
+NUMBERS = [
+    *PARTS,
+    *itertools.starmap(complex, itertools.product(PARTS, PARTS)),
+    2**63 - 1,
+    -(2**63),
+    -(2**63) + 1,
+    0,
+    -1,
+    1 << 62,
+    True,
+    False,
+    None,
+]
+TEXTS = [
+    "",
+    "\0",
+    "a\0b",
+    "\x7f",
+    "\x80\xff",
+    "\u2028\u2029",
+    "日本語😀",
+    "'\"\\",
+    "\\n\n\r\t\v\f",
+    "\x1b[0m",
+    "'''",
+    '"""',
+    "{}%s",
+    "#",
+    "\\x00",
+    "\\",
+    "a\\",
+    " ",
+    *map(chr, range(256)),
+]
 
 
 def bits(value: Any) -> Any:
@@ -106,7 +136,7 @@ def test_literals_that_pytorch_saved_load_as_there():
         torch.jit.save(frozen, buffer)
         try:
             expected = torch.jit.load(io.BytesIO(buffer.getvalue()))()
-        except RuntimeError as error:                    # it cannot read all that it writes
+        except RuntimeError as error:  # it cannot read all that it writes
             assert "ill formed octal" in str(error)
             expected = frozen()
         assert bits(scriptlang.load(buffer.getvalue())()) == bits(expected), (value, frozen.code)
@@ -116,8 +146,12 @@ def test_literals_that_pytorch_saved_load_as_there():
 def test_complex_defaults_that_pytorch_saved():
     import torch
 
-    def f(a: complex = complex(math.inf, 1), b: complex = complex(1, -math.inf),
-          c: complex = complex(-1.5, -2), d: complex = complex(2, math.nan)):
+    def f(
+        a: complex = complex(math.inf, 1),
+        b: complex = complex(1, -math.inf),
+        c: complex = complex(-1.5, -2),
+        d: complex = complex(2, math.nan),
+    ):
         return [a, b, c, d]
 
     unit = torch.jit.script(f)
@@ -126,6 +160,7 @@ def test_complex_defaults_that_pytorch_saved():
 
 
 # Optional[Any] is a type of its own: PyTorch takes it that Any is never None
+
 
 def is_nothing(x: Optional[Any]):
     if x is None:
@@ -153,8 +188,10 @@ def test_optional_any_stays_optional(engine):
         function = scriptlang.script(f, engine=engine)
         assert schema in str(function.schema)
         assert schema in str(scriptlang.load(saved(function)).forward.schema)
-    for make in (lambda f: scriptlang.script(f, engine=engine),
-                 lambda f: scriptlang.load(saved(scriptlang.script(f)), engine=engine)):
+    for make in (
+        lambda f: scriptlang.script(f, engine=engine),
+        lambda f: scriptlang.load(saved(scriptlang.script(f)), engine=engine),
+    ):
         assert [make(is_nothing)(v) for v in (None, 3)] == [1, 2]
         assert make(elements)([None, 1, "a", None]) == 2
         assert make(any_is_nothing)(None) == 2

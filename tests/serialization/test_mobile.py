@@ -6,13 +6,14 @@ import io
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import engine as engines
+from scriptlang.serialization.pickling import Pickler
 
 import scriptlang
 from scriptlang import types as T
-from scriptlang.interpreter import engine as engines
 from scriptlang.objects import ScriptObject
-from scriptlang.ops import prepacked, table
-from scriptlang.serialization.pickling import Pickler
+from scriptlang.ops import table
+from scriptlang.ops.families import prepacked
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.one_operator import run_natively
 from tests.serialization.archives import records, zipped
@@ -46,9 +47,20 @@ def context(name: str, *state) -> ScriptObject:
 LAYERS = (
     context(prepacked.CONV, floats(8, 3, 3, 3), floats(8), [2, 2], [1, 1], [1, 1], 1, 0.0, 6.0),
     context(prepacked.CONV, floats(8, 1, 3, 3), None, [1, 1], [1, 1], [1, 1], 8, 0.0, None),
-    context(prepacked.TRANSPOSED, floats(8, 4, 3, 3), floats(4), [2, 2], [1, 1], [1, 1], [1, 1], 1,
-            None, None),
-    context(prepacked.LINEAR, floats(5, 4), floats(5), -0.3, 0.4))
+    context(
+        prepacked.TRANSPOSED,
+        floats(8, 4, 3, 3),
+        floats(4),
+        [2, 2],
+        [1, 1],
+        [1, 1],
+        [1, 1],
+        1,
+        None,
+        None,
+    ),
+    context(prepacked.LINEAR, floats(5, 4), floats(5), -0.3, 0.4),
+)
 
 
 def archive() -> bytes:
@@ -61,8 +73,15 @@ def archive() -> bytes:
 
     constants = Pickler(key).dump(LAYERS)
     data = b"\x80\x02c__torch__\nNet\n)\x81}X\x10\x00\x00\x00mobile_optimized\x88sb."
-    return zipped({"net/version": b"3\n", "net/data.pkl": data, "net/constants.pkl": constants,
-                   "net/code/__torch__.py": CODE.encode(), **files})
+    return zipped(
+        {
+            "net/version": b"3\n",
+            "net/data.pkl": data,
+            "net/constants.pkl": constants,
+            "net/code/__torch__.py": CODE.encode(),
+            **files,
+        }
+    )
 
 
 def expected(x: Tensor) -> np.ndarray:
@@ -132,7 +151,10 @@ def test_bounds(low, high):
 @pytest.mark.parametrize("state", [(), (1,), ("2", [], [])])
 def test_states_that_are_none_are_refused(state):
     for which in ENGINES:
-        run = table.find("prepacked::linear_clamp_run", "").kernel if which == "python" else \
-            lambda *args: run_natively(table.find("prepacked::linear_clamp_run", ""), args)
+        run = (
+            table.find("prepacked::linear_clamp_run", "").kernel
+            if which == "python"
+            else lambda *args: run_natively(table.find("prepacked::linear_clamp_run", ""), args)
+        )
         with pytest.raises(RuntimeError, match="malformed|no weights"):
             run(floats(3, 7), context(prepacked.LINEAR, *state))

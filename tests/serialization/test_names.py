@@ -9,12 +9,12 @@ import zipfile
 from typing import Any, List, Optional, Tuple
 
 import pytest
+from scriptlang.interpreter.engine import available
+from scriptlang.serialization.names import RECORD
 
 import scriptlang
 from scriptlang import api
 from scriptlang.errors import ArchiveError
-from scriptlang.interpreter.engine import available
-from scriptlang.serialization.names import RECORD
 
 
 class Color(enum.Enum):
@@ -161,25 +161,39 @@ def test_compiled_archives_have_them(archive):
     assert scriptlang.load(target.getvalue())(True) == ANSWER
 
 
-@pytest.mark.parametrize("tree", [
-    7, (), (2, (), (), ()), (1, 5, (), ()), (1, (("__torch__.A", ()),), (), ()),
-    (1, (("__torch__.A", (("X", 1), ("Y", 1))),), (), ()),
-    (1, (("__torch__.A", (("X", 1), ("X", 2))),), (), ()),
-    (1, (("__torch__.A", (("X", 1), ("Y", "1"))),), (), ()),
-    (1, (("__torch__.A", (("X", [1]),)),), (), ()), (1, (("__torch__.A", (("", 1),)),), (), ()),
-    (1, (("__torch__.A", (("X", 1),)), ("__torch__.A", (("X", 1),))), (), ()),
-    (1, (("__torch__.A", (("X", 1),)),), (("__torch__.A", ("x",)),), ()),
-    (1, (), (("__torch__.B", ("a", "a")),), ()), (1, (), (("__torch__.B", "ab"),), ()),
-    (1, (), (("__torch__.B", tuple(f"a{i}" for i in range(20_000))),), ()),
-    (1, (), (), (("f", (1,)),)), (1, (), (), ("f",)),
-    (1, (), (("__torch__.B", ("a" * 100,) * 2),) * 2, ())], ids=range(18))
+@pytest.mark.parametrize(
+    "tree",
+    [
+        7,
+        (),
+        (2, (), (), ()),
+        (1, 5, (), ()),
+        (1, (("__torch__.A", ()),), (), ()),
+        (1, (("__torch__.A", (("X", 1), ("Y", 1))),), (), ()),
+        (1, (("__torch__.A", (("X", 1), ("X", 2))),), (), ()),
+        (1, (("__torch__.A", (("X", 1), ("Y", "1"))),), (), ()),
+        (1, (("__torch__.A", (("X", [1]),)),), (), ()),
+        (1, (("__torch__.A", (("", 1),)),), (), ()),
+        (1, (("__torch__.A", (("X", 1),)), ("__torch__.A", (("X", 1),))), (), ()),
+        (1, (("__torch__.A", (("X", 1),)),), (("__torch__.A", ("x",)),), ()),
+        (1, (), (("__torch__.B", ("a", "a")),), ()),
+        (1, (), (("__torch__.B", "ab"),), ()),
+        (1, (), (("__torch__.B", tuple(f"a{i}" for i in range(20_000))),), ()),
+        (1, (), (), (("f", (1,)),)),
+        (1, (), (), ("f",)),
+        (1, (), (("__torch__.B", ("a" * 100,) * 2),) * 2, ()),
+    ],
+    ids=range(18),
+)
 def test_malformed_records_are_refused(lite, tree):
     with pytest.raises(ArchiveError, match="names.pkl"):
         scriptlang.load(stripped(lite, lambda _: tree))
 
 
-STORAGE = (b"\x80\x02(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000"
-           b"X\x03\x00\x00\x00cpuK\x01tQ.")
+STORAGE = (
+    b"\x80\x02(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000"
+    b"X\x03\x00\x00\x00cpuK\x01tQ."
+)
 """The pickle of a persistent id: a storage of one number."""
 
 

@@ -11,12 +11,12 @@ import zipfile
 
 import numpy as np
 import pytest
+from scriptlang.frontend.python.script import compile_text
+from scriptlang.interpreter import native
+from scriptlang.serialization.archive import read_archive
 
 import scriptlang
-from scriptlang.frontend.script import compile_text
-from scriptlang.interpreter import native
 from scriptlang.programs.module import ScriptFunction
-from scriptlang.serialization.archive import read_archive
 from tests.interpreter import random_programs
 
 from .archives import FIXTURES, TESTS
@@ -28,8 +28,12 @@ pytestmark = pytest.mark.skipif(_native is None, reason=WHY)
 @pytest.mark.parametrize("program", ["source_rules", "overloads", "bodies"])
 def test_generated_tables_are_fresh(program):
     """`python cpp_loader/tools/generate_....py` brings the file up to date."""
-    done = subprocess.run([sys.executable, f"cpp_loader/tools/generate_{program}.py", "--check"],
-                          cwd=TESTS.parent, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, f"cpp_loader/tools/generate_{program}.py", "--check"],
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -55,8 +59,9 @@ def outcome(call, *args):
         return f"{e.__class__.__name__}: {e}".strip().split("\n")[0].split(": index")[0]
 
 
-@pytest.mark.parametrize("path", [p for p in FIXTURES if p.with_suffix(".npz").exists()],
-                         ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [p for p in FIXTURES if p.with_suffix(".npz").exists()], ids=lambda p: p.name
+)
 def test_archives_give_what_pytorch_gave(path):
     with np.load(path.with_suffix(".npz")) as arrays:
         inputs = [arrays[f"i{k}"] for k in range(len(arrays)) if f"i{k}" in arrays]
@@ -64,7 +69,7 @@ def test_archives_give_what_pytorch_gave(path):
     archive = _native.Archive(without_bytecode(path.read_bytes()))
     got = archive.call("forward", [scriptlang.from_numpy(x) for x in inputs])
     flat = list(got) if isinstance(got, (tuple, list)) else [got]
-    for x, y in zip(flat, wanted):               # of a dict or a text nothing is recorded
+    for x, y in zip(flat, wanted):  # of a dict or a text nothing is recorded
         x = x.numpy() if isinstance(x, scriptlang.Tensor) else x
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
 
@@ -80,7 +85,7 @@ def test_random_programs_do_the_same(seed):
     try:
         f = compile_text(random_programs.program(seed), {"math": math})["f"]
     except scriptlang.CompileError:
-        return                                   # test_register_code.py says which these are
+        return  # test_register_code.py says which these are
     file = io.BytesIO()
     scriptlang.save(ScriptFunction(f), file)
     contents = without_bytecode(file.getvalue())

@@ -25,7 +25,8 @@ print(module.code)
 
 def test_code_is_printed_without_the_old_classes_of_constants():
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM], cwd=root,
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PROGRAM], cwd=root, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert "def forward" in done.stdout

@@ -3,13 +3,18 @@
 import pickle
 
 import pytest
+from scriptlang.serialization.pickle_tree import (
+    DeviceRef,
+    EnumRef,
+    ObjectRef,
+    StorageRef,
+    TensorRef,
+)
+from scriptlang.serialization.pickling import Pickler
+from scriptlang.serialization.unpickle import unpickle
 
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
-from scriptlang.serialization.pickle_tree import (DeviceRef, EnumRef, ObjectRef, StorageRef,
-                                                  TensorRef)
-from scriptlang.serialization.pickling import Pickler
-from scriptlang.serialization.unpickle import unpickle
 from tests.serialization.archives import DATA, FIXTURES, records
 
 
@@ -36,7 +41,7 @@ def test_plain_attributes(state):
     assert state["ints"] == [1, 2] and state["floats"] == [1.5] and state["flags"] == [True]
     assert state["words"] == ["a", "b"] and state["table"] == {"a": 1}
     assert state["mixed"] == (1, "x", 2.5) and state["maybe"] is None
-    assert state["number"] == 1 + 2j and state["big"] == 2 ** 40 and state["negative"] == -5
+    assert state["number"] == 1 + 2j and state["big"] == 2**40 and state["negative"] == -5
 
 
 def test_special_attributes(state):
@@ -62,12 +67,28 @@ def test_tags_name_the_types_of_containers():
 
 
 VALUES = [
-    (None, T.NONE), (True, T.BOOL), (False, T.BOOL), (0, T.INT), (255, T.INT), (256, T.INT),
-    (65536, T.INT), (-1, T.INT), (2 ** 31, T.INT), (-2 ** 63, T.INT), (1.5, T.FLOAT),
-    ("naïve", T.STR), ((), T.TupleType(())), ((1, "a", 2.0, None), T.ANY),
-    ([1, 2], T.ListType(T.INT)), ([], T.ListType(T.FLOAT)), (["a", "a"], T.ListType(T.STR)),
-    ({"a": [1]}, T.DictType(T.STR, T.ListType(T.INT))), (1 - 2j, T.COMPLEX),
-    ([None, 3], T.ListType(T.optional(T.INT))), ([True], T.ListType(T.BOOL))]
+    (None, T.NONE),
+    (True, T.BOOL),
+    (False, T.BOOL),
+    (0, T.INT),
+    (255, T.INT),
+    (256, T.INT),
+    (65536, T.INT),
+    (-1, T.INT),
+    (2**31, T.INT),
+    (-(2**63), T.INT),
+    (1.5, T.FLOAT),
+    ("naïve", T.STR),
+    ((), T.TupleType(())),
+    ((1, "a", 2.0, None), T.ANY),
+    ([1, 2], T.ListType(T.INT)),
+    ([], T.ListType(T.FLOAT)),
+    (["a", "a"], T.ListType(T.STR)),
+    ({"a": [1]}, T.DictType(T.STR, T.ListType(T.INT))),
+    (1 - 2j, T.COMPLEX),
+    ([None, 3], T.ListType(T.optional(T.INT))),
+    ([True], T.ListType(T.BOOL)),
+]
 
 
 @pytest.mark.parametrize("value, type", VALUES, ids=repr)
@@ -101,9 +122,9 @@ def test_bytes_are_those_of_pytorch():
     end = theirs.index(b"X\x07\x00\x00\x00tensors")
     ours = dumped({"ints": [1, 2], "floats": [1.5], "flags": [True]}, T.ANY)
     strip = [b for b in zip_opcodes(theirs[start:end]) if b[0] not in b"qh"]
-    ours = ours[ours.index(b"X\x04\x00\x00\x00ints"):]
+    ours = ours[ours.index(b"X\x04\x00\x00\x00ints") :]
     mine = [b for b in zip_opcodes(ours) if b[0] not in b"qh"]
-    assert mine[:len(strip)] == strip
+    assert mine[: len(strip)] == strip
 
 
 def zip_opcodes(part: bytes) -> list[bytes]:
@@ -117,7 +138,7 @@ def zip_opcodes(part: bytes) -> list[bytes]:
                 found.append(part[previous:at])
             previous = at
     except ValueError:
-        pass                                         # the piece has no STOP
+        pass  # the piece has no STOP
     return found + [part[previous:]] if previous is not None else found
 
 
@@ -160,13 +181,22 @@ def test_refused(contents, message):
 
 def tensor_pickle(numel: int, offset: int, size: tuple, stride: tuple) -> bytes:
     def ints(values):
-        return b"(" + b"".join(b"\x8a\x08" + v.to_bytes(8, "little", signed=True)
-                               for v in values) + b"t"
+        return (
+            b"("
+            + b"".join(b"\x8a\x08" + v.to_bytes(8, "little", signed=True) for v in values)
+            + b"t"
+        )
 
-    return (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\n"
-            b"FloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu" + ints([numel])[1:-1] + b"tQ"
-            + ints([offset])[1:-1] + ints(size) + ints(stride)
-            + b"\x89ccollections\nOrderedDict\n)RtR.")
+    return (
+        b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\n"
+        b"FloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
+        + ints([numel])[1:-1]
+        + b"tQ"
+        + ints([offset])[1:-1]
+        + ints(size)
+        + ints(stride)
+        + b"\x89ccollections\nOrderedDict\n)RtR."
+    )
 
 
 def test_a_tensor_that_fits():
@@ -174,11 +204,23 @@ def test_a_tensor_that_fits():
     assert (t.size, t.stride, t.offset) == ((2, 3), (3, 1), 0)
 
 
-@pytest.mark.parametrize("numel, offset, size, stride", [
-    (6, 1, (2, 3), (3, 1)), (6, 0, (2, 4), (3, 1)), (6, 0, (2, 3), (4, 1)), (0, 0, (1,), (1,)),
-    (6, -1, (1,), (1,)), (6, 0, (-1,), (1,)), (6, 0, (2,), (-1,)), (6, 0, (2, 3), (1,)),
-    (6, 0, (2 ** 40, 2 ** 40), (0, 0)), (6, 0, (1,) * 40, (1,) * 40), (-1, 0, (), ()),
-], ids=repr)
+@pytest.mark.parametrize(
+    "numel, offset, size, stride",
+    [
+        (6, 1, (2, 3), (3, 1)),
+        (6, 0, (2, 4), (3, 1)),
+        (6, 0, (2, 3), (4, 1)),
+        (0, 0, (1,), (1,)),
+        (6, -1, (1,), (1,)),
+        (6, 0, (-1,), (1,)),
+        (6, 0, (2,), (-1,)),
+        (6, 0, (2, 3), (1,)),
+        (6, 0, (2**40, 2**40), (0, 0)),
+        (6, 0, (1,) * 40, (1,) * 40),
+        (-1, 0, (), ()),
+    ],
+    ids=repr,
+)
 def test_a_tensor_outside_its_storage_is_refused(numel, offset, size, stride):
     with pytest.raises(ArchiveError):
         unpickle(tensor_pickle(numel, offset, size, stride), "x")

@@ -2,9 +2,10 @@
 
 import textwrap
 
-import scriptlang
 from scriptlang.serialization.archive import read_archive
 from scriptlang.serialization.printer import print_class, print_function
+
+import scriptlang
 from tests.serialization.archives import DATA
 
 
@@ -42,7 +43,7 @@ def test_a_loop_and_a_branch():
 
 
 def pair(x: int) -> "tuple[int, str]":
-    return x + 1, f"{x} \"quoted\"\n"
+    return x + 1, f'{x} "quoted"\n'
 
 
 def test_literals():
@@ -61,7 +62,10 @@ def effects(x: "list[int]") -> int:
 def test_effects_keep_their_order():
     lines = printed(effects).splitlines()
     assert [line.strip() for line in lines[1:]] == [
-        "first = torch.pop(x)", "_0 = torch.append(x, 3)", "return torch.add(first, torch.len(x))"]
+        "first = torch.pop(x)",
+        "_0 = torch.append(x, 3)",
+        "return torch.add(first, torch.len(x))",
+    ]
 
 
 def test_a_class():

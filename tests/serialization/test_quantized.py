@@ -4,13 +4,18 @@ import io
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import engine as engines
+from scriptlang.serialization.archive import read_archive, write_archive
 
 import scriptlang
-from scriptlang.interpreter import engine as engines
 from scriptlang.ops import table
-from scriptlang.ops.quantized_packed import CONV, LINEAR, packed
-from scriptlang.ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer, quantize
-from scriptlang.serialization.archive import read_archive, write_archive
+from scriptlang.ops.quantization.quantized_packed import CONV, LINEAR, packed
+from scriptlang.ops.quantization.quantized_tensors import (
+    ChannelQuantizer,
+    QuantizedTensor,
+    Quantizer,
+    quantize,
+)
 from tests.serialization.archives import DATA, records, zipped
 
 NAMES = ("quantized_net", "quantized_tensors", "quantized_lstm")
@@ -106,9 +111,13 @@ def test_operators_that_know_nothing_of_quantization_say_so():
     assert "scale=0.5" in repr(x) and x.dequantize().tolist() == [[1, 1], [1, 1]]
 
 
-@pytest.mark.parametrize("numbers, dtype, expected", [
-    ([0.5, 1.5, -0.5, 300.0, -300.0, float("nan")], "qint8", [0, 2, 0, 127, -128, -128]),
-    ([0.5, 1.5, 2.5, 300.0, -1.0, 0.0], "quint8", [0, 2, 2, 255, 0, 0])])
+@pytest.mark.parametrize(
+    "numbers, dtype, expected",
+    [
+        ([0.5, 1.5, -0.5, 300.0, -300.0, float("nan")], "qint8", [0, 2, 0, 127, -128, -128]),
+        ([0.5, 1.5, 2.5, 300.0, -1.0, 0.0], "quint8", [0, 2, 2, 255, 0, 0]),
+    ],
+)
 def test_halves_round_to_even_and_ends_hold(numbers, dtype, expected):
     made = quantize(np.array(numbers, np.float32), scriptlang.dtypes.BY_NAME[dtype], 1.0, 0)
     assert made.int_repr().tolist() == expected
@@ -125,22 +134,32 @@ def test_packed_convolutions_of_every_version():
     versions = {
         1: (weight, bias, *numbers, scriptlang.tensor([1])),
         2: today.slots[0],
-        3: (3, [2, 2, 1, 1, 0, 1, 1, 0, 0, 1, 0], [None, weight, bias])}
+        3: (3, [2, 2, 1, 1, 0, 1, 1, 0, 0, 1, 0], [None, weight, bias]),
+    }
     run = find("quantized::conv2d", "new").kernel
-    results = [run(x, packed(CONV[2], state), 0.1, 100).int_repr().tolist()
-               for state in versions.values()]
+    results = [
+        run(x, packed(CONV[2], state), 0.1, 100).int_repr().tolist() for state in versions.values()
+    ]
     assert results[0] == results[1] == results[2] and np.shape(results[0]) == (1, 3, 3, 3)
 
 
 def test_classes_that_kept_packed_weights_as_tensors():
     """The first quantized archives declare a Tensor where `__setstate__` sets an object."""
-    code = (b"class LinearPackedParams(Module):\n  _packed_params : Tensor\n"
-            b"  def __setstate__(self: __torch__.torch.nn.quantized.modules.linear."
-            b"LinearPackedParams, s: int) -> NoneType:\n    return None\n")
+    code = (
+        b"class LinearPackedParams(Module):\n  _packed_params : Tensor\n"
+        b"  def __setstate__(self: __torch__.torch.nn.quantized.modules.linear."
+        b"LinearPackedParams, s: int) -> NoneType:\n    return None\n"
+    )
     folder = "m/code/__torch__/torch/nn/quantized/modules/linear.py"
-    read = read_archive(zipped({
-        "m/version": b"2", folder: code,
-        "m/data.pkl": b"\x80\x02c__torch__.torch.nn.quantized.modules.linear\nLinearPackedParams\n"
-                      b")\x81K\x05b."}))
+    read = read_archive(
+        zipped(
+            {
+                "m/version": b"2",
+                folder: code,
+                "m/data.pkl": b"\x80\x02c__torch__.torch.nn.quantized.modules.linear\n"
+                b"LinearPackedParams\n)\x81K\x05b.",
+            }
+        )
+    )
     declared = read.root.type.attributes[0].type
     assert declared.name == LINEAR

@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pytest
+from scriptlang.serialization.archive import read_archive
 
 from scriptlang.errors import ArchiveError
-from scriptlang.serialization.archive import read_archive
 from tests.serialization.archives import DATA, zipped
 
 FIXTURE = (DATA / "mlp.trace.pt").read_bytes()

@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scriptlang.serialization.archive import read_archive, write_archive
 
 from scriptlang import ir
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.objects import ScriptObject
-from scriptlang.serialization.archive import read_archive, write_archive
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor
 from tests.serialization.archives import DATA, FIXTURES, records
@@ -58,9 +58,20 @@ def shape(block: ir.Block) -> list:
         called = n.attributes.get("function")
         name = n.attributes.get("name") or called and called.name.rpartition(".")[2]
         kind = "call" if n.kind.startswith("prim::Call") else n.qualified_name
-        nodes.append((kind, [str(v.type) for v in n.outputs],
-                      [repr(v.constant) if v.is_constant and not isinstance(v.constant, Tensor)
-                       else str(v.type) for v in n.inputs], name, [shape(b) for b in n.blocks]))
+        nodes.append(
+            (
+                kind,
+                [str(v.type) for v in n.outputs],
+                [
+                    repr(v.constant)
+                    if v.is_constant and not isinstance(v.constant, Tensor)
+                    else str(v.type)
+                    for v in n.inputs
+                ],
+                name,
+                [shape(b) for b in n.blocks],
+            )
+        )
     return nodes
 
 
@@ -97,8 +108,14 @@ def test_data_pkl_is_pytorchs():
 def test_places_survive():
     first = read_archive(DATA / "serialization" / "language.pt").root
     second = read_archive(saved(first)).root
-    places = [{(n.kind, n.span.place) for n in root.type.methods["forward"].graph.walk()
-               if n.kind == "aten::zeros"} for root in (first, second)]
+    places = [
+        {
+            (n.kind, n.span.place)
+            for n in root.type.methods["forward"].graph.walk()
+            if n.kind == "aten::zeros"
+        }
+        for root in (first, second)
+    ]
     assert places[0] == places[1] and "make_archives.py" in str(places[0])
 
 
@@ -138,8 +155,19 @@ def test_two_classes_of_one_name_are_told_apart():
 
 
 def test_big_and_odd_constants_survive():
-    values = [2 ** 63 - 1, -2 ** 63, -0.0, 1e-320, float("-inf"), 0.1, "a\"\n\\\t", "é\x01",
-              1 - 0.5j, True, None]
+    values = [
+        2**63 - 1,
+        -(2**63),
+        -0.0,
+        1e-320,
+        float("-inf"),
+        0.1,
+        'a"\n\\\t',
+        "é\x01",
+        1 - 0.5j,
+        True,
+        None,
+    ]
     types = [ir.constant_type(v) for v in values]
     graph = ir.Graph()
     span = Span(Source("x"), 0, 1)
@@ -150,7 +178,7 @@ def test_big_and_odd_constants_survive():
     root = read_archive(saved(function)).root
     nodes = [n for n in root.type.methods["forward"].graph.nodes if n.kind == "prim::Constant"]
     kept = [repr(n.attributes["value"]) for n in nodes]
-    written_as_sums = (-2 ** 63, float("-inf"), 1 - 0.5j)
+    written_as_sums = (-(2**63), float("-inf"), 1 - 0.5j)
     assert all(repr(v) in kept for v in values if v not in written_as_sums)
 
 

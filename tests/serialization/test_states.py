@@ -3,11 +3,11 @@
 import io
 
 import pytest
+from scriptlang.serialization.archive import read_archive, write_archive
 
 import scriptlang
 from scriptlang.errors import ArchiveError, LimitError
 from scriptlang.limits import Limits
-from scriptlang.serialization.archive import read_archive, write_archive
 from tests.serialization.archives import zipped
 
 CODE = """\
@@ -27,9 +27,14 @@ class M(Module):
 
 
 def archive(rest: str, state: bytes = b"K\x05K\x06\x86") -> bytes:
-    return zipped({"m/version": b"10\n", "m/constants.pkl": b"\x80\x02).",
-                   "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81" + state + b"b.",
-                   "m/code/__torch__.py": CODE.replace("{rest}", rest).encode()})
+    return zipped(
+        {
+            "m/version": b"10\n",
+            "m/constants.pkl": b"\x80\x02).",
+            "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81" + state + b"b.",
+            "m/code/__torch__.py": CODE.replace("{rest}", rest).encode(),
+        }
+    )
 
 
 def test_setstate_runs_when_it_is_asked_to():

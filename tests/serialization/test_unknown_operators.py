@@ -8,14 +8,15 @@ import re
 import zipfile
 
 import pytest
+from scriptlang.interpreter import engine
 
 import scriptlang
 from scriptlang import Tensor, nn
 from scriptlang.errors import ArchiveError, MissingOperatorError
-from scriptlang.interpreter import engine
 
 REACHED = r"nonsense|mylib|aten::grad|\(Tensor, |relu.newer"
 ENGINES = [name for name in ("python", "native", "auto") if name in (*engine.available(), "auto")]
+
 
 class Marked(nn.Module):
     def forward(self, x: Tensor, flag: bool = False) -> Tensor:
@@ -34,8 +35,11 @@ def archive(lines: str) -> bytes:
             if "/code/" in name and name.endswith(".py"):
                 head = data.decode().partition("    if flag")[0]
                 assert head != data.decode()
-                body = ["if flag:", *("  " + line for line in lines.split("; ")),
-                        "return torch.add(x, 1)"]
+                body = [
+                    "if flag:",
+                    *("  " + line for line in lines.split("; ")),
+                    "return torch.add(x, 1)",
+                ]
                 data = (head + "".join(f"    {line}\n" for line in body)).encode()
             if not any(part in name for part in ("bytecode", "debug_pkl", "scriptlang")):
                 target.writestr(name, data)
@@ -120,6 +124,7 @@ def test_a_script_that_fits_no_overload_does_not_compile():
 
 # Archives that have only bytecode
 
+
 def branched(x: Tensor, flag: bool = False) -> Tensor:
     if flag:
         return scriptlang.clamp(x, 0.0, 1.0) * 2
@@ -146,13 +151,18 @@ def only_bytecode(operator: tuple, program=branched) -> bytes:
 def changed(tree, old: tuple, new: tuple):
     if tree == old:
         return new
-    return type(tree)(changed(v, old, new) for v in tree) if isinstance(tree, (list, tuple)) \
-        else tree
+    return (
+        type(tree)(changed(v, old, new) for v in tree) if isinstance(tree, (list, tuple)) else tree
+    )
 
 
 UNKNOWN = [
-    ("mylib::nonsense", "", 3), ("mylib::nonsense", "", None), ("mylib::nonsense", ""),
-    ("aten::clamp", "newer", 3), ("aten::clamp", "newer"), ("aten::clamp", "", 2 + 7),
+    ("mylib::nonsense", "", 3),
+    ("mylib::nonsense", "", None),
+    ("mylib::nonsense", ""),
+    ("aten::clamp", "newer", 3),
+    ("aten::clamp", "newer"),
+    ("aten::clamp", "", 2 + 7),
     ("aten::clamp", "", 0),
 ]
 """Names, overloads and numbers of arguments that the table has not; old bytecode says no number."""

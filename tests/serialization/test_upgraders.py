@@ -4,10 +4,10 @@ import io
 
 import numpy as np
 import pytest
+from scriptlang.serialization.upgraders import NEWEST, UPGRADERS
 
 import scriptlang
 from scriptlang import Tensor
-from scriptlang.serialization.upgraders import NEWEST, UPGRADERS
 from tests.serialization.archives import changed, records, zipped
 
 
@@ -110,7 +110,8 @@ def test_pytorch_gives_the_same(case):
     m = pytorch.jit.load(io.BytesIO(older(fn, version)))
     results = m(*map(pytorch.tensor, arguments))
     for result, (values, dtype) in zip(
-            results if isinstance(results, tuple) else (results,), expected):
+        results if isinstance(results, tuple) else (results,), expected
+    ):
         assert str(result.dtype) == f"torch.{dtype}"
         np.testing.assert_allclose(result.numpy(), values, atol=1e-4)
 

@@ -5,15 +5,19 @@ import struct
 import zipfile
 
 import pytest
-
-from scriptlang.errors import ArchiveError
 from scriptlang.serialization import zip_reader, zip_writer
 from scriptlang.serialization.zip_reader import ZipReader
 from scriptlang.serialization.zip_writer import ZipWriter
+
+from scriptlang.errors import ArchiveError
 from tests.serialization.archives import FIXTURES, zipped
 
-CONTENTS = {"a/data.pkl": b"pickle", "a/data/0": bytes(range(256)) * 3, "a/empty": b"",
-            "a/nämé": b"utf-8"}
+CONTENTS = {
+    "a/data.pkl": b"pickle",
+    "a/data/0": bytes(range(256)) * 3,
+    "a/empty": b"",
+    "a/nämé": b"utf-8",
+}
 
 
 def python_zip(compression: int, **options) -> bytes:
@@ -77,7 +81,7 @@ def test_zip64_fields_are_written_and_read_when_numbers_do_not_fit(monkeypatch):
     """With the limit of 32-bit fields lowered to 200, everything goes through the 64-bit ones."""
     monkeypatch.setattr(zip_writer, "MAX32", 200)
     monkeypatch.setattr(zip_writer, "MAX16", 2)
-    contents = zipped(CONTENTS).replace(struct.pack("<L", 200), struct.pack("<L", 2 ** 32 - 1))
+    contents = zipped(CONTENTS).replace(struct.pack("<L", 200), struct.pack("<L", 2**32 - 1))
     reader = ZipReader(contents)
     assert {n: bytes(reader.read(n)) for n in reader.records} == CONTENTS
 

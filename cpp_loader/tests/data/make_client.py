@@ -13,7 +13,7 @@ import enum
 import os
 import pathlib
 import zipfile
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, NamedTuple
 
 import scriptlang
 from scriptlang import nn
@@ -23,7 +23,7 @@ Tensor = scriptlang.Tensor
 
 Deep = int
 for _ in range(40):
-    Deep = List[Deep]
+    Deep = list[Deep]
 
 
 class Color(enum.Enum):
@@ -63,7 +63,7 @@ class Keeper(nn.Module):
         return (self.numbers * 2, self.training)
 
     @scriptlang.jit.export
-    def __setstate__(self, state: Tuple[Tensor, bool]):
+    def __setstate__(self, state: tuple[Tensor, bool]):
         self.numbers = state[0] / 2
         self.training = state[1]
 
@@ -83,9 +83,9 @@ class Block(nn.Module):
 
 
 class Client(nn.Module):
-    table: Dict[str, int]
-    steps: List[int]
-    limit: Optional[float]
+    table: dict[str, int]
+    steps: list[int]
+    limit: float | None
 
     def __init__(self):
         super().__init__()
@@ -113,9 +113,7 @@ class Client(nn.Module):
         return self.block(x) + self.tied.sum()
 
     @scriptlang.jit.export
-    def state(
-        self,
-    ) -> Tuple[bool, str, int, Dict[str, int], List[int], Optional[float], Color, int]:
+    def state(self) -> tuple[bool, str, int, dict[str, int], list[int], float | None, Color, int]:
         return (
             self.training,
             self.name,
@@ -164,53 +162,53 @@ class Client(nn.Module):
         return len(x)
 
     @scriptlang.jit.export
-    def place(self, x: scriptlang.device) -> Tuple[scriptlang.device, bool]:
+    def place(self, x: scriptlang.device) -> tuple[scriptlang.device, bool]:
         return x, x == scriptlang.device("cpu")
 
     @scriptlang.jit.export
-    def draw(self, n: int, g: scriptlang.Generator) -> Tuple[Tensor, scriptlang.Generator]:
+    def draw(self, n: int, g: scriptlang.Generator) -> tuple[Tensor, scriptlang.Generator]:
         return scriptlang.rand([n], generator=g), g
 
     @scriptlang.jit.export
-    def ints(self, x: List[int]) -> List[int]:
+    def ints(self, x: list[int]) -> list[int]:
         x.append(7)
         return x
 
     @scriptlang.jit.export
-    def floats(self, x: List[float]) -> List[float]:
+    def floats(self, x: list[float]) -> list[float]:
         return x
 
     @scriptlang.jit.export
-    def bools(self, x: List[bool]) -> List[bool]:
+    def bools(self, x: list[bool]) -> list[bool]:
         return x
 
     @scriptlang.jit.export
-    def texts(self, x: List[str]) -> List[str]:
+    def texts(self, x: list[str]) -> list[str]:
         return x
 
     @scriptlang.jit.export
-    def tensors(self, x: List[Tensor]) -> List[Tensor]:
+    def tensors(self, x: list[Tensor]) -> list[Tensor]:
         return x
 
     @scriptlang.jit.export
-    def by_text(self, x: Dict[str, int]) -> Dict[str, int]:
+    def by_text(self, x: dict[str, int]) -> dict[str, int]:
         x["new"] = 1
         return x
 
     @scriptlang.jit.export
-    def by_int(self, x: Dict[int, float]) -> Dict[int, float]:
+    def by_int(self, x: dict[int, float]) -> dict[int, float]:
         return x
 
     @scriptlang.jit.export
-    def by_float(self, x: Dict[float, str]) -> Dict[float, str]:
+    def by_float(self, x: dict[float, str]) -> dict[float, str]:
         return x
 
     @scriptlang.jit.export
-    def by_tensor(self, x: Dict[Tensor, int]) -> Dict[Tensor, int]:
+    def by_tensor(self, x: dict[Tensor, int]) -> dict[Tensor, int]:
         return x
 
     @scriptlang.jit.export
-    def pair(self, x: Tuple[int, Optional[str]]) -> Tuple[Optional[str], int]:
+    def pair(self, x: tuple[int, str | None]) -> tuple[str | None, int]:
         return x[1], x[0]
 
     @scriptlang.jit.export
@@ -236,7 +234,7 @@ class Client(nn.Module):
         return len(x)
 
     @scriptlang.jit.export
-    def either(self, x: Union[Deep, str]) -> bool:
+    def either(self, x: Deep | str) -> bool:
         return isinstance(x, str)
 
     @scriptlang.jit.export
@@ -244,19 +242,19 @@ class Client(nn.Module):
         return c == Color.BLUE
 
     @scriptlang.jit.export
-    def named(self, c: Color) -> Tuple[str, str]:
+    def named(self, c: Color) -> tuple[str, str]:
         return c.name, f"{c}"
 
     @scriptlang.jit.export
-    def anything(self, a: Any = None, b: Any = 3) -> Tuple[Any, Any]:
+    def anything(self, a: Any = None, b: Any = 3) -> tuple[Any, Any]:
         return a, b
 
     @scriptlang.jit.export
-    def wanted(self, a: Optional[int]) -> bool:
+    def wanted(self, a: int | None) -> bool:
         return a is None
 
     @scriptlang.jit.export
-    def maybe(self, x: Optional[int] = None) -> int:
+    def maybe(self, x: int | None = None) -> int:
         return -1 if x is None else x
 
     @scriptlang.jit.export
@@ -267,17 +265,17 @@ class Client(nn.Module):
         c: float = 0.5,
         d: str = "d",
         e: bool = True,
-        f: Optional[Tensor] = None,
-        g: Optional[List[int]] = None,
+        f: Tensor | None = None,
+        g: list[int] | None = None,
     ) -> str:
         return f"{a} {b} {c} {d} {e} {f is None} {g is None}"
 
     @scriptlang.jit.export
-    def dtype(self, x: Tensor, t: int) -> Tuple[int, Tensor]:
+    def dtype(self, x: Tensor, t: int) -> tuple[int, Tensor]:
         return x.dtype, x.to(t)
 
     @scriptlang.jit.export
-    def span(self, n: int) -> List[int]:
+    def span(self, n: int) -> list[int]:
         return list(range(n))
 
     @scriptlang.jit.export

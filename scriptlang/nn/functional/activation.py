@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 
 celu_, elu_, hardtanh_, leaky_relu_ = torch.celu_, torch.elu_, torch.hardtanh_, torch.leaky_relu_
@@ -15,8 +15,11 @@ prelu, softplus, softshrink = torch.prelu, torch.softplus, torch.softshrink
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`value` where the input is at most `threshold`."""
-    return torch.threshold_(input, threshold, value) if inplace \
+    return (
+        torch.threshold_(input, threshold, value)
+        if inplace
         else torch.threshold(input, threshold, value)
+    )
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -31,13 +34,17 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return torch.glu(input, dim)
 
 
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0,
-             inplace: bool = False) -> Tensor:
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
     """The input held between two values.  ValueError where they are in the wrong order."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return torch.hardtanh_(input, min_val, max_val) if inplace \
+    return (
+        torch.hardtanh_(input, min_val, max_val)
+        if inplace
         else torch.hardtanh(input, min_val, max_val)
+    )
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -62,15 +69,26 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x, or negative_slope * x for negative x."""
-    return torch.leaky_relu_(input, negative_slope) if inplace \
+    return (
+        torch.leaky_relu_(input, negative_slope)
+        if inplace
         else torch.leaky_relu(input, negative_slope)
+    )
 
 
-def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333,
-          training: bool = False, inplace: bool = False) -> Tensor:
+def rrelu(
+    input: Tensor,
+    lower: float = 0.125,
+    upper: float = 0.3333333333333333,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
     """leaky_relu with a random slope while training, else with the mean of the two."""
-    return torch.rrelu_(input, lower, upper, training) if inplace \
+    return (
+        torch.rrelu_(input, lower, upper, training)
+        if inplace
         else torch.rrelu(input, lower, upper, training)
+    )
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -113,37 +131,44 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dimension that softmax of old took when none was named."""
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to "
-                  "include dim=X as an argument.", stacklevel=stacklevel)
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to "
+        "include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
     return 0 if ndim == 0 or ndim == 1 or ndim == 3 else 1
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3,
-            dtype: int | None = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
+) -> Tensor:
     """softmax of -x."""
     if dim is None:
         dim = _get_softmax_dim("softmin", input.dim(), _stacklevel)
     return (-input).softmax(dim) if dtype is None else (-input).softmax(dim, dtype=dtype)
 
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3,
-            dtype: int | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
+) -> Tensor:
     """exp(x) divided by its sum along `dim`."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim(), _stacklevel)
     return input.softmax(dim) if dtype is None else input.softmax(dim, dtype=dtype)
 
 
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3,
-                dtype: int | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
+) -> Tensor:
     """log(softmax(x))."""
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim(), _stacklevel)
     return input.log_softmax(dim) if dtype is None else input.log_softmax(dim, dtype=dtype)
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10,
-                   dim: int = -1) -> Tensor:
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A sample of the Gumbel-softmax distribution; hard: as a one-hot vector."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.")

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Optional, Tuple
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .activation import softmax
 from .dropout import dropout
@@ -16,8 +16,9 @@ from .padding import pad
 scaled_dot_product_attention = torch.scaled_dot_product_attention
 
 
-def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor,
-                          b: Optional[Tensor] = None) -> Tuple[Tensor, Tensor, Tensor]:
+def _in_projection_packed(
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Optional[Tensor] = None
+) -> Tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values through one weight (3 * E, E), a third for each."""
     w_q, w_k, w_v = w.chunk(3)
     if b is None:
@@ -26,43 +27,64 @@ def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor,
     return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
 
-def _in_projection(q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor,
-                   b: Optional[Tensor] = None) -> Tuple[Tensor, Tensor, Tensor]:
+def _in_projection(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    b: Optional[Tensor] = None,
+) -> Tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values, each through a weight of its own; b is all their biases."""
-    assert list(w_q.shape) == [q.size(-1), q.size(-1)], \
+    assert list(w_q.shape) == [q.size(-1), q.size(-1)], (
         f"expecting query weights shape of {(q.size(-1), q.size(-1))}, but got {w_q.shape}"
-    assert list(w_k.shape) == [q.size(-1), k.size(-1)], \
+    )
+    assert list(w_k.shape) == [q.size(-1), k.size(-1)], (
         f"expecting key weights shape of {(q.size(-1), k.size(-1))}, but got {w_k.shape}"
-    assert list(w_v.shape) == [q.size(-1), v.size(-1)], \
+    )
+    assert list(w_v.shape) == [q.size(-1), v.size(-1)], (
         f"expecting value weights shape of {(q.size(-1), v.size(-1))}, but got {w_v.shape}"
+    )
     if b is None:
         return linear(q, w_q), linear(k, w_k), linear(v, w_v)
     b_q, b_k, b_v = b.chunk(3)
     return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
 
-def _mha_shape_check(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Optional[Tensor],
-                     attn_mask: Optional[Tensor], num_heads: int) -> bool:
+def _mha_shape_check(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Optional[Tensor],
+    attn_mask: Optional[Tensor],
+    num_heads: int,
+) -> bool:
     """Whether there is a batch.  Raises AssertionError where dimensions do not go together."""
     n = query.dim()
-    assert n == 2 or n == 3, \
+    assert n == 2 or n == 3, (
         f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor"
+    )
     kind = "batched" if n == 3 else "unbatched"
-    assert key.dim() == n and value.dim() == n, \
-        (f"For {kind} ({n}-D) `query`, expected `key` and `value` to be {n}-D but found "
-         f"{key.dim()}-D and {value.dim()}-D tensors respectively")
+    assert key.dim() == n and value.dim() == n, (
+        f"For {kind} ({n}-D) `query`, expected `key` and `value` to be {n}-D but found "
+        f"{key.dim()}-D and {value.dim()}-D tensors respectively"
+    )
     if key_padding_mask is not None:
-        assert key_padding_mask.dim() == n - 1, \
-            (f"For {kind} ({n}-D) `query`, expected `key_padding_mask` to be `None` or {n - 1}-D "
-             f"but found {key_padding_mask.dim()}-D tensor instead")
+        assert key_padding_mask.dim() == n - 1, (
+            f"For {kind} ({n}-D) `query`, expected `key_padding_mask` to be `None` or {n - 1}-D "
+            f"but found {key_padding_mask.dim()}-D tensor instead"
+        )
     if attn_mask is not None:
-        assert attn_mask.dim() in (2, 3), \
-            (f"For {kind} ({n}-D) `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
-             f"{attn_mask.dim()}-D tensor instead")
+        assert attn_mask.dim() in (2, 3), (
+            f"For {kind} ({n}-D) `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
+            f"{attn_mask.dim()}-D tensor instead"
+        )
         if n == 2 and attn_mask.dim() == 3:
             expected = [num_heads, query.size(0), key.size(0)]
-            assert list(attn_mask.shape) == expected, \
+            assert list(attn_mask.shape) == expected, (
                 f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}"
+            )
     return n == 3
 
 
@@ -72,48 +94,64 @@ def _none_or_dtype(input: Optional[Tensor]) -> Optional[int]:
     return input.dtype
 
 
-def _canonical_mask(mask: Optional[Tensor], mask_name: str, other_type: Optional[int],
-                    other_name: str, target_type: int,
-                    check_other: bool = True) -> Optional[Tensor]:
+def _canonical_mask(
+    mask: Optional[Tensor],
+    mask_name: str,
+    other_type: Optional[int],
+    other_name: str,
+    target_type: int,
+    check_other: bool = True,
+) -> Optional[Tensor]:
     """A mask as numbers to be added: -inf where a bool mask is True."""
     if mask is None:
         return None
     floats = torch.is_floating_point(mask)
-    assert mask.dtype == torch.bool or floats, \
+    assert mask.dtype == torch.bool or floats, (
         f"only bool and floating types of {mask_name} are supported"
+    )
     if check_other and other_type is not None and mask.dtype != other_type:
-        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use "
-                      "same type for both instead.")
+        warnings.warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use "
+            "same type for both instead."
+        )
     if floats:
         return mask
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
 
 
-def _check_mask_shape(attn_mask: Tensor, bsz: int, num_heads: int, tgt_len: int,
-                      src_len: int) -> Tensor:
+def _check_mask_shape(
+    attn_mask: Tensor, bsz: int, num_heads: int, tgt_len: int, src_len: int
+) -> Tensor:
     """The mask with a dimension for the batch.  Raises RuntimeError for another shape."""
     if attn_mask.dim() == 2:
         if list(attn_mask.shape) != [tgt_len, src_len]:
-            raise RuntimeError(f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be "
-                               f"{(tgt_len, src_len)}.")
+            raise RuntimeError(
+                f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be "
+                f"{(tgt_len, src_len)}."
+            )
         return attn_mask.unsqueeze(0)
     if attn_mask.dim() == 3:
         if list(attn_mask.shape) != [bsz * num_heads, tgt_len, src_len]:
-            raise RuntimeError(f"The shape of the 3D attn_mask is {attn_mask.shape}, but should be "
-                               f"{(bsz * num_heads, tgt_len, src_len)}.")
+            raise RuntimeError(
+                f"The shape of the 3D attn_mask is {attn_mask.shape}, but should be "
+                f"{(bsz * num_heads, tgt_len, src_len)}."
+            )
         return attn_mask
     raise RuntimeError(f"attn_mask's dimension {attn_mask.dim()} is not supported")
 
 
-def _heads(x: Tensor, static: Optional[Tensor], name: str, bsz: int, num_heads: int,
-           head_dim: int) -> Tensor:
+def _heads(
+    x: Tensor, static: Optional[Tensor], name: str, bsz: int, num_heads: int, head_dim: int
+) -> Tensor:
     """Keys or values by head, (bsz * num_heads, length, head_dim); `static` ones are so already."""
     if static is None:
         return x.view(x.size(0), bsz * num_heads, head_dim).transpose(0, 1)
-    assert static.size(0) == bsz * num_heads, \
+    assert static.size(0) == bsz * num_heads, (
         f"expecting {name}.size(0) of {bsz * num_heads}, but got {static.size(0)}"
-    assert static.size(2) == head_dim, \
+    )
+    assert static.size(2) == head_dim, (
         f"expecting {name}.size(2) of {head_dim}, but got {static.size(2)}"
+    )
     return static
 
 
@@ -123,16 +161,32 @@ def _longer(mask: Optional[Tensor]) -> Optional[Tensor]:
 
 
 def multi_head_attention_forward(
-        query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
-        in_proj_weight: Optional[Tensor], in_proj_bias: Optional[Tensor],
-        bias_k: Optional[Tensor], bias_v: Optional[Tensor], add_zero_attn: bool, dropout_p: float,
-        out_proj_weight: Tensor, out_proj_bias: Optional[Tensor], training: bool = True,
-        key_padding_mask: Optional[Tensor] = None, need_weights: bool = True,
-        attn_mask: Optional[Tensor] = None, use_separate_proj_weight: bool = False,
-        q_proj_weight: Optional[Tensor] = None, k_proj_weight: Optional[Tensor] = None,
-        v_proj_weight: Optional[Tensor] = None, static_k: Optional[Tensor] = None,
-        static_v: Optional[Tensor] = None, average_attn_weights: bool = True,
-        is_causal: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Optional[Tensor],
+    in_proj_bias: Optional[Tensor],
+    bias_k: Optional[Tensor],
+    bias_v: Optional[Tensor],
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Optional[Tensor],
+    training: bool = True,
+    key_padding_mask: Optional[Tensor] = None,
+    need_weights: bool = True,
+    attn_mask: Optional[Tensor] = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Optional[Tensor] = None,
+    k_proj_weight: Optional[Tensor] = None,
+    v_proj_weight: Optional[Tensor] = None,
+    static_k: Optional[Tensor] = None,
+    static_v: Optional[Tensor] = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> Tuple[Tensor, Optional[Tensor]]:
     """(output, weights) of attention: query (L, N, E), key and value (S, N, E), or without N.
 
     key_padding_mask (N, S) and attn_mask (L, S) or (N * heads, L, S): True or -inf is masked.
@@ -146,40 +200,51 @@ def multi_head_attention_forward(
             key_padding_mask = key_padding_mask.unsqueeze(0)
     tgt_len, bsz, embed_dim = query.shape
     src_len, _, _ = key.shape
-    key_padding_mask = _canonical_mask(key_padding_mask, "key_padding_mask",
-                                       _none_or_dtype(attn_mask), "attn_mask", query.dtype)
+    key_padding_mask = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
+    )
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the "
-                           "Transformer module method `generate_square_subsequent_mask` to create "
-                           "this mask.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the "
+            "Transformer module method `generate_square_subsequent_mask` to create "
+            "this mask."
+        )
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None
     else:
         attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
         if key_padding_mask is not None:
             is_causal = False
-    assert embed_dim == embed_dim_to_check, \
+    assert embed_dim == embed_dim_to_check, (
         f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}"
+    )
     head_dim = embed_dim // num_heads
-    assert head_dim * num_heads == embed_dim, \
+    assert head_dim * num_heads == embed_dim, (
         f"embed_dim {embed_dim} not divisible by num_heads {num_heads}"
+    )
     if use_separate_proj_weight:
-        assert key.shape[:2] == value.shape[:2], \
-            (f"key's sequence and batch dims {key.shape[:2]} do not match value's "
-             f"{value.shape[:2]}")
-        assert q_proj_weight is not None, \
+        assert key.shape[:2] == value.shape[:2], (
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+        )
+        assert q_proj_weight is not None, (
             "use_separate_proj_weight is True but q_proj_weight is None"
-        assert k_proj_weight is not None, \
+        )
+        assert k_proj_weight is not None, (
             "use_separate_proj_weight is True but k_proj_weight is None"
-        assert v_proj_weight is not None, \
+        )
+        assert v_proj_weight is not None, (
             "use_separate_proj_weight is True but v_proj_weight is None"
-        q, k, v = _in_projection(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight,
-                                 in_proj_bias)
+        )
+        q, k, v = _in_projection(
+            query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias
+        )
     else:
-        assert key.shape == value.shape, \
+        assert key.shape == value.shape, (
             f"key shape {key.shape} does not match value shape {value.shape}"
-        assert in_proj_weight is not None, \
+        )
+        assert in_proj_weight is not None, (
             "use_separate_proj_weight is False but in_proj_weight is None"
+        )
         q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
     if attn_mask is not None:
         attn_mask = _check_mask_shape(attn_mask, bsz, num_heads, tgt_len, src_len)
@@ -202,21 +267,30 @@ def multi_head_attention_forward(
         attn_mask, key_padding_mask = _longer(attn_mask), _longer(key_padding_mask)
     src_len = k.size(1)
     if key_padding_mask is not None:
-        assert key_padding_mask.size(0) == bsz, \
+        assert key_padding_mask.size(0) == bsz, (
             f"Expected key_padded_mask.shape[0] to be {bsz}, but got {key_padding_mask.size(0)}"
-        assert key_padding_mask.size(1) == src_len, \
+        )
+        assert key_padding_mask.size(1) == src_len, (
             f"Expected key_padded_mask.shape[1] to be {src_len}, but got {key_padding_mask.size(1)}"
-        masked = key_padding_mask.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1).reshape(
-            bsz * num_heads, 1, src_len)
+        )
+        masked = (
+            key_padding_mask.view(bsz, 1, 1, src_len)
+            .expand(-1, num_heads, -1, -1)
+            .reshape(bsz * num_heads, 1, src_len)
+        )
         attn_mask = masked if attn_mask is None else attn_mask + masked
     if not training:
         dropout_p = 0.0
     if need_weights:
-        assert not is_causal or attn_mask is not None, \
+        assert not is_causal or attn_mask is not None, (
             "is_causal together with need_weights needs an attn_mask; give the causal one"
+        )
         scaled = q * math.sqrt(1.0 / float(head_dim))
-        weights = torch.bmm(scaled, k.transpose(-2, -1)) if attn_mask is None \
+        weights = (
+            torch.bmm(scaled, k.transpose(-2, -1))
+            if attn_mask is None
             else torch.baddbmm(attn_mask, scaled, k.transpose(-2, -1))
+        )
         weights = softmax(weights, dim=-1)
         if dropout_p > 0.0:
             weights = dropout(weights, p=dropout_p)
@@ -233,8 +307,13 @@ def multi_head_attention_forward(
         else:
             attn_mask = attn_mask.view(bsz, num_heads, -1, src_len)
     mixed = scaled_dot_product_attention(
-        q.view(bsz, num_heads, tgt_len, head_dim), k.view(bsz, num_heads, src_len, head_dim),
-        v.view(bsz, num_heads, src_len, head_dim), attn_mask, dropout_p, is_causal)
+        q.view(bsz, num_heads, tgt_len, head_dim),
+        k.view(bsz, num_heads, src_len, head_dim),
+        v.view(bsz, num_heads, src_len, head_dim),
+        attn_mask,
+        dropout_p,
+        is_causal,
+    )
     mixed = mixed.permute(2, 0, 1, 3).contiguous().view(bsz * tgt_len, embed_dim)
     output = linear(mixed, out_proj_weight, out_proj_bias)
     output = output.view(tgt_len, bsz, output.size(1))

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 
 one_hot = torch.one_hot
 
 
-def _no_grad_embedding_renorm_(weight: Tensor, input: Tensor, max_norm: float,
-                               norm_type: float) -> None:
+def _no_grad_embedding_renorm_(
+    weight: Tensor, input: Tensor, max_norm: float, norm_type: float
+) -> None:
     """Shrink the rows that are looked up to a norm of at most max_norm."""
     torch.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
 
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: Optional[int] = None,
-              max_norm: Optional[float] = None, norm_type: float = 2.0,
-              scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: Optional[int] = None,
+    max_norm: Optional[float] = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """Rows of `weight` by index: (*) -> (*, weight.size(1)).
 
     max_norm: rows that are longer are shrunk first, in the table itself.
     """
     row = -1
     if padding_idx is not None:
-        assert padding_idx < weight.size(0) and padding_idx >= -weight.size(0), \
+        assert padding_idx < weight.size(0) and padding_idx >= -weight.size(0), (
             "Padding_idx must be within num_embeddings"
+        )
         row = padding_idx if padding_idx >= 0 else weight.size(0) + padding_idx
     if max_norm is not None:
         input = input.contiguous()
@@ -48,32 +56,45 @@ def _mode_of_bag(mode: str, scale_grad_by_freq: bool, sparse: bool) -> int:
     return 2
 
 
-def embedding_bag(input: Tensor, weight: Tensor, offsets: Optional[Tensor] = None,
-                  max_norm: Optional[float] = None, norm_type: float = 2,
-                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-                  per_sample_weights: Optional[Tensor] = None, include_last_offset: bool = False,
-                  padding_idx: Optional[int] = None) -> Tensor:
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Optional[Tensor] = None,
+    max_norm: Optional[float] = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Optional[Tensor] = None,
+    include_last_offset: bool = False,
+    padding_idx: Optional[int] = None,
+) -> Tensor:
     """The sum, mean or maximum of the rows of each bag.
 
     input: (B, n) for B bags of n, or (N,) with `offsets`, where each bag begins.
     per_sample_weights: factors of the rows, in mode sum only.
     """
     if weight.dtype == torch.long and input.is_floating_point():
-        weight, input = input, weight                # the order of arguments of long ago
+        weight, input = input, weight  # the order of arguments of long ago
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
-            f"it must have the same shape as the input ({input.shape})")
+            f"it must have the same shape as the input ({input.shape})"
+        )
     if not weight.dim() == 2:
-        raise ValueError("weight has to be a 2D Tensor, but got Tensor of dimension "
-                         f"{weight.dim()}")
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
+        )
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated "
-                             "is a mini-batch of fixed length sequences. However, found "
-                             "offsets of type Tensor")
-        offsets = torch.arange(0, input.numel(), input.size(1), dtype=input.dtype,
-                               device=input.device)
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated "
+                "is a mini-batch of fixed length sequences. However, found "
+                "offsets of type Tensor"
+            )
+        offsets = torch.arange(
+            0, input.numel(), input.size(1), dtype=input.dtype, device=input.device
+        )
         include_last_offset = False
         input = input.reshape(-1)
         if per_sample_weights is not None:
@@ -84,16 +105,26 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Optional[Tensor] = Non
         if offsets.dim() != 1:
             raise ValueError("offsets has to be a 1D Tensor")
     else:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension "
-                         f"{input.dim()}")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
     chosen = _mode_of_bag(mode, scale_grad_by_freq, sparse)
     if max_norm is not None:
         _no_grad_embedding_renorm_(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
-            f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")
-    result, _, _, _ = torch.embedding_bag(weight, input, offsets, scale_grad_by_freq, chosen,
-                                          sparse, per_sample_weights, include_last_offset,
-                                          padding_idx)
+            f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    result, _, _, _ = torch.embedding_bag(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        chosen,
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )
     return result

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any, Callable, Optional, Union
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .activation import logsigmoid
 
@@ -20,8 +20,9 @@ def _reduction(size_average: Optional[bool], reduce: Optional[bool], reduction: 
     name = "none"
     if reduced:
         name = "mean" if average else "sum"
-    warnings.warn("size_average and reduce args will be deprecated, please use "
-                  f"reduction='{name}' instead.")
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead."
+    )
     return name
 
 
@@ -32,8 +33,9 @@ def _code(reduction: str) -> int:
     elif reduction == "mean":
         return 1
     elif reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' "
-                      "instead.")
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead."
+        )
         return 1
     elif reduction == "sum":
         return 2
@@ -45,11 +47,14 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.", stacklevel=3)
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
 
 
-def _weighted(errors: Tensor, input: Tensor, weight: Tensor, reduction: str,
-              by_weights: bool) -> Tensor:
+def _weighted(
+    errors: Tensor, input: Tensor, weight: Tensor, reduction: str, by_weights: bool
+) -> Tensor:
     """Errors times weights, reduced; by_weights: to the mean by the sum of the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
@@ -65,9 +70,15 @@ def _weighted(errors: Tensor, input: Tensor, weight: Tensor, reduction: str,
 
 # Of numbers against numbers
 
-def l1_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
-            reduce: Optional[bool] = None, reduction: str = "mean",
-            weight: Optional[Tensor] = None) -> Tensor:
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+    weight: Optional[Tensor] = None,
+) -> Tensor:
     """|x - y|."""
     _warn_of_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
@@ -77,9 +88,14 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
     return torch.l1_loss(x, y, _code(reduction))
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
-             reduce: Optional[bool] = None, reduction: str = "mean",
-             weight: Optional[Tensor] = None) -> Tensor:
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+    weight: Optional[Tensor] = None,
+) -> Tensor:
     """(x - y) ** 2."""
     _warn_of_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
@@ -89,9 +105,14 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
     return torch.mse_loss(x, y, _code(reduction))
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
-                   reduce: Optional[bool] = None, reduction: str = "mean",
-                   beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """Squared below beta, absolute above."""
     _warn_of_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
@@ -101,8 +122,13 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Optional[bool] =
     return torch.smooth_l1_loss(x, y, _code(reduction), beta)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
-               weight: Optional[Tensor] = None) -> Tensor:
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Optional[Tensor] = None,
+) -> Tensor:
     """smooth_l1_loss with beta = delta, times delta."""
     _warn_of_sizes(input, target)
     x, y = torch.broadcast_tensors([input, target])
@@ -111,9 +137,16 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return torch.huber_loss(x, y, _code(reduction), delta)
 
 
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
-                     size_average: Optional[bool] = None, eps: float = 1e-8,
-                     reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Optional[bool] = None,
+    eps: float = 1e-8,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Of counts `target` under a Poisson distribution; full: with Stirling's term."""
     reduction = _reduction(size_average, reduce, reduction)
     if reduction != "none" and reduction != "mean" and reduction != "sum":
@@ -137,8 +170,14 @@ def _fitting_variance(input: Tensor, var: Tensor) -> Tensor:
     raise ValueError("var is of incorrect size")
 
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Union[Tensor, float],
-                      full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Tensor:
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Union[Tensor, float],
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
     """Of `target` under normal distributions of mean `input`; ValueError for a variance below 0."""
     if isinstance(var, float):
         if var < 0:
@@ -162,28 +201,50 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Union[Tensor, float],
 
 # Of probabilities and classes
 
-def nll_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None,
-             size_average: Optional[bool] = None, ignore_index: int = -100,
-             reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    size_average: Optional[bool] = None,
+    ignore_index: int = -100,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-log p of the class that is the target; input: log p of (N, C, ...)."""
     reduction = _reduction(size_average, reduce, reduction)
     return torch.nll_loss_nd(input, target, weight, _code(reduction), ignore_index)
 
 
-def cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None,
-                  size_average: Optional[bool] = None, ignore_index: int = -100,
-                  reduce: Optional[bool] = None, reduction: str = "mean",
-                  label_smoothing: float = 0.0) -> Tensor:
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    size_average: Optional[bool] = None,
+    ignore_index: int = -100,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """nll_loss of log_softmax; the target is classes, or probabilities of the input's shape."""
     reduction = _reduction(size_average, reduce, reduction)
-    return torch.cross_entropy_loss(input, target, weight, _code(reduction), ignore_index,
-                                    label_smoothing)
+    return torch.cross_entropy_loss(
+        input, target, weight, _code(reduction), ignore_index, label_smoothing
+    )
 
 
-def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *,
-                         linear_bias: Optional[Tensor] = None, weight: Optional[Tensor] = None,
-                         reduction: str = "mean", ignore_index: Optional[int] = None,
-                         label_smoothing: float = 0.0, options: Optional[Any] = None) -> Tensor:
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Optional[Tensor] = None,
+    weight: Optional[Tensor] = None,
+    reduction: str = "mean",
+    ignore_index: Optional[int] = None,
+    label_smoothing: float = 0.0,
+    options: Optional[Any] = None,
+) -> Tensor:
     """cross_entropy of a linear map: input (N, in) or (in,), linear_weight (C, ..., in).
 
     options only steer how PyTorch computes the same value.
@@ -191,120 +252,191 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
     if input.dim() < 1 or input.dim() > 2:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
-        raise RuntimeError("expected linear_weight with dimensionality at least 2, got "
-                           f"{linear_weight.dim()}")
+        raise RuntimeError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
+        )
     if input.size(-1) != linear_weight.size(-1):
-        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), "
-                           f"got {input.size(-1)} and {linear_weight.size(-1)}, respectively")
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), "
+            f"got {input.size(-1)} and {linear_weight.size(-1)}, respectively"
+        )
     outputs = list(linear_weight.size()[:-1])
     if len(outputs) > 1 and input.dim() == 1:
-        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape "
-                           f"{list(linear_weight.size())} requires batched input, got unbatched "
-                           f"input with shape {list(input.size())}")
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape "
+            f"{list(linear_weight.size())} requires batched input, got unbatched "
+            f"input with shape {list(input.size())}"
+        )
     if linear_bias is not None:
         if list(linear_bias.size()) != outputs:
-            raise RuntimeError(f"expected linear_bias shape {outputs}, got "
-                               f"{list(linear_bias.size())}")
+            raise RuntimeError(
+                f"expected linear_bias shape {outputs}, got {list(linear_bias.size())}"
+            )
         linear_bias = linear_bias.reshape(-1)
     logits = torch.linear(input, linear_weight.reshape(-1, input.size(-1)), linear_bias)
     logits = logits.reshape(list(input.size()[:-1]) + outputs)
     if ignore_index is not None and target.size() == logits.size():
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    return cross_entropy(logits, target, weight, None,
-                         ignore_index if ignore_index is not None else -100, None, reduction,
-                         label_smoothing)
+    return cross_entropy(
+        logits,
+        target,
+        weight,
+        None,
+        ignore_index if ignore_index is not None else -100,
+        None,
+        reduction,
+        label_smoothing,
+    )
 
 
-def kl_div(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
-           reduce: Optional[bool] = None, reduction: str = "mean",
-           log_target: bool = False) -> Tensor:
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """target * (log(target) - input); reduction may be "batchmean": the sum by the batch."""
     batchmean = reduction == "batchmean"
     if size_average is None and reduce is None:
         if reduction == "mean":
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the "
-                          "support size.'batchmean' divides only by the batch size, and aligns "
-                          "with the KL div math definition.")
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the "
+                "support size.'batchmean' divides only by the batch size, and aligns "
+                "with the KL div math definition."
+            )
         if batchmean:
             reduction = "sum"
-    loss = torch.kl_div(input, target, _code(_reduction(size_average, reduce, reduction)),
-                        log_target=log_target)
+    loss = torch.kl_div(
+        input, target, _code(_reduction(size_average, reduce, reduction)), log_target=log_target
+    )
     return loss / input.size()[0] if batchmean and input.dim() != 0 else loss
 
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None,
-                         size_average: Optional[bool] = None, reduce: Optional[bool] = None,
-                         reduction: str = "mean") -> Tensor:
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Of probabilities against targets in [0, 1]; ValueError for other sizes."""
     code = _code(_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input "
-                         f"size ({input.size()}) is deprecated. Please ensure they have the same "
-                         "size.")
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input "
+            f"size ({input.size()}) is deprecated. Please ensure they have the same "
+            "size."
+        )
     if weight is not None:
         weight = torch.broadcast_tensors([weight, target])[0]
     return torch.binary_cross_entropy(input, target, weight, code)
 
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor,
-                                     weight: Optional[Tensor] = None,
-                                     size_average: Optional[bool] = None,
-                                     reduce: Optional[bool] = None, reduction: str = "mean",
-                                     pos_weight: Optional[Tensor] = None) -> Tensor:
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+    pos_weight: Optional[Tensor] = None,
+) -> Tensor:
     """binary_cross_entropy of sigmoid(x); pos_weight: the weight of targets that are 1."""
     code = _code(_reduction(size_average, reduce, reduction))
     if not target.size() == input.size():
-        raise ValueError(f"Target size ({target.size()}) must be the same as input size "
-                         f"({input.size()})")
+        raise ValueError(
+            f"Target size ({target.size()}) must be the same as input size ({input.size()})"
+        )
     return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
 
 
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
-             blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or joined."""
-    return torch.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank,
-                          _code(reduction), zero_infinity)
+    return torch.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, _code(reduction), zero_infinity
+    )
 
 
 # With margins
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
-                        size_average: Optional[bool] = None, reduce: Optional[bool] = None,
-                        reduction: str = "mean") -> Tensor:
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -y * (x1 - x2) + margin); RuntimeError where the dimensions differ."""
     code = _code(_reduction(size_average, reduce, reduction))
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but "
-                           f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
-                           f"{target.size()} ")
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but "
+            f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
+            f"{target.size()} "
+        )
     return torch.margin_ranking_loss(input1, input2, target, margin, code)
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0,
-                         size_average: Optional[bool] = None, reduce: Optional[bool] = None,
-                         reduction: str = "mean") -> Tensor:
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """x for targets 1, max(0, margin - x) for targets -1."""
-    return torch.hinge_embedding_loss(input, target, margin,
-                                      _code(_reduction(size_average, reduce, reduction)))
+    return torch.hinge_embedding_loss(
+        input, target, margin, _code(_reduction(size_average, reduce, reduction))
+    )
 
 
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
-                           reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Hinge between each class of the target (a list ended by -1) and each that is none."""
-    return torch.multilabel_margin_loss(input, target,
-                                        _code(_reduction(size_average, reduce, reduction)))
+    return torch.multilabel_margin_loss(
+        input, target, _code(_reduction(size_average, reduce, reduction))
+    )
 
 
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
-                     reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """log(1 + exp(-y * x))."""
-    return torch.soft_margin_loss(input, target,
-                                  _code(_reduction(size_average, reduce, reduction)))
+    return torch.soft_margin_loss(input, target, _code(_reduction(size_average, reduce, reduction)))
 
 
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None,
-                                size_average: Optional[bool] = None,
-                                reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean over classes of binary cross entropies of logits."""
     reduction = _reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -321,17 +453,31 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[
     raise ValueError(reduction + " is not valid")
 
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
-                          size_average: Optional[bool] = None, reduce: Optional[bool] = None,
-                          reduction: str = "mean") -> Tensor:
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cos for targets 1, max(0, cos - margin) for targets -1."""
-    return torch.cosine_embedding_loss(input1, input2, target, margin,
-                                       _code(_reduction(size_average, reduce, reduction)))
+    return torch.cosine_embedding_loss(
+        input1, input2, target, margin, _code(_reduction(size_average, reduce, reduction))
+    )
 
 
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
-                      weight: Optional[Tensor] = None, size_average: Optional[bool] = None,
-                      reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Optional[Tensor] = None,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Hinge between the class that is the target and each other, to the power p (1 or 2)."""
     code = _code(_reduction(size_average, reduce, reduction))
     if p != 1 and p != 2:
@@ -342,10 +488,18 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     return torch.multi_margin_loss(input, target, p, margin, weight, code)
 
 
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0,
-                        p: float = 2, eps: float = 1e-6, swap: bool = False,
-                        size_average: Optional[bool] = None, reduce: Optional[bool] = None,
-                        reduction: str = "mean") -> Tensor:
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Optional[bool] = None,
+    reduce: Optional[bool] = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, |a - p| - |a - n| + margin), with p-norms; ValueError for a margin not above 0."""
     code = _code(_reduction(size_average, reduce, reduction))
     if margin <= 0:
@@ -354,9 +508,15 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 
 
 def triplet_margin_with_distance_loss(
-        anchor: Tensor, positive: Tensor, negative: Tensor, *,
-        distance_function: Optional[Callable[[Tensor, Tensor], Tensor]] = None,
-        margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Optional[Callable[[Tensor, Tensor], Tensor]] = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """triplet_margin_loss with any distance (eager only: a program takes no functions)."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -364,9 +524,11 @@ def triplet_margin_with_distance_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     dims = anchor.dim(), positive.dim(), negative.dim()
     if len(set(dims)) > 1:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the "
-                           f"same number of dimensions, but got: anchor {dims[0]}D, positive "
-                           f"{dims[1]}D, and negative {dims[2]}D inputs")
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the "
+            f"same number of dimensions, but got: anchor {dims[0]}D, positive "
+            f"{dims[1]}D, and negative {dims[2]}D inputs"
+        )
     distance = torch.pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .pool import avg_pool2d, avg_pool3d
 
@@ -16,7 +16,8 @@ def _verify_batch_size(size: List[int]) -> None:
         count *= size[i + 2]
     if count == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {size}")
+            f"Expected more than 1 value per channel when training, got input size {size}"
+        )
 
 
 def _verify_spatial_size(size: List[int]) -> None:
@@ -25,12 +26,20 @@ def _verify_spatial_size(size: List[int]) -> None:
         count *= size[i]
     if count == 1:
         raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {size}")
+            f"Expected more than 1 spatial element when training, got input size {size}"
+        )
 
 
-def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optional[Tensor],
-               weight: Optional[Tensor] = None, bias: Optional[Tensor] = None,
-               training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+def batch_norm(
+    input: Tensor,
+    running_mean: Optional[Tensor],
+    running_var: Optional[Tensor],
+    weight: Optional[Tensor] = None,
+    bias: Optional[Tensor] = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Channels (dimension 1) at mean 0 and variance 1, scaled and shifted.
 
     training: by the statistics of the batch, which then enter the running ones; else by those.
@@ -41,54 +50,81 @@ def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optio
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps,
-                            False)
+    return torch.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, False
+    )
 
 
-def instance_norm(input: Tensor, running_mean: Optional[Tensor] = None,
-                  running_var: Optional[Tensor] = None, weight: Optional[Tensor] = None,
-                  bias: Optional[Tensor] = None, use_input_stats: bool = True,
-                  momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+def instance_norm(
+    input: Tensor,
+    running_mean: Optional[Tensor] = None,
+    running_var: Optional[Tensor] = None,
+    weight: Optional[Tensor] = None,
+    bias: Optional[Tensor] = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """batch_norm of each sample by itself."""
     if use_input_stats:
         _verify_spatial_size(input.size())
-    return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats,
-                               momentum, eps, False)
+    return torch.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
+    )
 
 
-def layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor] = None,
-               bias: Optional[Tensor] = None, eps: float = 1e-5) -> Tensor:
+def layer_norm(
+    input: Tensor,
+    normalized_shape: List[int],
+    weight: Optional[Tensor] = None,
+    bias: Optional[Tensor] = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """The last dimensions, of size `normalized_shape`, at mean 0 and variance 1."""
     return torch.layer_norm(input, normalized_shape, weight, bias, eps, False)
 
 
-def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor] = None,
-             eps: Optional[float] = None) -> Tensor:
+def rms_norm(
+    input: Tensor,
+    normalized_shape: List[int],
+    weight: Optional[Tensor] = None,
+    eps: Optional[float] = None,
+) -> Tensor:
     """The last dimensions divided by the root of their mean square."""
     return torch.rms_norm(input, normalized_shape, weight, eps)
 
 
-def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor] = None,
-               bias: Optional[Tensor] = None, eps: float = 1e-5) -> Tensor:
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Optional[Tensor] = None,
+    bias: Optional[Tensor] = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """Groups of channels at mean 0 and variance 1."""
     if input.dim() < 2:
-        raise RuntimeError("Expected at least 2 dimensions for input tensor but received "
-                           f"{input.dim()}")
-    _verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups]
-                       + list(input.size()[2:]))
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
+        )
+    _verify_batch_size(
+        [input.size(0) * input.size(1) // num_groups, num_groups] + list(input.size()[2:])
+    )
     return torch.group_norm(input, num_groups, weight, bias, eps, False)
 
 
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75,
-                        k: float = 1.0) -> Tensor:
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
     """Each value divided by (k + alpha * mean of the squares of `size` channels near it) ** beta.
 
     input: at least 3 dimensions, channels in dimension 1; ValueError for fewer.
     """
     dim = input.dim()
     if dim < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality                          "
-                         f"input (got {dim} dimensions)")
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          "
+            f"input (got {dim} dimensions)"
+        )
     if input.numel() == 0:
         return input
     squares = input.mul(input)
@@ -103,8 +139,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     return input / squares.mul(alpha).add(k).pow(beta)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12,
-              out: Optional[Tensor] = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Optional[Tensor] = None
+) -> Tensor:
     """The input divided by its p-norm along `dim`, which counts as at least eps."""
     size = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / size if out is None else torch.div(input, size, out=out)

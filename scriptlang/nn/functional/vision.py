@@ -7,7 +7,7 @@ import warnings
 from typing import List, Optional, Union
 
 from ...jit import _overload
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from ..sizes import _pair
 from .pool import BroadcastingList2, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -27,12 +27,12 @@ def _output_sizes(input: Tensor, size: Union[int, List[int], None]) -> Optional[
             "Input and output must have the same number of spatial dimensions, but got input with "
             f"spatial dimensions of {list(input.shape[2:])} and output size of {size}. Please "
             "provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, "
-            "...,oK) format.")
+            "...,oK) format."
+        )
     return size
 
 
-def _scales(input: Tensor,
-            scale_factor: Union[float, List[float], None]) -> Optional[List[float]]:
+def _scales(input: Tensor, scale_factor: Union[float, List[float], None]) -> Optional[List[float]]:
     dim = input.dim() - 2
     if scale_factor is None:
         return None
@@ -43,24 +43,37 @@ def _scales(input: Tensor,
             "Input and scale_factor must have the same number of spatial dimensions, but got input "
             f"with spatial dimensions of {list(input.shape[2:])} and scale_factor of shape "
             f"{scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-            "scale_factor in (s1, s2, ...,sK) format.")
+            "scale_factor in (s1, s2, ...,sK) format."
+        )
     return scale_factor
 
 
-def _resize_linear(input: Tensor, mode: str, size: Optional[List[int]], align: bool,
-                   scales: Optional[List[float]], antialias: bool) -> Tensor:
+def _resize_linear(
+    input: Tensor,
+    mode: str,
+    size: Optional[List[int]],
+    align: bool,
+    scales: Optional[List[float]],
+    antialias: bool,
+) -> Tensor:
     """The modes that take `align_corners`.  Raises NotImplementedError for other dimensions."""
     dim = input.dim()
     if dim == 3 and mode == "linear":
         return torch.upsample_linear1d(input, size, align, scales)
     if dim == 4 and mode == "bilinear":
-        return torch._upsample_bilinear2d_aa(input, size, align, scales) if antialias \
+        return (
+            torch._upsample_bilinear2d_aa(input, size, align, scales)
+            if antialias
             else torch.upsample_bilinear2d(input, size, align, scales)
+        )
     if dim == 5 and mode == "trilinear":
         return torch.upsample_trilinear3d(input, size, align, scales)
     if dim == 4 and mode == "bicubic":
-        return torch._upsample_bicubic2d_aa(input, size, align, scales) if antialias \
+        return (
+            torch._upsample_bicubic2d_aa(input, size, align, scales)
+            if antialias
             else torch.upsample_bicubic2d(input, size, align, scales)
+        )
     if dim == 4 and mode == "lanczos":
         if align:
             raise ValueError("Lanczos mode does not support align_corners=True")
@@ -73,11 +86,13 @@ def _resize_linear(input: Tensor, mode: str, size: Optional[List[int]], align: b
     raise NotImplementedError(
         f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {dim}D) for the modes: "
         "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got "
-        f"{mode})")
+        f"{mode})"
+    )
 
 
-def _resize_nearest(input: Tensor, mode: str, size: Optional[List[int]],
-                    scales: Optional[List[float]]) -> Tensor:
+def _resize_nearest(
+    input: Tensor, mode: str, size: Optional[List[int]], scales: Optional[List[float]]
+) -> Tensor:
     """The modes that pick pixels, or average them to a known size."""
     dim = input.dim()
     if mode == "area" and dim >= 3 and dim <= 5:
@@ -87,58 +102,91 @@ def _resize_nearest(input: Tensor, mode: str, size: Optional[List[int]],
         return adaptive_avg_pool2d(input, size) if dim == 4 else adaptive_avg_pool3d(input, size)
     exact = mode == "nearest-exact"
     if dim == 3:
-        return torch._upsample_nearest_exact1d(input, size, scales) if exact \
+        return (
+            torch._upsample_nearest_exact1d(input, size, scales)
+            if exact
             else torch.upsample_nearest1d(input, size, scales)
+        )
     if dim == 4:
-        return torch._upsample_nearest_exact2d(input, size, scales) if exact \
+        return (
+            torch._upsample_nearest_exact2d(input, size, scales)
+            if exact
             else torch.upsample_nearest2d(input, size, scales)
+        )
     if dim == 5:
-        return torch._upsample_nearest_exact3d(input, size, scales) if exact \
+        return (
+            torch._upsample_nearest_exact3d(input, size, scales)
+            if exact
             else torch.upsample_nearest3d(input, size, scales)
+        )
     raise NotImplementedError(
         f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {dim}D) for the modes: "
         "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got "
-        f"{mode})")
+        f"{mode})"
+    )
 
 
 @_overload
-def interpolate(input: Tensor, size: Optional[int] = None,                    # noqa: F811
-                scale_factor: Optional[List[float]] = None, mode: str = "nearest",
-                align_corners: Optional[bool] = None,
-                recompute_scale_factor: Optional[bool] = None,
-                antialias: bool = False) -> Tensor:
+def interpolate(
+    input: Tensor,
+    size: Optional[int] = None,
+    scale_factor: Optional[List[float]] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor:
     pass
 
 
 @_overload
-def interpolate(input: Tensor, size: Optional[int] = None,                    # noqa: F811
-                scale_factor: Optional[float] = None, mode: str = "nearest",
-                align_corners: Optional[bool] = None,
-                recompute_scale_factor: Optional[bool] = None,
-                antialias: bool = False) -> Tensor:
+def interpolate(
+    input: Tensor,
+    size: Optional[int] = None,
+    scale_factor: Optional[float] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor:
     pass
 
 
 @_overload
-def interpolate(input: Tensor, size: Optional[List[int]] = None,                    # noqa: F811
-                scale_factor: Optional[List[float]] = None, mode: str = "nearest",
-                align_corners: Optional[bool] = None,
-                recompute_scale_factor: Optional[bool] = None,
-                antialias: bool = False) -> Tensor:
+def interpolate(
+    input: Tensor,
+    size: Optional[List[int]] = None,
+    scale_factor: Optional[List[float]] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor:
     pass
 
 
 @_overload
-def interpolate(input: Tensor, size: Optional[List[int]] = None,                    # noqa: F811
-                scale_factor: Optional[float] = None, mode: str = "nearest",
-                align_corners: Optional[bool] = None,
-                recompute_scale_factor: Optional[bool] = None,
-                antialias: bool = False) -> Tensor:
+def interpolate(
+    input: Tensor,
+    size: Optional[List[int]] = None,
+    scale_factor: Optional[float] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor:
     pass
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest",            # noqa: F811
-                align_corners=None, recompute_scale_factor=None, antialias=False):
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
     """(N, C, L), (N, C, H, W) or (N, C, D, H, W) at another size.
 
     size or scale_factor: of all spatial dimensions, or one each; ValueError for both and neither.
@@ -147,8 +195,10 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest",            
     """
     picks = mode in ("nearest", "area", "nearest-exact")
     if picks and align_corners is not None:
-        raise ValueError("align_corners option can only be set with the interpolating modes: "
-                         "linear | bilinear | bicubic | trilinear")
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: "
+            "linear | bilinear | bicubic | trilinear"
+        )
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
@@ -164,8 +214,10 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest",            
             rounded.append(math.floor(float(input.size(i + 2)) * scales[i]))
         sizes, scales = rounded, None
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes "
-                         "and requires a 4-D tensor as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes "
+            "and requires a 4-D tensor as input"
+        )
     if picks:
         return _resize_nearest(input, mode, sizes, scales)
     align = False if align_corners is None else align_corners
@@ -173,125 +225,165 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest",            
 
 
 @_overload
-def upsample(input: Tensor, size: Optional[int] = None,  # noqa: F811
-             scale_factor: Optional[float] = None, mode: str = "nearest",
-             align_corners: Optional[bool] = None) -> Tensor:
+def upsample(
+    input: Tensor,
+    size: Optional[int] = None,
+    scale_factor: Optional[float] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
-             scale_factor: Optional[float] = None, mode: str = "nearest",
-             align_corners: Optional[bool] = None) -> Tensor:
+def upsample(
+    input: Tensor,
+    size: Optional[List[int]] = None,
+    scale_factor: Optional[float] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample(input: Tensor, size: Optional[int] = None,  # noqa: F811
-             scale_factor: Optional[List[float]] = None, mode: str = "nearest",
-             align_corners: Optional[bool] = None) -> Tensor:
+def upsample(
+    input: Tensor,
+    size: Optional[int] = None,
+    scale_factor: Optional[List[float]] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
-             scale_factor: Optional[List[float]] = None, mode: str = "nearest",
-             align_corners: Optional[bool] = None) -> Tensor:
+def upsample(
+    input: Tensor,
+    size: Optional[List[int]] = None,
+    scale_factor: Optional[List[float]] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+) -> Tensor:
     pass
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest",  # noqa: F811
-             align_corners=None):
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """interpolate, under its name of old."""
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` "
-                  "instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @_overload
-def upsample_nearest(input: Tensor, size: Optional[int] = None,  # noqa: F811
-                     scale_factor: Optional[float] = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: Optional[int] = None, scale_factor: Optional[float] = None
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample_nearest(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
-                     scale_factor: Optional[float] = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: Optional[List[int]] = None, scale_factor: Optional[float] = None
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample_nearest(input: Tensor, size: Optional[int] = None,  # noqa: F811
-                     scale_factor: Optional[List[float]] = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: Optional[int] = None, scale_factor: Optional[List[float]] = None
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample_nearest(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
-                     scale_factor: Optional[List[float]] = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: Optional[List[int]] = None, scale_factor: Optional[List[float]] = None
+) -> Tensor:
     pass
 
 
-def upsample_nearest(input, size=None, scale_factor=None):  # noqa: F811
+def upsample_nearest(input, size=None, scale_factor=None):
     """interpolate(mode="nearest"), under its name of old."""
-    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use "
-                  "`nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @_overload
-def upsample_bilinear(input: Tensor, size: Optional[int] = None,  # noqa: F811
-                      scale_factor: Optional[float] = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: Optional[int] = None, scale_factor: Optional[float] = None
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample_bilinear(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
-                      scale_factor: Optional[float] = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: Optional[List[int]] = None, scale_factor: Optional[float] = None
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample_bilinear(input: Tensor, size: Optional[int] = None,  # noqa: F811
-                      scale_factor: Optional[List[float]] = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: Optional[int] = None, scale_factor: Optional[List[float]] = None
+) -> Tensor:
     pass
 
 
 @_overload
-def upsample_bilinear(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
-                      scale_factor: Optional[List[float]] = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: Optional[List[int]] = None, scale_factor: Optional[List[float]] = None
+) -> Tensor:
     pass
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):  # noqa: F811
+def upsample_bilinear(input, size=None, scale_factor=None):
     """interpolate(mode="bilinear", align_corners=True), under its name of old."""
-    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use "
-                  "`nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def _aligned(align_corners: Optional[bool]) -> bool:
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to "
-                      "align_corners=False since 1.3.0. Please specify align_corners=True if the "
-                      "old behavior is desired. See the documentation of grid_sample for details.",
-                      stacklevel=3)
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to "
+            "align_corners=False since 1.3.0. Please specify align_corners=True if the "
+            "old behavior is desired. See the documentation of grid_sample for details.",
+            stacklevel=3,
+        )
         return False
     return align_corners
 
 
-def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
-                align_corners: Optional[bool] = None) -> Tensor:
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: Optional[bool] = None,
+) -> Tensor:
     """The input (N, C, H, W) or (N, C, D, H, W) at the places of a grid (N, ..., 2 or 3) in -1..1.
 
     mode: bilinear, nearest, bicubic; padding_mode, of places outside: zeros, border, reflection.
     """
     if mode != "bilinear" and mode != "nearest" and mode != "bicubic":
-        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' "
-                         f"or 'bicubic', but got: '{mode}'")
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' "
+            f"or 'bicubic', but got: '{mode}'"
+        )
     if padding_mode != "zeros" and padding_mode != "border" and padding_mode != "reflection":
-        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', "
-                         f"'border', or 'reflection', but got: '{padding_mode}'")
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', "
+            f"'border', or 'reflection', but got: '{padding_mode}'"
+        )
     how = 0 if mode == "bilinear" else (1 if mode == "nearest" else 2)
     outside = 0 if padding_mode == "zeros" else (1 if padding_mode == "border" else 2)
     return torch.grid_sampler(input, grid, how, outside, _aligned(align_corners))
@@ -304,29 +396,50 @@ def affine_grid(theta: Tensor, size: List[int], align_corners: Optional[bool] = 
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     n = len(size) - 2
     if n != 2 and n != 3:
-        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine "
-                                  f"transforms, respectively. Got size {size}.")
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine "
+            f"transforms, respectively. Got size {size}."
+        )
     if theta.dim() != 3 or theta.size(-2) != n or theta.size(-1) != n + 1:
-        raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for "
-                         f"size {size}. Got {theta.shape}.")
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for "
+            f"size {size}. Got {theta.shape}."
+        )
     if align and min(size[2:]) == 1:
-        warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids "
-                      "when align_corners=True. This is not an intended use case of affine_grid.")
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids "
+            "when align_corners=True. This is not an intended use case of affine_grid."
+        )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     return torch.affine_grid_generator(theta, size, align)
 
 
-def unfold(input: Tensor, kernel_size: BroadcastingList2[int],
-           dilation: BroadcastingList2[int] = 1, padding: BroadcastingList2[int] = 0,
-           stride: BroadcastingList2[int] = 1) -> Tensor:
+def unfold(
+    input: Tensor,
+    kernel_size: BroadcastingList2[int],
+    dilation: BroadcastingList2[int] = 1,
+    padding: BroadcastingList2[int] = 0,
+    stride: BroadcastingList2[int] = 1,
+) -> Tensor:
     """The patches of images as columns: (N, C, H, W) -> (N, C * kernel, patches)."""
     return torch.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
-def fold(input: Tensor, output_size: BroadcastingList2[int], kernel_size: BroadcastingList2[int],
-         dilation: BroadcastingList2[int] = 1, padding: BroadcastingList2[int] = 0,
-         stride: BroadcastingList2[int] = 1) -> Tensor:
+def fold(
+    input: Tensor,
+    output_size: BroadcastingList2[int],
+    kernel_size: BroadcastingList2[int],
+    dilation: BroadcastingList2[int] = 1,
+    padding: BroadcastingList2[int] = 0,
+    stride: BroadcastingList2[int] = 1,
+) -> Tensor:
     """Columns put back as patches, and added where they overlap: `unfold` the other way."""
-    return torch.col2im(input, _pair(output_size), _pair(kernel_size), _pair(dilation),
-                        _pair(padding), _pair(stride))
+    return torch.col2im(
+        input,
+        _pair(output_size),
+        _pair(kernel_size),
+        _pair(dilation),
+        _pair(padding),
+        _pair(stride),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional, Tuple
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import functional as F
 from .. import init
@@ -25,12 +25,25 @@ class MultiheadAttention(Module):
     bias_k: Optional[Tensor]
     bias_v: Optional[Tensor]
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False,
-                 add_zero_attn=False, kdim=None, vdim=None, batch_first=False, device=None,
-                 dtype=None) -> None:
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout=0.0,
+        bias=True,
+        add_bias_kv=False,
+        add_zero_attn=False,
+        kdim=None,
+        vdim=None,
+        batch_first=False,
+        device=None,
+        dtype=None,
+    ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError("embed_dim and num_heads must be greater than 0, got "
-                             f"embed_dim={embed_dim} and num_heads={num_heads} instead")
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, got "
+                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = kdim if kdim is not None else embed_dim
@@ -45,9 +58,11 @@ class MultiheadAttention(Module):
         self._projections(device=device, dtype=dtype)
         self.register_parameter(
             "in_proj_bias",
-            Parameter(torch.empty(3 * embed_dim, device=device, dtype=dtype)) if bias else None)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias,
-                                                        device=device, dtype=dtype)
+            Parameter(torch.empty(3 * embed_dim, device=device, dtype=dtype)) if bias else None,
+        )
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
         for name in ("bias_k", "bias_v"):
             made = torch.empty((1, 1, embed_dim), device=device, dtype=dtype)
             setattr(self, name, Parameter(made) if add_bias_kv else None)
@@ -61,14 +76,19 @@ class MultiheadAttention(Module):
             self.in_proj_weight = Parameter(torch.empty((3 * e, e), **options))
         for name, size in (("q", e), ("k", self.kdim), ("v", self.vdim)):
             self.register_parameter(
-                f"{name}_proj_weight", None if self._qkv_same_embed_dim
-                else Parameter(torch.empty((e, size), **options)))
+                f"{name}_proj_weight",
+                None if self._qkv_same_embed_dim else Parameter(torch.empty((e, size), **options)),
+            )
         if not self._qkv_same_embed_dim:
             self.register_parameter("in_proj_weight", None)
 
     def _reset_parameters(self) -> None:
-        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight,
-                       self.v_proj_weight):
+        for weight in (
+            self.in_proj_weight,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+        ):
             if weight is not None:
                 init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
@@ -81,24 +101,52 @@ class MultiheadAttention(Module):
     def __setstate__(self, state) -> None:
         super().__setstate__({"_qkv_same_embed_dim": True, **state})
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor,
-                key_padding_mask: Optional[Tensor] = None, need_weights: bool = True,
-                attn_mask: Optional[Tensor] = None, average_attn_weights: bool = True,
-                is_causal: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Optional[Tensor] = None,
+        need_weights: bool = True,
+        attn_mask: Optional[Tensor] = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> Tuple[Tensor, Optional[Tensor]]:
         swapped = self.batch_first and query.dim() == 3
         if swapped:
-            query, key, value = (query.transpose(1, 0), key.transpose(1, 0),
-                                 value.transpose(1, 0))
+            query, key, value = (query.transpose(1, 0), key.transpose(1, 0), value.transpose(1, 0))
         output, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
-            self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
-            self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask,
-            need_weights, attn_mask, not self._qkv_same_embed_dim, self.q_proj_weight,
-            self.k_proj_weight, self.v_proj_weight, None, None, average_attn_weights, is_causal)
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            None,
+            None,
+            average_attn_weights,
+            is_causal,
+        )
         return (output.transpose(1, 0), weights) if swapped else (output, weights)
 
-    def merge_masks(self, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor],
-                    query: Tensor) -> Tuple[Optional[Tensor], Optional[int]]:
+    def merge_masks(
+        self, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor], query: Tensor
+    ) -> Tuple[Optional[Tensor], Optional[int]]:
         """(both masks as one, its kind): 1 of padding alone, 2 of attention or both, or None."""
         if attn_mask is None:
             return key_padding_mask, (None if key_padding_mask is None else 1)
@@ -109,5 +157,6 @@ class MultiheadAttention(Module):
             merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
         if key_padding_mask is not None:
             merged = merged + key_padding_mask.view(batch, 1, 1, length).expand(
-                -1, self.num_heads, -1, -1)
+                -1, self.num_heads, -1, -1
+            )
         return merged, 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import functional as F
 from .. import init
@@ -25,9 +25,18 @@ class _NormBase(Module):
     affine: bool
     track_running_stats: bool
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: Optional[float] = 0.1,
-                 affine: bool = True, track_running_stats: bool = True, device=None, dtype=None, *,
-                 bias: bool = True) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: Optional[float] = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -37,14 +46,18 @@ class _NormBase(Module):
         options = {"device": device, "dtype": dtype}
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             self.register_parameter(
-                name, Parameter(torch.empty(num_features, **options)) if wanted else None)
+                name, Parameter(torch.empty(num_features, **options)) if wanted else None
+            )
         tracked = track_running_stats
-        self.register_buffer("running_mean",
-                             torch.zeros(num_features, **options) if tracked else None)
-        self.register_buffer("running_var",
-                             torch.ones(num_features, **options) if tracked else None)
-        self.register_buffer("num_batches_tracked",
-                             torch.tensor(0, dtype=torch.long) if tracked else None)
+        self.register_buffer(
+            "running_mean", torch.zeros(num_features, **options) if tracked else None
+        )
+        self.register_buffer(
+            "running_var", torch.ones(num_features, **options) if tracked else None
+        )
+        self.register_buffer(
+            "num_batches_tracked", torch.tensor(0, dtype=torch.long) if tracked else None
+        )
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -64,16 +77,17 @@ class _NormBase(Module):
         raise NotImplementedError
 
     def extra_repr(self) -> str:
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-                f"affine={self.affine}, bias={self.bias is not None}, "
-                f"track_running_stats={self.track_running_stats}")
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *report) -> None:
         """States of version 1 have no count of batches."""
         key = prefix + "num_batches_tracked"
         version = local_metadata.get("version")
-        if (version is None or version < 2) and self.track_running_stats \
-                and key not in state_dict:
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             state_dict[key] = torch.tensor(0, dtype=torch.long)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *report)
 
@@ -99,9 +113,16 @@ class _BatchNorm(_NormBase):
         else:
             by_batch = (self.running_mean is None) and (self.running_var is None)
         kept = not self.training or self.track_running_stats
-        return F.batch_norm(input, self.running_mean if kept else None,
-                            self.running_var if kept else None, self.weight, self.bias, by_batch,
-                            factor, self.eps)
+        return F.batch_norm(
+            input,
+            self.running_mean if kept else None,
+            self.running_var if kept else None,
+            self.weight,
+            self.bias,
+            by_batch,
+            factor,
+            self.eps,
+        )
 
 
 class BatchNorm1d(_BatchNorm):

@@ -83,8 +83,11 @@ class Sequential(_Sequence):
 
     def __init__(self, *args):
         super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) \
+        named = (
+            args[0].items()
+            if len(args) == 1 and isinstance(args[0], OrderedDict)
             else ((str(i), m) for i, m in enumerate(args))
+        )
         for name, module in named:
             self.add_module(name, module)
 
@@ -93,15 +96,17 @@ class Sequential(_Sequence):
 
     def _joined(self, other: Any, what: str) -> list[Module]:
         if not isinstance(other, Sequential):
-            raise ValueError(f"{what} operator supports only objects of Sequential class, but "
-                             f"{type(other)} is given.")
+            raise ValueError(
+                f"{what} operator supports only objects of Sequential class, but "
+                f"{type(other)} is given."
+            )
         return [*self, *other]
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self._joined(other, "add"))
 
     def __iadd__(self, other: Sequential) -> Sequential:
-        for module in self._joined(other, "add")[len(self):]:
+        for module in self._joined(other, "add")[len(self) :]:
             self.append(module)
         return self
 
@@ -151,8 +156,10 @@ class ModuleList(_Sequence):
 
     def extend(self, modules: Iterable[Module]) -> ModuleList:
         if not isinstance(modules, Iterable):
-            raise TypeError("ModuleList.extend should be called with an iterable, but got "
-                            f"{type(modules).__name__}")
+            raise TypeError(
+                "ModuleList.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}"
+            )
         return super().extend(modules)
 
     def __repr__(self) -> str:
@@ -166,8 +173,10 @@ class ModuleList(_Sequence):
                 runs.append([i, i, text])
         if not runs:
             return f"{self._get_name()}()"
-        lines = [f"({a}): {indented(text)}" if a == b
-                 else f"({a}-{b}): {b - a + 1} x {indented(text)}" for a, b, text in runs]
+        lines = [
+            f"({a}): {indented(text)}" if a == b else f"({a}-{b}): {b - a + 1} x {indented(text)}"
+            for a, b, text in runs
+        ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
@@ -220,18 +229,22 @@ class ModuleDict(Module):
 def pairs(given: Any, what: str) -> Iterator[tuple[str, Any]]:
     """(key, value) of a mapping or of an iterable of pairs.  Raises TypeError, ValueError."""
     if not isinstance(given, Iterable):
-        raise TypeError(f"{what}.update should be called with an iterable of key/value pairs, but "
-                        f"got {type(given).__name__}")
+        raise TypeError(
+            f"{what}.update should be called with an iterable of key/value pairs, but "
+            f"got {type(given).__name__}"
+        )
     if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
         yield from given.items()
         return
     for i, pair in enumerate(given):
         if not isinstance(pair, Iterable):
-            raise TypeError(f"{what} update sequence element #{i} should be Iterable; is "
-                            f"{type(pair).__name__}")
+            raise TypeError(
+                f"{what} update sequence element #{i} should be Iterable; is {type(pair).__name__}"
+            )
         if len(pair) != 2:
-            raise ValueError(f"{what} update sequence element #{i} has length {len(pair)}; 2 is "
-                             "required")
+            raise ValueError(
+                f"{what} update sequence element #{i} has length {len(pair)}; 2 is required"
+            )
         yield tuple(pair)
 
 
@@ -298,15 +311,19 @@ class ParameterList(_Values):
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError("ParameterList.extend should be called with an iterable, but got "
-                            f"{type(values).__name__}")
+            raise TypeError(
+                "ParameterList.extend should be called with an iterable, but got "
+                f"{type(values).__name__}"
+            )
         for value in values:
             self.append(value)
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(self._described(str(i), p, isinstance(p, Tensor) and
-                                         f"torch.{p.dtype.name}") for i, p in enumerate(self))
+        return "\n".join(
+            self._described(str(i), p, isinstance(p, Tensor) and f"torch.{p.dtype.name}")
+            for i, p in enumerate(self)
+        )
 
 
 class ParameterDict(_Values):
@@ -325,9 +342,11 @@ class ParameterDict(_Values):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
-            raise TypeError(f"Index given to ParameterDict cannot be used as a key as it is not a "
-                            f"string (type is '{type(key).__name__}'). Open an issue on github if "
-                            "you need non-string keys.")
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a "
+                f"string (type is '{type(key).__name__}'). Open an issue on github if "
+                "you need non-string keys."
+            )
         self._keys[key] = None
         self._put(key, value)
 

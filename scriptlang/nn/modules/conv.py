@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Callable, List, Optional, Tuple
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import functional as F
 from .. import init
@@ -21,14 +21,35 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     """What all convolutions have: sizes as tuples, weight, bias and how they begin."""
 
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
-                     "in_channels", "out_channels", "kernel_size"]
+    __constants__ = [
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    ]
     __annotations__ = {"bias": Optional[Tensor]}
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Tuple[int, ...],
-                 stride: Tuple[int, ...], padding, dilation: Tuple[int, ...], transposed: bool,
-                 output_padding: Tuple[int, ...], groups: int, bias: bool, padding_mode: str,
-                 device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Tuple[int, ...],
+        stride: Tuple[int, ...],
+        padding,
+        dilation: Tuple[int, ...],
+        transposed: bool,
+        output_padding: Tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__()
         check_convolution(in_channels, out_channels, stride, padding, groups, padding_mode)
         self.in_channels = in_channels
@@ -42,8 +63,11 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._explicit_padding()
-        channels = (in_channels, out_channels // groups) if transposed else \
-            (out_channels, in_channels // groups)
+        channels = (
+            (in_channels, out_channels // groups)
+            if transposed
+            else (out_channels, in_channels // groups)
+        )
         self.weight = Parameter(torch.empty((*channels, *kernel_size), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
@@ -59,7 +83,7 @@ class _ConvNd(Module):
         if self.padding == "same":
             for i, (d, k) in enumerate(zip(self.dilation[::-1], self.kernel_size[::-1])):
                 total = d * (k - 1)
-                sides[2 * i:2 * i + 2] = [total // 2, total - total // 2]
+                sides[2 * i : 2 * i + 2] = [total // 2, total - total // 2]
         return sides
 
     def reset_parameters(self) -> None:
@@ -72,8 +96,10 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         zeros, ones = (0,) * len(self.padding), (1,) * len(self.dilation)
-        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}",
-                 f"stride={self.stride}"]
+        parts = [
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
         if self.padding != zeros:
             parts.append(f"padding={self.padding}")
         if self.dilation != ones:
@@ -99,25 +125,50 @@ def check_convolution(in_channels, out_channels, stride, padding, groups, paddin
         raise ValueError("out_channels must be divisible by groups")
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of "
-                             "{'same', 'valid'}")
+            raise ValueError(
+                f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}"
+            )
         if padding == "same" and any(s != 1 for s in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if padding_mode not in PADDING_MODES:
-        raise ValueError(f"padding_mode must be one of {set(PADDING_MODES)}, but got "
-                         f"padding_mode='{padding_mode}'")
+        raise ValueError(
+            f"padding_mode must be one of {set(PADDING_MODES)}, but got "
+            f"padding_mode='{padding_mode}'"
+        )
 
 
 class Conv1d(_ConvNd):
     """(N, C_in, L) or (C_in, L) -> (N, C_out, L')."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size, stride=1, padding=0,
-                 dilation=1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
-                 device=None, dtype=None) -> None:
-        super().__init__(in_channels, out_channels, _single(kernel_size), _single(stride),
-                         padding if isinstance(padding, str) else _single(padding),
-                         _single(dilation), False, _single(0), groups, bias, padding_mode, device,
-                         dtype)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _single(kernel_size),
+            _single(stride),
+            padding if isinstance(padding, str) else _single(padding),
+            _single(dilation),
+            False,
+            _single(0),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
         if self.padding_mode != "zeros":
@@ -132,13 +183,35 @@ class Conv1d(_ConvNd):
 class Conv2d(_ConvNd):
     """(N, C_in, H, W) or (C_in, H, W) -> (N, C_out, H', W')."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size, stride=1, padding=0,
-                 dilation=1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
-                 device=None, dtype=None) -> None:
-        super().__init__(in_channels, out_channels, _pair(kernel_size), _pair(stride),
-                         padding if isinstance(padding, str) else _pair(padding),
-                         _pair(dilation), False, _pair(0), groups, bias, padding_mode, device,
-                         dtype)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _pair(kernel_size),
+            _pair(stride),
+            padding if isinstance(padding, str) else _pair(padding),
+            _pair(dilation),
+            False,
+            _pair(0),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
         if self.padding_mode != "zeros":
@@ -153,19 +226,42 @@ class Conv2d(_ConvNd):
 class Conv3d(_ConvNd):
     """(N, C_in, D, H, W) or (C_in, D, H, W) -> (N, C_out, D', H', W')."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size, stride=1, padding=0,
-                 dilation=1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
-                 device=None, dtype=None) -> None:
-        super().__init__(in_channels, out_channels, _triple(kernel_size), _triple(stride),
-                         padding if isinstance(padding, str) else _triple(padding),
-                         _triple(dilation), False, _triple(0), groups, bias, padding_mode, device,
-                         dtype)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _triple(kernel_size),
+            _triple(stride),
+            padding if isinstance(padding, str) else _triple(padding),
+            _triple(dilation),
+            False,
+            _triple(0),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
         if self.padding_mode != "zeros":
             padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            return F.conv3d(padded, weight, bias, self.stride, (0, 0, 0), self.dilation,
-                            self.groups)
+            return F.conv3d(
+                padded, weight, bias, self.stride, (0, 0, 0), self.dilation, self.groups
+            )
         return F.conv3d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -175,20 +271,51 @@ class Conv3d(_ConvNd):
 class _ConvTransposeNd(_ConvNd):
     """What transposed convolutions have: the padding of the output that gives a wanted size."""
 
-    def __init__(self, in_channels: int, out_channels: int, size: Callable, kernel_size, stride,
-                 padding, output_padding, groups: int, bias: bool, dilation, padding_mode: str,
-                 device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        size: Callable,
+        kernel_size,
+        stride,
+        padding,
+        output_padding,
+        groups: int,
+        bias: bool,
+        dilation,
+        padding_mode: str,
+        device=None,
+        dtype=None,
+    ) -> None:
         """size: `_single`, `_pair` or `_triple`."""
         if padding_mode != "zeros":
-            raise ValueError("Only `zeros` padding mode is supported for "
-                             f"{type(self).__name__}")
-        super().__init__(in_channels, out_channels, size(kernel_size), size(stride), size(padding),
-                         size(dilation), True, size(output_padding), groups, bias, padding_mode,
-                         device, dtype)
+            raise ValueError(f"Only `zeros` padding mode is supported for {type(self).__name__}")
+        super().__init__(
+            in_channels,
+            out_channels,
+            size(kernel_size),
+            size(stride),
+            size(padding),
+            size(dilation),
+            True,
+            size(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
-    def _output_padding(self, input: Tensor, output_size: Optional[List[int]], stride: List[int],
-                        padding: List[int], kernel_size: List[int], num_spatial_dims: int,
-                        dilation: Optional[List[int]] = None) -> List[int]:
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Optional[List[int]],
+        stride: List[int],
+        padding: List[int],
+        kernel_size: List[int],
+        num_spatial_dims: int,
+        dilation: Optional[List[int]] = None,
+    ) -> List[int]:
         """The padding that makes the output `output_size`.  Raises ValueError where none does."""
         if output_size is None:
             return list(_single(self.output_padding))
@@ -196,19 +323,27 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == leading + num_spatial_dims:
             output_size = output_size[leading:]
         if len(output_size) != num_spatial_dims:
-            raise ValueError(f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, "
-                             f"output_size must have {num_spatial_dims} or "
-                             f"{leading + num_spatial_dims} elements (got {len(output_size)})")
+            raise ValueError(
+                f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, "
+                f"output_size must have {num_spatial_dims} or "
+                f"{leading + num_spatial_dims} elements (got {len(output_size)})"
+            )
         result: List[int] = []
         for d in range(num_spatial_dims):
             spread = dilation[d] if dilation is not None else 1
-            least = ((input.size(d + leading) - 1) * stride[d] - 2 * padding[d]
-                     + spread * (kernel_size[d] - 1) + 1)
+            least = (
+                (input.size(d + leading) - 1) * stride[d]
+                - 2 * padding[d]
+                + spread * (kernel_size[d] - 1)
+                + 1
+            )
             most = least + stride[d] - 1
             if output_size[d] < least or output_size[d] > most:
-                raise ValueError(f"requested an output size of {output_size}, but valid sizes range"
-                                 f" from {least} to {most} in dimension {d} (for an input of "
-                                 f"{input.size()[2:]})")
+                raise ValueError(
+                    f"requested an output size of {output_size}, but valid sizes range"
+                    f" from {least} to {most} in dimension {d} (for an input of "
+                    f"{input.size()[2:]})"
+                )
             result.append(output_size[d] - least)
         return result
 
@@ -216,52 +351,154 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """(N, C_in, L) or (C_in, L) -> (N, C_out, L')."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size, stride=1, padding=0,
-                 output_padding=0, groups: int = 1, bias: bool = True, dilation=1,
-                 padding_mode: str = "zeros", device=None, dtype=None) -> None:
-        super().__init__(in_channels, out_channels, _single, kernel_size, stride, padding,
-                         output_padding, groups, bias, dilation, padding_mode, device, dtype)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation=1,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _single,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            bias,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         if self.padding_mode != "zeros":
             raise ValueError("Only `zeros` padding mode is supported for ConvTranspose1d")
-        output_padding = self._output_padding(input, output_size, self.stride, self.padding,
-                                              self.kernel_size, 1, self.dilation)
-        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding,
-                                  output_padding, self.groups, self.dilation)
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, 1, self.dilation
+        )
+        return F.conv_transpose1d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            output_padding,
+            self.groups,
+            self.dilation,
+        )
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """(N, C_in, H, W) or (C_in, H, W) -> (N, C_out, H', W')."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size, stride=1, padding=0,
-                 output_padding=0, groups: int = 1, bias: bool = True, dilation=1,
-                 padding_mode: str = "zeros", device=None, dtype=None) -> None:
-        super().__init__(in_channels, out_channels, _pair, kernel_size, stride, padding,
-                         output_padding, groups, bias, dilation, padding_mode, device, dtype)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation=1,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _pair,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            bias,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         if self.padding_mode != "zeros":
             raise ValueError("Only `zeros` padding mode is supported for ConvTranspose2d")
-        output_padding = self._output_padding(input, output_size, self.stride, self.padding,
-                                              self.kernel_size, 2, self.dilation)
-        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding,
-                                  output_padding, self.groups, self.dilation)
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, 2, self.dilation
+        )
+        return F.conv_transpose2d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            output_padding,
+            self.groups,
+            self.dilation,
+        )
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """(N, C_in, D, H, W) or (C_in, D, H, W) -> (N, C_out, D', H', W')."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size, stride=1, padding=0,
-                 output_padding=0, groups: int = 1, bias: bool = True, dilation=1,
-                 padding_mode: str = "zeros", device=None, dtype=None) -> None:
-        super().__init__(in_channels, out_channels, _triple, kernel_size, stride, padding,
-                         output_padding, groups, bias, dilation, padding_mode, device, dtype)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation=1,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _triple,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            bias,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         if self.padding_mode != "zeros":
             raise ValueError("Only `zeros` padding mode is supported for ConvTranspose3d")
-        output_padding = self._output_padding(input, output_size, self.stride, self.padding,
-                                              self.kernel_size, 3, self.dilation)
-        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding,
-                                  output_padding, self.groups, self.dilation)
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, 3, self.dilation
+        )
+        return F.conv_transpose3d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            output_padding,
+            self.groups,
+            self.dilation,
+        )

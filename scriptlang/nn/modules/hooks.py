@@ -39,8 +39,9 @@ class RemovableHandle:
         self.remove()
 
 
-def put(hooks: OrderedDict, hook: Callable, *marks: tuple[OrderedDict, bool],
-        prepend: bool = False) -> RemovableHandle:
+def put(
+    hooks: OrderedDict, hook: Callable, *marks: tuple[OrderedDict, bool], prepend: bool = False
+) -> RemovableHandle:
     """Add a hook to a dict of hooks, and its id to those dicts of marks that are asked for."""
     handle = RemovableHandle(hooks, *(d for d, _ in marks))
     hooks[handle.id] = hook
@@ -58,25 +59,41 @@ class HookedModule:
     A pre-hook may give new arguments, a hook a new result; None leaves them as they are.
     """
 
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False,
-                                  with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """`hook(module, args)`, with_kwargs: `hook(module, args, kwargs)`, before `forward`."""
-        return put(self._forward_pre_hooks, hook,
-                   (self._forward_pre_hooks_with_kwargs, with_kwargs), prepend=prepend)
+        return put(
+            self._forward_pre_hooks,
+            hook,
+            (self._forward_pre_hooks_with_kwargs, with_kwargs),
+            prepend=prepend,
+        )
 
-    def register_forward_hook(self, hook: Callable, *, prepend: bool = False,
-                              with_kwargs: bool = False,
-                              always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self,
+        hook: Callable,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
         """`hook(module, args, output)`, with_kwargs: `hook(module, args, kwargs, output)`.
 
         always_call: also where `forward` or another hook raised.
         """
-        return put(self._forward_hooks, hook, (self._forward_hooks_with_kwargs, with_kwargs),
-                   (self._forward_hooks_always_called, always_call), prepend=prepend)
+        return put(
+            self._forward_hooks,
+            hook,
+            (self._forward_hooks_with_kwargs, with_kwargs),
+            (self._forward_hooks_always_called, always_call),
+            prepend=prepend,
+        )
 
     def _no_backward(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        raise NotImplementedError("scriptlang computes no gradients, so a backward hook would "
-                                  "never be called")
+        raise NotImplementedError(
+            "scriptlang computes no gradients, so a backward hook would never be called"
+        )
 
     register_full_backward_hook = register_full_backward_pre_hook = _no_backward
     register_backward_hook = _no_backward
@@ -91,16 +108,22 @@ class HookedModule:
         called: set[int] = set()
         try:
             args, kwargs = HookedModule._before(self, args, kwargs)
-            return HookedModule._after(self, self._forward_hooks, called, args, kwargs,
-                                       forward(*args, **kwargs))
+            return HookedModule._after(
+                self, self._forward_hooks, called, args, kwargs, forward(*args, **kwargs)
+            )
         except Exception:
-            always = {i: h for i, h in self._forward_hooks.items()
-                      if i in self._forward_hooks_always_called and i not in called}
+            always = {
+                i: h
+                for i, h in self._forward_hooks.items()
+                if i in self._forward_hooks_always_called and i not in called
+            }
             try:
                 HookedModule._after(self, always, called, args, kwargs, None)
             except Exception as e:
-                warnings.warn("forward hook with ``always_call=True`` raised an exception that was "
-                              f"silenced as another error was raised in forward: {e}")
+                warnings.warn(
+                    "forward hook with ``always_call=True`` raised an exception that was "
+                    f"silenced as another error was raised in forward: {e}"
+                )
             raise
 
     def _before(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
@@ -109,8 +132,10 @@ class HookedModule:
                 given = hook(self, args, kwargs)
                 if given is not None:
                     if not isinstance(given, tuple) or len(given) != 2:
-                        raise RuntimeError("forward pre-hook must return None or a tuple of "
-                                           f"(new_args, new_kwargs), but got {given}.")
+                        raise RuntimeError(
+                            "forward pre-hook must return None or a tuple of "
+                            f"(new_args, new_kwargs), but got {given}."
+                        )
                     args, kwargs = given
             else:
                 given = hook(self, args)
@@ -121,8 +146,11 @@ class HookedModule:
     def _after(self, hooks: dict[int, Callable], called: set[int], args, kwargs, result) -> Any:
         for id, hook in list(hooks.items()):
             called.add(id)
-            given = hook(self, args, kwargs, result) if id in self._forward_hooks_with_kwargs \
+            given = (
+                hook(self, args, kwargs, result)
+                if id in self._forward_hooks_with_kwargs
                 else hook(self, args, result)
+            )
             if given is not None:
                 result = given
         return result

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterator, TypeVar
 
 from ... import dtypes
-from ...ops.options import ONLY_CPU, To, check_module_to, device_argument
-from ...ops.tensor_methods import type_argument
+from ...ops.calling.options import ONLY_CPU, To, check_module_to, device_argument
+from ...ops.calling.tensor_methods import type_argument
 from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Buffer, Parameter
@@ -22,12 +22,20 @@ from .state import StatefulModule
 M = TypeVar("M", bound="Module")
 
 RECORDS: dict[str, type] = {
-    "_parameters": dict, "_buffers": dict, "_non_persistent_buffers_set": set, "_modules": dict,
-    "_backward_pre_hooks": OrderedDict, "_backward_hooks": OrderedDict,
-    "_forward_hooks": OrderedDict, "_forward_hooks_with_kwargs": OrderedDict,
-    "_forward_hooks_always_called": OrderedDict, "_forward_pre_hooks": OrderedDict,
-    "_forward_pre_hooks_with_kwargs": OrderedDict, "_state_dict_hooks": OrderedDict,
-    "_state_dict_pre_hooks": OrderedDict, "_load_state_dict_pre_hooks": OrderedDict,
+    "_parameters": dict,
+    "_buffers": dict,
+    "_non_persistent_buffers_set": set,
+    "_modules": dict,
+    "_backward_pre_hooks": OrderedDict,
+    "_backward_hooks": OrderedDict,
+    "_forward_hooks": OrderedDict,
+    "_forward_hooks_with_kwargs": OrderedDict,
+    "_forward_hooks_always_called": OrderedDict,
+    "_forward_pre_hooks": OrderedDict,
+    "_forward_pre_hooks_with_kwargs": OrderedDict,
+    "_state_dict_hooks": OrderedDict,
+    "_state_dict_pre_hooks": OrderedDict,
+    "_load_state_dict_pre_hooks": OrderedDict,
     "_load_state_dict_post_hooks": OrderedDict,
 }
 """What every module keeps about itself."""
@@ -43,11 +51,13 @@ class Module(HookedModule, StatefulModule):
     def __init__(self, *args, **kwargs) -> None:
         name = type(self).__name__
         if not self.call_super_init and kwargs:
-            raise TypeError(f"{name}.__init__() got an unexpected keyword argument "
-                            f"'{next(iter(kwargs))}'")
+            raise TypeError(
+                f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+            )
         if not self.call_super_init and args:
-            raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} "
-                            "were given")
+            raise TypeError(
+                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
         self.__dict__["training"] = True
         for record, make in RECORDS.items():
             self.__dict__[record] = make()
@@ -55,8 +65,9 @@ class Module(HookedModule, StatefulModule):
             super().__init__(*args, **kwargs)
 
     def forward(self, *input: Any) -> None:
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required '
-                                  '"forward" function')
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
 
     # registering
 
@@ -77,19 +88,26 @@ class Module(HookedModule, StatefulModule):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
         if not isinstance(tensor, (Tensor, type(None))):
-            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
-                            "(torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
         self._buffers[name] = tensor
-        (self._non_persistent_buffers_set.discard if persistent
-         else self._non_persistent_buffers_set.add)(name)
+        (
+            self._non_persistent_buffers_set.discard
+            if persistent
+            else self._non_persistent_buffers_set.add
+        )(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
         if not isinstance(param, (Parameter, type(None))):
-            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' "
-                            "(torch.nn.Parameter or None required)")
+            raise TypeError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -125,8 +143,10 @@ class Module(HookedModule, StatefulModule):
             held = self.__dict__.get(record)
             if held is not None and name in held:
                 if value is not None and not isinstance(value, accepted):
-                    raise TypeError(f"cannot assign '{typename(value)}' as {what} '{name}' "
-                                    f"({named} or None expected)")
+                    raise TypeError(
+                        f"cannot assign '{typename(value)}' as {what} '{name}' "
+                        f"({named} or None expected)"
+                    )
                 held[name] = value
                 return
         super().__setattr__(name, value)
@@ -149,8 +169,13 @@ class Module(HookedModule, StatefulModule):
             super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules,
-                 *self._buffers]
+        names = [
+            *dir(type(self)),
+            *self.__dict__,
+            *self._parameters,
+            *self._modules,
+            *self._buffers,
+        ]
         return sorted(n for n in names if not n[0].isdigit())
 
     def __setstate__(self, state: dict) -> None:
@@ -218,8 +243,9 @@ class Module(HookedModule, StatefulModule):
     def children(self) -> Iterator[Module]:
         return (m for _, m in self.named_children())
 
-    def named_modules(self, memo: set[Module] | None = None, prefix: str = "",
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """This module and all inside it, depth first, with dotted names; each once, if asked."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -235,11 +261,19 @@ class Module(HookedModule, StatefulModule):
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         return (m for _, m in self.named_modules(remove_duplicate=remove_duplicate))
 
-    def _named_members(self, members: Callable[[Module], Any], prefix: str = "",
-                       recurse: bool = True, remove_duplicate: bool = True) -> Iterator:
+    def _named_members(
+        self,
+        members: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator:
         seen = set()
-        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse \
+        owners = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
             else [(prefix, self)]
+        )
         for path, module in owners:
             for name, value in members(module):
                 if value is None or value in seen:
@@ -248,18 +282,20 @@ class Module(HookedModule, StatefulModule):
                     seen.add(value)
                 yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True,
-                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        return self._named_members(lambda m: m._parameters.items(), prefix, recurse,
-                                   remove_duplicate)
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        return self._named_members(
+            lambda m: m._parameters.items(), prefix, recurse, remove_duplicate
+        )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         return (p for _, p in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True,
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        return self._named_members(lambda m: m._buffers.items(), prefix, recurse,
-                                   remove_duplicate)
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (b for _, b in self.named_buffers(recurse=recurse))
@@ -366,8 +402,9 @@ class Module(HookedModule, StatefulModule):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): " + indented(repr(module)) for name, module in
-                    self._modules.items()]
+        children = [
+            f"({name}): " + indented(repr(module)) for name, module in self._modules.items()
+        ]
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
         inside = "".join(f"\n  {line}" for line in lines + children)
@@ -375,14 +412,17 @@ class Module(HookedModule, StatefulModule):
 
 
 KINDS: dict[type, tuple[str, str]] = {
-    Parameter: ("_parameters", "parameters"), Module: ("_modules", "module"),
-    Buffer: ("_buffers", "buffer")}
+    Parameter: ("_parameters", "parameters"),
+    Module: ("_modules", "module"),
+    Buffer: ("_buffers", "buffer"),
+}
 """What registers itself when assigned -> the record it goes into, what it is called."""
 
 HOLDERS: dict[str, tuple[type, str, str]] = {
     "_parameters": (Parameter, "parameter", "torch.nn.Parameter"),
     "_modules": (Module, "child module", "torch.nn.Module"),
-    "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor")}
+    "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor"),
+}
 """Record -> what may be assigned to a name in it, and how errors call that."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple, Union
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import functional as F
 from .. import init
@@ -29,8 +29,7 @@ class LocalResponseNorm(_Response):
 
     __constants__ = ["size", "alpha", "beta", "k"]
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75,
-                 k: float = 1.0) -> None:
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size = size
         self.alpha = alpha
@@ -58,8 +57,8 @@ class CrossMapLRN2d(_Response):
         squares = input.pow(2)
         sums = torch.zeros_like(squares)
         for c in range(input.size(1)):
-            near = squares[:, max(1, c - after + 1):c + after].sum(1)
-            sums[:, c] = squares[:, 0] + near        # the first channel never leaves the sum
+            near = squares[:, max(1, c - after + 1) : c + after].sum(1)
+            sums[:, c] = squares[:, 0] + near  # the first channel never leaves the sum
         return input * sums.mul(self.alpha / self.size).add(self.k).pow(-self.beta)
 
 
@@ -67,8 +66,7 @@ class _Affine(Module):
     """What begins with a weight of ones and a bias of zeros, where it has them."""
 
     def _parameter(self, name: str, shape, wanted: bool, **options) -> None:
-        self.register_parameter(name, Parameter(torch.empty(shape, **options)) if wanted
-                                else None)
+        self.register_parameter(name, Parameter(torch.empty(shape, **options)) if wanted else None)
 
     def reset_parameters(self) -> None:
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
@@ -87,24 +85,35 @@ class LayerNorm(_Affine):
     eps: float
     elementwise_affine: bool
 
-    def __init__(self, normalized_shape, eps: float = 1e-5, elementwise_affine: bool = True,
-                 bias: bool = True, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        normalized_shape,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__()
         self.normalized_shape = shape_of(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._parameter("weight", self.normalized_shape, elementwise_affine,
-                        device=device, dtype=dtype)
-        self._parameter("bias", self.normalized_shape, elementwise_affine and bias,
-                        device=device, dtype=dtype)
+        self._parameter(
+            "weight", self.normalized_shape, elementwise_affine, device=device, dtype=dtype
+        )
+        self._parameter(
+            "bias", self.normalized_shape, elementwise_affine and bias, device=device, dtype=dtype
+        )
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (f"{self.normalized_shape}, eps={self.eps}, "
-                f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}")
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(_Affine):
@@ -114,22 +123,30 @@ class RMSNorm(_Affine):
     eps: Optional[float]
     elementwise_affine: bool
 
-    def __init__(self, normalized_shape, eps: Optional[float] = None,
-                 elementwise_affine: bool = True, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        normalized_shape,
+        eps: Optional[float] = None,
+        elementwise_affine: bool = True,
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__()
         self.normalized_shape = shape_of(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._parameter("weight", self.normalized_shape, elementwise_affine,
-                        device=device, dtype=dtype)
+        self._parameter(
+            "weight", self.normalized_shape, elementwise_affine, device=device, dtype=dtype
+        )
         self.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return (f"{self.normalized_shape}, eps={self.eps}, "
-                f"elementwise_affine={self.elementwise_affine}")
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
 
 
 class GroupNorm(_Affine):
@@ -141,25 +158,35 @@ class GroupNorm(_Affine):
     eps: float
     affine: bool
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5,
-                 affine: bool = True, device=None, dtype=None, *, bias: bool = True) -> None:
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups "
-                             f"({num_groups})")
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._parameter("weight", num_channels, affine,
-                        device=device, dtype=dtype)
-        self._parameter("bias", num_channels, affine and bias,
-                        device=device, dtype=dtype)
+        self._parameter("weight", num_channels, affine, device=device, dtype=dtype)
+        self._parameter("bias", num_channels, affine and bias, device=device, dtype=dtype)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-                f"bias={self.bias is not None}")
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )

@@ -7,14 +7,14 @@ import warnings
 from typing import List, Optional, Tuple
 
 from ...jit import _overload_method
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
 
-__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 """Mode -> how many gates a step has."""
@@ -24,23 +24,37 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
     return tensor.index_select(dim, permutation)
 
 
-def _check_settings(input_size, hidden_size, num_layers, bias, batch_first, dropout,
-                    proj_size) -> None:
+def _check_settings(
+    input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size
+) -> None:
     """Raise ValueError and TypeError for settings that no recurrent layer has."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-        raise ValueError("dropout should be a number in range [0, 1] representing the probability "
-                         "of an element being zeroed")
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability "
+            "of an element being zeroed"
+        )
     if dropout > 0 and num_layers == 1:
-        warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero "
-                      f"dropout expects num_layers greater than 1, but got dropout={dropout} and "
-                      f"num_layers={num_layers}", stacklevel=4)
-    for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool),
-                              ("input_size", input_size, int), ("hidden_size", hidden_size, int)):
+        warnings.warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero "
+            f"dropout expects num_layers greater than 1, but got dropout={dropout} and "
+            f"num_layers={num_layers}",
+            stacklevel=4,
+        )
+    for name, value, kind in (
+        ("bias", bias, bool),
+        ("batch_first", batch_first, bool),
+        ("input_size", input_size, int),
+        ("hidden_size", hidden_size, int),
+    ):
         if not isinstance(value, kind):
-            raise TypeError(f"{name} should be of type {kind.__name__}, got: "
-                            f"{type(value).__name__}")
-    for name, value in (("input_size", input_size), ("hidden_size", hidden_size),
-                        ("num_layers", num_layers)):
+            raise TypeError(
+                f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
+            )
+    for name, value in (
+        ("input_size", input_size),
+        ("hidden_size", hidden_size),
+        ("num_layers", num_layers),
+    ):
         if value <= 0:
             raise ValueError(f"{name} must be greater than zero")
     if proj_size < 0:
@@ -52,8 +66,17 @@ def _check_settings(input_size, hidden_size, num_layers, bias, batch_first, drop
 class RNNBase(Module):
     """Weights of all layers and directions: `weight_ih_l0`, `weight_hh_l0_reverse`..."""
 
-    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first",
-                     "dropout", "bidirectional", "proj_size"]
+    __constants__ = [
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    ]
     __jit_unused_properties__ = ["all_weights"]
     mode: str
     input_size: int
@@ -65,10 +88,20 @@ class RNNBase(Module):
     bidirectional: bool
     proj_size: int
 
-    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1,
-                 bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
-                 bidirectional: bool = False, proj_size: int = 0, device=None,
-                 dtype=None) -> None:
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__()
         _check_settings(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
         if mode not in GATES:
@@ -85,7 +118,7 @@ class RNNBase(Module):
         self._flat_weights_names: List[str] = []
         self._all_weights: List[List[str]] = []
         for layer in range(num_layers):
-            for suffix in ("", "_reverse")[:self._directions()]:
+            for suffix in ("", "_reverse")[: self._directions()]:
                 shapes = self._shapes(layer)
                 names = [f"{name}_l{layer}{suffix}" for name in shapes]
                 for name, shape in zip(names, shapes.values()):
@@ -105,8 +138,10 @@ class RNNBase(Module):
         """Parameter -> shape, for one direction of a layer."""
         gates = GATES[self.mode] * self.hidden_size
         out = self._output_size()
-        shapes = {"weight_ih": (gates, self.input_size if layer == 0 else out * self._directions()),
-                  "weight_hh": (gates, out)}
+        shapes = {
+            "weight_ih": (gates, self.input_size if layer == 0 else out * self._directions()),
+            "weight_hh": (gates, out),
+        }
         if self.bias:
             shapes.update(bias_ih=(gates,), bias_hh=(gates,))
         if self.proj_size > 0:
@@ -114,8 +149,10 @@ class RNNBase(Module):
         return shapes
 
     def __setattr__(self, name: str, value) -> None:
-        if name in self.__dict__.get("_flat_weights_names", ()) and "_flat_weights" in \
-                self.__dict__:
+        if (
+            name in self.__dict__.get("_flat_weights_names", ())
+            and "_flat_weights" in self.__dict__
+        ):
             self._flat_weights[self._flat_weights_names.index(name)] = value
         super().__setattr__(name, value)
 
@@ -137,24 +174,32 @@ class RNNBase(Module):
                 f"RNN input dtype ({input.dtype}) does not match weight dtype "
                 f"({self._flat_weights[0].dtype}). Convert input: "
                 f"input.to({self._flat_weights[0].dtype}), or convert model: "
-                f"model.to({input.dtype})")
+                f"model.to({input.dtype})"
+            )
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if self.input_size != input.size(-1):
-            raise RuntimeError("input.size(-1) must be equal to input_size. Expected "
-                               f"{self.input_size}, got {input.size(-1)}")
+            raise RuntimeError(
+                "input.size(-1) must be equal to input_size. Expected "
+                f"{self.input_size}, got {input.size(-1)}"
+            )
 
-    def get_expected_hidden_size(self, input: Tensor,
-                                 batch_sizes: Optional[Tensor]) -> Tuple[int, int, int]:
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Optional[Tensor]
+    ) -> Tuple[int, int, int]:
         if batch_sizes is not None:
             batch = int(batch_sizes[0])
         else:
             batch = input.size(0) if self.batch_first else input.size(1)
         return self.num_layers * self._directions(), batch, self._output_size()
 
-    def check_hidden_size(self, hx: Tensor, expected_hidden_size: Tuple[int, int, int],
-                          msg: str = "Expected hidden size {}, got {}") -> None:
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: Tuple[int, int, int],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
         layers, batch, size = expected_hidden_size
         if list(hx.size()) != [layers, batch, size]:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -166,8 +211,14 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         parts = [f"{self.input_size}, {self.hidden_size}"]
-        for name, usual in (("proj_size", 0), ("num_layers", 1), ("bias", True),
-                            ("batch_first", False), ("dropout", 0), ("bidirectional", False)):
+        for name, usual in (
+            ("proj_size", 0),
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
+        ):
             if getattr(self, name) != usual:
                 parts.append(f"{name}={getattr(self, name)}")
         return ", ".join(parts)
@@ -176,8 +227,9 @@ class RNNBase(Module):
 class _OneState(RNNBase):
     """What RNN and GRU share: a state that is one tensor, (layers * directions, N, H)."""
 
-    def check_forward_args(self, input: Tensor, hidden: Tensor,
-                           batch_sizes: Optional[Tensor]) -> None:
+    def check_forward_args(
+        self, input: Tensor, hidden: Tensor, batch_sizes: Optional[Tensor]
+    ) -> None:
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
@@ -186,31 +238,87 @@ class _OneState(RNNBase):
             return hx
         return apply_permutation(hx, permutation)
 
-    def _run(self, input: Tensor, batch_sizes: Optional[Tensor],
-             hx: Tensor) -> Tuple[Tensor, Tensor]:
+    def _run(
+        self, input: Tensor, batch_sizes: Optional[Tensor], hx: Tensor
+    ) -> Tuple[Tensor, Tensor]:
         """All layers over an input (T, N, H), (N, T, H) or packed."""
         self.check_forward_args(input, hx, batch_sizes)
         w = self._flat_weights
         if self.mode == "GRU":
             if batch_sizes is None:
-                return torch.gru(input, hx, w, self.bias, self.num_layers, self.dropout,
-                                 self.training, self.bidirectional, self.batch_first)
-            return torch.gru(input, batch_sizes, hx, w, self.bias, self.num_layers, self.dropout,
-                             self.training, self.bidirectional)
+                return torch.gru(
+                    input,
+                    hx,
+                    w,
+                    self.bias,
+                    self.num_layers,
+                    self.dropout,
+                    self.training,
+                    self.bidirectional,
+                    self.batch_first,
+                )
+            return torch.gru(
+                input,
+                batch_sizes,
+                hx,
+                w,
+                self.bias,
+                self.num_layers,
+                self.dropout,
+                self.training,
+                self.bidirectional,
+            )
         if self.mode == "RNN_TANH":
             if batch_sizes is None:
-                return torch.rnn_tanh(input, hx, w, self.bias, self.num_layers, self.dropout,
-                                      self.training, self.bidirectional, self.batch_first)
-            return torch.rnn_tanh(input, batch_sizes, hx, w, self.bias, self.num_layers,
-                                  self.dropout, self.training, self.bidirectional)
+                return torch.rnn_tanh(
+                    input,
+                    hx,
+                    w,
+                    self.bias,
+                    self.num_layers,
+                    self.dropout,
+                    self.training,
+                    self.bidirectional,
+                    self.batch_first,
+                )
+            return torch.rnn_tanh(
+                input,
+                batch_sizes,
+                hx,
+                w,
+                self.bias,
+                self.num_layers,
+                self.dropout,
+                self.training,
+                self.bidirectional,
+            )
         if batch_sizes is None:
-            return torch.rnn_relu(input, hx, w, self.bias, self.num_layers, self.dropout,
-                                  self.training, self.bidirectional, self.batch_first)
-        return torch.rnn_relu(input, batch_sizes, hx, w, self.bias, self.num_layers, self.dropout,
-                              self.training, self.bidirectional)
+            return torch.rnn_relu(
+                input,
+                hx,
+                w,
+                self.bias,
+                self.num_layers,
+                self.dropout,
+                self.training,
+                self.bidirectional,
+                self.batch_first,
+            )
+        return torch.rnn_relu(
+            input,
+            batch_sizes,
+            hx,
+            w,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+        )
 
-    def _run_packed(self, input: PackedSequence,
-                    hx: Optional[Tensor]) -> Tuple[PackedSequence, Tensor]:
+    def _run_packed(
+        self, input: PackedSequence, hx: Optional[Tensor]
+    ) -> Tuple[PackedSequence, Tensor]:
         data, batch_sizes, order, back = input
         if hx is None:
             state = self._zeros(data, batch_sizes, self.hidden_size)
@@ -230,12 +338,15 @@ class _OneState(RNNBase):
             input = input.unsqueeze(batch_dim)
             if hx is not None:
                 if hx.dim() != 2:
-                    raise RuntimeError("For unbatched 2-D input, hx should also be 2-D but got "
-                                       f"{hx.dim()}-D tensor")
+                    raise RuntimeError(
+                        "For unbatched 2-D input, hx should also be 2-D but got "
+                        f"{hx.dim()}-D tensor"
+                    )
                 hx = hx.unsqueeze(1)
         elif hx is not None and hx.dim() != 3:
-            raise RuntimeError("For batched 3-D input, hx should also be 3-D but got "
-                               f"{hx.dim()}-D tensor")
+            raise RuntimeError(
+                f"For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor"
+            )
         state = hx if hx is not None else self._zeros(input, None, self.hidden_size)
         output, hidden = self._run(input, None, state)
         if is_batched:
@@ -247,11 +358,12 @@ class _OneState(RNNBase):
         pass
 
     @_overload_method
-    def forward(self, input: PackedSequence,                                      # noqa: F811
-                hx: Optional[Tensor] = None) -> Tuple[PackedSequence, Tensor]:
+    def forward(
+        self, input: PackedSequence, hx: Optional[Tensor] = None
+    ) -> Tuple[PackedSequence, Tensor]:
         pass
 
-    def forward(self, input, hx=None):                                            # noqa: F811
+    def forward(self, input, hx=None):
         if isinstance(input, PackedSequence):
             return self._run_packed(input, hx)
         else:
@@ -274,8 +386,9 @@ class RNN(_OneState):
         else:
             nonlinearity = kwargs.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or "
-                             "'relu'.")
+            raise ValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
@@ -295,45 +408,65 @@ class LSTM(RNNBase):
     def __init__(self, *args, **kwargs):
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(self, input: Tensor,
-                               batch_sizes: Optional[Tensor]) -> Tuple[int, int, int]:
+    def get_expected_cell_size(
+        self, input: Tensor, batch_sizes: Optional[Tensor]
+    ) -> Tuple[int, int, int]:
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return layers, batch, self.hidden_size
 
-    def check_forward_args(self, input: Tensor, hidden: Tuple[Tensor, Tensor],
-                           batch_sizes: Optional[Tensor]) -> None:
+    def check_forward_args(
+        self, input: Tensor, hidden: Tuple[Tensor, Tensor], batch_sizes: Optional[Tensor]
+    ) -> None:
         self.check_input(input, batch_sizes)
-        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes),
-                               "Expected hidden[0] size {}, got {}")
-        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes),
-                               "Expected hidden[1] size {}, got {}")
+        self.check_hidden_size(
+            hidden[0],
+            self.get_expected_hidden_size(input, batch_sizes),
+            "Expected hidden[0] size {}, got {}",
+        )
+        self.check_hidden_size(
+            hidden[1],
+            self.get_expected_cell_size(input, batch_sizes),
+            "Expected hidden[1] size {}, got {}",
+        )
 
-    def permute_hidden(self, hx: Tuple[Tensor, Tensor],
-                       permutation: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
+    def permute_hidden(
+        self, hx: Tuple[Tensor, Tensor], permutation: Optional[Tensor]
+    ) -> Tuple[Tensor, Tensor]:
         if permutation is None:
             return hx
         return apply_permutation(hx[0], permutation), apply_permutation(hx[1], permutation)
 
     def _start(self, input: Tensor, batch_sizes: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
-        return (self._zeros(input, batch_sizes, self._output_size()),
-                self._zeros(input, batch_sizes, self.hidden_size))
+        return (
+            self._zeros(input, batch_sizes, self._output_size()),
+            self._zeros(input, batch_sizes, self.hidden_size),
+        )
 
-    def _run_packed(self, input: PackedSequence, hx: Optional[Tuple[Tensor, Tensor]]
-                    ) -> Tuple[PackedSequence, Tuple[Tensor, Tensor]]:
+    def _run_packed(
+        self, input: PackedSequence, hx: Optional[Tuple[Tensor, Tensor]]
+    ) -> Tuple[PackedSequence, Tuple[Tensor, Tensor]]:
         data, batch_sizes, order, back = input
         if hx is None:
             state = self._start(data, batch_sizes)
         else:
             state = self.permute_hidden(hx, order)
         self.check_forward_args(data, state, batch_sizes)
-        output, h, c = torch.lstm(data, batch_sizes, state, self._flat_weights, self.bias,
-                                  self.num_layers, self.dropout, self.training,
-                                  self.bidirectional)
-        return (PackedSequence(output, batch_sizes, order, back),
-                self.permute_hidden((h, c), back))
+        output, h, c = torch.lstm(
+            data,
+            batch_sizes,
+            state,
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+        )
+        return (PackedSequence(output, batch_sizes, order, back), self.permute_hidden((h, c), back))
 
-    def _run_padded(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]]
-                    ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+    def _run_padded(
+        self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]]
+    ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
         if input.dim() not in (2, 3):
             raise ValueError(f"LSTM: Expected input to be 2D or 3D, got {input.dim()}D instead")
         is_batched = input.dim() == 3
@@ -346,28 +479,40 @@ class LSTM(RNNBase):
             n = 3 if is_batched else 2
             if hx[0].dim() != n or hx[1].dim() != n:
                 kind = "batched 3-D" if is_batched else "unbatched 2-D"
-                raise RuntimeError(f"For {kind} input, hx and cx should also be {n}-D but got "
-                                   f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
+                raise RuntimeError(
+                    f"For {kind} input, hx and cx should also be {n}-D but got "
+                    f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+                )
             state = hx if is_batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
         self.check_forward_args(input, state, None)
-        output, h, c = torch.lstm(input, state, self._flat_weights, self.bias, self.num_layers,
-                                  self.dropout, self.training, self.bidirectional,
-                                  self.batch_first)
+        output, h, c = torch.lstm(
+            input,
+            state,
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+            self.batch_first,
+        )
         if is_batched:
             return output, (h, c)
         return output.squeeze(batch_dim), (h.squeeze(1), c.squeeze(1))
 
     @_overload_method
-    def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None
-                ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+    def forward(
+        self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None
+    ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
         pass
 
     @_overload_method
-    def forward(self, input: PackedSequence, hx: Optional[Tuple[Tensor, Tensor]] = None  # noqa
-                ) -> Tuple[PackedSequence, Tuple[Tensor, Tensor]]:
+    def forward(
+        self, input: PackedSequence, hx: Optional[Tuple[Tensor, Tensor]] = None
+    ) -> Tuple[PackedSequence, Tuple[Tensor, Tensor]]:
         pass
 
-    def forward(self, input, hx=None):                                            # noqa: F811
+    def forward(self, input, hx=None):
         if isinstance(input, PackedSequence):
             return self._run_packed(input, hx)
         else:
@@ -384,8 +529,15 @@ class RNNCellBase(Module):
     weight_ih: Tensor
     weight_hh: Tensor
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device=None,
-                 dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -395,8 +547,7 @@ class RNNCellBase(Module):
         self.weight_hh = Parameter(torch.empty((gates, hidden_size), device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
             made = torch.empty(gates, device=device, dtype=dtype)
-            self.register_parameter(name, Parameter(made) if bias
-                                    else None)
+            self.register_parameter(name, Parameter(made) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -428,8 +579,15 @@ class RNNCell(RNNCellBase):
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
     nonlinearity: str
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
-                 nonlinearity: str = "tanh", device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
@@ -439,11 +597,13 @@ class RNNCell(RNNCellBase):
         state = self._batched(hx, input, "RNNCell: Expected hidden")
         x = input if input.dim() == 2 else input.unsqueeze(0)
         if self.nonlinearity == "tanh":
-            result = torch.rnn_tanh_cell(x, state, self.weight_ih, self.weight_hh, self.bias_ih,
-                                         self.bias_hh)
+            result = torch.rnn_tanh_cell(
+                x, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+            )
         elif self.nonlinearity == "relu":
-            result = torch.rnn_relu_cell(x, state, self.weight_ih, self.weight_hh, self.bias_ih,
-                                         self.bias_hh)
+            result = torch.rnn_relu_cell(
+                x, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+            )
         else:
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return result if input.dim() == 2 else result.squeeze(0)
@@ -452,12 +612,14 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of LSTM: input, (h, c) -> (h, c)."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None,
-                 dtype=None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Tensor,
-                hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tensor]:
+    def forward(
+        self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None
+    ) -> Tuple[Tensor, Tensor]:
         if input.dim() not in (1, 2):
             raise ValueError(f"LSTMCell: Expected input to be 1D or 2D, got {input.dim()}D instead")
         if hx is None:
@@ -467,16 +629,18 @@ class LSTMCell(RNNCellBase):
             h = self._batched(hx[0], input, "LSTMCell: Expected hx[0]")
             c = self._batched(hx[1], input, "LSTMCell: Expected hx[1]")
         x = input if input.dim() == 2 else input.unsqueeze(0)
-        h, c = torch.lstm_cell(x, [h, c], self.weight_ih, self.weight_hh, self.bias_ih,
-                               self.bias_hh)
+        h, c = torch.lstm_cell(
+            x, [h, c], self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+        )
         return (h, c) if input.dim() == 2 else (h.squeeze(0), c.squeeze(0))
 
 
 class GRUCell(RNNCellBase):
     """One step of GRU."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None,
-                 dtype=None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tensor:
@@ -484,6 +648,7 @@ class GRUCell(RNNCellBase):
             raise ValueError(f"GRUCell: Expected input to be 1D or 2D, got {input.dim()}D instead")
         state = self._batched(hx, input, "GRUCell: Expected hidden")
         x = input if input.dim() == 2 else input.unsqueeze(0)
-        result = torch.gru_cell(x, state, self.weight_ih, self.weight_hh, self.bias_ih,
-                                self.bias_hh)
+        result = torch.gru_cell(
+            x, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+        )
         return result if input.dim() == 2 else result.squeeze(0)

@@ -8,8 +8,18 @@ from ...tensors import Tensor
 from .. import functional as F
 from .module import Module
 
-__all__ = ["ChannelShuffle", "Flatten", "Fold", "PixelShuffle", "PixelUnshuffle", "Unflatten",
-           "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
+__all__ = [
+    "ChannelShuffle",
+    "Flatten",
+    "Fold",
+    "PixelShuffle",
+    "PixelUnshuffle",
+    "Unflatten",
+    "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+]
 
 
 class _Described(Module):
@@ -44,12 +54,16 @@ class Unflatten(_Described):
     def __init__(self, dim: int, unflattened_size) -> None:
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
-            raise TypeError("unflattened_size must be a tuple of ints, but found type "
-                            f"{type(unflattened_size).__name__}")
+            raise TypeError(
+                "unflattened_size must be a tuple of ints, but found type "
+                f"{type(unflattened_size).__name__}"
+            )
         for i, n in enumerate(unflattened_size):
             if not isinstance(n, int):
-                raise TypeError("unflattened_size must be tuple of ints, but found element of type "
-                                f"{type(n).__name__} at pos {i}")
+                raise TypeError(
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(n).__name__} at pos {i}"
+                )
         self.dim = dim
         self.unflattened_size = unflattened_size
 
@@ -71,8 +85,9 @@ class Fold(_Described):
         self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding,
-                      self.stride)
+        return F.fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
 
 
 class Unfold(_Described):
@@ -136,16 +151,27 @@ class ChannelShuffle(_Described):
 class Upsample(Module):
     """(N, C, ...) at another size; see `F.interpolate`."""
 
-    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name",
-                     "recompute_scale_factor"]
+    __constants__ = [
+        "size",
+        "scale_factor",
+        "mode",
+        "align_corners",
+        "name",
+        "recompute_scale_factor",
+    ]
     name: str
     mode: str
     align_corners: Optional[bool]
     recompute_scale_factor: Optional[bool]
 
-    def __init__(self, size=None, scale_factor=None, mode: str = "nearest",
-                 align_corners: Optional[bool] = None,
-                 recompute_scale_factor: Optional[bool] = None) -> None:
+    def __init__(
+        self,
+        size=None,
+        scale_factor=None,
+        mode: str = "nearest",
+        align_corners: Optional[bool] = None,
+        recompute_scale_factor: Optional[bool] = None,
+    ) -> None:
         super().__init__()
         self.name = type(self).__name__
         self.size = size
@@ -161,12 +187,21 @@ class Upsample(Module):
         super().__setstate__({"recompute_scale_factor": True, **state})
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
-                             recompute_scale_factor=self.recompute_scale_factor)
+        return F.interpolate(
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            recompute_scale_factor=self.recompute_scale_factor,
+        )
 
     def extra_repr(self) -> str:
-        how = f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None \
+        how = (
+            f"scale_factor={self.scale_factor!r}"
+            if self.scale_factor is not None
             else f"size={self.size!r}"
+        )
         return f"{how}, mode={self.mode!r}"
 
 

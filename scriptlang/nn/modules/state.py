@@ -31,12 +31,16 @@ class StatefulModule:
     """Of the layout of the state, stored beside it; `_load_from_state_dict` gets that of a file."""
 
     def get_extra_state(self) -> Any:
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be "
-                           "called: override it together with set_extra_state()")
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be "
+            "called: override it together with set_extra_state()"
+        )
 
     def set_extra_state(self, state: Any) -> None:
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be "
-                           "called: override it together with get_extra_state()")
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be "
+            "called: override it together with get_extra_state()"
+        )
 
     # hooks
 
@@ -59,8 +63,10 @@ class StatefulModule:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False) -> RemovableHandle:
-        return put(self._load_state_dict_pre_hooks,
-                   (lambda *args: hook(self, *args)) if with_module else hook)
+        return put(
+            self._load_state_dict_pre_hooks,
+            (lambda *args: hook(self, *args)) if with_module else hook,
+        )
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """`hook(module, incompatible_keys)` after it; the hook may change the lists of keys."""
@@ -69,8 +75,7 @@ class StatefulModule:
     # saving
 
     def _kept_buffers(self) -> dict[str, Tensor | None]:
-        return {n: b for n, b in self._buffers.items()
-                if n not in self._non_persistent_buffers_set}
+        return {n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set}
 
     def _has_extra_state(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(StatefulModule, method)
@@ -82,8 +87,9 @@ class StatefulModule:
         if self._has_extra_state("get_extra_state"):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
-    def state_dict(self, *args, destination: dict | None = None, prefix: str = "",
-                   keep_vars: bool = False) -> dict[str, Any]:
+    def state_dict(
+        self, *args, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted name; they share memory with the module.
 
         keep_vars: the parameters themselves, not plain tensors over their memory.
@@ -103,8 +109,9 @@ class StatefulModule:
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.",
-                                  keep_vars=keep_vars)
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
         for hook in self._state_dict_hooks.values():
             given = hook(self, destination, prefix, metadata)
             if not getattr(hook, "_from_public_api", False):
@@ -115,12 +122,20 @@ class StatefulModule:
 
     # restoring
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys,
-                              unexpected_keys, error_msgs) -> None:
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ) -> None:
         """Take this module's own values, without those of submodules, and report on the keys."""
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                 error_msgs)
+            hook(
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
+            )
         own = {**self._parameters, **self._kept_buffers()}
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, mine in own.items():
@@ -133,13 +148,14 @@ class StatefulModule:
                     error_msgs.append(problem)
             elif strict:
                 missing_keys.append(key)
-        self._load_extra_state(state_dict, prefix + EXTRA_STATE, strict, missing_keys,
-                               unexpected_keys)
+        self._load_extra_state(
+            state_dict, prefix + EXTRA_STATE, strict, missing_keys, unexpected_keys
+        )
         if strict:
             known = {n for n, v in own.items() if v is not None}
             for key in state_dict:
                 if key.startswith(prefix) and key != prefix + EXTRA_STATE:
-                    first, *rest = key[len(prefix):].split(".", 1)
+                    first, *rest = key[len(prefix) :].split(".", 1)
                     if not (first in self._modules if rest else first in known):
                         unexpected_keys.append(key)
 
@@ -147,18 +163,25 @@ class StatefulModule:
         """Copy a value, or with `assign` put it in the place of ours; returns what is wrong."""
         value = as_tensor(given)
         if value is None:
-            return (f'While copying the parameter named "{key}", expected torch.Tensor or '
-                    f"Tensor-like object from checkpoint but received {type(given)}")
+            return (
+                f'While copying the parameter named "{key}", expected torch.Tensor or '
+                f"Tensor-like object from checkpoint but received {type(given)}"
+            )
         if mine.dim() == 0 and value.dim() == 1 and value.numel() == 1:
-            value = value[0]                             # a scalar of before PyTorch 0.4
+            value = value[0]  # a scalar of before PyTorch 0.4
         if value.shape != mine.shape:
-            return (f"size mismatch for {key}: copying a param with shape {value.shape} from "
-                    f"checkpoint, the shape in current model is {mine.shape}.")
+            return (
+                f"size mismatch for {key}: copying a param with shape {value.shape} from "
+                f"checkpoint, the shape in current model is {mine.shape}."
+            )
         if not assign:
             mine.copy_(value)
         elif isinstance(mine, Parameter):
-            setattr(self, name, value if isinstance(value, Parameter)
-                    else Parameter(value, mine.requires_grad))
+            setattr(
+                self,
+                name,
+                value if isinstance(value, Parameter) else Parameter(value, mine.requires_grad),
+            )
         else:
             setattr(self, name, value)
         return None
@@ -172,8 +195,9 @@ class StatefulModule:
         elif strict and key in state_dict:
             unexpected_keys.append(key)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
-                        assign: bool = False) -> IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
         """Copy values (tensors of ours or torch's, numpy arrays) into the parameters and buffers.
 
         strict: raise RuntimeError where keys are missing or not known.
@@ -196,8 +220,10 @@ class StatefulModule:
                     names = ", ".join(f'"{k}"' for k in keys)
                     errors.insert(0, f"{what} key(s) in state_dict: {names}. ")
         if errors:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
-                               + "\n\t".join(errors))
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
+                + "\n\t".join(errors)
+            )
         return IncompatibleKeys(missing, unexpected)
 
     def _load(self, state, prefix, metadata, assign, strict, missing, unexpected, errors) -> None:
@@ -208,12 +234,22 @@ class StatefulModule:
         for name, module in self._modules.items():
             if module is not None:
                 inside = f"{prefix}{name}."
-                module._load({k: v for k, v in state.items() if k.startswith(inside)}, inside,
-                             metadata, assign, strict, missing, unexpected, errors)
+                module._load(
+                    {k: v for k, v in state.items() if k.startswith(inside)},
+                    inside,
+                    metadata,
+                    assign,
+                    strict,
+                    missing,
+                    unexpected,
+                    errors,
+                )
         incompatible = IncompatibleKeys(missing, unexpected)
         for hook in self._load_state_dict_post_hooks.values():
             if hook(self, incompatible) is not None:
-                raise AssertionError("Hooks registered with `register_load_state_dict_post_hook` "
-                                     "are not expected to return new values, if "
-                                     "incompatible_keys need to be modified, it should be done "
-                                     "inplace.")
+                raise AssertionError(
+                    "Hooks registered with `register_load_state_dict_post_hook` "
+                    "are not expected to return new values, if "
+                    "incompatible_keys need to be modified, it should be done "
+                    "inplace."
+                )

@@ -4,5 +4,9 @@ from __future__ import annotations
 
 from . import rnn
 from .convert_parameters import parameters_to_vector, vector_to_parameters
-from .fusion import (fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval,
-                     fuse_linear_bn_weights)
+from .fusion import (
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+)

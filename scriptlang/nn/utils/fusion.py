@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Optional
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from ..parameter import Parameter
 
@@ -17,9 +17,16 @@ def _check_eval(layer, bn) -> None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
 
 
-def _fused(weight: Tensor, bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float,
-           bn_weight: Optional[Tensor], bn_bias: Optional[Tensor],
-           shape: list[int]) -> tuple[Parameter, Parameter]:
+def _fused(
+    weight: Tensor,
+    bias: Optional[Tensor],
+    mean: Tensor,
+    var: Tensor,
+    eps: float,
+    bn_weight: Optional[Tensor],
+    bn_bias: Optional[Tensor],
+    shape: list[int],
+) -> tuple[Parameter, Parameter]:
     """shape: that in which a scale a channel meets the weight."""
     bias_dtype = weight.dtype if bias is None else bias.dtype
     bias = torch.zeros_like(mean) if bias is None else bias
@@ -29,24 +36,41 @@ def _fused(weight: Tensor, bias: Optional[Tensor], mean: Tensor, var: Tensor, ep
     shifted = (bias - mean) * scale
     if bn_bias is not None:
         shifted = shifted + bn_bias
-    return (Parameter((weight * scale.reshape(shape)).to(dtype=weight.dtype)),
-            Parameter(shifted.to(dtype=bias_dtype)))
+    return (
+        Parameter((weight * scale.reshape(shape)).to(dtype=weight.dtype)),
+        Parameter(shifted.to(dtype=bias_dtype)),
+    )
 
 
 def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
     """(weight, bias) of one convolution that does what it and the normalisation do."""
     ones = [1] * (conv_w.dim() - 2)
-    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b,
-                  [1, -1, *ones] if transpose else [-1, 1, *ones])
+    return _fused(
+        conv_w,
+        conv_b,
+        bn_rm,
+        bn_rv,
+        bn_eps,
+        bn_w,
+        bn_b,
+        [1, -1, *ones] if transpose else [-1, 1, *ones],
+    )
 
 
 def fuse_conv_bn_eval(conv, bn, transpose: bool = False):
     """A copy of a convolution with the batch norm after it folded in; both in eval."""
     _check_eval(conv, bn)
     made = copy.deepcopy(conv)
-    made.weight, made.bias = fuse_conv_bn_weights(conv.weight, conv.bias, bn.running_mean,
-                                                  bn.running_var, bn.eps, bn.weight, bn.bias,
-                                                  transpose)
+    made.weight, made.bias = fuse_conv_bn_weights(
+        conv.weight,
+        conv.bias,
+        bn.running_mean,
+        bn.running_var,
+        bn.eps,
+        bn.weight,
+        bn.bias,
+        transpose,
+    )
     return made
 
 
@@ -58,10 +82,13 @@ def fuse_linear_bn_eval(linear, bn):
     """A copy of a linear layer with the batch norm after it folded in; both in eval."""
     _check_eval(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features "
-                             f"== 1, got linear.out_features={linear.out_features} and "
-                             f"bn.num_features={bn.num_features}")
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features "
+            f"== 1, got linear.out_features={linear.out_features} and "
+            f"bn.num_features={bn.num_features}"
+        )
     made = copy.deepcopy(linear)
-    made.weight, made.bias = fuse_linear_bn_weights(linear.weight, linear.bias, bn.running_mean,
-                                                    bn.running_var, bn.eps, bn.weight, bn.bias)
+    made.weight, made.bias = fuse_linear_bn_weights(
+        linear.weight, linear.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
     return made

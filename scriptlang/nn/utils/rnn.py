@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import List, NamedTuple, Optional, Tuple, Union
 
 from ... import jit
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor, as_tensor
 
 
@@ -61,15 +61,17 @@ def invert_permutation(permutation: Optional[Tensor]) -> Optional[Tensor]:
     return places
 
 
-def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool = False,
-                         enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack (T, B, *), or (B, T, *) with batch_first; lengths: a tensor or a list.
 
     enforce_sorted: the lengths decrease; RuntimeError otherwise.
     """
     if not jit.is_scripting():
-        lengths = torch.tensor(lengths) if isinstance(lengths, (list, tuple)) \
-            else as_tensor(lengths)
+        lengths = (
+            torch.tensor(lengths) if isinstance(lengths, (list, tuple)) else as_tensor(lengths)
+        )
     lengths = lengths.to(dtype=torch.int64)
     order: Optional[Tensor] = None
     if not enforce_sorted:
@@ -80,32 +82,43 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool = Fal
     return PackedSequence(data, batch_sizes, order, invert_permutation(order))
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False,
-                        padding_value: float = 0.0,
-                        total_length: Optional[int] = None) -> Tuple[Tensor, Tensor]:
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: Optional[int] = None,
+) -> Tuple[Tensor, Tensor]:
     """(padded sequences, their lengths); total_length: at least that of the longest."""
     steps = sequence.batch_sizes.size(0)
     if total_length is not None:
         if total_length < steps:
             raise ValueError(
                 "Expected total_length to be at least the length of the longest sequence in input, "
-                f"but got total_length={total_length} and max sequence length being {steps}")
+                f"but got total_length={total_length} and max sequence length being {steps}"
+            )
         steps = total_length
-    padded, lengths = torch._pad_packed_sequence(sequence.data, sequence.batch_sizes, batch_first,
-                                                 padding_value, steps)
+    padded, lengths = torch._pad_packed_sequence(
+        sequence.data, sequence.batch_sizes, batch_first, padding_value, steps
+    )
     back = sequence.unsorted_indices
     if back is not None:
         return padded.index_select(0 if batch_first else 1, back), lengths[back]
     return padded, lengths
 
 
-def pad_sequence(sequences: Union[Tensor, List[Tensor]], batch_first: bool = False,
-                 padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
+def pad_sequence(
+    sequences: Union[Tensor, List[Tensor]],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
     """Sequences (L, *) as (T, B, *), or (B, T, *) with batch_first, padded to the longest."""
     if not jit.is_scripting():
         if not isinstance(sequences, Iterable):
-            raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg "
-                               f"of type: {type(sequences)}")
+            raise RuntimeError(
+                "pad_sequence: Expected iterable for input sequences, but got arg "
+                f"of type: {type(sequences)}"
+            )
         sequences = list(sequences)
     if isinstance(sequences, Tensor):
         parts = sequences.unbind(0)
@@ -114,14 +127,15 @@ def pad_sequence(sequences: Union[Tensor, List[Tensor]], batch_first: bool = Fal
     return torch.pad_sequence(parts, batch_first, padding_value, padding_side)
 
 
-def unpad_sequence(padded_sequences: Tensor, lengths: Tensor,
-                   batch_first: bool = False) -> List[Tensor]:
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> List[Tensor]:
     """The sequences without their padding."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     result: List[Tensor] = []
     for i in range(padded_sequences.size(0)):
-        result.append(padded_sequences[i, :int(lengths[i])])
+        result.append(padded_sequences[i, : int(lengths[i])])
     return result
 
 

@@ -17,8 +17,9 @@ never give a wrong answer: what it cannot tell is `c.fresh()`.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from functools import cache
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from ...dtypes import BY_CODE, DType
 from ...ir import Node
@@ -27,8 +28,21 @@ from ...ops.facts import NOTHING
 from ..shape_facts import Fact, Shape, TensorFacts, Unknown, is_known, is_size
 from ..sizes import Expression, Size, minimum
 
-FAMILIES = ("pointwise", "reduce", "view", "part", "matmul", "conv", "like", "index", "join",
-            "create", "resize", "sequence", "number")
+FAMILIES = (
+    "pointwise",
+    "reduce",
+    "view",
+    "part",
+    "matmul",
+    "conv",
+    "like",
+    "index",
+    "join",
+    "create",
+    "resize",
+    "sequence",
+    "number",
+)
 
 
 class Rule(NamedTuple):
@@ -57,6 +71,7 @@ SHARED: dict[str, Rule] = {}
 
 def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable:
     """Declare the rule of operators, by name (all overloads) or `name.overload`."""
+
     def decorate(run):
         for name in names.split():
             if name in RULES:
@@ -69,6 +84,7 @@ def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable:
 
 def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable:
     """Declare a rule that operators name as their fact `shape`, or have for being pointwise."""
+
     def decorate(run):
         SHARED[run.__name__] = Rule(run, dtype, ranks)
         return run
@@ -102,8 +118,9 @@ class Call:
     make_symbol: gives a new size.
     """
 
-    def __init__(self, node: Node | None, schema, facts: list[Fact],
-                 make_symbol: Callable[[], Expression]):
+    def __init__(
+        self, node: Node | None, schema, facts: list[Fact], make_symbol: Callable[[], Expression]
+    ):
         self.node, self.schema, self.facts = node, schema, facts
         self.fresh = make_symbol
 
@@ -175,7 +192,7 @@ class Call:
 def wrap(dim: int, rank: int) -> int:
     span = max(rank, 1)
     if not isinstance(dim, int) or not -span <= dim < span:
-        raise Unknown                                    # the operator fails
+        raise Unknown  # the operator fails
     return dim % span
 
 

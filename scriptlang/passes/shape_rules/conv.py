@@ -1,6 +1,6 @@
 """Convolutions and pooling: one formula for the places a window has.
 
-    (size + before + after - dilation * (kernel - 1) - 1) // stride + 1
+(size + before + after - dilation * (kernel - 1) - 1) // stride + 1
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from ..sizes import Size, add, floordiv, mul, sub
 from . import Call, Several, rule
 
 
-def windows(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size = 1,
-            ceil: bool = False) -> Size | None:
+def windows(
+    size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size = 1, ceil: bool = False
+) -> Size | None:
     """How many places a window has along a dimension, padded on both sides."""
     span = sub(add(size, mul(2, padding)), add(mul(dilation, sub(kernel, 1)), 1))
     if not ceil:
@@ -49,8 +50,11 @@ def conv(c: Call):
     if padding == "same":
         return (*before[:-1], weight[0], *sizes)
     pads = [0] * n if padding == "valid" else c.sizes("padding", n)
-    return (*before[:-1], weight[0], *mapped(c, sizes, lambda i, s: windows(
-        s, weight[2 + i], stride[i], pads[i], dilation[i])))
+    return (
+        *before[:-1],
+        weight[0],
+        *mapped(c, sizes, lambda i, s: windows(s, weight[2 + i], stride[i], pads[i], dilation[i])),
+    )
 
 
 @rule("_convolution convolution _convolution_mode", dtype="any", ranks="first")
@@ -66,7 +70,8 @@ def transposed(c: Call):
     n = len(weight) - 2
     before, sizes = image(c, "input", n)
     stride, padding, dilation, more = (
-        c.sizes(name, n) for name in ("stride", "padding", "dilation", "output_padding"))
+        c.sizes(name, n) for name in ("stride", "padding", "dilation", "output_padding")
+    )
 
     def one(i: int, s: Size) -> Size:
         span = add(mul(dilation[i], sub(weight[2 + i], 1)), add(more[i], 1))
@@ -82,19 +87,26 @@ def pooled(c: Call, n: int) -> Shape:
     padding = c.sizes("padding", n)
     dilation = c.sizes("dilation", n) if c.has("dilation") else [1] * n
     ceil = c.known("ceil_mode")
-    return (*before, *mapped(c, sizes, lambda i, s: windows(
-        s, kernel[i], stride[i], padding[i], dilation[i], ceil)))
+    return (
+        *before,
+        *mapped(
+            c, sizes, lambda i, s: windows(s, kernel[i], stride[i], padding[i], dilation[i], ceil)
+        ),
+    )
 
 
 def several_pools(names: str, n: int) -> None:
     plain = " ".join(f"{name}{n}d" for name in names.split())
     rule(plain, ranks="first")(lambda c: pooled(c, n))
     rule(f"max_pool{n}d_with_indices", dtype=("first", int64), ranks="first")(
-        lambda c: Several((pooled(c, n),) * 2))
+        lambda c: Several((pooled(c, n),) * 2)
+    )
     rule(f"adaptive_avg_pool{n}d" + f" _adaptive_avg_pool{n}d" * (n > 1), ranks="first")(
-        lambda c: adaptive(c, n))
+        lambda c: adaptive(c, n)
+    )
     rule(f"adaptive_max_pool{n}d", dtype=("first", int64), ranks="first")(
-        lambda c: Several((adaptive(c, n),) * 2))
+        lambda c: Several((adaptive(c, n),) * 2)
+    )
 
 
 def adaptive(c: Call, n: int) -> Shape:
@@ -109,8 +121,10 @@ for _n in (1, 2, 3):
 @rule("im2col")
 def im2col(c: Call):
     before, sizes = image(c, "self", 2)
-    kernel, dilation, padding, stride = (c.sizes(name, 2) for name in (
-        "kernel_size", "dilation", "padding", "stride"))
-    places = mapped(c, sizes, lambda i, s: windows(s, kernel[i], stride[i], padding[i],
-                                                   dilation[i]))
+    kernel, dilation, padding, stride = (
+        c.sizes(name, 2) for name in ("kernel_size", "dilation", "padding", "stride")
+    )
+    places = mapped(
+        c, sizes, lambda i, s: windows(s, kernel[i], stride[i], padding[i], dilation[i])
+    )
     return (*before[:-1], mul(before[-1], mul(*kernel)), mul(*places))

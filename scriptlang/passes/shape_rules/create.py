@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...dtypes import DType, bool as BOOL, float32, get_default_dtype, int64
+from ...dtypes import DType, float32, get_default_dtype, int64
+from ...dtypes import bool as BOOL
 from ..shape_facts import TensorFacts, Unknown, is_known, is_size, tensor_facts
 from ..sizes import add, floordiv, minimum, sub
 from . import Call, rule, typed
@@ -59,13 +60,21 @@ def arange(c: Call):
     start = c["start"] if c.has("start") else 0
     end, step = c["end"], c["step"] if c.has("step") else 1
     numbers = [type_of_number(v) for v in (start, end, step)]
-    dtype = int64 if all(t is int64 for t in numbers) else \
-        default_type() if all(isinstance(v, (int, float)) for v in (start, end, step)) else None
+    dtype = (
+        int64
+        if all(t is int64 for t in numbers)
+        else default_type()
+        if all(isinstance(v, (int, float)) for v in (start, end, step))
+        else None
+    )
     dtype = type_or(c, dtype)
     if not all(map(is_size, (start, end, step))) or step == 0:
         return tensor_facts((c.fresh(),), dtype)
-    count = floordiv(add(sub(end, start), sub(step, 1)), step) if minimum(step) and minimum(
-        step) > 0 else None
+    count = (
+        floordiv(add(sub(end, start), sub(step, 1)), step)
+        if minimum(step) and minimum(step) > 0
+        else None
+    )
     if count is None or minimum(count) is None or minimum(count) < 0:
         count = c.fresh()
     return tensor_facts((count,), dtype)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...dtypes import bool as BOOL, int64, uint8
+from ...dtypes import bool as BOOL
+from ...dtypes import int64, uint8
 from ..shape_facts import Shape, TensorFacts, Unknown
 from ..sizes import mul
 from . import Call, Several, broadcast, rule
@@ -24,7 +25,7 @@ def index_select(c: Call):
     if not shape:
         return ()
     d = c.dim("dim", len(shape))
-    return (*shape[:d], index[0] if index else 1, *shape[d + 1:])
+    return (*shape[:d], index[0] if index else 1, *shape[d + 1 :])
 
 
 @rule("take_along_dim")
@@ -77,8 +78,9 @@ def index(c: Call):
             places.append((d, fact.shape))
             gone.add(d)
             d += 1
-    if not places or any(fact is not None and fact.shape == () and fact.dtype in (BOOL, uint8)
-                         for fact in given):
+    if not places or any(
+        fact is not None and fact.shape == () and fact.dtype in (BOOL, uint8) for fact in given
+    ):
         raise Unknown
     together = one_shape(c, [s for _, s in places])
     dims = sorted(gone)
@@ -105,7 +107,7 @@ def unique(c: Call):
     shape = c.shape("self")
     if c.has("dim") and c["dim"] is not None:
         d = c.dim("dim", len(shape))
-        first = (*shape[:d], c.fresh(), *shape[d + 1:])
+        first = (*shape[:d], c.fresh(), *shape[d + 1 :])
         return Several((first, UNSURE, UNSURE))
     return Several(((c.fresh(),), UNSURE, UNSURE))
 
@@ -127,5 +129,9 @@ def bincount(c: Call):
 
 @rule("roi_align", ranks=4)
 def roi_align(c: Call):
-    return (c.shape("rois")[0], c.shape("input")[1], c.size("pooled_height"),
-            c.size("pooled_width"))
+    return (
+        c.shape("rois")[0],
+        c.shape("input")[1],
+        c.size("pooled_height"),
+        c.size("pooled_width"),
+    )

@@ -9,8 +9,11 @@ from . import Call, meet, rule, wrap
 
 def listed(fact: Fact) -> list[TensorFacts]:
     """The tensors of a list, each of known rank."""
-    if not isinstance(fact, tuple) or not fact or any(
-            not isinstance(f, TensorFacts) or f.shape is None for f in fact):
+    if (
+        not isinstance(fact, tuple)
+        or not fact
+        or any(not isinstance(f, TensorFacts) or f.shape is None for f in fact)
+    ):
         raise Unknown
     return list(fact)
 
@@ -18,7 +21,7 @@ def listed(fact: Fact) -> list[TensorFacts]:
 @rule("cat concat concatenate", dtype="kernel")
 def cat(c: Call):
     found = listed(c["tensors"])
-    if len({len(f.shape) for f in found}) > 1:           # an empty list of numbers may be there
+    if len({len(f.shape) for f in found}) > 1:  # an empty list of numbers may be there
         found = [f for f in found if f.shape != (0,)]
         if len({len(f.shape) for f in found}) > 1:
             raise Unknown
@@ -27,8 +30,9 @@ def cat(c: Call):
     if rank == 0:
         raise Unknown
     d = wrap(c.known("dim"), rank)
-    return tuple(total(sizes) if i == d else meet(list(sizes))
-                 for i, sizes in enumerate(zip(*shapes)))
+    return tuple(
+        total(sizes) if i == d else meet(list(sizes)) for i, sizes in enumerate(zip(*shapes))
+    )
 
 
 @rule("stack", dtype="kernel")

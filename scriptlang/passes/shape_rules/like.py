@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...dtypes import int32, int64
-from ..shape_facts import TensorFacts, tensor_facts
+from ..shape_facts import TensorFacts
 from . import Call, Several, rule, shared_rule, typed
 
 
@@ -15,8 +15,9 @@ def like_first(c: Call):
     fact = c.tensors[0]
     if c.has("dtype") and c["dtype"] is not None:
         return TensorFacts(fact.shape, typed(c), fact.rank)
-    return TensorFacts(fact.shape, fact.dtype, fact.rank,
-                       fact.value if c.schema.name in KEEP_VALUES else None)
+    return TensorFacts(
+        fact.shape, fact.dtype, fact.rank, fact.value if c.schema.name in KEEP_VALUES else None
+    )
 
 
 KEEP_VALUES = {f"aten::{name}" for name in ("detach", "clone", "contiguous", "cpu", "alias")}
@@ -27,9 +28,12 @@ def running(c: Call):
     return c.shape("self")
 
 
-@rule("""to.dtype to.dtype_layout to.prim_dtype _to_copy
+@rule(
+    """to.dtype to.dtype_layout to.prim_dtype _to_copy
 zeros_like ones_like empty_like full_like rand_like randn_like randint_like""",
-      dtype=None, ranks="first")
+    dtype=None,
+    ranks="first",
+)
 def converted(c: Call):
     """The shape of the first tensor in the type that `dtype` says, where it says one."""
     if not c.tensors:

@@ -86,7 +86,7 @@ def outer(c: Call):
 def einsum(c: Call):
     """Equations of letters; sizes from the first operand that has the letter."""
     if not c.has("tensors"):
-        raise Unknown                                    # the sublist form
+        raise Unknown  # the sublist form
     text, tensors = c.known("equation").replace(" ", ""), c["tensors"]
     if "..." in text or not isinstance(tensors, tuple):
         raise Unknown
@@ -109,8 +109,11 @@ def einsum(c: Call):
 @rule("scaled_dot_product_attention", ranks="first")
 def attention(c: Call):
     q, v = c.shape("query"), c.shape("value")
-    return (*broadcast(c, q[:-2], v[:-2], c.shape("key")[:-2]), q[-2], v[-1]) \
-        if q[:-2] != v[:-2] and c["enable_gqa"] is False else (*q[:-1], v[-1])
+    return (
+        (*broadcast(c, q[:-2], v[:-2], c.shape("key")[:-2]), q[-2], v[-1])
+        if q[:-2] != v[:-2] and c["enable_gqa"] is False
+        else (*q[:-1], v[-1])
+    )
 
 
 @rule("embedding")
@@ -122,7 +125,7 @@ def embedding(c: Call):
 def cosine_similarity(c: Call):
     shape = broadcast(c, c.shape("x1"), c.shape("x2"))
     d = c.dim("dim", len(shape))
-    return shape[:d] + shape[d + 1:]
+    return shape[:d] + shape[d + 1 :]
 
 
 @rule("cross linalg_cross")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...dtypes import DType, bool as BOOL, int64
+from ...dtypes import DType, int64
+from ...dtypes import bool as BOOL
 from ...objects import Device
 from ..shape_facts import UNKNOWN, Fact, TensorFacts, Unknown, is_size
 from ..sizes import add, equal, floordiv, less, mul, product, sub
@@ -50,7 +51,7 @@ def slice_of_list(c: Call):
     items = c[0]
     if not isinstance(items, tuple):
         raise Unknown
-    return items[c.known(1):c.known(2):c.known(3)]
+    return items[c.known(1) : c.known(2) : c.known(3)]
 
 
 @rule("add.t", dtype=None)
@@ -74,6 +75,7 @@ def list_copy(c: Call):
 
 def binary(names: str, f) -> None:
     """An operator on two ints; None is for what depends."""
+
     @rule(names, dtype=None)
     def run(c: Call):
         found = f(c.size(0), c.size(1))

@@ -11,7 +11,7 @@ LAST = (1 << 63) - 1
 
 
 def replaced(shape: Shape, d: int, size: Size) -> Shape:
-    return (*shape[:d], size, *shape[d + 1:])
+    return (*shape[:d], size, *shape[d + 1 :])
 
 
 @rule("select.int select_copy.int")
@@ -20,7 +20,7 @@ def select(c: Call):
     if not shape:
         raise Unknown
     d = c.dim("dim", len(shape))
-    return shape[:d] + shape[d + 1:]
+    return shape[:d] + shape[d + 1 :]
 
 
 @rule("slice.Tensor slice_copy.Tensor", ranks="first")
@@ -29,8 +29,10 @@ def slice_(c: Call):
     if not shape:
         raise Unknown
     d = c.dim("dim", len(shape))
-    start, end = (0 if c["start"] is None else c.size("start"),
-                  LAST if c["end"] is None else c.size("end"))
+    start, end = (
+        0 if c["start"] is None else c.size("start"),
+        LAST if c["end"] is None else c.size("end"),
+    )
     length = slice_length(shape[d], start, end)
     if length is not None:
         length = floordiv(add(length, sub(c.size("step"), 1)), c.size("step"))
@@ -120,7 +122,7 @@ def unbind(c: Call):
     n = fact.shape[d]
     if not isinstance(n, int) or n > MOST_PARTS:
         raise Unknown
-    return (tensor_facts(fact.shape[:d] + fact.shape[d + 1:], fact.dtype),) * n
+    return (tensor_facts(fact.shape[:d] + fact.shape[d + 1 :], fact.dtype),) * n
 
 
 def parts(fact: TensorFacts, d: int, sizes: list[Size]) -> tuple[TensorFacts, ...]:

@@ -6,10 +6,16 @@ from ..shape_facts import TensorFacts, Unknown, is_size
 from ..sizes import add, floordiv, mul, sub
 from . import Call, broadcast, rule, shared_rule
 
-
-ARITHMETIC = {"add.Tensor": add, "sub.Tensor": sub, "mul.Tensor": mul, "add.Scalar": add,
-              "sub.Scalar": sub, "mul.Scalar": mul, "floor_divide": floordiv,
-              "floor_divide.Scalar": floordiv}
+ARITHMETIC = {
+    "add.Tensor": add,
+    "sub.Tensor": sub,
+    "mul.Tensor": mul,
+    "add.Scalar": add,
+    "sub.Scalar": sub,
+    "mul.Scalar": mul,
+    "floor_divide": floordiv,
+    "floor_divide.Scalar": floordiv,
+}
 """Those that also compute with sizes that were put into tensors."""
 
 

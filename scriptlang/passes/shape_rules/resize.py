@@ -7,10 +7,13 @@ from ..sizes import add, mul
 from . import Call, rule
 
 
-@rule("""upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec upsample_linear1d.vec
+@rule(
+    """upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec upsample_linear1d.vec
 upsample_bilinear2d.vec upsample_bicubic2d.vec upsample_trilinear3d.vec
 _upsample_nearest_exact1d.vec _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec
-_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec""", ranks="first")
+_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec""",
+    ranks="first",
+)
 def upsample(c: Call):
     shape = c.shape("input")
     before, sizes = shape[:2], shape[2:]
@@ -18,7 +21,7 @@ def upsample(c: Call):
         return (*before, *c.sizes("output_size"))
     factors = c.known("scale_factors")
     if factors is None:
-        raise Unknown                                    # the operator fails
+        raise Unknown  # the operator fails
     return (*before, *(scaled(c, s, f) for s, f in zip(sizes, factors, strict=True)))
 
 
@@ -28,16 +31,22 @@ def scaled(c: Call, size, factor: float):
     return mul(size, int(factor)) if factor == int(factor) else c.fresh()
 
 
-@rule("""upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d
+@rule(
+    """upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d
 upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d _upsample_nearest_exact1d
 _upsample_nearest_exact2d _upsample_nearest_exact3d _upsample_bilinear2d_aa
-_upsample_bicubic2d_aa""", ranks="first")
+_upsample_bicubic2d_aa""",
+    ranks="first",
+)
 def upsample_to(c: Call):
     return (*c.shape("self")[:2], *c.sizes("output_size"))
 
 
-@rule("""pad constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
-replication_pad2d replication_pad3d _pad_circular""", ranks="first")
+@rule(
+    """pad constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
+replication_pad2d replication_pad3d _pad_circular""",
+    ranks="first",
+)
 def pad(c: Call):
     return padded(c.shape("self"), c.sizes(1))
 
@@ -46,9 +55,13 @@ def padded(shape: Shape, pads) -> Shape:
     n = len(pads) // 2
     if n > len(shape) or len(pads) % 2:
         raise Unknown
-    return (*shape[:len(shape) - n], *(
-        add(s, add(pads[2 * (n - 1 - i)], pads[2 * (n - 1 - i) + 1]))
-        for i, s in enumerate(shape[len(shape) - n:])))
+    return (
+        *shape[: len(shape) - n],
+        *(
+            add(s, add(pads[2 * (n - 1 - i)], pads[2 * (n - 1 - i) + 1]))
+            for i, s in enumerate(shape[len(shape) - n :])
+        ),
+    )
 
 
 @rule("grid_sampler grid_sampler_2d grid_sampler_3d", ranks="first")

@@ -20,8 +20,16 @@ from ...ops import table
 from ...tensors import Tensor
 from ..shape_facts import Fact, TensorFacts, is_known, is_size
 
-TRIED = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int64, dtypes.int32, dtypes.uint8,
-         dtypes.bool, dtypes.complex64)
+TRIED = (
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.float16,
+    dtypes.int64,
+    dtypes.int32,
+    dtypes.uint8,
+    dtypes.bool,
+    dtypes.complex64,
+)
 """What stands for every type."""
 
 MOST_TRIES = 64
@@ -65,12 +73,13 @@ def _kernel_types(name: str, overload: str, described: tuple, count: int) -> tup
         types = result_types(operator, [make(v) for v in values], count)
         if types is None and total == 1:
             return None
-        if types is not None:                            # an error is no result
+        if types is not None:  # an error is no result
             found.add(types)
     if not found:
         return None
-    return tuple(types.pop() if len(types := {f[i] for f in found}) == 1 else None
-                 for i in range(count))
+    return tuple(
+        types.pop() if len(types := {f[i] for f in found}) == 1 else None for i in range(count)
+    )
 
 
 def count_of(described: tuple) -> int:
@@ -88,8 +97,11 @@ def choices_of(described: tuple) -> list:
     if described[0] == "value":
         return [described]
     _, dtype, rank = described
-    return [("tensor", t, r) for t in ((dtype,) if dtype else TRIED)
-            for r in ((rank,) if rank is not None else (0, 1))]
+    return [
+        ("tensor", t, r)
+        for t in ((dtype,) if dtype else TRIED)
+        for r in ((rank,) if rank is not None else (0, 1))
+    ]
 
 
 def make(chosen: tuple) -> Any:

@@ -11,14 +11,14 @@ def viewed(c: Call, shape: Shape, sizes: list[Size]) -> Shape:
     """The shape that `sizes` ask for, of which one may be -1."""
     if -1 in sizes:
         i = sizes.index(-1)
-        others = sizes[:i] + sizes[i + 1:]               # none of them is -1, too
+        others = sizes[:i] + sizes[i + 1 :]  # none of them is -1, too
         rest = division(product(shape), product(others))
-        return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1:])
+        return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1 :])
     marks = [d for d, s in enumerate(sizes) if minimum(s) is None or minimum(s) < 0]
-    if len(marks) == 1:                                  # a number, or -1: there is one answer
+    if len(marks) == 1:  # a number, or -1: there is one answer
         i = marks[0]
-        rest = division(product(shape), product(sizes[:i] + sizes[i + 1:]))
-        return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1:])
+        rest = division(product(shape), product(sizes[:i] + sizes[i + 1 :]))
+        return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1 :])
     return tuple(c.fresh() if d in marks else s for d, s in enumerate(sizes))
 
 
@@ -26,8 +26,7 @@ def viewed(c: Call, shape: Shape, sizes: list[Size]) -> Shape:
 def view(c: Call):
     sizes = c.sizes("size" if c.has("size") else "shape")
     if c["self"].shape is None:
-        return tuple(s if minimum(s) is not None and minimum(s) >= 0 else c.fresh()
-                     for s in sizes)
+        return tuple(s if minimum(s) is not None and minimum(s) >= 0 else c.fresh() for s in sizes)
     return viewed(c, c.shape("self"), sizes)
 
 
@@ -51,7 +50,7 @@ def flatten(c: Call):
     if not shape:
         return (1,)
     start, end = c.dim("start_dim", len(shape)), c.dim("end_dim", len(shape))
-    return (*shape[:start], product(shape[start:end + 1]), *shape[end + 1:])
+    return (*shape[:start], product(shape[start : end + 1]), *shape[end + 1 :])
 
 
 @rule("ravel", ranks=1)
@@ -63,7 +62,7 @@ def ravel(c: Call):
 def unflatten(c: Call):
     shape = c.shape("self")
     d = c.dim("dim", len(shape))
-    return (*shape[:d], *viewed(c, (shape[d],), c.sizes("sizes")), *shape[d + 1:])
+    return (*shape[:d], *viewed(c, (shape[d],), c.sizes("sizes")), *shape[d + 1 :])
 
 
 @rule("permute", ranks="first")
@@ -113,7 +112,7 @@ def squeeze(c: Call):
         if d not in dims or equal(s, 1) is False:
             kept.append(s)
         elif s != 1:
-            raise Unknown                                # it goes where it is 1
+            raise Unknown  # it goes where it is 1
     return tuple(kept)
 
 
@@ -131,8 +130,10 @@ def expand(c: Call):
     if old is None:
         return tuple(s if minimum(s) is not None and minimum(s) >= 0 else c.fresh() for s in sizes)
     old = (-1,) * (len(sizes) - len(old)) + old
-    return tuple(o if s == -1 else s if o == 1 or minimum(s) is not None and minimum(s) >= 0
-                 else c.fresh() for o, s in zip(old, sizes))
+    return tuple(
+        o if s == -1 else s if o == 1 or minimum(s) is not None and minimum(s) >= 0 else c.fresh()
+        for o, s in zip(old, sizes)
+    )
 
 
 @rule("repeat tile")

@@ -31,9 +31,12 @@ def run_slice(names: list[str], given) -> runner.Report:
         runner.examine(name, given.seed, numbers, workers, report, given.classes)
         if time.time() - shown > 30:
             shown = time.time()
-            print(f"{k + 1} of {len(names)} overloads, {sum(report.calls.values())} calls, "
-                  f"{sum(report.counts.values())} findings, {shown - start:.0f} s",
-                  file=sys.stderr, flush=True)
+            print(
+                f"{k + 1} of {len(names)} overloads, {sum(report.calls.values())} calls, "
+                f"{sum(report.counts.values())} findings, {shown - start:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
         if given.seconds and time.time() - start > given.seconds:
             break
     for worker in workers:
@@ -43,8 +46,10 @@ def run_slice(names: list[str], given) -> runner.Report:
 
 def show(report: runner.Report) -> None:
     for finding in report.findings:
-        print(f"{finding.kind} {finding.pair} {finding.overload}: {finding.what}\n"
-              f"    {finding.call[:1000]}")
+        print(
+            f"{finding.kind} {finding.pair} {finding.overload}: {finding.what}\n"
+            f"    {finding.call[:1000]}"
+        )
     kinds = Counter()
     for (_, kind, pair), n in report.counts.items():
         kinds[f"{kind} {pair}"] += n
@@ -52,8 +57,10 @@ def show(report: runner.Report) -> None:
     print(f"{len(report.calls)} overloads, {calls} calls")
     for engine, counts in report.succeeded.items():
         few = sum(counts[o] < report.calls[o] / 50 for o in report.calls)
-        print(f"{engine}: {sum(counts.values()) / max(calls, 1):.0%} succeed; "
-              f"less than 2% of {few} overloads")
+        print(
+            f"{engine}: {sum(counts.values()) / max(calls, 1):.0%} succeed; "
+            f"less than 2% of {few} overloads"
+        )
     print(f"known: {sum(report.known.values())}; findings: {dict(kinds)}")
 
 
@@ -80,8 +87,9 @@ def main() -> int:
     parser.add_argument("--engines", default="native,python")
     parser.add_argument("--native", default="", help="another build of the native engine")
     parser.add_argument("--guard", action="store_true", help="guard pages behind native blocks")
-    parser.add_argument("--classes", action="store_true",
-                        help="our engines must raise errors of one class, too")
+    parser.add_argument(
+        "--classes", action="store_true", help="our engines must raise errors of one class, too"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="stop after so long")
     parser.add_argument("--out", type=pathlib.Path, help="write what was found as JSON")
@@ -97,14 +105,15 @@ def main() -> int:
             print(values.text_of_call(runner.generate.call_of(given.list, given.seed, n)))
         return 0
     part, parts = map(int, given.part.split("/"))
-    names = overloads(given.overloads)[part - 1::parts]
+    names = overloads(given.overloads)[part - 1 :: parts]
     report = runner.Report()
     if given.jobs == 1:
         report.merge(run_slice(names, given))
     else:
         with ProcessPoolExecutor(given.jobs) as pool:
-            for done in pool.map(run_slice, [names[k::given.jobs] for k in range(given.jobs)],
-                                 [given] * given.jobs):
+            for done in pool.map(
+                run_slice, [names[k :: given.jobs] for k in range(given.jobs)], [given] * given.jobs
+            ):
                 report.merge(done)
     show(report)
     if given.out:

@@ -14,10 +14,23 @@ from scriptlang.ops import table
 
 from . import values
 
-TOLERANCE = {"float16": 2e-2, "bfloat16": 6e-2, "float32": 2e-4, "complex64": 2e-4,
-             "float64": 1e-7, "complex128": 1e-7, "float8_e4m3fn": 0.2, "float8_e5m2": 0.3}
-OUT_OF_MEMORY = ("MemoryError", "LimitError", "OutOfMemoryError", "ArrayMemoryError",
-                 "_ArrayMemoryError")
+TOLERANCE = {
+    "float16": 2e-2,
+    "bfloat16": 6e-2,
+    "float32": 2e-4,
+    "complex64": 2e-4,
+    "float64": 1e-7,
+    "complex128": 1e-7,
+    "float8_e4m3fn": 0.2,
+    "float8_e5m2": 0.3,
+}
+OUT_OF_MEMORY = (
+    "MemoryError",
+    "LimitError",
+    "OutOfMemoryError",
+    "ArrayMemoryError",
+    "_ArrayMemoryError",
+)
 
 Known = namedtuple("Known", "overload pair kind part reason")
 
@@ -26,26 +39,41 @@ Known = namedtuple("Known", "overload pair kind part reason")
 def known_differences() -> list[Known]:
     """The lines of known.txt: `overload ; pair ; kind ; part ; reason`."""
     text = (pathlib.Path(__file__).parent / "known.txt").read_text(encoding="utf-8")
-    return [Known(*(part.strip() for part in line.split(" ; ")))
-            for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [
+        Known(*(part.strip() for part in line.split(" ; ")))
+        for line in text.splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
 
 
 def known(overload: str, pair: str, kind: str, text: str) -> Known | None:
     """The decided difference that a finding is, if it is one; `text`: the call and what came."""
     for k in known_differences():
-        if any(fnmatch.fnmatchcase(overload, p) for p in k.overload.split()) \
-                and (k.pair == "*" or pair in k.pair.split()) \
-                and (k.kind == "*" or kind in k.kind.split()) \
-                and (k.part == "*" or any(p in text for p in k.part.split(" | "))):
+        if (
+            any(fnmatch.fnmatchcase(overload, p) for p in k.overload.split())
+            and (k.pair == "*" or pair in k.pair.split())
+            and (k.kind == "*" or kind in k.kind.split())
+            and (k.part == "*" or any(p in text for p in k.part.split(" | ")))
+        ):
             return k
     return None
 
 
-OVERLAP = Known("*", "*", "value mutation", "*", "a call writes to elements that share memory: "
-                "their order is nobody's promise")
+OVERLAP = Known(
+    "*",
+    "*",
+    "value mutation",
+    "*",
+    "a call writes to elements that share memory: their order is nobody's promise",
+)
 
-SHARED_OUT = Known("*", "*", "value mutation", "*", "an output is an input, too: what PyTorch's "
-                   "loops leave of it is nobody's promise")
+SHARED_OUT = Known(
+    "*",
+    "*",
+    "value mutation",
+    "*",
+    "an output is an input, too: what PyTorch's loops leave of it is nobody's promise",
+)
 
 
 def shares_written(call: values.Call) -> bool:
@@ -86,8 +114,9 @@ def overlaps(t: values.T) -> bool:
 
 
 def is_out_of_memory(outcome: tuple) -> bool:
-    return outcome[0] == "error" and (outcome[1] in OUT_OF_MEMORY or "memory" in outcome[2]
-                                      or "allocate" in outcome[2])
+    return outcome[0] == "error" and (
+        outcome[1] in OUT_OF_MEMORY or "memory" in outcome[2] or "allocate" in outcome[2]
+    )
 
 
 def difference(a: tuple, b: tuple, classes: bool) -> tuple[str, str] | None:
@@ -132,16 +161,19 @@ def is_tensor(value: Any) -> bool:
 
 
 def is_object(value: Any) -> bool:
-    return type(value) is tuple and len(value) == 2 and type(value[0]) is str \
+    return (
+        type(value) is tuple
+        and len(value) == 2
+        and type(value[0]) is str
         and value[0] in ("object", "other")
+    )
 
 
 def coarseness(value: Any) -> float:
     """The tolerance of the least precise type among tensors: an output of another type holds what
     was computed in one of them, and integers are computed as float32."""
     if is_tensor(value):
-        return TOLERANCE.get(value[1], 0.0 if value[3].dtype.kind in "fc" else
-                             TOLERANCE["float32"])
+        return TOLERANCE.get(value[1], 0.0 if value[3].dtype.kind in "fc" else TOLERANCE["float32"])
     return max(map(coarseness, value), default=0.0) if isinstance(value, (list, tuple)) else 0.0
 
 
@@ -151,7 +183,7 @@ def unequal(a: Any, b: Any, coarse: float = 0.0) -> str:
         return unequal_tensors(a, b, coarse)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         if is_object(a) and is_object(b) and a[0] != b[0]:
-            return ""                                # PyTorch's objects show nothing of theirs
+            return ""  # PyTorch's objects show nothing of theirs
         if len(a) != len(b):
             return f"{len(a)} / {len(b)} values"
         for i, (x, y) in enumerate(zip(a, b)):
@@ -181,9 +213,10 @@ def unequal_tensors(a: tuple, b: tuple, coarse: float) -> str:
         with np.errstate(all="ignore"):
             finite = np.abs(y[np.isfinite(y)])
             scale = min(finite.max(initial=0), 1e30)
-            wrong = ~np.isclose(x, y, rtol=tolerance, atol=tolerance * float(scale) * 0.1,
-                                equal_nan=True)
-            if x.dtype.kind == "c":                  # which part overflows, or is NaN, may differ
+            wrong = ~np.isclose(
+                x, y, rtol=tolerance, atol=tolerance * float(scale) * 0.1, equal_nan=True
+            )
+            if x.dtype.kind == "c":  # which part overflows, or is NaN, may differ
                 wrong &= np.isfinite(x) | np.isfinite(y)
     if not wrong.any():
         return ""

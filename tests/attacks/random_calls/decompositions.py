@@ -24,15 +24,23 @@ def canonical(overload: str, outcome: tuple) -> tuple:
     if outcome[0] != "ok" or defined is None:
         return outcome
     schema = table.find(name, short).schema
-    result = outcome[1] if isinstance(outcome[1], (list, tuple)) and outcome[1][:1] != ("tensor",) \
+    result = (
+        outcome[1]
+        if isinstance(outcome[1], (list, tuple)) and outcome[1][:1] != ("tensor",)
         else [outcome[1]]
+    )
     given = dict(zip((a.name for a in schema.arguments), outcome[2]))
     a = given.get("A", given.get("self", given.get("input")))
     kinds = [v[:3] for v in result if _is_tensor(v)]
     left = [v for a, v in zip(schema.arguments, outcome[2]) if not (a.alias and a.alias.is_write)]
     answer = []
-    if _is_tensor(a) and a[3].ndim >= 2 and a[3].size and np.isfinite(a[3]).all() \
-            and all(v[3].shape == v[2] for v in result if _is_tensor(v)):
+    if (
+        _is_tensor(a)
+        and a[3].ndim >= 2
+        and a[3].size
+        and np.isfinite(a[3]).all()
+        and all(v[3].shape == v[2] for v in result if _is_tensor(v))
+    ):
         with np.errstate(all="ignore"):
             made = defined(_wide(a), [_wide(v) if _is_tensor(v) else v for v in result], given)
         answer = [("tensor", a[1], v.shape, v) if isinstance(v, np.ndarray) else v for v in made]
@@ -72,10 +80,18 @@ def _symmetric(a, result, given):
 def _eigen(a, result, given):
     """Sums of powers of eigenvalues, in any order, and what vectors leave."""
     values = result[0] / max(np.abs(a).max(), 1e-300)
-    sums = [(values ** k).sum(-1) for k in range(1, values.shape[-1] + 1)]
-    left = [] if len(result) < 2 else [
-        np.round(np.abs(a @ result[1] - result[1] * result[0][..., None, :]).max()
-                 / max(np.abs(a).max(), 1e-300), 2)]
+    sums = [(values**k).sum(-1) for k in range(1, values.shape[-1] + 1)]
+    left = (
+        []
+        if len(result) < 2
+        else [
+            np.round(
+                np.abs(a @ result[1] - result[1] * result[0][..., None, :]).max()
+                / max(np.abs(a).max(), 1e-300),
+                2,
+            )
+        ]
+    )
     return [np.stack(sums, -1), *left]
 
 
@@ -87,7 +103,7 @@ def _orthogonal(a, result, given):
 
 def _reflectors(a, result, given):
     """Of what geqrf gives, R^H R."""
-    r = np.triu(result[0])[..., :min(a.shape[-2:]), :]
+    r = np.triu(result[0])[..., : min(a.shape[-2:]), :]
     return [_adjoint(r) @ r]
 
 
@@ -105,11 +121,22 @@ def _well(a, result, given):
 
 
 TABLE: dict[str, Callable] = {
-    "svd": _singular, "linalg_svd": _singular, "linalg_eigh": _symmetric, "linalg_eig": _eigen,
-    "linalg_eigvals": _eigen, "linalg_cholesky_ex": _factored, "qr": _orthogonal,
-    "linalg_qr": _orthogonal, "geqrf": _reflectors,
-    "pinverse": _well, "linalg_pinv": _well, "linalg_cond": _well, "linalg_matrix_rank": _well,
-    "matrix_rank": _well, "linalg_lstsq": _well, "cholesky_inverse": _well,
+    "svd": _singular,
+    "linalg_svd": _singular,
+    "linalg_eigh": _symmetric,
+    "linalg_eig": _eigen,
+    "linalg_eigvals": _eigen,
+    "linalg_cholesky_ex": _factored,
+    "qr": _orthogonal,
+    "linalg_qr": _orthogonal,
+    "geqrf": _reflectors,
+    "pinverse": _well,
+    "linalg_pinv": _well,
+    "linalg_cond": _well,
+    "linalg_matrix_rank": _well,
+    "matrix_rank": _well,
+    "linalg_lstsq": _well,
+    "cholesky_inverse": _well,
     "linalg_solve_ex": _well,
 }
 """Operator -> what is defined of (matrix, results, arguments by name)."""

@@ -29,7 +29,7 @@ def looked_at(array: np.ndarray) -> np.ndarray:
     if array.size <= SHOWN:
         return np.array(array)
     flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
-    return np.array(flat[::array.size // SHOWN + 1])
+    return np.array(flat[:: array.size // SHOWN + 1])
 
 
 def looked_at_text(text: str) -> Any:
@@ -39,8 +39,11 @@ def looked_at_text(text: str) -> Any:
 
 def readable(array: np.ndarray) -> np.ndarray:
     """bfloat16 and float8 as float32, which numpy knows."""
-    return array.astype(np.float32) if array.dtype.kind == "V" or array.dtype.name.startswith(
-        ("bfloat", "float8")) else array
+    return (
+        array.astype(np.float32)
+        if array.dtype.kind == "V" or array.dtype.name.startswith(("bfloat", "float8"))
+        else array
+    )
 
 
 def type_of(value: Any) -> T.Type:
@@ -52,8 +55,14 @@ def type_of(value: Any) -> T.Type:
         return T.DictType(type_of(key), type_of(element))
     if isinstance(value, tuple):
         return T.TupleType(tuple(map(type_of, value)))
-    plain = {type(None): T.NONE, bool: T.BOOL, int: T.INT, float: T.FLOAT, complex: T.COMPLEX,
-             str: T.STR}
+    plain = {
+        type(None): T.NONE,
+        bool: T.BOOL,
+        int: T.INT,
+        float: T.FLOAT,
+        complex: T.COMPLEX,
+        str: T.STR,
+    }
     return plain.get(type(value), T.TENSOR)
 
 
@@ -75,13 +84,14 @@ class Scriptlang:
 
     def __init__(self, name: str):
         from scriptlang.interpreter.engine import engine
+
         from tests.ops.one_operator import program
 
         self.name, self.engine, self.program = name, engine(name), program
         self.limits = Limits(memory=MEMORY) if name == "native" else None
 
     def run(self, call: Call) -> tuple:
-        from scriptlang.ops import random
+        from scriptlang.ops.families import random
 
         name, _, overload = call.overload.partition(".")
         operator = table.find(name, overload)
@@ -101,13 +111,17 @@ class Scriptlang:
 
     def call(self, operator, given: list) -> Any:
         """Bools that stand for numbers are constants of the program, as functions take none."""
-        constants = [i for i, (a, v) in enumerate(zip(operator.schema.arguments, given))
-                     if isinstance(v, bool) and "Scalar" in a.text]
+        constants = [
+            i
+            for i, (a, v) in enumerate(zip(operator.schema.arguments, given))
+            if isinstance(v, bool) and "Scalar" in a.text
+        ]
         variables: dict = {}
         for a, v in zip(operator.schema.arguments, given):
             bind(a.type, v, variables)
-        function = self.program(operator, tuple((i, given[i]) for i in constants),
-                                tuple(variables.items()))
+        function = self.program(
+            operator, tuple((i, given[i]) for i in constants), tuple(variables.items())
+        )
         taken = [v for i, v in enumerate(given) if i not in constants]
         return self.engine.run(function, taken, limits=self.limits)
 
@@ -135,15 +149,25 @@ class Scriptlang:
 
     def quantized(self, codes, scale, zero_point, axis):
         from scriptlang import dtypes
-        from scriptlang.ops.quantized_tensors import (CODES, ChannelQuantizer, Quantizer, of_codes)
+        from scriptlang.ops.quantization.quantized_tensors import (
+            CODES,
+            ChannelQuantizer,
+            Quantizer,
+            of_codes,
+        )
         from scriptlang.tensors import from_numpy
 
         kind = next(q for q, c in CODES.items() if c is codes.dtype)
         if axis is None:
             return of_codes(codes, kind, Quantizer(scale, zero_point))
         n = codes.size(axis)
-        return of_codes(codes, dtypes.as_dtype(kind), ChannelQuantizer(
-            from_numpy(np.full(n, scale, np.float64)), from_numpy(np.full(n, zero_point)), axis))
+        return of_codes(
+            codes,
+            dtypes.as_dtype(kind),
+            ChannelQuantizer(
+                from_numpy(np.full(n, scale, np.float64)), from_numpy(np.full(n, zero_point)), axis
+            ),
+        )
 
     def packed(self, operator: str, arguments: list):
         name, _, overload = operator.partition(".")
@@ -163,8 +187,11 @@ class Scriptlang:
             array = value.codes._array if hasattr(value, "codes") else value._array
             return "tensor", value.dtype.name, tuple(value._size), readable(looked_at(array))
         if isinstance(value, (list, tuple)):
-            return type(value)(map(self.told, value)) if type(value) in (list, tuple) else \
-                tuple(map(self.told, value))
+            return (
+                type(value)(map(self.told, value))
+                if type(value) in (list, tuple)
+                else tuple(map(self.told, value))
+            )
         if isinstance(value, dict):
             return "dict", [(self.told(k), self.told(v)) for k, v in value.items()]
         if isinstance(value, str):
@@ -181,8 +208,11 @@ class Scriptlang:
 
         if isinstance(result, Tensor):
             place = self.place(result._storage)
-            return [next((k for k, m in enumerate(memories) if self.place(m) == place), -1)] \
-                if result._storage.nbytes else []
+            return (
+                [next((k for k, m in enumerate(memories) if self.place(m) == place), -1)]
+                if result._storage.nbytes
+                else []
+            )
         if isinstance(result, (list, tuple)):
             return [p for v in result for p in self.shares(v, memories)]
         return []
@@ -203,13 +233,18 @@ class Torch:
         self.torch = torch
         self.dtypes = {}
         from scriptlang import dtypes
+
         for code in range(64):
             try:
                 self.dtypes[code] = getattr(torch, dtypes.by_code(code).name)
             except (RuntimeError, AttributeError, KeyError, ValueError):
                 pass
-        self.formats = {0: torch.contiguous_format, 1: torch.preserve_format,
-                        2: torch.channels_last, 3: torch.channels_last_3d}
+        self.formats = {
+            0: torch.contiguous_format,
+            1: torch.preserve_format,
+            2: torch.channels_last,
+            3: torch.channels_last_3d,
+        }
 
     def run(self, call: Call) -> tuple:
         torch = self.torch
@@ -250,7 +285,7 @@ class Torch:
 
     def tensor(self, t: values.T, data: np.ndarray):
         torch = self.torch
-        raw = torch.empty(data.nbytes, dtype=torch.uint8)        # memory that out= may resize
+        raw = torch.empty(data.nbytes, dtype=torch.uint8)  # memory that out= may resize
         raw.copy_(torch.from_numpy(np.array(data.view(np.uint8))))
         made = torch.empty(0, dtype=getattr(torch, t.dtype))
         return made.set_(raw.untyped_storage(), t.offset, t.size, t.stride)
@@ -265,7 +300,8 @@ class Torch:
             return torch._make_per_tensor_quantized_tensor(codes, scale, zero_point)
         n = codes.size(axis)
         return torch._make_per_channel_quantized_tensor(
-            codes, torch.full((n,), scale, dtype=torch.float64), torch.full((n,), zero_point), axis)
+            codes, torch.full((n,), scale, dtype=torch.float64), torch.full((n,), zero_point), axis
+        )
 
     def packed(self, operator: str, arguments: list):
         return self.torch._C._get_operation_overload(operator, "")[0](*arguments)
@@ -284,8 +320,11 @@ class Torch:
                 value = value.to(torch.float32)
             return "tensor", name, tuple(value.shape), looked_at(value.numpy())
         if isinstance(value, (list, tuple)):
-            return type(value)(map(self.told, value)) if type(value) in (list, tuple) else \
-                tuple(map(self.told, value))
+            return (
+                type(value)(map(self.told, value))
+                if type(value) in (list, tuple)
+                else tuple(map(self.told, value))
+            )
         if isinstance(value, dict):
             return "dict", [(self.told(k), self.told(v)) for k, v in value.items()]
         if isinstance(value, str):

@@ -40,8 +40,13 @@ def call_of(overload: str, seed: int, number: int) -> Call:
     if random.random() < hostility or base and random.random() < 0.6:
         arguments = maker.changed(arguments)
     arguments = maker.shared(arguments)
-    if len(arguments) > 1 and isinstance(arguments[0], dict) and arguments[0] \
-            and schema.arguments[1].name == "key" and maker.chance(0.6):
+    if (
+        len(arguments) > 1
+        and isinstance(arguments[0], dict)
+        and arguments[0]
+        and schema.arguments[1].name == "key"
+        and maker.chance(0.6)
+    ):
         arguments[1] = maker.pick(list(arguments[0]))
     return Call(overload, arguments)
 
@@ -56,11 +61,14 @@ class Maker:
         self.dtype = random.choice(names.COMMON)
         self.rank = random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5))
         n = random.choice((1, 2, 3, 4, 5))
-        self.size = (n,) * self.rank if random.random() < 0.45 else tuple(
-            random.choice((1, 2, 2, 3, 3, 4, 5, 7)) for _ in range(self.rank))
+        self.size = (
+            (n,) * self.rank
+            if random.random() < 0.45
+            else tuple(random.choice((1, 2, 2, 3, 3, 4, 5, 7)) for _ in range(self.rank))
+        )
         if random.random() < 0.04 and self.rank:
             k = random.randrange(self.rank)
-            self.size = (*self.size[:k], 0, *self.size[k + 1:])
+            self.size = (*self.size[:k], 0, *self.size[k + 1 :])
         self.element = random.choice((T.INT, T.FLOAT, T.STR, T.TENSOR, T.BOOL))
         self.spread = random.choice(("plain",) * 6 + ("unit", "unit", "positive", "wild", "ones"))
 
@@ -73,8 +81,11 @@ class Maker:
     # arguments
 
     def argument(self, a: Argument, base: dict) -> Any:
-        if a.name in base and not (self.chance(self.hostility / 2)) and (
-                "Tensor" in a.text or not isinstance(base[a.name], values.T)):
+        if (
+            a.name in base
+            and not (self.chance(self.hostility / 2))
+            and ("Tensor" in a.text or not isinstance(base[a.name], values.T))
+        ):
             return self.laid(base[a.name])
         if a.name == "out" or a.alias and a.alias.is_write and a.kwarg_only:
             return self.output(a)
@@ -117,7 +128,7 @@ class Maker:
             return self.of(self.element, a)
         if "Generator" in str(t) or "Enum" in str(t):
             return None
-        return self.of(self.element, a)              # Any
+        return self.of(self.element, a)  # Any
 
     def integer(self, a: Argument) -> int:
         if self.chance(self.hostility):
@@ -127,8 +138,7 @@ class Maker:
                 return self.pick((12, 13, 14))
             return dtypes.as_dtype(self.dtype if self.chance(0.5) else self.pick(names.COMMON)).code
         if a.name in names.DIMS:
-            return self.random.randrange(-self.rank, self.rank) if self.rank else \
-                self.pick((0, -1))
+            return self.random.randrange(-self.rank, self.rank) if self.rank else self.pick((0, -1))
         if a.name in names.NUMBERS:
             return self.pick(names.NUMBERS[a.name])
         return self.pick((0, 1, 1, 2, 2, 3, 4, 5, -1))
@@ -157,8 +167,12 @@ class Maker:
 
     def list_of(self, element: T.Type, a: Argument) -> list:
         length = self.length(a, element)
-        if element == T.INT and a.name in names.DIMS and self.rank and not self.chance(
-                self.hostility):
+        if (
+            element == T.INT
+            and a.name in names.DIMS
+            and self.rank
+            and not self.chance(self.hostility)
+        ):
             dims = self.random.sample(range(self.rank), min(length, self.rank))
             return [d - self.rank if self.chance(0.3) else d for d in dims]
         if element == T.INT and a.name in names.LISTS and not self.chance(self.hostility):
@@ -209,8 +223,11 @@ class Maker:
         if self.chance(0.003):
             size, fill = (self.pick((1000, 4097, 3001)),) * min(self.rank, 1), "plain"
         t = self.layout(dtype, size, fill)
-        if self.quantized and (name.startswith("q") or name in ("x", "X", "input", "self")) \
-                and self.chance(0.8):
+        if (
+            self.quantized
+            and (name.startswith("q") or name in ("x", "X", "input", "self"))
+            and self.chance(0.8)
+        ):
             return self.quantize(t)
         return t
 
@@ -221,8 +238,11 @@ class Maker:
 
     def broadcast(self) -> tuple:
         """Sizes that broadcast with the common ones."""
-        size = self.size[self.random.randrange(self.rank):] if self.rank and self.chance(0.5) \
+        size = (
+            self.size[self.random.randrange(self.rank) :]
+            if self.rank and self.chance(0.5)
             else self.size
+        )
         return tuple(1 if self.chance(0.3) else n for n in size)
 
     def layout(self, dtype: str, size: tuple, fill: str) -> values.T:
@@ -231,26 +251,26 @@ class Maker:
         stride, offset = list(contiguous_strides(size)), 0
         if how < 0.55 or not rank:
             pass
-        elif how < 0.70:                             # dimensions in another order
+        elif how < 0.70:  # dimensions in another order
             order = list(range(rank))
             self.random.shuffle(order)
             step = 1
             for d in order:
                 stride[d], step = step, step * max(size[d], 1)
-        elif how < 0.78:                             # with gaps
+        elif how < 0.78:  # with gaps
             stride = [s * 2 for s in stride]
-        elif how < 0.88:                             # expanded
+        elif how < 0.88:  # expanded
             for d in range(rank):
                 if self.chance(0.5):
                     stride[d] = 0
-        elif how < 0.92 and rank > 1:                # channels last
+        elif how < 0.92 and rank > 1:  # channels last
             order = [*range(2, rank), 1] if rank > 2 else [0]
             step = size[1] if rank > 2 else 1
             stride[1] = 1
             for d in reversed(order[:-1] if rank > 2 else order):
                 stride[d], step = step, step * max(size[d], 1)
             stride[0] = step
-        elif how < 0.95:                             # overlapping
+        elif how < 0.95:  # overlapping
             stride = [self.pick((0, 1, 1, 2, 3)) for _ in stride]
         if self.chance(0.12):
             offset = self.pick((1, 2, 3, 5))
@@ -261,8 +281,9 @@ class Maker:
             size = tuple(min(n, max(n // 2, 1)) for n in size)
             stride = list(contiguous_strides(size))
         room = offset + self.reach(size, stride)
-        return values.T(dtype, tuple(size), tuple(stride), offset, room, fill,
-                        self.random.randrange(1 << 31))
+        return values.T(
+            dtype, tuple(size), tuple(stride), offset, room, fill, self.random.randrange(1 << 31)
+        )
 
     @staticmethod
     def reach(size, stride) -> int:
@@ -311,7 +332,7 @@ class Maker:
         if isinstance(value, bool):
             return not value
         if isinstance(value, int):
-            near = min(max(value + self.pick((1, -1)), -2 ** 63), 2 ** 63 - 1)
+            near = min(max(value + self.pick((1, -1)), -(2**63)), 2**63 - 1)
             return near if self.chance(0.6) else self.pick(names.EXTREME_INTS)
         if isinstance(value, float):
             return self.pick(names.EXTREME_FLOATS)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from . import values
 
-KINDS = {"Linear": ("quantized::linear_prepack", "quantized::linear_prepack_fp16"),
-         "Conv2dPacked": ("quantized::conv2d_prepack", "quantized::conv_transpose2d_prepack",
-                          "quantized::conv1d_prepack"),
-         "Conv3dPacked": ("quantized::conv3d_prepack", "quantized::conv_transpose3d_prepack"),
-         "Embedding": ("quantized::embedding_bag_prepack",),
-         "xnnpack.Conv2d": ("prepacked::conv2d_clamp_prepack",),
-         "xnnpack.Transpose": ("prepacked::conv2d_transpose_clamp_prepack",),
-         "xnnpack.Linear": ("prepacked::linear_clamp_prepack",)}
+KINDS = {
+    "Linear": ("quantized::linear_prepack", "quantized::linear_prepack_fp16"),
+    "Conv2dPacked": (
+        "quantized::conv2d_prepack",
+        "quantized::conv_transpose2d_prepack",
+        "quantized::conv1d_prepack",
+    ),
+    "Conv3dPacked": ("quantized::conv3d_prepack", "quantized::conv_transpose3d_prepack"),
+    "Embedding": ("quantized::embedding_bag_prepack",),
+    "xnnpack.Conv2d": ("prepacked::conv2d_clamp_prepack",),
+    "xnnpack.Transpose": ("prepacked::conv2d_transpose_clamp_prepack",),
+    "xnnpack.Linear": ("prepacked::linear_clamp_prepack",),
+}
 """Part of a class's name -> operators that make such objects."""
 
 

@@ -37,8 +37,13 @@ class Worker:
         self.start()
 
     def start(self) -> None:
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.errors, **self.places)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            **self.places,
+        )
 
     def run(self, overload: str, seed: int, numbers: list[int]) -> dict[int, tuple]:
         """Outcomes by number; a call that ended the process has ("died", kind, what)."""
@@ -90,8 +95,9 @@ def death(status: int, told: str) -> tuple[str, str, str]:
     if number in (signal.SIGPROF, signal.SIGALRM):
         return "died", "hang", "more than the seconds of a call"
     if lines:
-        frames = [line.strip() for line in told.splitlines()
-                  if " in " in line and "/cpp_loader/" in line][:2]
+        frames = [
+            line.strip() for line in told.splitlines() if " in " in line and "/cpp_loader/" in line
+        ][:2]
         return "died", "sanitizer", " ".join([lines[0], *frames])[:600]
     what = signal.Signals(number).name if number else f"exit code {os.WEXITSTATUS(status)}"
     return "died", "crash", f"{what}: {told[-300:]}"
@@ -110,13 +116,21 @@ class Report:
         self.findings: list[Finding] = []
 
     def add(self, finding: Finding) -> None:
-        known = compare.known(finding.overload, finding.pair, finding.kind,
-                              f"{finding.call} {finding.what}")
-        if not known and finding.kind in ("value", "mutation") \
-                and compare.writes_overlap(values.read(finding.call)):
+        known = compare.known(
+            finding.overload, finding.pair, finding.kind, f"{finding.call} {finding.what}"
+        )
+        if (
+            not known
+            and finding.kind in ("value", "mutation")
+            and compare.writes_overlap(values.read(finding.call))
+        ):
             known = compare.OVERLAP
-        if not known and finding.kind in ("value", "mutation") and "torch" in finding.pair \
-                and compare.shares_written(values.read(finding.call)):
+        if (
+            not known
+            and finding.kind in ("value", "mutation")
+            and "torch" in finding.pair
+            and compare.shares_written(values.read(finding.call))
+        ):
             known = compare.SHARED_OUT
         if known:
             self.known[known] += 1
@@ -135,32 +149,48 @@ class Report:
             self.succeeded.setdefault(engine, Counter()).update(counts)
 
     def as_data(self) -> dict:
-        return {"calls": dict(self.calls), "succeeded": {e: dict(c) for e, c in
-                                                          self.succeeded.items()},
-                "counts": [[*k, n] for k, n in self.counts.items()],
-                "known": [[*k, n] for k, n in self.known.items()],
-                "findings": [f._asdict() for f in self.findings]}
+        return {
+            "calls": dict(self.calls),
+            "succeeded": {e: dict(c) for e, c in self.succeeded.items()},
+            "counts": [[*k, n] for k, n in self.counts.items()],
+            "known": [[*k, n] for k, n in self.known.items()],
+            "findings": [f._asdict() for f in self.findings],
+        }
 
 
-def examine(overload: str, seed: int, numbers: list[int], workers: list[Worker],
-            report: Report, classes: bool = False) -> None:
+def examine(
+    overload: str,
+    seed: int,
+    numbers: list[int],
+    workers: list[Worker],
+    report: Report,
+    classes: bool = False,
+) -> None:
     """Run calls of one overload on all engines, the first of which the others are compared with."""
     outcomes = {w.name: w.run(overload, seed, numbers) for w in workers}
     report.calls[overload] += len(numbers)
     for name, told in outcomes.items():
         report.succeeded.setdefault(name, Counter())[overload] += sum(
-            o[0] == "ok" for o in told.values())
+            o[0] == "ok" for o in told.values()
+        )
     for n in numbers:
-        look_at(overload, lambda: values.text_of_call(generate.call_of(overload, seed, n)),
-                {name: told[n] for name, told in outcomes.items()}, report, classes)
+        look_at(
+            overload,
+            lambda: values.text_of_call(generate.call_of(overload, seed, n)),
+            {name: told[n] for name, told in outcomes.items()},
+            report,
+            classes,
+        )
 
 
-def look_at(overload: str, call, told: dict[str, tuple], report: Report,
-            classes: bool) -> None:
+def look_at(overload: str, call, told: dict[str, tuple], report: Report, classes: bool) -> None:
     """Add what one call shows; `call` gives its text."""
     for name, outcome in told.items():
-        if outcome[0] == "died" and not (name != "native" and outcome[1] == "hang") \
-                and name != "torch":
+        if (
+            outcome[0] == "died"
+            and not (name != "native" and outcome[1] == "hang")
+            and name != "torch"
+        ):
             report.add(Finding(overload, outcome[1], name, call(), outcome[2]))
         if outcome[0] == "memory":
             report.add(Finding(overload, "memory", name, call(), outcome[2]))

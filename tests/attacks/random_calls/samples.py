@@ -36,17 +36,38 @@ def samples_of(family: str) -> list[harness.Sample]:
 def bases(name: str) -> list[str]:
     """Names whose samples may fit an operator's arguments, the likeliest first."""
     plain = name.rpartition("::")[2]
-    names = [plain, plain.removesuffix("_"), plain.removesuffix("_copy"), plain.removeprefix("_"),
-             plain.removeprefix("special_"), plain.removeprefix("linalg_"),
-             plain.removesuffix("_backward"), plain.strip("_")]
+    names = [
+        plain,
+        plain.removesuffix("_"),
+        plain.removesuffix("_copy"),
+        plain.removeprefix("_"),
+        plain.removeprefix("special_"),
+        plain.removeprefix("linalg_"),
+        plain.removesuffix("_backward"),
+        plain.strip("_"),
+    ]
     names += [ALIASES[n] for n in names if n in ALIASES]
     return list(dict.fromkeys(names))
 
 
-ALIASES = {"concat": "cat", "concatenate": "cat", "divide": "div", "multiply": "mul",
-           "subtract": "sub", "clip": "clamp", "absolute": "abs", "greater": "gt", "less": "lt",
-           "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "moveaxis": "movedim",
-           "swapaxes": "transpose", "swapdims": "transpose", "row_stack": "vstack"}
+ALIASES = {
+    "concat": "cat",
+    "concatenate": "cat",
+    "divide": "div",
+    "multiply": "mul",
+    "subtract": "sub",
+    "clip": "clamp",
+    "absolute": "abs",
+    "greater": "gt",
+    "less": "lt",
+    "greater_equal": "ge",
+    "less_equal": "le",
+    "not_equal": "ne",
+    "moveaxis": "movedim",
+    "swapaxes": "transpose",
+    "swapdims": "transpose",
+    "row_stack": "vstack",
+}
 
 
 @lru_cache(maxsize=4)
@@ -86,7 +107,7 @@ def arguments_of(family: str, i: int):
         return None
     try:
         operator, bound = chosen(sample.name, args, kwargs)
-    except Exception:                                # a sample of what is refused
+    except Exception:  # a sample of what is refused
         return None
     values = [_described(v, f"{family}/{i}/", places) for v in bound]
     return operator, dict(zip((a.name for a in operator.schema.arguments), values))
@@ -109,8 +130,15 @@ def _described(value, path: str, places: dict[int, int]):
             return None
         size = tuple(value._size)
         room = max(int(np.prod(size)), 0)
-        return T(value.dtype.name, size, contiguous_strides(size), 0, room,
-                 f"sample:{path}{places[id(value)]}", 0)
+        return T(
+            value.dtype.name,
+            size,
+            contiguous_strides(size),
+            0,
+            room,
+            f"sample:{path}{places[id(value)]}",
+            0,
+        )
     if type(value).__name__ == "Device":
         return D(str(value))
     if isinstance(value, (list, tuple)):

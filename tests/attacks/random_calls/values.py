@@ -55,13 +55,35 @@ def read(text: str) -> Call:
     """The call that `text_of_call` wrote."""
     overload, _, arguments = text.strip().partition("(")
     known = {c.__name__: c for c in DESCRIBED}
-    made = eval(f"lambda nan, inf: ({arguments.removesuffix(')')},)" if arguments != ")"
-                else "lambda nan, inf: ()", {**known, "complex": complex})
+    made = eval(
+        f"lambda nan, inf: ({arguments.removesuffix(')')},)"
+        if arguments != ")"
+        else "lambda nan, inf: ()",
+        {**known, "complex": complex},
+    )
     return Call(overload, list(made(math.nan, math.inf)))
 
 
-WILD_FLOATS = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e30, 1e-40, 1.0, -1.0, 0.5, 2.5,
-                        3.4e38, 65504.0, -7.5, 1e-7])
+WILD_FLOATS = np.array(
+    [
+        np.nan,
+        np.inf,
+        -np.inf,
+        0.0,
+        -0.0,
+        1e30,
+        -1e30,
+        1e-40,
+        1.0,
+        -1.0,
+        0.5,
+        2.5,
+        3.4e38,
+        65504.0,
+        -7.5,
+        1e-7,
+    ]
+)
 
 
 def wild_ints(dtype: np.dtype) -> np.ndarray:
@@ -119,8 +141,9 @@ def memory_of(t: T) -> np.ndarray:
     dtype = dtypes.as_dtype(t.dtype).numpy
     flat = filled(t.fill, t.room, dtype, t.seed)
     if t.fill.startswith("sample:") and math.prod(t.size):
-        view = np.lib.stride_tricks.as_strided(flat[t.offset:], t.size,
-                                               [s * dtype.itemsize for s in t.stride])
+        view = np.lib.stride_tricks.as_strided(
+            flat[t.offset :], t.size, [s * dtype.itemsize for s in t.stride]
+        )
         with np.errstate(all="ignore"):
             array = sample_array(t.fill[7:])
             view[...] = np.resize(array if array.size else np.zeros(1), t.size).astype(dtype)
@@ -135,8 +158,14 @@ class Builder:
     device: name -> device.
     """
 
-    def __init__(self, make_tensor: Callable, make_view: Callable, quantized: Callable,
-                 packed: Callable, device: Callable):
+    def __init__(
+        self,
+        make_tensor: Callable,
+        make_view: Callable,
+        quantized: Callable,
+        packed: Callable,
+        device: Callable,
+    ):
         self.make_tensor, self.make_view, self.quantized = make_tensor, make_view, quantized
         self.packed, self.device = packed, device
         self.tensors: list[Any] = []

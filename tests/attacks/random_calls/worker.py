@@ -19,9 +19,9 @@ import traceback
 if __name__ == "__main__" and len(sys.argv) > 2:
     from tests.native_build import use
 
-    use(sys.argv[2])                                 # before anything imports the engine
+    use(sys.argv[2])  # before anything imports the engine
 
-from . import engines, generate, values  # noqa: E402
+from . import engines, generate, values
 
 SECONDS = 8.0
 """CPU time that one call may take."""
@@ -36,7 +36,7 @@ def send(out: int, value) -> None:
     data = pickle.dumps(value, protocol=4)
     data = len(data).to_bytes(8, "little") + data
     while data:
-        data = data[os.write(out, data):]
+        data = data[os.write(out, data) :]
 
 
 def serve(engine, jobs, out: int) -> None:
@@ -63,7 +63,7 @@ def run_batch(engine, job, out: int) -> None:
     else:
         overload, seed, numbers = job
         calls = ((n, generate.call_of(overload, seed, n)) for n in numbers)
-    end_at = os.environ.get("RANDOM_CALLS_END_AT")   # of a test
+    end_at = os.environ.get("RANDOM_CALLS_END_AT")  # of a test
     timed = SECONDS * (6 if "ASAN_OPTIONS" in os.environ else 1)
     for number, call in calls:
         if str(number) == end_at:
@@ -87,7 +87,7 @@ def peak() -> int:
 def main() -> None:
     name = sys.argv[1]
     out = os.dup(1)
-    os.dup2(2, 1)                                    # what operators print
+    os.dup2(2, 1)  # what operators print
     engine = engines.make(name)
     generate.table.load_families()
     from . import samples

@@ -1,0 +1,51 @@
+"""Constructs of Python that the language does not have, with what to write instead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scriptlang.errors import CompileError
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+REFUSED: dict[type, tuple[str, str | None]] = {
+    ast.Try: ("try/except is", "test the condition before, or raise and let the caller handle it"),
+    ast.Import: ("import inside a function is", "import at the top of the file"),
+    ast.ImportFrom: ("import inside a function is", "import at the top of the file"),
+    ast.Global: ("global is", "pass the value in and return the new one"),
+    ast.Nonlocal: ("nonlocal is", "pass the value in and return the new one"),
+    ast.ClassDef: ("a class inside a function is", "define it at the top of the file"),
+    ast.AsyncFunctionDef: ("async def is", None),
+    ast.AsyncFor: ("async for is", None),
+    ast.AsyncWith: ("async with is", None),
+    ast.Await: ("await is", "use fork and wait"),
+    ast.Yield: ("yield is", "build a list and return it"),
+    ast.YieldFrom: ("yield from is", "build a list and return it"),
+    ast.Set: ("a set is", "use a list, or a Dict[..., bool]"),
+    ast.SetComp: ("a set is", "use a list comprehension"),
+    ast.Lambda: ("lambda is", "define a function"),
+    ast.Starred: ("a star here is", None),
+    ast.Delete: ("del of this is", None),
+}
+
+
+def refuse_dead(e: Emitter, statements: Sequence[ast.stmt]) -> None:
+    """A branch that is never compiled holds statements of the language all the same."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if (
+                isinstance(node, ast.stmt)
+                and type(node) in REFUSED
+                and not isinstance(node, ast.Delete)
+            ):
+                what, help = REFUSED[type(node)]
+                e.report(
+                    CompileError(
+                        f"{what} not part of the language, also where it is never reached",
+                        e.span(node),
+                        help or "move it to a function with @ignore or @unused",
+                    )
+                )

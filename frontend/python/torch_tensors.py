@@ -1,0 +1,54 @@
+"""Tensors that modules of torch hold, as ours over the same memory."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+
+from scriptlang import dtypes
+from scriptlang.tensors import Storage, Tensor, as_tensor
+
+_storages: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()
+"""Of each storage of torch, by address and bytes, the one that stands for it while it is used."""
+
+
+def tensor_over(value: Any) -> Tensor:
+    """A tensor over the memory of one of torch: views of one storage there are views of one here,
+    so that archives keep what they share.  What is no plain tensor in memory is converted alone."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor) or not _is_plain(torch, value):
+        made = as_tensor(value)
+    else:
+        made = Tensor(
+            _storage(torch, value),
+            dtypes.BY_NAME[str(value.dtype).partition(".")[2]],
+            tuple(value.shape),
+            value.stride(),
+            value.storage_offset(),
+        )
+    if made is not value and getattr(value, "requires_grad", False) and value.is_leaf:
+        made.requires_grad_(True)
+    return made
+
+
+def _is_plain(torch: Any, value: Any) -> bool:
+    return (
+        value.layout is torch.strided
+        and value.device.type == "cpu"
+        and not (value.is_quantized or value.is_conj() or value.is_neg() or value.is_nested)
+        and str(value.dtype).partition(".")[2] in dtypes.BY_NAME
+        and value.untyped_storage().data_ptr() != 0
+    )
+
+
+def _storage(torch: Any, value: Any) -> Storage:
+    theirs = value.untyped_storage()
+    key = (theirs.data_ptr(), theirs.nbytes())
+    found = _storages.get(key)
+    if found is None:
+        memory = torch.empty(0, dtype=torch.uint8).set_(theirs, 0, (theirs.nbytes(),), (1,))
+        found = _storages[key] = Storage(None, np.asarray(memory))
+    return found

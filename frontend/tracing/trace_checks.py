@@ -1,0 +1,141 @@
+"""Whether a trace says what the function means: the recording is run again and compared."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from scriptlang.errors import ScriptError
+from scriptlang.ir import Graph
+from scriptlang.passes import effects
+from scriptlang.tensors import Tensor, as_tensor
+
+
+class TracerWarning(UserWarning):
+    """What a trace recorded may differ from what the function means."""
+
+
+class TracingCheckError(ScriptError):
+    """The recording and the function gave different results."""
+
+
+def is_random(graph: Graph) -> bool:
+    """Whether the graph draws random numbers, so that two runs differ."""
+    return any(map(effects.is_random, graph.walk_all()))
+
+
+def check_graphs(first: Graph, again: Graph) -> None:
+    """Compare two recordings of the same function.  Raises TracingCheckError where they differ."""
+    a, b = ([_line(n) for n in g.walk_all() if n.kind != "prim::Constant"] for g in (first, again))
+    if a != b:
+        at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        parts = [
+            f"{name}: {lines[at] if at < len(lines) else 'nothing more'}"
+            for name, lines in (("first", a), ("then", b))
+        ]
+        raise TracingCheckError(
+            "two recordings of the function differ: "
+            + "; ".join(parts)
+            + "\n  help: what a traced function does must not depend on "
+            "anything but its arguments"
+        )
+    for x, y in zip(
+        *([n for n in g.walk_all() if n.kind == "prim::Constant"] for g in (first, again))
+    ):
+        values = x.attributes["value"], y.attributes["value"]
+        if all(isinstance(v, Tensor) for v in values) and not _same_tensor(*values, 1e-5, 1e-8):
+            raise TracingCheckError(
+                "a tensor that is a constant of the recording has another value each time"
+                + (f" ({x.span.place})" if x.span else "")
+                + "\n  help: a tensor made by numpy, `.data` or random numbers of Python is not "
+                "recorded; compute it by operators, or pass it as an argument"
+            )
+
+
+def _line(node: Any) -> str:
+    types = ", ".join(str(v.type) for v in node.outputs)
+    return f"{node.kind} -> {types}" + (f" ({node.span.place})" if node.span else "")
+
+
+def check_traced(
+    func: Callable,
+    traced: Callable,
+    inputs: Sequence[Sequence[Any]],
+    graph: Graph,
+    copy: Callable[[Sequence[Any]], Sequence[Any]],
+    tolerance: float,
+) -> None:
+    """Run the function and its recording on each of the inputs; warn where they differ."""
+    if is_random(graph):
+        return
+    for args in inputs:
+        expected = func(*copy(args))
+        try:
+            found = traced(*copy(args))
+        except Exception as error:
+            raise TracingCheckError(
+                f"the recorded function fails where the function itself does not: {error}"
+            ) from error
+        where = difference(expected, found, max(tolerance, 1e-4), tolerance)
+        if where is not None:
+            warnings.warn(
+                f"the recorded function gives another result than the function itself{where}; a "
+                "trace records no control flow, and values that Python computed become "
+                "constants",
+                TracerWarning,
+                stacklevel=4,
+            )
+
+
+def difference(a: Any, b: Any, rtol: float, atol: float, path: str = "") -> str | None:
+    """Where two results differ (` at [0]`, "" for the whole); None where they agree."""
+    ours = [
+        as_tensor(v) if not isinstance(v, (bool, int, float, complex, str)) else None
+        for v in (a, b)
+    ]
+    if ours[0] is not None:
+        same = ours[1] is not None and _same_tensor(*ours, rtol, atol)
+        return None if same else path and f" at {path}"
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        if len(a) != len(b):
+            return path and f" at {path}"
+        parts = [(x, y, f"{path}[{i}]") for i, (x, y) in enumerate(zip(a, b))]
+    elif isinstance(a, dict) and isinstance(b, dict):
+        if a.keys() != b.keys():
+            return path and f" at {path}"
+        parts = [(a[k], b[k], f"{path}[{k!r}]") for k in a]
+    else:
+        return None if a == b else path and f" at {path}"
+    found = (difference(x, y, rtol, atol, at) for x, y, at in parts)
+    return next((f for f in found if f is not None), None)
+
+
+def _same_tensor(a: Tensor, b: Tensor, rtol: float, atol: float) -> bool:
+    import numpy as np
+
+    if a.dtype is not b.dtype or a._size != b._size:
+        return False
+    x, y = (np.asarray(t.tolist(), dtype=None) for t in (a, b))
+    return x.dtype.kind == "O" or np.allclose(x, y, rtol=rtol, atol=atol, equal_nan=True)
+
+
+def with_keywords(func: Callable, given: Mapping[str, Any]) -> tuple:
+    """Example inputs by name, in the order of the function's parameters.
+
+    Raises TypeError for a name that is none of them.
+    """
+    target = getattr(func, "forward", func)
+    bound = inspect.signature(target).bind(**given)
+    return bound.args if not bound.kwargs else tuple(bound.arguments.values())
+
+
+def parameters_of(func: Callable, count: int) -> list[str]:
+    """Names of the first parameters of a function; those of a `*args` are numbered."""
+    try:
+        parameters = list(inspect.signature(func).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return (names + [f"input_{i}" for i in range(len(names), count)])[:count]
