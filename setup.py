@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import sysconfig
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -39,7 +40,7 @@ class NativeEngine(build_ext):
             )
 
     def build_with_cmake(self, target: pathlib.Path) -> None:
-        build = pathlib.Path(self.build_temp).resolve() / "native"
+        build = self.build_folder()
         build.mkdir(parents=True, exist_ok=True)
         # pip's build environments come and go: what CMake found in the last one is not there now.
         (build / "CMakeCache.txt").unlink(missing_ok=True)
@@ -60,6 +61,13 @@ class NativeEngine(build_ext):
         )
         jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 2))
         self.call("cmake", "--build", str(build), "--target", "_native", "-j", jobs)
+
+    def build_folder(self) -> pathlib.Path:
+        """Where CMake builds.  That of an editable install stays, so that installing again after a
+        change compiles what has changed only: setuptools gives a new folder each time."""
+        if self.inplace or getattr(self, "editable_mode", False):
+            return ROOT / "build" / f"editable-{sysconfig.get_platform()}-{sys.version_info[1]}"
+        return pathlib.Path(self.build_temp).resolve() / "native"
 
     @staticmethod
     def has(program: str) -> bool:
