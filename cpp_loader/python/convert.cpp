@@ -417,6 +417,15 @@ static nb::object python_type(const std::shared_ptr<void>& host, const std::stri
   return type;
 }
 
+nb::object type_of(const ClassType& cls) { return python_type(cls.host, cls.name); }
+
+void set_class_of(nb::handle type, const ClassRef& cls) {
+  cls->host = host_of(type);
+  known().classes[type] = nb::capsule(new ClassRef(cls), [](void* p) noexcept {
+    delete static_cast<ClassRef*>(p);
+  });
+}
+
 ClassRef class_of(nb::handle type) {
   auto find = [&] { return nb::object(known().classes.attr("get")(type)); };
   nb::object held = find();
@@ -430,10 +439,7 @@ ClassRef class_of(nb::handle type) {
       cls->attributes.push_back(nb::cast<std::string>(nb::str(attribute.attr("name"))));
     }
   }
-  cls->host = host_of(type);
-  known().classes[type] = nb::capsule(new ClassRef(cls), [](void* p) noexcept {
-    delete static_cast<ClassRef*>(p);
-  });
+  set_class_of(type, cls);
   return cls;
 }
 

@@ -135,6 +135,12 @@ class ToPython {
 // The engine's class of a Python ClassType or EnumType; one per Python object.
 ClassRef class_of(nb::handle type);
 
+// Lets a Python ClassType or EnumType be the host of a class of the engine.
+void set_class_of(nb::handle type, const ClassRef& cls);
+
+// The Python type of a class. Raises TypeError where it has none.
+nb::object type_of(const ClassType& cls);
+
 // What a type's `host` holds: a weak reference to its Python type.
 std::shared_ptr<void> host_of(nb::handle type);
 

@@ -1,6 +1,7 @@
 // A loaded archive: its objects, its program, and how to call a method.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,16 @@
 namespace scriptlang {
 
 class ArchiveReader;
+namespace source {
+class Compiler;
+}
+
+// How an archive is read where that is not as C programs read it.
+struct Reading {
+  bool from_code = false;       // what runs is compiled, also where there is bytecode
+  bool check_storages = false;  // the checksums of tensors, too
+  std::function<void(const source::Compiler&)> compiled;  // sees what the code declares
+};
 
 // Any thread may call methods: those that only read go side by side, those whose programs write
 // attributes (a recurrent state) one after the other; see machine/turns.h.
@@ -23,7 +34,10 @@ class Module {
   static std::shared_ptr<Module> load_file(const std::string& path);
   static std::shared_ptr<Module> load_memory(const void* data, size_t size);  // copies
 
+  static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes, const Reading& how = {});
+
   Value& root() { return root_; }
+  bool is_pending() const { return !pending_.empty(); }  // __setstate__ is still to run
   const Program& program() const { return *program_; }
   std::vector<std::string> method_names() const;  // of the root's class, sorted
   const Function* method(std::string_view name) const;  // null when absent
@@ -45,9 +59,8 @@ class Module {
   struct Pending {
     Value object, state;
   };
-  static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes);
   void read_bytecode(ArchiveReader& archive, int version);
-  void compile_code(ArchiveReader& archive, int version);
+  void compile_code(ArchiveReader& archive, int version, const Reading& how);
   void take_root(Value root);
   void restore_pending(Context& context, const Limits& limits);
 

@@ -84,14 +84,19 @@ void Machine::fail_stopped() {
   throw error;
 }
 
+// Of code that was compiled from a file: its text names the line, `pc` is -2 - the offset there.
+static ErrorFrame frame_at(const Function& function, uint32_t offset) {
+  uint32_t line = function.line_starts ? line_of(*function.line_starts, offset) : offset;
+  return {concat(function.name, " at ", function.file, ":", line), -2 - int64_t(offset)};
+}
+
 void Machine::add_stack(Error* error) {
   constexpr size_t kMostFrames = 100;
   for (size_t k = frames_.size(); k-- > 0 && error->stack.size() < kMostFrames;) {
     const Function& function = *frames_[k].code->function;
     const int64_t pc = frames_[k].pc->origin;
     if (pc >= 0 && size_t(pc) < function.lines.size()) {  // compiled here: it has a place
-      error->stack.push_back({concat(function.name, " at ", function.file, ":",
-                                     function.lines[size_t(pc)]), -1});
+      error->stack.push_back(frame_at(function, function.lines[size_t(pc)]));
     } else {
       error->stack.push_back({function.name, pc});
     }

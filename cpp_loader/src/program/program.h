@@ -5,6 +5,7 @@
 // after it is made; threads share it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -33,6 +34,12 @@ struct OperatorUse {
   std::vector<Value> defaults;  // of the arguments that are not given
   std::string qualified_name() const { return overload.empty() ? name : name + "." + overload; }
 };
+
+// Where the lines of a text begin. An offset of the text lies in a line, counted from 1.
+using LineStarts = std::vector<uint32_t>;
+inline uint32_t line_of(const LineStarts& starts, uint32_t offset) {
+  return uint32_t(std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin());
+}
 
 struct Instruction {
   Opcode op;
@@ -64,7 +71,8 @@ struct Function {
   std::vector<TypeRef> register_types;  // empty, or per register, null where not known
   std::vector<Argument> arguments, returns;
   std::string file;             // of code that was compiled here: where it is from
-  std::vector<uint32_t> lines;  // of each instruction, in the file; empty where not known
+  std::vector<uint32_t> lines;  // of each instruction: an offset in the file; or empty
+  std::shared_ptr<const LineStarts> line_starts;  // of the file; null: it is not the archive's
   std::string refusal;          // why it cannot run: its code is not sound
   bool has_schema = false;
   bool is_part = false;  // the body of a fused group, called by FUSED
