@@ -7,25 +7,20 @@ them. A line that begins with a name (`aten::add`) is followed by one line for e
     " Tensor"                   the overload of ops.def
     " Tensor(Tensor a) -> ..."  the engine has no kernel: a call raises when it is reached
     " =(Tensor a) -> ..."       the same, with a body in bodies.txt
-
-    --check   compare with the file instead of writing it; exit status 1 when it is stale
 """
 
 from __future__ import annotations
 
-import argparse
-import pathlib
 import re
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-TARGET = ROOT / "src" / "source" / "overloads.txt"
-sys.path.insert(0, str(ROOT.parent))
+from generated import LOADER, write_or_check
+
+TARGET = LOADER / "src" / "source" / "overloads.txt"
 
 
 def native_names() -> set[str]:
     """Qualified names of the operators that the native engine has."""
-    text = (ROOT / "src" / "ops" / "ops.def").read_text()
+    text = (LOADER / "src" / "ops" / "ops.def").read_text()
     return set(re.findall(r'"([\w:.]+)\(', text))
 
 
@@ -69,17 +64,5 @@ def text() -> str:
     return "".join(f"{line}\n" for line in lines())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    fresh = text()
-    if parser.parse_args().check:
-        if TARGET.read_text() != fresh:
-            sys.exit(f"{TARGET} is stale: run this program without --check")
-        return
-    TARGET.write_text(fresh)
-    print(f"wrote {TARGET}: {fresh.count(chr(10))} lines, {len(fresh)} bytes")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(__doc__, lambda: {TARGET: text()})
