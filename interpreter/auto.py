@@ -67,6 +67,8 @@ class ObjectEngine(AutoEngine):
         return kept(self.choices, function, lambda: self._fitting(function))
 
     def _fitting(self, *functions: Function) -> Engine:
+        if functions and all(f.ready() is not None for f in functions):
+            return engine("native")
         return (
             engine("python")
             if is_for_python(self.obj)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -98,7 +98,7 @@ class NativeProgram:
             self.program = native.Program(trees, types)
         except NativeError as e:
             raise translate(*e.args[:3]) from None
-        self.failure = self.program.failure = partial(failure, self.by_name)
+        self.failure = self.program.failure = partial(failure, partial(frames, self.by_name))
         self.schema = self.codes[function].schema
         reshapes = any(may_reshape(ref) for code in self.codes.values() for ref in code.operators)
         self.is_entered = not self.calls_by_name and not reshapes
@@ -106,13 +106,17 @@ class NativeProgram:
             self.program.enter(self.name, *entry_of(self.schema))
 
 
-def failure(by_name: Mapping[str, Code], e: Exception, limits: Limits | None = None) -> Exception:
-    """What a run of a program with these functions raises for an error of the extension module."""
+def failure(
+    frames_of: Callable[[Iterable[tuple[str, int]]], tuple[Frame, ...]],
+    e: Exception,
+    limits: Limits | None = None,
+) -> Exception:
+    """What a run of a program raises for an error of the extension module."""
     kind, class_name, message, stack = e.args
     error = translate(kind, class_name, message)
     if kind == "MemoryError" and limits and limits.memory is not None:
         error = LimitError(error.message)
-    return attach_stack(exceptions.failure(error), frames(by_name, stack))
+    return attach_stack(exceptions.failure(error), frames_of(stack))
 
 
 def frames(by_name: Mapping[str, Code], stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
@@ -182,6 +186,8 @@ class NativeEngine:
             return Counter({PYTHON_CALL: 1})
         if program.calls_by_name and classes:
             program = for_classes(function, frozenset(classes))
+        if function.ready() is program:
+            return Counter()
         return Counter(program.program.missing)
 
     def adopt(self, obj: ScriptObject) -> ScriptObject:
@@ -197,7 +203,7 @@ def program_of(function: Function) -> NativeProgram:
 def make_program(function: Function) -> NativeProgram:
     program = function.attributes.get(PROGRAM)
     if program is None:
-        program = function.attributes[PROGRAM] = NativeProgram(function)
+        program = function.attributes[PROGRAM] = function.ready() or NativeProgram(function)
         if program.is_entered:
             function.direct = program.program
     return program

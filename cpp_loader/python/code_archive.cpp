@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "archive/module.h"
@@ -53,6 +54,17 @@ std::shared_ptr<Bytes> bytes_of(nb::handle contents) {
   auto lent = Bytes::lend(view.buf, size_t(view.len), end_loan, loan.get());
   loan.release();
   return lent;
+}
+
+// Whether a tensor that is there may get another shape, which Python has to be told.
+bool reshapes(const OperatorUse& use) {
+  static constexpr std::string_view kNames[] = {
+#define SL_RESHAPES(name) name,
+#include "source/rules.def"
+  };
+  if (use.name.empty() || use.name.back() != '_') return false;  // as all of them end
+  const std::string name = use.qualified_name();
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 // What is known to a caller of a type that it may pass values of; see entry.h.
@@ -106,6 +118,11 @@ class CodeArchive {
     module_->domain()->retain();
     domain_ = DomainRef(module_->domain());
     has_open_constants_ = PythonProgram::has_open_constants(module_->program());
+    for (const auto& f : module_->program().functions()) {
+      std::string_view name = f->name;
+      name.remove_prefix(name.rfind('.') + 1);
+      if (name == "__enter__" || name == "__exit__") of_with_.push_back(f.get());
+    }
   }
 
   nb::list classes() const {
@@ -135,9 +152,15 @@ class CodeArchive {
 
   nb::object root() { return ToPython(kMostValues, domain_)(module_->root()); }
 
+  // Why `program` gives none.
+  std::string objection(const std::string& name) const {
+    const Function* function = module_->program().find(name);
+    return function ? objection(*function) : "nothing was compiled under this name";
+  }
+
   nb::object program(const std::string& name) {
     const Function* function = module_->program().find(name);
-    if (!function || !is_sound(*function)) return nb::none();
+    if (!function || !objection(*function).empty()) return nb::none();
     nb::list arguments;
     size_t positional = 0;
     for (const Argument& a : function->arguments) {
@@ -170,31 +193,39 @@ class CodeArchive {
     });
   }
 
-  // Whether all that a function may reach is compiled, is called by what it is and not by name,
-  // comes from the file, and leaves the shapes of tensors that it is given.
-  static bool is_sound(const Function& function) {
-    std::unordered_set<const Function*> seen{&function};
-    std::vector<const Function*> pending{&function};
+  // Why a function does not run as it is compiled here; empty where it does: all that it may reach
+  // is compiled, comes from the file, calls no methods of objects that may be of other archives,
+  // and leaves the shapes of tensors that it is given.
+  std::string objection(const Function& function) const {
+    std::unordered_set<const Function*> seen;
+    std::vector<const Function*> pending;
+    auto reach = [&](const Function* f) {
+      if (seen.insert(f).second) pending.push_back(f);
+    };
+    reach(&function);
     while (!pending.empty()) {
       const Function& next = *pending.back();
       pending.pop_back();
-      if (!next.refusal.empty() || !next.line_starts || next.file == "operators") return false;
+      if (!next.refusal.empty()) return next.refusal;
+      if (!next.line_starts || next.file == "operators") return next.name + " is a body";
       for (const OperatorUse& use : next.operators) {
-        if (!use.entry || use.entry->reshapes) return false;
+        if (!use.entry && use.name != "prim::TupleUnpack") {
+          return use.qualified_name() + " is missing";
+        }
+        if (use.trailing_out || reshapes(use)) return use.qualified_name() + " may reshape";
       }
       for (const Instruction& i : next.code) {
-        if (i.op == Opcode::INTERFACE_CALL || i.op == Opcode::ENTER || i.op == Opcode::EXIT) {
-          return false;
-        }
+        if (i.op == Opcode::INTERFACE_CALL) return next.name + " calls by an interface";
+        if (i.op != Opcode::ENTER && i.op != Opcode::EXIT) continue;
+        for (const Function* method : of_with_) reach(method);
       }
-      for (const Function* callee : next.callees) {
-        if (seen.insert(callee).second) pending.push_back(callee);
-      }
+      for (const Function* callee : next.callees) reach(callee);
     }
-    return true;
+    return "";
   }
 
   std::vector<ClassFacts> classes_;
+  std::vector<const Function*> of_with_;  // what `with` calls by name
   std::vector<ClassRef> enums_;
   std::vector<TypeRef> tuples_;
   std::shared_ptr<Module> module_;
@@ -215,6 +246,9 @@ void bind_code_archive(nb::module_& m) {
       .def_prop_ro("is_pending", &CodeArchive::is_pending, "Whether a __setstate__ has to run.")
       .def("bind", &CodeArchive::bind, nb::arg("types"), "Tell the Python types by their names.")
       .def_prop_ro("root", &CodeArchive::root)
+      .def("objection",
+           [](const CodeArchive& a, const std::string& name) { return a.objection(name); },
+           nb::arg("name"), "Why `program` gives none for a function; empty where it gives one.")
       .def("program", &CodeArchive::program, nb::arg("name"),
            "A Program for a function; None where another compiler has to make it.");
 }

@@ -245,7 +245,7 @@ class ScriptObjectFacade:
 
     def _attribute(self, name: str) -> Any:
         value = self._object_.get(name)
-        if isinstance(self._type.attribute(name).type, T.ClassType):
+        if isinstance(value, ScriptObject) and self._type.is_object(name):
             known = self._facades_.get(name)
             if known is not None and known._object_ is value:
                 return known

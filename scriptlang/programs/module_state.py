@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from .. import types as T
 from ..dtypes import DType
 from ..objects import ScriptObject
 from ..tensors import Storage, Tensor, as_tensor
@@ -22,9 +21,8 @@ class ModuleState:
     """What ScriptModule has of torch.nn.Module to look at and change its state."""
 
     def named_children(self) -> Iterator[tuple[str, ScriptModule]]:
-        for a in self._type.attributes:
-            if isinstance(a.type, (T.ClassType, T.InterfaceType)) and a.type.is_module:
-                yield a.name, getattr(self, a.name)
+        for name in self._type.submodules():
+            yield name, getattr(self, name)
 
     def children(self) -> Iterator[ScriptModule]:
         return (m for _, m in self.named_children())

@@ -224,6 +224,9 @@ std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes, const Reading
   ArchiveReader archive(ZipArchive::open(std::move(bytes), limits));
   check_kind(archive);
   int version = check_format(archive);
+  if (how.from_code && (archive.text("version").empty() || archive.find("scriptlang/compiled"))) {
+    raise(ErrorKind::ArchiveError, "the archive is none of plain code in a version that it says");
+  }
   auto module = std::make_shared<Module>();
   if (has_bytecode(archive) && !how.from_code) module->read_bytecode(archive, version);
   else module->compile_code(archive, version, how);

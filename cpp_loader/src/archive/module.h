@@ -21,7 +21,7 @@ class Compiler;
 
 // How an archive is read where that is not as C programs read it.
 struct Reading {
-  bool from_code = false;       // what runs is compiled, also where there is bytecode
+  bool from_code = false;       // plain archives only; also those that have bytecode for others
   bool check_storages = false;  // the checksums of tensors, too
   std::function<void(const source::Compiler&)> compiled;  // sees what the code declares
 };
