@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import types as T
 from ..building import alone, made_once, uncollected
-from ..ir import Function
+from ..errors import ScriptError
+from ..ir import Function, Graph
 from ..limits import Limits
 from .sources import CHECKED_SIZE, Contents
 
@@ -220,19 +221,24 @@ class NativeArchive:
         if file is None:
             return None
         start = file.character(offset)
-        made = self.graph_of(name)
-        spans = () if made is None else [n.span for n in made.walk_all() if n.span is not None]
-        return next((s for s in spans if getattr(s, "code", s).start == start), None) or (
-            file.original(Span(file.source, start, start + 1))
-        )
+        place = file.original(Span(file.source, start, start + 1))
+        if place.is_known:
+            return place
+        spans = [n.span for n in self.graph_of(name).walk_all() if n.span is not None]
+        return next((s for s in spans if getattr(s, "code", s).start == start), place)
 
-    def graph_of(self, name: str) -> Any:
+    def graph_of(self, name: str) -> Graph:
+        """What Python makes of a function, where it can."""
         owner, _, short = name.rpartition(".")
-        function = self.classes[owner].methods.get(short) if owner in self.classes else None
+        function = (
+            self.classes[owner].methods.get(short)
+            if owner in self.classes
+            else self.reading.importer.find_function(name)
+        )
         try:
-            return function and function.graph
-        except Exception:
-            return None  # the place is known without it, but for its end
+            return function.graph if function else Graph(name)
+        except ScriptError:
+            return Graph(name)  # the place is known without it, but for its end
 
 
 def read_native(

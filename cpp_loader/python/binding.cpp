@@ -79,8 +79,7 @@ nb::object get(const NativeObject& o, const Key& key) {
   DomainRef domain = o.domain;
   Turn turn;
   look(&turn, domain, false);
-  Value value = slot_of(o, key);
-  return ToPython(kMostValues, domain)(value);
+  return o.read(slot_of(o, key), domain);
 }
 
 template <class Key>

@@ -148,6 +148,19 @@ class CodeArchive {
     for (const TypeRef& type : tuples_) type->host = host_of(types[type->name.c_str()]);
   }
 
+  // Types know the archive, through their methods: the collector must see the ring.
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+#if PY_VERSION_HEX >= 0x03090000
+    Py_VISIT(Py_TYPE(self));
+#endif
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<CodeArchive>(self)->types_.ptr());
+    return 0;
+  }
+  static int clear(PyObject* self) {
+    nb::inst_ptr<CodeArchive>(self)->types_.reset();
+    return 0;
+  }
+
   bool is_pending() const { return module_->is_pending(); }
 
   nb::object root() { return ToPython(kMostValues, domain_)(module_->root()); }
@@ -234,10 +247,17 @@ class CodeArchive {
   nb::dict types_;
 };
 
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&CodeArchive::traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(&CodeArchive::clear)},
+    {0, nullptr},
+};
+
 }  // namespace
 
 void bind_code_archive(nb::module_& m) {
-  nb::class_<CodeArchive>(m, "CodeArchive", "An archive whose code the engine compiles.")
+  nb::class_<CodeArchive>(m, "CodeArchive", nb::type_slots(slots),
+                          "An archive whose code the engine compiles.")
       .def(nb::init<nb::object, bool>(), nb::arg("contents"), nb::arg("check"),
            "check: the checksums of tensors are verified, too.")
       .def_prop_ro("classes", &CodeArchive::classes,

@@ -262,14 +262,16 @@ class ModuleState:
 
 def place_of(tensor: Tensor) -> tuple:
     """What is equal for the Tensors of one value: the native engine gives a new one each time."""
-    where = tensor.data_ptr() if tensor.numel() else id(tensor)
-    return where, tensor.dtype, tensor._size, tensor._stride
+    if tensor.is_quantized or not tensor.numel():
+        return id(tensor), tensor.dtype
+    return tensor.data_ptr(), tensor.dtype, tensor._size, tensor._stride
 
 
 def deep_copy(value: Any, memo: dict) -> Any:
     """A copy of a run-time value and all inside it; memory that is shared stays shared."""
     if id(value) in memo:
         return memo[id(value)]
+    memo.setdefault(id(memo), []).append(value)  # alive: its number is not given to another
     if isinstance(value, ScriptObject):
         made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))
         made.slots[:] = [deep_copy(v, memo) for v in value.slots]
@@ -293,6 +295,7 @@ def deep_copy(value: Any, memo: dict) -> Any:
 def _copy_tensor(value: Tensor, memo: dict) -> Tensor:
     storage = memo.get(id(value._storage))
     if storage is None:
+        memo.setdefault(id(memo), []).append(value._storage)
         storage = memo[id(value._storage)] = Storage(value._storage.data.copy())
     made = Tensor(storage, value.dtype, value.shape, value.stride(), value.storage_offset())
     return made.requires_grad_(value.requires_grad)

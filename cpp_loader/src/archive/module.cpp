@@ -141,6 +141,11 @@ void check_kind(const ArchiveReader& archive) {
   raise(ErrorKind::ArchiveError, "the archive has neither code nor bytecode");
 }
 
+// What a file says of its version, in the older place or in the newer one.
+std::string version_text(const ArchiveReader& archive) {
+  return archive.text(archive.find("version") ? "version" : ".data/version");
+}
+
 // The version of the format; 1 where the file does not say.
 int check_format(const ArchiveReader& archive) {
   std::string order = archive.text("byteorder");
@@ -148,7 +153,7 @@ int check_format(const ArchiveReader& archive) {
     raise(ErrorKind::ArchiveError, "the archive is in '", order.substr(0, 20),
           "' byte order; save it again on a little-endian machine");
   }
-  std::string version = archive.text("version");
+  std::string version = version_text(archive);
   char* end = nullptr;
   long number = strtol(version.c_str(), &end, 10);
   if (!version.empty() && (end == version.c_str() || number < 1 || number > kNewestVersion)) {
@@ -224,7 +229,7 @@ std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes, const Reading
   ArchiveReader archive(ZipArchive::open(std::move(bytes), limits));
   check_kind(archive);
   int version = check_format(archive);
-  if (how.from_code && (archive.text("version").empty() || archive.find("scriptlang/compiled"))) {
+  if (how.from_code && (version_text(archive).empty() || archive.find("scriptlang/compiled"))) {
     raise(ErrorKind::ArchiveError, "the archive is none of plain code in a version that it says");
   }
   auto module = std::make_shared<Module>();
