@@ -21,7 +21,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops import table
-from ..ops.generator import default_generator
+from ..ops.shared.generator import default_generator
 from ..schema import Schema
 from . import exceptions
 from .arguments import PLAIN, bind

@@ -17,7 +17,7 @@ from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits, check_time, until
 from ..objects import Await, Future
-from ..ops import modes
+from ..ops.families import modes
 from ..records import field, record
 from . import exceptions
 from .code import Code, stack_frames

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from scriptlang.frontend.script import script_function
+from scriptlang.frontend.python.script import script_function
 from scriptlang.serialization.archive import read_archive
 
 from scriptlang.ir import Graph, verify

@@ -238,3 +238,28 @@ def test_raw_geometry_is_found():
   if (t.impl()->offset == 4) t.impl()->set_contiguous(sizes);
 """
     assert unproven(text) == [3, 8, 10, 11, 12]
+
+
+GUARDED_LIST = re.compile(r"[?:] [\w:]+\(\{[^?;]*?\b(?:Tensor::|view_|cat\(|to_\w+\()[^;]*\}")
+"""A list of tensors that is made in one branch of `? :`, and whose parts may raise."""
+
+
+def guarded_lists(text: str) -> list[str]:
+    return [found[0] for found in GUARDED_LIST.finditer(re.sub(r"\s+", " ", text))]
+
+
+def test_no_list_is_made_in_a_branch():
+    """If a part of it raises, GCC 12 destroys the parts before it outside of their scope."""
+    found = {
+        name: made
+        for name in sources(ROOT)
+        if name.startswith("cpp_loader/") and name.endswith(CPP)
+        for made in guarded_lists((ROOT / name).read_text(encoding="utf-8"))
+    }
+    assert not found, "make it in a statement of its own"
+
+
+def test_a_list_in_a_branch_is_found():
+    assert guarded_lists("return n > 0 ? cat({result,\n  Tensor::zeros({n}, type)}, 1) : result;")
+    assert not guarded_lists("return n > 0 ? Tensor::zeros({n, m}, type) : cat(parts, 1);")
+    assert not guarded_lists("if (n > 0) return cat({result, Tensor::zeros({n}, type)}, 1);")

@@ -167,7 +167,7 @@ def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callabl
 
 
 def check_outputs_apart(given: tuple, outs: tuple, sharing: str) -> None:
-    from .elementwise import check_apart
+    from .shared.elementwise import check_apart
 
     for x in given:
         for t in x if isinstance(x, list) else [x]:
@@ -186,7 +186,7 @@ def creation_kernel(kernel: Callable) -> Callable:
 
 
 def check_type(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
-    from .elementwise import DISPLAY
+    from .shared.elementwise import DISPLAY
 
     for t, v in zip(target, value) if isinstance(target, list) else [(target, value)]:
         if t.dtype is not v.dtype:
@@ -198,7 +198,7 @@ def check_type(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> N
 
 def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
     """Write a result, or several, into the tensors given as out=, which take its shape."""
-    from .elementwise import store
+    from .shared.elementwise import store
 
     if isinstance(target, list):
         if len(target) != len(value):
@@ -210,7 +210,7 @@ def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> N
 
 
 def in_place(kernel: Callable) -> Callable:
-    from .elementwise import check_apart, store
+    from .shared.elementwise import check_apart, store
 
     def form(self, *args):
         for other in args:
@@ -235,7 +235,7 @@ def copied(x: Tensor) -> Tensor:
 
 def on_copy(kernel: Callable) -> Callable:
     def form(self, *args):
-        from .convert import formatted
+        from .families.convert import formatted
 
         return kernel(formatted(self, 1), *args)
 

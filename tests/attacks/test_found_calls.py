@@ -101,6 +101,12 @@ REFUSED = {
     "slopes that are NaN": f"aten::rrelu({VECTOR}, nan, 0.5, False, None)",
     "norm of NaN": f"aten::renorm({TALL}, 2.0, 0, nan)",
     "random complex numbers": f"aten::random_({COMPLEX}, None)",
+    "spectrum longer than memory": "aten::fft_hfftn(T('complex64', (4, 6), (6, 1), 0, 24, 'plain', "
+    "4), [9223372036854775806, 4], [0, 1], 'ortho')",
+    "spectrum of nothing, longer than memory": "aten::fft_irfftn(T('float32', (5, 4, 0), (0, 1, "
+    "1), 0, 0, 'plain', 1), [9223372036854775807, 9223372036854775807], None, None)",
+    "signal longer than memory": "aten::istft(T('complex64', (10, 2), (2, 1), 0, 20, 'plain', 4), "
+    "10, None, None, None, True, False, None, 4611686018427387904, False)",
     "random numbers beyond the type": "aten::random_.from(T('int8', (3,), (1,), 0, 3, 'ones', 1), "
     "-200, 100, None)",
     "angles that are bools": f"aten::polar({VECTOR}, {BOOLS})",
@@ -180,6 +186,15 @@ ANSWERED = {
     "mean that is infinite": f"aten::normal_({VECTOR}, -inf, 1.0, None)",
     "deviations of another type": f"aten::normal.Tensor_Tensor({VECTOR}, T('float64', (3,), (1,), "
     "0, 3, 'positive', 1), None)",
+    "convolution of no pixels": "quantized::conv_transpose3d_dynamic(T('float32', (1, 4, 1, "
+    "0, 3), (12, 3, 3, 3, 1), 0, 0, 'plain', 2), P('quantized::conv_transpose3d_prepack', "
+    "[Q(T('int8', (4, 4, 3, 2, 3), (72, 18, 6, 3, 1), 0, 288, 'plain', 3), 0.05, 0, None), "
+    "T('float32', (4,), (1,), 0, 4, 'plain', 1), [2, 2, 2], [0, 0, 0], [0, 0, 0], [2, 2, 2], 1]), "
+    "False)",
+    "convolution beyond its input": "quantized::conv1d_dynamic(T('float32', (2, 3, 5), (15, "
+    "5, 1), 0, 30, 'plain', 2), P('quantized::conv1d_prepack', [Q(T('int8', (4, 3, 3), (9, 3, 1), "
+    "0, 36, 'plain', 3), 0.5, 0, None), T('float32', (4,), (1,), 0, 4, 'plain', 1), [1], [1], "
+    "[1], 1]), False)",
     "one tensor in order": f"aten::sorted.Tensor([{TALL}])",
 }
 

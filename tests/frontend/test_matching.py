@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scriptlang.frontend.matching import Mismatch, bind_variables, try_match
+from scriptlang.frontend.overloads.matching import Mismatch, bind_variables, try_match
 
 from scriptlang import types as T
 from scriptlang.schema import parse_schema

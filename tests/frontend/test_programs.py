@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
-from scriptlang.frontend.script import script_function
+from scriptlang.frontend.python.script import script_function
 
 import scriptlang
 from scriptlang.ir import verify

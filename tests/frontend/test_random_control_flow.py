@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 
 from scriptlang.ir import verify
 from scriptlang.programs.module import ScriptFunction

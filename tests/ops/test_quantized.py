@@ -11,7 +11,12 @@ from scriptlang.interpreter import native
 from scriptlang import dtypes
 from scriptlang.objects import ScriptObject
 from scriptlang.ops import table
-from scriptlang.ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, of_codes, quantize
+from scriptlang.ops.quantization.quantized_tensors import (
+    ChannelQuantizer,
+    QuantizedTensor,
+    of_codes,
+    quantize,
+)
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.one_operator import is_native, run_natively
 
@@ -273,6 +278,47 @@ def test_transposed(n, groups, channels, dtype):
         w, floats(6), [2] * n, [1] * n, [1] * n, [1] * n, groups
     )
     both(f"quantized::conv_transpose{n}d", activation(2, 4, *(5,) * n, dtype=dtype), params, 0.9, 2)
+    for reduce_range in (False, True):
+        both(
+            f"quantized::conv_transpose{n}d_dynamic", floats(2, 4, *(5,) * n), params, reduce_range
+        )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("size", [(0, 4), (2, 4)])
+def test_products_of_nothing(n, size):
+    """Of no images, and of images without pixels, which still have padding around them."""
+    rest = (3,) * n if size[0] == 0 else (0,) + (3,) * (n - 1)
+    steps, pads, ones = [1] * n, [2] * n, [1] * n
+    params = operator(f"quantized::conv{n}d_prepack").kernel(
+        weight(6, 4, *(3,) * n), floats(6), steps, pads, ones, 1
+    )
+    new = "" if n == 1 else ".new"
+    both(f"quantized::conv{n}d{new}", activation(*size, *rest), params, 0.9, 2)
+    both(f"quantized::conv{n}d_dynamic", floats(*size, *rest), params, False)
+    params = operator(f"quantized::conv_transpose{n}d_prepack").kernel(
+        weight(4, 6, *(3,) * n), floats(6), steps, [0] * n, [0] * n, ones, 1
+    )
+    both(f"quantized::conv_transpose{n}d", activation(*size, *rest), params, 0.9, 2)
+    both(f"quantized::conv_transpose{n}d_dynamic", floats(*size, *rest), params, False)
+
+
+@pytest.mark.parametrize("rows, k, columns", [(0, 4, 3), (2, 0, 3), (2, 4, 0)])
+def test_linear_layers_of_nothing(rows, k, columns):
+    params = operator("quantized::linear_prepack").kernel(weight(columns, k), floats(columns))
+    both("quantized::linear", activation(rows, k), params, 0.7, 4)
+    both("quantized::linear_dynamic", floats(rows, k), params, False)
+
+
+def test_dynamic_convolutions_end_with_their_input():
+    """As PyTorch's, they round to the codes of the input."""
+    params = operator("quantized::conv1d_prepack").kernel(
+        quantize(np.full((1, 1, 1), 2.0), QINT8, 0.5, 0), floats(1) * 0, [1], [0], [1], 1
+    )
+    x = from_numpy(np.float32([[[-1.0, 0.5, 1.0]]]))
+    both("quantized::conv1d_dynamic", x, params, False)
+    made = operator("quantized::conv1d_dynamic").kernel(x, params, False)
+    assert np.allclose(made._array, [[[-1, 1, 1]]], atol=0.01)
 
 
 # Pointwise
@@ -346,7 +392,6 @@ ONE_OPERAND = [
     ("aten::min",),
     ("aten::amax", [1], True),
     ("aten::max.dim", 1, False),
-    ("aten::topk", 2, 1, True, True),
     ("aten::pad", [1, 1, 0, 2], "constant", 0.3),
     ("aten::pad", [1, 1, 1, 0], "reflect", None),
     ("aten::reflection_pad2d", [1, 1, 1, 1]),
@@ -367,6 +412,13 @@ ONE_OPERAND = [
 @pytest.mark.parametrize("name, rest", [(name, rest) for name, *rest in ONE_OPERAND])
 def test_one_operand(name, rest, how):
     both(name, activation(2, 5, 7, 3, **how), *rest)
+
+
+@pytest.mark.parametrize("dtype, zero", [(QUINT8, 105), (QINT8, 0)])
+def test_the_largest(dtype, zero):
+    """Of numbers that differ: where equal ones stand is nobody's promise."""
+    numbers = RNG.permutation(210).reshape(2, 5, 7, 3).astype(np.float32) - 105
+    both("aten::topk", quantize(numbers * np.float32(0.5), dtype, 0.5, zero), 2, 1, True, True)
 
 
 CURVES = [

@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from scriptlang.frontend.script import script_function
+from scriptlang.frontend.python.script import script_function
 
 import scriptlang
 from scriptlang.errors import GraphError

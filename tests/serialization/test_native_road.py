@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scriptlang.frontend.script import compile_text
 from scriptlang.interpreter import native
-from scriptlang.ops import dispatch
+from scriptlang.ops.calling import dispatch
 from scriptlang.serialization import native_archive
 
 import scriptlang

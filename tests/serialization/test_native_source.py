@@ -11,7 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
 from scriptlang.serialization.archive import read_archive
 

@@ -82,6 +82,15 @@ class Liveness {
     size_t k = size_t(slot);
     return !known_ || (live_[size_t(block) * words_ + k / 64] >> (k % 64) & 1);
   }
+  // Calls visit(slot) for each slot that is live at the start of a block.
+  template <class Visit>
+  void for_live(size_t block, const Visit& visit) const {
+    for (size_t w = 0; w < words_; ++w) {
+      for (uint64_t bits = live_[block * words_ + w]; bits; bits &= bits - 1) {
+        visit(int(w * 64) + __builtin_ctzll(bits));
+      }
+    }
+  }
   // Walks a block backwards. note(pc, live) gets the slots that are live after each instruction.
   template <class Note>
   void go_back(size_t block, std::vector<uint64_t>* now, const Note& note) const {

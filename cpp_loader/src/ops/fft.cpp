@@ -468,7 +468,8 @@ Tensor overlapped(const Tensor& t, const Frames& f, bool center, const Value& wa
   }
   Tensor result = view_slice(y, 1, start, end);
   int64_t missing = wanted.is_none() ? 0 : wanted.as_int() - (end - start);
-  return missing > 0 ? cat({result, Tensor::zeros({batch, missing}, t.dtype())}, 1) : result;
+  if (missing <= 0) return result;
+  return cat({result, Tensor::zeros({batch, missing}, t.dtype())}, 1);
 }
 
 Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& length,

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "layout.h"
+#include "values/exact.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -29,7 +30,7 @@ void dense_strides(IntSpan sizes, const Order& order, int64_t* strides) {
   int64_t next = 1;
   for (size_t k = order.size(); k-- > 0;) {
     strides[order[k]] = next;
-    next *= std::max<int64_t>(1, sizes[order[k]]);
+    next = outer_stride(next, sizes[order[k]]);  // of sizes that nobody has checked yet
   }
 }
 

@@ -41,6 +41,8 @@ inline uint32_t line_of(const LineStarts& starts, uint32_t offset) {
   return uint32_t(std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin());
 }
 
+struct Function;
+
 struct Instruction {
   Opcode op;
   uint8_t results = 0;      // OP_*
@@ -53,6 +55,13 @@ namespace lower {
 struct Code;
 void destroy(const Code* code) noexcept;
 }  // namespace lower
+
+// A call whose callee's code lies in the caller.
+struct InlinedCall {
+  const Function* function;  // the callee
+  uint32_t line;             // of the call
+  int32_t caller;            // the call that the calling code came from; -1: none
+};
 
 struct Function {
   Function() = default;
@@ -73,8 +82,12 @@ struct Function {
   std::string file;             // of code that was compiled here: where it is from
   std::vector<uint32_t> lines;  // of each instruction: an offset in the file; or empty
   std::shared_ptr<const LineStarts> line_starts;  // of the file; null: it is not the archive's
+  std::vector<InlinedCall> inlined;
+  std::vector<int32_t> calls;   // of each instruction: which of `inlined` it came from; -1: none
+  std::vector<std::unique_ptr<Function>> parts;  // that only this function calls
   std::string refusal;          // why it cannot run: its code is not sound
   bool has_schema = false;
+  bool is_raw = false;   // as the source was compiled: it runs as optimize/ makes it
   bool is_part = false;  // the body of a fused group, called by FUSED
   int results = 1;    // values on the stack at RET
   int parameters = 0; // values on the stack at entry

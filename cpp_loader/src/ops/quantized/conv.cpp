@@ -127,17 +127,22 @@ Tensor run(Args args, int n, bool relu) {
   return quantized(as_given(y, x.dim(), n), finish.scale, finish.zero_point);
 }
 
+// The result is rounded to the codes of the input, as PyTorch's is: what lies beyond the input's
+// range becomes its end.
 Tensor run_dynamic(Args args, int n) {
+  SL_CHECK(args.tensor(0).dtype() == ScalarType::Float32,
+           "Quantize only works on Float Tensor, got ", dtype_display_name(args.tensor(0).dtype()));
   Tensor x = plain_floats(args.tensor(0));
   Convolution c = Convolution::of(args[1], n);
   double scale;
   int64_t zero_point;
   choose_parameters(x, 0, args.boolean(2) ? 127 : 255, &scale, &zero_point);
   Finish finish;
-  finish.sums = Sums::kNumbers;
+  finish.scale = scale;
+  finish.zero_point = zero_point;
   Tensor codes = codes_of(encode(x, ScalarType::QUInt8, scale, zero_point));
   Tensor y = convolve({batched(codes, n), float(scale), zero_point}, c, finish);
-  return as_given(y, x.dim(), n);
+  return numbers_of(quantized(as_given(y, x.dim(), n), scale, zero_point));
 }
 
 // Another quantized tensor is added before the sum is rounded.

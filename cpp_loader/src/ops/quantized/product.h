@@ -54,6 +54,7 @@ constexpr int64_t kRowsAtOnce = 48;
 // to)` writes the codes of rows to `to`, p.a_row apart.
 template <class Fill>
 void multiply_codes(const kernels::QuantizedProduct& p, const CodeMatrix& b, Fill fill) {
+  if (p.m == 0 || p.n == 0) return;
   const kernels::QuantizedProductFunctions& f = *kernels::kernels().quantized_product;
   int64_t blocks = (p.m + kRowsAtOnce - 1) / kRowsAtOnce, threads = kernels::thread_count();
   int64_t panels = (p.n + kernels::kQuantizedColumns - 1) / kernels::kQuantizedColumns;
