@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 ROADS = ("auto", "python", "native")
 VARIABLE = "SCRIPTLANG_READER"
 """The variable of the environment that says who reads archives: "python" for Python alone, "native"
-for an error where the native engine does not; "auto" is the default."""
+for an error where the native engine does not, "auto" for the engine where it can."""
+
+DEFAULT = "python"
 
 READING = ("source_bytes", "syntax_nodes", "graph_nodes", "type_nodes", "compile_seconds")
 """Limits of reading, which the native engine knows by their defaults only."""
@@ -217,7 +219,9 @@ class NativeArchive:
         """The place in the program that the archive was made from; in its code where unknown."""
         from ..source import Span
 
-        file = self.reading.importer.files.file(record[len("code/") : -len(".py")].replace("/", "."))
+        file = self.reading.importer.files.file(
+            record[len("code/") : -len(".py")].replace("/", ".")
+        )
         if file is None:
             return None
         start = file.character(offset)
@@ -245,7 +249,7 @@ def read_native(
     contents: Contents, engine: str = "auto", limits: Limits | None = None
 ) -> NativeArchive | None:
     """The archive as the native engine reads it; None where Python is to read it."""
-    road = os.environ.get(VARIABLE, "auto")
+    road = os.environ.get(VARIABLE, DEFAULT)
     if road not in ROADS:
         raise ValueError(f"{VARIABLE} is {', '.join(ROADS)}, not {road!r}")
     if road == "python" or engine == "python" or has_own_budget(limits):

@@ -15,6 +15,7 @@ from .zip_reader import Record, ZipReader
 DAMAGED = "the file is damaged or cut short; download or copy it again"
 MAX_PICKLE = 1 << 30
 
+
 class RecordReader:
     """The records of a file, without the name of its top folder.
 

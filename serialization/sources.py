@@ -18,7 +18,6 @@ CHECKED_SIZE = 16 << 20
 what may never be needed.  As all of the smaller ones is read, they are not mapped."""
 
 
-
 class Contents:
     """The bytes of a file, as `view` has them; it is read once, whoever asks for it."""
 

@@ -13,12 +13,12 @@ import weakref
 
 import numpy as np
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
-from scriptlang.ops.calling import dispatch
 from scriptlang.serialization import native_archive
 
 import scriptlang
+from scriptlang.ops.calling import dispatch
 from scriptlang.programs.module import ScriptFunction
 from tests.interpreter import random_programs
 
@@ -332,7 +332,11 @@ def test_a_load_and_a_call_import_no_compiler(tmp_path):
     path = tmp_path / "m.pt"
     path.write_bytes(fixture("mlp.script.pt"))
     done = subprocess.run(
-        [sys.executable, "-c", LIGHT.format(path=str(path), inputs=str(TESTS / "data" / "mlp.script.npz"))],
+        [
+            sys.executable,
+            "-c",
+            LIGHT.format(path=str(path), inputs=str(TESTS / "data" / "mlp.script.npz")),
+        ],
         capture_output=True,
         text=True,
         env={**__import__("os").environ, native_archive.VARIABLE: "native"},
@@ -375,7 +379,7 @@ def test_limits_of_reading_are_those_of_python(both, monkeypatch):
         limits = scriptlang.Limits(source_bytes=10)
         scriptlang.load(io.BytesIO(fixture("mlp.script.pt")), limits=limits)
     x = an_input()
-    for limits in (scriptlang.Limits(instructions=3), scriptlang.Limits(memory=10)):
+    for limits in (scriptlang.Limits(memory=10), scriptlang.Limits(seconds=1e-9)):
         a, b = both(fixture("mlp.script.pt"), limits=limits)
         assert is_native(b)
         assert outcome(a, x)[0] == outcome(b, x)[0] == "LimitError"
