@@ -15,9 +15,10 @@ namespace scriptlang::optimize {
 
 namespace {
 
-constexpr size_t kMostCode = 30000;
+constexpr size_t kMostCode = 8000;
 constexpr int kMostRegisters = 6000;
 constexpr size_t kMostDepth = 60;
+constexpr int kOwnRegisters = 128;  // beyond them bodies side by side have the same
 
 // What is known of a value.
 struct Fact {
@@ -143,19 +144,14 @@ class Inliner {
   bool may_inline(const Function& callee) const {
     return inlines_ && callee.is_raw && callee.refusal.empty() && callee.results == 1 &&
            chain_.size() < kMostDepth && out_.code.size() + callee.code.size() <= kMostCode &&
-           out_.registers + callee.registers <= kMostRegisters &&
+           top_ + callee.registers <= kMostRegisters &&
            std::find(chain_.begin(), chain_.end(), &callee) == chain_.end();
   }
 
   void splice(const Function& f, int32_t call, std::vector<Fact> passed) {
-    Copy copy{f, tables_of(f), out_.registers, call, {}, {}, {}, {}};
+    Copy copy{f, tables_of(f), top_, call, {}, {}, {}, {}};
     chain_.push_back(&f);
-    out_.registers += f.registers;
-    out_.register_types.resize(size_t(out_.registers));
-    for (size_t k = 0; k < f.register_types.size(); ++k) {
-      const TypeRef& type = f.register_types[k];
-      if (type && is_number(*type)) out_.register_types[size_t(copy.base) + k] = type;
-    }
+    take_registers(f);
     copy.registers.resize(size_t(f.registers) + 1);
     copy.start.resize(f.code.size() + 1);
     copy.wanted.assign(f.code.size() + 1, 0);
@@ -175,6 +171,22 @@ class Inliner {
     }
     stack_.clear();
     chain_.pop_back();
+    if (out_.registers > kOwnRegisters) top_ = copy.base;  // what the body had is not read again
+  }
+
+  void take_registers(const Function& f) {
+    const int base = top_;
+    top_ += f.registers;
+    const int known = out_.registers;
+    out_.registers = std::max(out_.registers, top_);
+    out_.register_types.resize(size_t(out_.registers));
+    for (int k = 0; k < f.registers; ++k) {
+      TypeRef type = size_t(k) < f.register_types.size() ? f.register_types[size_t(k)] : TypeRef();
+      if (type && !is_number(*type)) type = TypeRef();
+      TypeRef& held = out_.register_types[size_t(base + k)];
+      if (base + k >= known) held = std::move(type);
+      else if (held && held.get() != type.get()) held = TypeRef();
+    }
   }
 
   void jump(Instruction i, Copy* copy, size_t pc, size_t target) {
@@ -339,6 +351,7 @@ class Inliner {
   const bool inlines_;
   std::unordered_map<const Function*, Tables> tables_;
   std::vector<const Function*> chain_;
+  int top_ = 0;  // the registers of those that are being put in
   std::vector<Fact> stack_;  // of the values on top; what is below is not known
 };
 

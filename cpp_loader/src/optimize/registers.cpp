@@ -14,6 +14,7 @@ namespace {
 
 // So many have places of their own: values pass from one to another without moves most easily there.
 constexpr size_t kFew = 64;
+constexpr int kMost = 10000;  // of more it would take too long
 
 struct Interval {
   int64_t begin = INT64_MAX, end = -1;
@@ -43,7 +44,7 @@ class Sharing {
     for (size_t b = 0; b < flow.starts.size(); ++b) {
       const size_t begin = size_t(flow.starts[b]);
       liveness.for_live(b, [&](int slot) { intervals_[size_t(slot) + 1].touch(int64_t(begin)); });
-      const size_t last = lower::last_of(f_, flow, begin);
+      const size_t last = lower::last_of(flow, begin);
       lower::for_successors(f_, flow, last, [&](int32_t next) {
         liveness.for_live(size_t(next), [&](int slot) {
           intervals_[size_t(slot) + 1].touch(int64_t(last));
@@ -131,7 +132,7 @@ class Sharing {
 }  // namespace
 
 void share_registers(Function* function) {
-  if (function->registers > 1) Sharing(function).run();
+  if (function->registers > 1 && function->registers <= kMost) Sharing(function).run();
 }
 
 }  // namespace scriptlang::optimize
