@@ -324,7 +324,7 @@ m.training
 heavy = [n for n in sys.modules if n.startswith(("scriptlang.frontend.", "scriptlang.passes"))]
 heavy += [n for n in sys.modules if n.startswith("scriptlang.") and n.rpartition(".")[2] in (
     "importer", "materialise", "unpickle", "zip_reader", "compiler", "code", "opcodes", "table")]
-print(heavy)
+print([n for n in heavy if not n.startswith("scriptlang.frontend.python")])  # see foreign.py
 """
 
 
