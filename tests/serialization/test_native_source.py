@@ -11,12 +11,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from scriptlang.errors import script_stack
 from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
 from scriptlang.serialization.archive import read_archive
 
 import scriptlang
+from scriptlang.errors import script_stack
 from scriptlang.programs.module import ScriptFunction
 from tests.interpreter import random_programs
 

@@ -242,9 +242,9 @@ class Inliner {
           fact.at = -1;
           const size_t reg = size_t(i.x + k);
           if (copy->tables.stores[reg] != 1) continue;
-          TypeRef type;
-          if (reg <= f.register_types.size()) type = f.register_types[reg - 1];
-          fact.not_none = not_none(fact) || (type && never_none(*type));
+          const TypeRef* type =
+              reg <= f.register_types.size() ? &f.register_types[reg - 1] : nullptr;
+          fact.not_none = not_none(fact) || (type && *type && never_none(**type));
           copy->registers[reg] = fact;
         }
         i.x += copy->base;

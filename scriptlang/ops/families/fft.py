@@ -9,9 +9,10 @@ import numpy as np
 from ... import dtypes
 from ...dtypes import DType
 from ...tensors import Tensor, wrap_dim
+from ..shared.fresh import check_size
 from ..shared.layout import dense_strides, format_of, format_order, laid, order_of, rows
 from ..table import declare, describe, primitive
-from .create import OPTIONS, check_size, chosen
+from .create import OPTIONS, chosen
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 """The normalisation of the inverse transform."""

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ...tensors import Tensor, wrap_dim
-from ..derived import become
-from ..shared.layout import check_rank, dense_strides, format_order, is_dense, order_of
+from ..shared.layout import (
+    become,
+    check_rank,
+    dense_strides,
+    format_order,
+    is_dense,
+    order_of,
+    resize,
+)
 from ..table import declare, describe, primitive
 
 
@@ -87,16 +94,7 @@ def requires_grad_(self, requires_grad):
     reshapes=True,
 )
 def resize_(self, size, memory_format):
-    """Another size; elements that were there stay, in the order of memory, new ones are zero."""
-    if tuple(size) == self._size:
-        return self
-    if any(n < 0 for n in size):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {size}")
-    need = self._offset + int(np.prod(size, dtype=np.int64))
-    self._storage.grow(need * self.dtype.itemsize)
-    check_rank(memory_format, len(size))
-    strides = dense_strides(size, format_order(len(size), memory_format))
-    return become(self, self._as_view(size, strides, self._offset))
+    return resize(self, size, memory_format)
 
 
 @primitive(
@@ -105,7 +103,7 @@ def resize_(self, size, memory_format):
     reshapes=True,
 )
 def resize_as_(self, the_template, memory_format):
-    resize_(self, the_template._size, None)
+    resize(self, the_template._size, None)
     if not memory_format:
         return self
     check_rank(memory_format, len(self._size))

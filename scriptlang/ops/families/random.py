@@ -16,9 +16,9 @@ from ... import dtypes
 from ...dtypes import DType
 from ...tensors import Tensor
 from ..shared.elementwise import DISPLAY, check_broadcast, check_writable, store
+from ..shared.fresh import like
 from ..shared.generator import DEFAULT_SEED, Generator, fused, manual_seed, of
 from ..table import declare, describe, primitive
-from .create import like
 
 # filling tensors
 

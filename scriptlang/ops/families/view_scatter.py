@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...tensors import Tensor
 from ..shared.elementwise import cast
+from ..shared.fresh import filled, formatted
 from ..table import declare, primitive
-from .convert import formatted
-from .create import empty_strided, filled
+from .create import empty_strided
 from .view import as_strided, diagonal, select, slice_tensor
 
 

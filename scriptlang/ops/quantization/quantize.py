@@ -243,7 +243,7 @@ def type_of_codes(x: Tensor):
     "int zero_point=0, MemoryFormat? memory_format=0) -> Tensor"
 )
 def empty_affine(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format):
-    from ..families.create import filled
+    from ..shared.fresh import filled
 
     target = quantized_type(dtypes.quint8.code if dtype is None else dtype)
     codes = filled(size, 0, type_of_quantized(target))

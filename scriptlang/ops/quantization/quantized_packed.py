@@ -356,7 +356,6 @@ def reshaped(result: Tensor, rank: int, n: int):
 def convolve_dynamic(n: int):
     """The input is quantized here, by its range, and the result rounded to the input's codes, as
     PyTorch's is: what lies beyond the input's range becomes its end."""
-
     quantized = convolve(n, relu=False)
 
     def kernel(x, params, reduce_range):
