@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import Function
-from ..ops import dispatch
-from ..ops.generator import default_generator
+from ..ops.calling import dispatch
+from ..ops.shared.generator import default_generator
 from .native import load
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 
 from .. import allocations
-from ..ops.generator import default_generator
+from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
 """The file in which the build says why it made no extension module."""

@@ -15,7 +15,7 @@ from .. import types as T
 from ..errors import CompileError, GraphError, MissingOperatorError
 from ..ir import Function, Graph, Node
 from ..limits import Limits
-from ..ops.generator import default_generator
+from ..ops.shared.generator import default_generator
 from ..ops.table import facts_of
 from .engine import engine
 

@@ -144,7 +144,7 @@ def __getattr__(name: str):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
         try:
-            value = getattr(importlib.import_module(".ops.eager", __name__), name)
+            value = getattr(importlib.import_module(".ops.calling.eager", __name__), name)
         except AttributeError:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
     globals()[name] = value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ._version import __version__
 from .building import alone
-from .frontend import foreign
+from .frontend.python import foreign
 from .interpreter import engine as engines
 from .limits import Limits
 from .programs.module import ScriptFunction, ScriptModule, ScriptObjectFacade
@@ -48,7 +48,7 @@ def load(
     Raises ArchiveError for a file that is not an archive, or is malformed or unsafe, RuntimeError
     for a map_location that is not the CPU.
     """
-    from .ops.options import map_location_argument
+    from .ops.calling.options import map_location_argument
     from .serialization.archive import read_archive
 
     map_location_argument(map_location)
@@ -88,7 +88,7 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
     _extra_files: name -> contents (str or bytes), stored beside the program.
     Raises TypeError for modules that are not compiled and other objects that are no data.
     """
-    from .frontend.module_reading import is_module
+    from .frontend.python.module_classes import is_module
     from .serialization.archive import write_archive
 
     if isinstance(program, ScriptFunction):
@@ -121,8 +121,8 @@ def script(
     An instance of a class becomes an object that programs share and change.  What torch.jit has
     scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its tensors.
     """
-    from .frontend.module_reading import is_module
-    from .frontend.script import script_class, script_function
+    from .frontend.python.module_classes import is_module
+    from .frontend.python.script import script_class, script_function
 
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
@@ -143,8 +143,8 @@ def script(
 def _script_object(obj: Any, engine: str, limits: Limits | None) -> ScriptObjectFacade:
     """An instance of a Python class as an object of its script class."""
     from .errors import NotCompilable
-    from .frontend.script import script_class
-    from .frontend.source_lines import caller
+    from .frontend.python.script import script_class
+    from .frontend.syntax.source_lines import caller
     from .interpreter.arguments import Mismatch, convert
     from .objects import ScriptObject
 
@@ -188,9 +188,9 @@ def trace(
     check_trace: the recording is run again, on check_inputs, too (a list of example inputs), and
     its result compared; a difference warns.  strict: a dict as a result is refused.
     """
-    from .frontend.module_reading import is_module
-    from .frontend.trace import copy_inputs, inputs_of, trace_function
-    from .frontend.trace_checks import check_graphs, check_traced, is_random, with_keywords
+    from .frontend.python.module_classes import is_module
+    from .frontend.tracing.trace import copy_inputs, inputs_of, trace_function
+    from .frontend.tracing.trace_checks import check_graphs, check_traced, is_random, with_keywords
 
     compiled = foreign.is_foreign_function(func) or foreign.is_foreign_module(func)
     if compiled or isinstance(func, (ScriptFunction, ScriptModule)):
@@ -244,9 +244,9 @@ def trace_module(
 
     The result has the module's parameters, buffers and submodules, and shares its tensors.
     """
-    from .frontend.module_reading import is_module
-    from .frontend.trace import copy_inputs, inputs_of, trace_methods
-    from .frontend.trace_checks import check_traced
+    from .frontend.python.module_classes import is_module
+    from .frontend.tracing.trace import copy_inputs, inputs_of, trace_methods
+    from .frontend.tracing.trace_checks import check_traced
 
     if not is_module(mod):
         raise AttributeError("expected torch.nn.Module as the first argument")
@@ -275,8 +275,8 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
     Unless a host says so programs write no files: what the handler does with the name is its own.
     Only the Python engine calls it, also under engine="auto".
     """
-    from .frontend.ignored import PythonCall
-    from .ops import prim
+    from .frontend.values.python_calls import PythonCall
+    from .ops.families import prim
 
     prim.save_handler = handler and (
         lambda value, name: handler(PythonCall.see(value, handler), name)

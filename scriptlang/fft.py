@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ops import functions
+from .ops.calling import functions
 
 
 def __getattr__(name: str):

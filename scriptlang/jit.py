@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from . import errors
 from .api import load, save, script, trace, trace_module
-from .frontend import modifiers
-from .frontend.trace_checks import TracerWarning, TracingCheckError
+from .frontend.syntax import modifiers
+from .frontend.tracing.trace_checks import TracerWarning, TracingCheckError
 from .objects import Await, Future
-from .ops import dispatch
+from .ops.calling import dispatch
 from .programs.compilation_unit import CompilationUnit
 from .programs.freezing import freeze, optimize_for_inference
 from .programs.instances import is_instance_of as isinstance

@@ -1,7 +1,7 @@
 """The attributes of torch.Tensor: which ones a Tensor has, which it has not and why.
 
-Methods are those of `ops.tensor_methods`, or operators of the same name; a test compares all of
-this with PyTorch, so that an attribute is either here or refused with a reason.
+Methods are those of `ops.calling.tensor_methods`, or operators of the same name; a test compares
+all of this with PyTorch, so that an attribute is either here or refused with a reason.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import dtypes
-from .ops import options
-from .ops.eager import as_tensor, chosen_dtype
-from .ops.generator import Generator, default_generator
-from .ops.tensor_methods import constructed
+from .ops.calling import options
+from .ops.calling.eager import as_tensor, chosen_dtype
+from .ops.calling.tensor_methods import constructed
+from .ops.shared.generator import Generator, default_generator
 from .tensors import Tensor, from_numpy
 
 TYPED = {

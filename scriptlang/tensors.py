@@ -139,7 +139,7 @@ class Tensor:
 
     def _construct(self, given: tuple, device) -> None:
         """Be what torch.Tensor makes of the arguments."""
-        from .ops.tensor_methods import constructed, device_argument
+        from .ops.calling.tensor_methods import constructed, device_argument
 
         if device is not None:
             device_argument(device)
@@ -252,7 +252,7 @@ class Tensor:
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
         if not isinstance(memory_format, int):  # torch's own
-            from .ops.options import memory_format_argument
+            from .ops.calling.options import memory_format_argument
 
             memory_format = memory_format_argument(memory_format)
         order = {2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}.get(memory_format)
@@ -439,12 +439,12 @@ class Tensor:
         return format(self.item(), spec) if spec and not self._size else repr(self)
 
     def __getitem__(self, key) -> Tensor:
-        from .ops.indexing import get_item
+        from .ops.calling.indexing import get_item
 
         return get_item(self, key)
 
     def __setitem__(self, key, value) -> None:
-        from .ops.indexing import set_item
+        from .ops.calling.indexing import set_item
 
         set_item(self, key, value)
 
@@ -476,7 +476,7 @@ class Tensor:
         return self._operator("imag")
 
     def _operator(self, name: str, *args):
-        from .ops import functions
+        from .ops.calling import functions
 
         return functions.call(f"aten::{name}", (self, *args))
 
@@ -518,7 +518,7 @@ REFLECTED = {
 
 
 def _call(name: str, *args):
-    from .ops import functions
+    from .ops.calling import functions
 
     return functions.call(name, args)
 
@@ -580,7 +580,7 @@ class _Method:
         self.name = name
 
     def __get__(self, tensor, cls=None):
-        from .ops.tensor_methods import method
+        from .ops.calling.tensor_methods import method
 
         made = method(self.name)
         setattr(Tensor, self.name, made)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..dtypes import BAREBONES, DType
 from ..objects import Device
-from ..ops.quantized_tensors import QuantizedTensor
+from ..ops.quantization.quantized_tensors import QuantizedTensor
 from ..tensors import Size, Tensor
 from .archive_writer import StorageTable, identity, write_to
 from .pickling import SHORT_TUPLES, Pickler

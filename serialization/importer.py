@@ -339,7 +339,7 @@ class Importer:
     def _compile(
         self, function: Function, file: CodeFile, node: ast.FunctionDef, owner: T.ClassType | None
     ) -> Graph:
-        from ..frontend.emit import emit_function
+        from ..frontend.bodies.emit import emit_function
 
         try:
             graph = emit_function(

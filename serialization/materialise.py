@@ -29,7 +29,7 @@ from .pickle_tree import (
 )
 
 if TYPE_CHECKING:
-    from ..ops.quantized_tensors import ChannelQuantizer, Quantizer
+    from ..ops.quantization.quantized_tensors import ChannelQuantizer, Quantizer
 
 MAX_DEPTH = 80
 ALIGNMENT = 16
@@ -270,7 +270,7 @@ class Materialiser:
             )
         storage = self.storages.open(self.folder, ref.storage)
         if ref.quantizer is not None:
-            from ..ops.quantized_tensors import QuantizedTensor
+            from ..ops.quantization.quantized_tensors import QuantizedTensor
 
             return QuantizedTensor(
                 storage,
@@ -290,7 +290,7 @@ class Materialiser:
 
     def quantizer(self, ref: TensorRef) -> Quantizer | ChannelQuantizer:
         """How a tensor is quantized; parameters of channels have to fit its size."""
-        from ..ops.quantized_tensors import ChannelQuantizer, Quantizer
+        from ..ops.quantization.quantized_tensors import ChannelQuantizer, Quantizer
 
         if len(ref.quantizer) == 2:
             return Quantizer(float(ref.quantizer[0]), ref.quantizer[1])
@@ -370,7 +370,7 @@ STATES = {
 def state_type(name: str) -> T.Type:
     """The type of the state of a class of PyTorch's C++ library; Any where it varies."""
     if name not in STATES and name.startswith(T.CUSTOM_CLASSES + "xnnpack."):
-        from ..ops import prepacked
+        from ..ops.families import prepacked
 
         return prepacked.STATES.get(name, T.ANY)
     return STATES.get(name, T.ANY)

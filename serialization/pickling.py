@@ -15,7 +15,7 @@ from typing import Any
 from .. import types as T
 from ..errors import LimitError
 from ..objects import Device, EnumValue, ScriptObject
-from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
+from ..ops.quantization.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor
 from .materialise import state_type
 from .pickle_tree import SCALAR_TYPES

@@ -117,8 +117,8 @@ def operator_call(p: BodyPrinter, node: Node, schema: Schema) -> ast.expr:
 
 def picks_same_overload(node: Node, count: int) -> bool:
     """Whether the operator's name with the first `count` arguments still means this overload."""
-    from ..frontend import matching, operators
-    from ..frontend.matching import Actual, Mismatch
+    from ..frontend.overloads import matching, operators
+    from ..frontend.overloads.matching import Actual, Mismatch
 
     candidates = operators.overloads(node.kind)
     if len(candidates) == 1:

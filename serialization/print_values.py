@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import types as T
 from ..errors import ArchiveError
-from ..frontend.ignored import PythonCall
+from ..frontend.values.python_calls import PythonCall
 from ..ir import Function, constant_type
 from ..objects import Device, EnumValue, ScriptObject
 from ..tensors import Tensor

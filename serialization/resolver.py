@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from .. import types as T
 from ..errors import ArchiveError, CompileError
-from ..frontend import operators
-from ..frontend.language_functions import is_language_function
-from ..frontend.special_forms import ARCHIVE_FORMS
-from ..frontend.sugared import (
+from ..frontend.names.special_forms import ARCHIVE_FORMS
+from ..frontend.overloads import operators
+from ..frontend.overloads.language_functions import is_language_function
+from ..frontend.values.sugared import (
     ClassValue,
     ConstantValue,
     EnumClassValue,

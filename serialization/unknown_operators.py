@@ -4,10 +4,11 @@ they are reached."""
 from __future__ import annotations
 
 from .. import types as T
-from ..frontend import operators
-from ..frontend.matching import NoOverload, has_variables
-from ..frontend.simple import SimpleValue
-from ..frontend.sugared import BuiltinOperator, SugaredValue
+from ..frontend.overloads import operators
+from ..frontend.overloads.matching import NoOverload
+from ..frontend.values.simple import SimpleValue
+from ..frontend.values.sugared import BuiltinOperator, SugaredValue
+from ..type_variables import has_variables
 
 
 class KnownOperator(BuiltinOperator):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from ..frontend.language_functions import function_of_text
-from ..frontend.sugared import SugaredValue
+from ..frontend.overloads.language_functions import function_of_text
+from ..frontend.values.sugared import SugaredValue
 from ..interpreter.code import Code, OperatorRef
 from ..interpreter.composites import replace_operators, taking
 from ..ir import Function

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 import pytest
-from scriptlang.frontend.modifiers import modifier
+from scriptlang.frontend.syntax.modifiers import modifier
 from scriptlang.interpreter import engine as engines
 
 import scriptlang

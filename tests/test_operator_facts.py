@@ -22,23 +22,24 @@ FEW = 3
 
 ALLOWED = {
     "what Python's syntax, names and magic methods stand for": """
-        frontend/assignment.py:IN_PLACE frontend/conversions.py:IMPLICIT
-        frontend/expressions.py:BINARY frontend/expressions.py:COMPARE
-        frontend/language_functions.py:SOURCES frontend/namespaces.py:JIT
-        frontend/namespaces.py:MATH_RENAMED frontend/namespaces.py:RENAMED
-        frontend/python_builtins.py:CASTS frontend/python_builtins.py:OPERATORS
-        frontend/simple.py:METHOD_SPELLINGS frontend/simple.py:TENSOR_PROPERTIES
-        frontend/traced_number.py:OPERATORS frontend/traced_symbol.py:RECORDED
-        frontend/value_types.py:NUMBERED frontend/variadic.py:KEYWORD_METHODS
+        frontend/bodies/assignment.py:IN_PLACE frontend/overloads/conversions.py:IMPLICIT
+        frontend/bodies/expressions.py:BINARY frontend/bodies/expressions.py:COMPARE
+        frontend/overloads/language_functions.py:SOURCES frontend/names/namespaces.py:JIT
+        frontend/names/namespaces.py:MATH_RENAMED frontend/names/namespaces.py:RENAMED
+        frontend/names/python_builtins.py:CASTS frontend/names/python_builtins.py:OPERATORS
+        frontend/values/simple.py:METHOD_SPELLINGS frontend/values/simple.py:TENSOR_PROPERTIES
+        frontend/tracing/traced_number.py:OPERATORS frontend/tracing/traced_symbol.py:RECORDED
+        frontend/values/value_types.py:NUMBERED frontend/values/variadic.py:KEYWORD_METHODS
         scriptlang/tensors.py:(_magic,_name) scriptlang/tensors.py:COMMUTE
         scriptlang/tensors.py:REFLECTED scriptlang/tensors.py:_magic""",
     "which calls from Python are no plain calls of the operator": """
-        frontend/trace_torch.py:LOOKS frontend/trace_torch.py:SAME scriptlang/ops/eager.py:CREATION
-        scriptlang/ops/eager.py:call scriptlang/ops/tensor_methods.py:METHODS""",
+        frontend/tracing/trace_torch.py:LOOKS frontend/tracing/trace_torch.py:SAME
+        scriptlang/ops/calling/eager.py:CREATION scriptlang/ops/calling/eager.py:call
+        scriptlang/ops/calling/tensor_methods.py:METHODS""",
     "attributes of torch.Tensor and functions of modules, most of which are operators' names": """
         scriptlang/autograd.py:__all__ scriptlang/errors.py:DERIVATIVES
         scriptlang/nn/init.py:GAINS scriptlang/nn/init.py:LINEAR
-        scriptlang/ops/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
+        scriptlang/ops/calling/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
         scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
     "how the archive's code/ spells a node": """
         serialization/inlining.py:OWN_LINE serialization/inlining.py:TAKES_NAMES
@@ -49,7 +50,7 @@ ALLOWED = {
         interpreter/compiler.py:HANDLERS interpreter/compiler.py:PROMOTED
         interpreter/handlers.py:HANDLERS""",
     "kinds of the IR itself, which are no operators": """
-        frontend/emit.py:DISPOSABLE scriptlang/passes/constant_propagation.py:PRIMITIVES
+        frontend/bodies/emit.py:DISPOSABLE scriptlang/passes/constant_propagation.py:PRIMITIVES
         scriptlang/passes/cse.py:UNIQUE scriptlang/passes/effects.py:ALLOCATIONS
         scriptlang/passes/effects.py:CALLS scriptlang/passes/effects.py:CONTROL
         scriptlang/passes/effects.py:EFFECTS scriptlang/passes/effects.py:PASSES_ON
@@ -63,16 +64,20 @@ ALLOWED = {
         scriptlang/passes/numeric_padding.py:DIMS
         scriptlang/passes/shape_rules/like.py:KEEP_VALUES""",
     "kernels that a loop of the family declares by name": """
-        scriptlang/ops/compare.py:ALIASES scriptlang/ops/derived.py:OPTIONS
-        scriptlang/ops/elementwise.py:EVERY_TYPE scriptlang/ops/pointwise.py:ALIASES
-        scriptlang/ops/pointwise.py:REAL scriptlang/ops/quantized_layers.py:ACTIVATIONS
-        scriptlang/ops/scalar_math.py:ELEMENTARY scriptlang/ops/scalar_math.py:NUMPY_NAMES
-        scriptlang/ops/scalar_math.py:REAL_ONLY""",
+        scriptlang/ops/families/compare.py:ALIASES scriptlang/ops/derived.py:OPTIONS
+        scriptlang/ops/shared/elementwise.py:EVERY_TYPE
+        scriptlang/ops/families/pointwise.py:ALIASES scriptlang/ops/families/pointwise.py:REAL
+        scriptlang/ops/quantization/quantized_layers.py:ACTIVATIONS
+        scriptlang/ops/shared/scalar_math.py:ELEMENTARY
+        scriptlang/ops/shared/scalar_math.py:NUMPY_NAMES
+        scriptlang/ops/shared/scalar_math.py:REAL_ONLY""",
     "the declarations of operators that take quantized tensors as well": """
-        scriptlang/ops/quantized_plain.py:ACTIVATIONS scriptlang/ops/quantized_plain.py:AVERAGES
-        scriptlang/ops/quantized_plain.py:COMPARISONS
-        scriptlang/ops/quantized_plain.py:INTERPOLATIONS
-        scriptlang/ops/quantized_plain.py:MOVING scriptlang/ops/quantized_plain.py:ON_CODES""",
+        scriptlang/ops/quantization/quantized_plain.py:ACTIVATIONS
+        scriptlang/ops/quantization/quantized_plain.py:AVERAGES
+        scriptlang/ops/quantization/quantized_plain.py:COMPARISONS
+        scriptlang/ops/quantization/quantized_plain.py:INTERPOLATIONS
+        scriptlang/ops/quantization/quantized_plain.py:MOVING
+        scriptlang/ops/quantization/quantized_plain.py:ON_CODES""",
 }
 """Reason -> the tables, as `file:name`."""
 
@@ -131,8 +136,8 @@ def target_of(statement: ast.stmt) -> str:
 
 def tables(root: Path = ROOT) -> list[Table]:
     """The tables of operators' names on the top level of modules."""
-    families = {f"scriptlang/ops/{name}.py" for name in table.FAMILIES}
-    families.add("scriptlang/ops/loss_kernels.py")
+    modules = [*map(table.module_of, table.FAMILIES), "scriptlang.ops.families.loss_kernels"]
+    families = {module.replace(".", "/") + ".py" for module in modules}
     found = []
     for part in PARTS:
         for path in sorted((root / part).rglob("*.py")):

@@ -36,7 +36,7 @@ def functions() -> Iterator[object]:
     """Functions that between them use every part of the language, and random ones."""
     sys.path[:0] = [str(ROOT)]
     import seed_programs
-    from scriptlang.frontend.script import compile_text
+    from scriptlang.frontend.python.script import compile_text
 
     import scriptlang
     import tests.conftest  # noqa: F401  the checkout as a package

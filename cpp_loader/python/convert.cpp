@@ -52,7 +52,7 @@ __attribute__((noinline, cold)) Names& look_up() {
   nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
-  nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantized_tensors");
+  nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantization.quantized_tensors");
   nb::module_ weakref = nb::module_::import_("weakref");
   Names* made = new Names{tensor.attr("Tensor"), tensor.attr("Storage"),
                     objects.attr("ScriptObject"), objects.attr("Device"),

@@ -25,7 +25,7 @@ def native_names() -> set[str]:
 
 
 def lines() -> list[str]:
-    from scriptlang.frontend import language_functions, operators
+    from scriptlang.frontend.overloads import language_functions, operators
 
     from scriptlang.ops import table
 

@@ -71,7 +71,9 @@ def kind(t) -> str:
 
 
 def lines() -> list[str]:
-    from scriptlang.frontend import conversions, expressions, simple
+    from scriptlang.frontend.bodies import expressions
+    from scriptlang.frontend.overloads import conversions
+    from scriptlang.frontend.values import simple
     from scriptlang.interpreter import compiler
     from scriptlang.serialization import upgraders
 

@@ -10,7 +10,7 @@ import math
 import warnings
 from typing import Callable
 
-from ..ops import functions as torch
+from ..ops.calling import functions as torch
 from ..tensors import Tensor
 
 LINEAR = (

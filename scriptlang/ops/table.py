@@ -88,6 +88,12 @@ FAMILIES = (
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 
+def module_of(family: str) -> str:
+    """The module of a family; those of quantized tensors have a room of their own."""
+    room = "quantization" if family.startswith("quantize") else "families"
+    return f"{__package__}.{room}.{family}"
+
+
 class Operator:
     """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking".
 
@@ -118,11 +124,12 @@ class Operator:
         # Not made_once: the lock and those of imports would wait for each other.
         if name != "kernel":
             raise AttributeError(f"an operator has no attribute {name!r}")
-        if self.kind == "form":
-            self.eager = self.form and self.form.eager_kernel
-            self.kernel = self.form and self.form.kernel
+        if self.form:
+            kernels = importlib.import_module(f"{__package__}.shared.form_kernels")
+            self.eager = kernels.eager_kernel_of(self.form)
+            self.kernel = kernels.kernel_of(self.form)
         for module in self.makers:
-            importlib.import_module(f".{module}", __package__)  # declares it: sets the kernel
+            importlib.import_module(module_of(module))  # declares it: sets the kernel
         return self.__dict__.setdefault("kernel", None)
 
     @cached_property
@@ -312,7 +319,7 @@ def set_composite_compiler(compiler: Callable[[Operator], Any]) -> None:
 
 def composite_compiler() -> Callable:
     if _compiler is None:
-        importlib.import_module("scriptlang.frontend.composites")
+        importlib.import_module("scriptlang.frontend.python.composites")
     return _compiler
 
 
@@ -322,7 +329,7 @@ def load_families() -> None:
     if _loaded:
         return
     for family in FAMILIES:
-        importlib.import_module(f".{family}", __package__)
+        importlib.import_module(module_of(family))
     _loaded = True
 
 

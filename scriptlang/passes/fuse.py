@@ -165,7 +165,7 @@ class Chain:
 
 
 def activation_of(node: Node) -> str | None:
-    """The name of a node's activation in ops/fused.py; None if it is no activation."""
+    """The name of a node's activation in ops/families/fused.py; None if it is no activation."""
     if node.kind == "aten::gelu":
         how = node.inputs[1]
         return {"none": "gelu", "tanh": "gelu_tanh"}.get(how.constant) if how.is_constant else None

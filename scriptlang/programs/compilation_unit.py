@@ -46,7 +46,7 @@ class CompilationUnit:
 
         rcb: gives what a name means, in place of the caller's names.  Raises CompileError.
         """
-        from ..frontend.script import compile_text
+        from ..frontend.python.script import compile_text
 
         names = Names(self._functions, rcb, sys._getframe(_frames_up + 1))
         for name, function in compile_text(lang, names).items():

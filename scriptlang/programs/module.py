@@ -15,7 +15,7 @@ from ..interpreter.engine import engine as engine_named
 from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
-from ..ops import dispatch
+from ..ops.calling import dispatch
 from ..records import replace
 from ..tensors import Tensor
 from .module_hooks import REFUSED, ModuleHooks

@@ -176,7 +176,7 @@ class ModuleState:
         A dtype is one of ours or torch's, of Python or numpy, or its name; the device is the CPU.
         Raises TypeError for integral dtypes and for what is none, RuntimeError for other devices.
         """
-        from ..ops.options import To, check_module_to
+        from ..ops.calling.options import To, check_module_to
 
         wanted = To(args, kwargs)
         check_module_to(wanted)
@@ -199,7 +199,7 @@ class ModuleState:
 
         Raises ValueError for what names none.
         """
-        from ..ops.tensor_methods import type_argument
+        from ..ops.calling.tensor_methods import type_argument
 
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
@@ -228,7 +228,7 @@ class ModuleState:
 
     def cuda(self, device: Any = None) -> ScriptModule:
         """There are no accelerators: raises RuntimeError."""
-        from ..ops.options import ONLY_CPU
+        from ..ops.calling.options import ONLY_CPU
 
         raise RuntimeError(f"cuda: {ONLY_CPU}")
 
@@ -236,7 +236,7 @@ class ModuleState:
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> ScriptModule:
         """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
-        from ..ops.options import device_argument
+        from ..ops.calling.options import device_argument
 
         if device is not None:
             device_argument(device)

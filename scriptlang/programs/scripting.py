@@ -18,14 +18,15 @@ from typing import Any
 from .. import types as T
 from ..building import alone
 from ..errors import CompileError
-from ..frontend import module_reading
-from ..frontend.ignored import PythonCall
-from ..frontend.inheritance import class_header
-from ..frontend.modifiers import is_ignored
-from ..frontend.module_reading import is_module, plain_value
-from ..frontend.module_types import ModuleOrigin, Modules, compile_module
-from ..frontend.resolver import PythonResolver
-from ..frontend.torch_tensors import tensor_over
+from ..frontend.modules import module_reading
+from ..frontend.modules.module_reading import plain_value
+from ..frontend.modules.module_types import ModuleOrigin, Modules, compile_module
+from ..frontend.python.inheritance import class_header
+from ..frontend.python.module_classes import is_module
+from ..frontend.python.resolver import PythonResolver
+from ..frontend.python.torch_tensors import tensor_over
+from ..frontend.syntax.modifiers import is_ignored
+from ..frontend.values.python_calls import PythonCall
 from ..interpreter import engine as engines
 from ..interpreter.arguments import Mismatch, convert
 from ..interpreter.values import type_name
@@ -120,7 +121,7 @@ class _Taking:
 
 def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
     """An instance of a script class as an object of programs; None for another value."""
-    from ..frontend.classes import compiled_type
+    from ..frontend.python.classes import compiled_type
 
     if (
         inspect.isclass(value)
@@ -189,7 +190,7 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
 @alone
 def define_methods(owner: ScriptModule, text: str) -> None:
     """Compile the functions of a text as methods of a module; they see the caller's names."""
-    from ..frontend.script import declare, functions_of_text
+    from ..frontend.python.script import declare, functions_of_text
 
     type = owner._type
     names = {"torch": sys.modules.get("torch", sys.modules["scriptlang"])}

@@ -22,7 +22,7 @@ PROGRAM = """
 import sys, time
 import scriptlang
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 unit = CompilationUnit('''
     def f(x: Tensor):

@@ -14,7 +14,7 @@ from scriptlang.interpreter.engine import available
 from scriptlang import Limits
 from scriptlang.errors import LimitError, RunError
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 LIMITS = Limits(instructions=20_000_000, memory=1 << 26, seconds=2, depth=50)
 

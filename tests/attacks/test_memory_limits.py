@@ -14,7 +14,7 @@ from scriptlang.interpreter.engine import available
 from scriptlang import Limits
 from scriptlang.errors import LimitError
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 from tests import children
 
 from .large_operators import LIMIT
@@ -63,7 +63,7 @@ FIRST = {
 PROGRAM = """
 import scriptlang
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 unit = CompilationUnit("def f(x: Tensor):\\n    return {body}\\n")
 run = type(unit.f)(unit.f._function, "python", None, scriptlang.Limits(memory=1 << 28, seconds=60))

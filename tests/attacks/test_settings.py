@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scriptlang.interpreter.engine import available
 
-from scriptlang.ops import dispatch
+from scriptlang.ops.calling import dispatch
 from scriptlang.tensors import Tensor
 from tests.ops.harness import check, plain
 from tests.ops.one_operator import chosen, is_native, run_natively

@@ -11,7 +11,7 @@ from scriptlang.interpreter.engine import available
 
 from scriptlang import Limits
 from scriptlang.jit import CompilationUnit
-from scriptlang.ops import create as tensors
+from scriptlang.ops.families import create as tensors
 
 from .long_operators import LONG
 

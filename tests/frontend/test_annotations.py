@@ -7,7 +7,7 @@ import typing
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import pytest
-from scriptlang.frontend.annotations import type_of_object, type_of_syntax
+from scriptlang.frontend.syntax.annotations import type_of_object, type_of_syntax
 
 import scriptlang
 from scriptlang import types as T
@@ -96,7 +96,7 @@ def test_refusals(text, message):
 
 
 def test_named_tuple():
-    from scriptlang.frontend.classes import type_of_class
+    from scriptlang.frontend.python.classes import type_of_class
 
     type = type_of_class(Pair)
     assert type.fields == ("a", "b") and type.elements == (T.INT, T.FLOAT)

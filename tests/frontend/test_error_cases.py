@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from scriptlang.frontend import environment, matching
+from scriptlang.frontend.overloads import matching
+from scriptlang.frontend.values import environment
 
 import scriptlang
 from scriptlang.errors import CompileError
@@ -61,8 +62,8 @@ class Site(NamedTuple):
 def sites() -> list[Site]:
     """The calls in the front end that make an error with a message of their own."""
     found = []
-    for path in sorted((ROOT / "frontend").glob("*.py")):
-        file = f"frontend/{path.name}"
+    for path in sorted((ROOT / "frontend").rglob("*.py")):
+        file = path.relative_to(ROOT).as_posix()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and is_maker(node.func) and node.args:
                 text = ast.unparse(node)
@@ -98,8 +99,8 @@ class Noted:
             frame = sys._getframe(1)
             while frame is not None:
                 path = Path(frame.f_code.co_filename)
-                if path.parent.name == "frontend":
-                    self.lines.add((f"frontend/{path.name}", frame.f_lineno))
+                if path.parts[-3:-2] == ("frontend",):
+                    self.lines.add(("/".join(path.parts[-3:]), frame.f_lineno))
                 frame = frame.f_back
             init(error, *args, **kwargs)
 
@@ -159,7 +160,7 @@ def test_what_is_tested_elsewhere_is_there():
     """Each line of ELSEWHERE is about a message that the front end has."""
     calls = [
         (path.name, ast.unparse(node))
-        for path in (ROOT / "frontend").glob("*.py")
+        for path in (ROOT / "frontend").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and is_maker(node.func)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 
 from scriptlang.errors import CompileError
 from scriptlang.programs.module import ScriptFunction

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import engine as engines
 from scriptlang.interpreter.code import Instruction, to_tuple
 from scriptlang.interpreter.native import load

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 
 import pytest
-from scriptlang.frontend.script import script_function
+from scriptlang.frontend.python.script import script_function
 
 import scriptlang
-from scriptlang.ir import verify
+from scriptlang.irverify import verify
 from tests.frontend import extension_programs, programs
 
 RUNS = [

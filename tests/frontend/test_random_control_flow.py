@@ -8,9 +8,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 
-from scriptlang.ir import verify
+from scriptlang.irverify import verify
 from scriptlang.programs.module import ScriptFunction
 
 SEEDS = range(40)

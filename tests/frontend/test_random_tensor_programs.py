@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
 
 import scriptlang

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from scriptlang.frontend.trace import TracerWarning, trace_function
+from scriptlang.frontend.tracing.trace import TracerWarning, trace_function
 
 import scriptlang
 from scriptlang.errors import CompileError
-from scriptlang.ir import verify
+from scriptlang.irverify import verify
 
 
 def tensor(*shape: int, start: float = 0.0):
@@ -138,7 +138,7 @@ def test_refused_inputs_and_outputs():
 
 
 def test_a_failed_trace_leaves_no_tracer_behind():
-    from scriptlang.ops import dispatch
+    from scriptlang.ops.calling import dispatch
 
     def f(x):
         raise KeyError("inside")

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scriptlang.frontend.trace_checks import TracerWarning, TracingCheckError
+from scriptlang.frontend.tracing.trace_checks import TracerWarning, TracingCheckError
 from scriptlang.interpreter import engine as engines
 
 import scriptlang as torch

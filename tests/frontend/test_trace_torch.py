@@ -6,7 +6,7 @@ import io
 import warnings
 
 import pytest
-from scriptlang.frontend.trace_checks import TracerWarning
+from scriptlang.frontend.tracing.trace_checks import TracerWarning
 from scriptlang.interpreter import engine as engines
 
 import scriptlang

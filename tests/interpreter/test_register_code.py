@@ -4,7 +4,7 @@ import math
 from typing import Dict, List, Optional, Tuple, Union
 
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
 from scriptlang.interpreter.engine import engine
 

@@ -19,7 +19,9 @@ import numpy as np
 import pytest
 
 from scriptlang import dtypes
-from scriptlang.ops import dispatch, random, table
+from scriptlang.ops import table
+from scriptlang.ops.calling import dispatch
+from scriptlang.ops.families import random
 from scriptlang.tensors import Tensor
 
 SEED = 20190620

@@ -12,10 +12,13 @@ from scriptlang.interpreter.prepare import CODE
 
 from scriptlang import types as T
 from scriptlang.ir import Function
-from scriptlang.ops import dispatch, random, table
+from scriptlang.ops import table
+from scriptlang.ops.calling import dispatch
+from scriptlang.ops.families import random
 from scriptlang.ops.table import Operator
 from scriptlang.records import replace
-from scriptlang.schema import Argument, substitute
+from scriptlang.schema import Argument
+from scriptlang.type_variables import substitute
 
 
 class Chosen(Exception):

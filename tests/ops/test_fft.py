@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scriptlang
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops import test_fused
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call

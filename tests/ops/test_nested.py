@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scriptlang.ops import functions as F
 from scriptlang.ops import table
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)

@@ -243,7 +243,7 @@ def test_the_lists_carry_its_facts(tmp_path):
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import family_of_the_test as new\n"
         "from scriptlang.ops import lacking, table\n"
-        "sys.modules['scriptlang.ops.family_of_the_test'] = new\n"
+        "sys.modules['scriptlang.ops.families.family_of_the_test'] = new\n"
         "lines = [lacking.with_facts(op, 'family ' + op.kind)\n"
         "         for name in ('test::wave', 'test::twice')\n"
         "         for op in table.declared(name)]\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scriptlang.interpreter import native
 
-from scriptlang.ops import functions as F
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scriptlang.ops import functions as F
-from scriptlang.ops import pointwise
+from scriptlang.ops.calling import functions as F
+from scriptlang.ops.families import pointwise
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 

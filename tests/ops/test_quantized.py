@@ -11,7 +11,12 @@ from scriptlang.interpreter import native
 from scriptlang import dtypes
 from scriptlang.objects import ScriptObject
 from scriptlang.ops import table
-from scriptlang.ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, of_codes, quantize
+from scriptlang.ops.quantization.quantized_tensors import (
+    ChannelQuantizer,
+    QuantizedTensor,
+    of_codes,
+    quantize,
+)
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.one_operator import is_native, run_natively
 

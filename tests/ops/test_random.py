@@ -7,8 +7,8 @@ import pytest
 from scriptlang.interpreter import native
 from scriptlang.interpreter.engine import engine
 
-from scriptlang.ops import functions as F
-from scriptlang.ops import random
+from scriptlang.ops.calling import functions as F
+from scriptlang.ops.families import random
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 from tests.ops.one_operator import chosen, program, run_natively

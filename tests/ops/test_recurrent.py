@@ -9,7 +9,7 @@ import pytest
 from scriptlang.interpreter import native
 
 from scriptlang.ops import table
-from scriptlang.ops.random import manual_seed
+from scriptlang.ops.families.random import manual_seed
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.one_operator import run_natively
 

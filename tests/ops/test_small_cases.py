@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
 
 import scriptlang

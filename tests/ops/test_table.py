@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from scriptlang.errors import MissingOperatorError
-from scriptlang.ops import derived, dispatch, lacking, table
-from scriptlang.ops import functions as F
+from scriptlang.ops import derived, lacking, table
+from scriptlang.ops.calling import dispatch
+from scriptlang.ops.calling import functions as F
+from scriptlang.ops.shared.form_kernels import kernel_of
 from scriptlang.schema import parse_schema, split_name
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops import record_order
@@ -74,10 +76,10 @@ def test_a_name_is_known_without_its_kernels():
         "import sys; from scriptlang.ops import table; "
         "found = [op.qualified_name for op in table.overloads('aten::sqrt')]; "
         "assert 'aten::sqrt.int' in found and 'aten::sqrt.out' in found; "
-        "assert 'scriptlang.ops.pointwise' not in sys.modules; "
+        "assert 'scriptlang.ops.families.pointwise' not in sys.modules; "
         "assert table.find('aten::sqrt', 'out').kernel; "
-        "assert 'scriptlang.ops.pointwise' in sys.modules; "
-        "assert 'scriptlang.ops.conv' not in sys.modules"
+        "assert 'scriptlang.ops.families.pointwise' in sys.modules; "
+        "assert 'scriptlang.ops.families.conv' not in sys.modules"
     )
     subprocess.run(
         [sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[2]
@@ -143,7 +145,7 @@ def test_a_lacking_operator_is_known_but_raises_by_name():
     ],
 )
 def test_forms_follow_from_another_form(text, forms):
-    assert callable(derived.form_of(text, table.declared).kernel)
+    assert callable(kernel_of(derived.form_of(text, table.declared)))
 
 
 def test_a_form_of_nothing_is_not_derived():

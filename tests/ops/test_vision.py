@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from scriptlang.ops import functions as F
 from scriptlang.ops import table
+from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 
 R = np.random.RandomState(3)

@@ -11,7 +11,8 @@ import pytest
 import scriptlang
 from scriptlang import types as T
 from scriptlang.objects import Device
-from scriptlang.ops import random, table
+from scriptlang.ops import table
+from scriptlang.ops.families import random
 from scriptlang.passes import effects
 from scriptlang.tensors import Tensor
 from tests.golden import parse

@@ -6,11 +6,12 @@ import copy
 
 import numpy as np
 import pytest
-from scriptlang.frontend.script import script_function
+from scriptlang.frontend.python.script import script_function
 
 import scriptlang
 from scriptlang.errors import GraphError
-from scriptlang.ir import Graph, verify
+from scriptlang.ir import Graph
+from scriptlang.irverify import verify
 from scriptlang.passes import dce, inline, pipeline
 from tests.frontend import programs
 from tests.golden import parse

@@ -12,7 +12,8 @@ from scriptlang.serialization.pickling import Pickler
 import scriptlang
 from scriptlang import types as T
 from scriptlang.objects import ScriptObject
-from scriptlang.ops import prepacked, table
+from scriptlang.ops import table
+from scriptlang.ops.families import prepacked
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.one_operator import run_natively
 from tests.serialization.archives import records, zipped

@@ -9,8 +9,13 @@ from scriptlang.serialization.archive import read_archive, write_archive
 
 import scriptlang
 from scriptlang.ops import table
-from scriptlang.ops.quantized_packed import CONV, LINEAR, packed
-from scriptlang.ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer, quantize
+from scriptlang.ops.quantization.quantized_packed import CONV, LINEAR, packed
+from scriptlang.ops.quantization.quantized_tensors import (
+    ChannelQuantizer,
+    QuantizedTensor,
+    Quantizer,
+    quantize,
+)
 from tests.serialization.archives import DATA, records, zipped
 
 NAMES = ("quantized_net", "quantized_tensors", "quantized_lstm")

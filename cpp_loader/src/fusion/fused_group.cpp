@@ -24,13 +24,13 @@ constexpr const char* kFusible[] = {
 #undef SL_FUSIBLE
 };
 
+}  // namespace
+
 bool is_fusible(const OperatorUse& use) {
   return use.entry != nullptr &&
          std::binary_search(std::begin(kFusible), std::end(kFusible), use.qualified_name(),
                             [](std::string_view a, std::string_view b) { return a < b; });
 }
-
-}  // namespace
 
 // ---- plans
 

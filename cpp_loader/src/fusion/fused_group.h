@@ -19,6 +19,11 @@ namespace scriptlang {
 struct Function;
 struct FusedPlan;
 
+struct OperatorUse;
+
+// Whether a group may hold the operator.
+bool is_fusible(const OperatorUse& use);
+
 class FusedGroup {
  public:
   // Null if the function does something else. It must be verified, and outlive the group.

@@ -98,7 +98,7 @@ void find_private_counts(const Function& f, Shape* shape) {
 std::vector<int> predecessor_counts(const Function& f, const Flow& flow) {
   std::vector<int> predecessors(flow.starts.size(), 0);
   for (int32_t start : flow.starts) {
-    for_successors(f, flow, last_of(f, flow, size_t(start)), [&](int32_t next) {
+    for_successors(f, flow, last_of(flow, size_t(start)), [&](int32_t next) {
       ++predecessors[size_t(next)];
     });
   }
@@ -136,7 +136,7 @@ bool circles(const Function& f, const Shape& shape, size_t block) {
   std::vector<size_t> ahead;
   auto go_on = [&](size_t from) {
     size_t first = size_t(flow.starts[from]);
-    size_t last = shape.duplicated[from] ? last_of(f, flow, first) : first;
+    size_t last = shape.duplicated[from] ? last_of(flow, first) : first;
     for_successors(f, flow, last, [&](int32_t next) { ahead.push_back(size_t(next)); });
   };
   go_on(block);
@@ -158,7 +158,7 @@ void choose_duplicated(const Function& f, Shape* shape) {
   std::vector<int> predecessors = predecessor_counts(f, flow);
   shape->duplicated.assign(flow.starts.size(), 0);
   for (size_t block = flow.starts.size(); block-- > 1;) {
-    size_t first = size_t(flow.starts[block]), last = last_of(f, flow, first);
+    size_t first = size_t(flow.starts[block]), last = last_of(flow, first);
     bool is_body = f.code[first - 1].op == Opcode::LOOP;
     if (is_body || !only_moves(f, first, last)) continue;
     if (predecessors[block] < 2 || predecessors[block] > kMostPredecessors) continue;

@@ -106,7 +106,7 @@ class Sharing {
   void find_moves() {
     find_depths();
     for (size_t block = 0; block < flow_.starts.size(); ++block) {
-      size_t pc = size_t(flow_.starts[block]), last = last_of(f_, flow_, pc);
+      size_t pc = size_t(flow_.starts[block]), last = last_of(flow_, pc);
       stack_.assign(size_t(flow_.depth[pc]), kNone);
       for (; pc < last; ++pc) follow(pc);
       if (f_.code[last].op == Opcode::LOOP) {

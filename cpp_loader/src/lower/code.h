@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -311,6 +312,7 @@ constexpr int32_t kImageStep = 2;
 
 struct Code {
   const Function* function = nullptr;
+  std::shared_ptr<const Function> made;  // the function, where it was made for this
   std::vector<Step> steps;
   std::vector<Fill> fills;
   std::vector<Call> calls;

@@ -11,13 +11,6 @@ size_t moved_values(const Function& f) {
   return sum;
 }
 
-// The last instruction of the block that begins at `first`.
-size_t last_of(const Function& f, const Flow& flow, size_t first) {
-  size_t pc = first;
-  while (!jumps(f.code[pc].op) && !ends_flow(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
-  return pc;
-}
-
 Flow flow_of(const Function& f) {
   Flow flow;
   size_t size = f.code.size();
@@ -50,6 +43,11 @@ Flow flow_of(const Function& f) {
     if (!leads[pc] || flow.depth[pc] < 0) continue;
     flow.block[pc] = int32_t(flow.starts.size());
     flow.starts.push_back(int32_t(pc));
+  }
+  for (int32_t start : flow.starts) {
+    size_t pc = size_t(start);
+    while (!jumps(f.code[pc].op) && !ends_flow(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
+    flow.lasts.push_back(int32_t(pc));
   }
   flow.registers.resize(size_t(f.registers));
   std::iota(flow.registers.begin(), flow.registers.end(), 0);

@@ -13,6 +13,7 @@ struct Flow {
   std::vector<int32_t> depth;  // of the stack before each instruction; -1 if unreachable
   std::vector<int32_t> block;  // of an instruction that begins one; else -1
   std::vector<int32_t> starts; // the instruction each block begins with
+  std::vector<int32_t> lasts;  // and the one it ends with
   std::vector<int32_t> registers;  // the slot of each register: several may share one
   // By instruction, of MOVE and DROPR, which end the life of a register:
   // kUnread: nothing reads the register again, so a number may stay in the slot.
@@ -46,7 +47,9 @@ inline size_t target_of(const Function& f, size_t pc) {
 size_t moved_values(const Function& function);
 
 // The last instruction of the block that begins at `first`.
-size_t last_of(const Function& function, const Flow& flow, size_t first);
+inline size_t last_of(const Flow& flow, size_t first) {
+  return size_t(flow.lasts[size_t(flow.block[first])]);
+}
 
 // Calls visit(block) for each successor of the block that ends with instruction `last`.
 template <class Visit>
@@ -82,10 +85,19 @@ class Liveness {
     size_t k = size_t(slot);
     return !known_ || (live_[size_t(block) * words_ + k / 64] >> (k % 64) & 1);
   }
+  // Calls visit(slot) for each slot that is live at the start of a block.
+  template <class Visit>
+  void for_live(size_t block, const Visit& visit) const {
+    for (size_t w = 0; w < words_; ++w) {
+      for (uint64_t bits = live_[block * words_ + w]; bits; bits &= bits - 1) {
+        visit(int(w * 64) + __builtin_ctzll(bits));
+      }
+    }
+  }
   // Walks a block backwards. note(pc, live) gets the slots that are live after each instruction.
   template <class Note>
   void go_back(size_t block, std::vector<uint64_t>* now, const Note& note) const {
-    size_t first = size_t(flow_.starts[block]), last = last_of(f_, flow_, first);
+    size_t first = size_t(flow_.starts[block]), last = last_of(flow_, first);
     now->assign(words_, 0);
     for_successors(f_, flow_, last, [&](int32_t next) {
       for (size_t w = 0; w < words_; ++w) (*now)[w] |= live_[size_t(next) * words_ + w];

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/language.h"
+#include "optimize/optimize.h"
 
 namespace scriptlang::lower {
 
@@ -669,21 +670,40 @@ std::unique_ptr<Code> Lowering::assemble() {
 
 void destroy(const Code* code) noexcept { delete code; }
 
+static std::unique_ptr<Code> proven(const Function& function) {
+  try {
+    if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0).run();
+  } catch (const NoSpareSlot&) {
+  }
+  return Lowering(function, false, kSpareSlots).run();
+}
+
 static std::unique_ptr<Code> lowered(const Function& function) {
   try {
-    try {
-      if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0).run();
-    } catch (const NoSpareSlot&) {
-    }
-    return Lowering(function, false, kSpareSlots).run();
+    return proven(function);
   } catch (const TooLarge&) {
     return Lowering(function, true, kSpareSlots).run();
   }
 }
 
+// Of source as it was compiled: the code of the function that is made of it.
+static std::unique_ptr<Code> lowered_source(const Function& function) {
+  std::shared_ptr<const Function> made = optimize::optimized(function, true);
+  std::unique_ptr<Code> code;
+  try {
+    code = proven(*made);
+  } catch (const TooLarge&) {  // not with all that it calls
+    made = optimize::optimized(function, false);
+    code = lowered(*made);
+  }
+  code->made = std::move(made);
+  return code;
+}
+
 const Code& code_of(const Function& function) {
   if (const Code* code = function.lowered.load(std::memory_order_acquire)) return *code;
-  std::unique_ptr<Code> made = lowered(function);
+  std::unique_ptr<Code> made =
+      function.is_raw ? lowered_source(function) : lowered(function);
   const Code* known = nullptr;
   const Code* fresh = made.get();
   if (function.lowered.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) {

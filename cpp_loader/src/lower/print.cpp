@@ -44,7 +44,8 @@ static_assert(sizeof(kForms) / sizeof(*kForms) == kStepOps);
 
 class Printer {
  public:
-  explicit Printer(const Function& function) : f_(function), code_(code_of(function)) {}
+  explicit Printer(const Function& function)
+      : code_(code_of(function)), f_(*code_.function) {}
 
   std::string text() {
     std::string out = concat(f_.name, ": ", f_.registers, " registers, ", code_.slots, " slots\n");
@@ -127,8 +128,8 @@ class Printer {
     return out + "\n";
   }
 
-  const Function& f_;
   const Code& code_;
+  const Function& f_;  // as it was lowered
 };
 
 }  // namespace

@@ -89,12 +89,23 @@ void Machine::add_stack(Error* error) {
   for (size_t k = frames_.size(); k-- > 0 && error->stack.size() < kMostFrames;) {
     const Function& function = *frames_[k].code->function;
     const int64_t pc = frames_[k].pc->origin;
-    if (pc >= 0 && size_t(pc) < function.lines.size()) {  // compiled here: it has a place
-      error->stack.push_back({concat(function.name, " at ", function.file, ":",
-                                     function.lines[size_t(pc)]), -1});
-    } else {
+    if (pc < 0 || size_t(pc) >= function.lines.size()) {
       error->stack.push_back({function.name, pc});
+      continue;
     }
+    // Compiled here: it has a place, and perhaps calls whose code lies in it.
+    auto add = [&](const Function& in, uint32_t line) {
+      error->stack.push_back({concat(in.name, " at ", in.file, ":", line), -1});
+    };
+    // A part says where it was called, too: its calls are those of the function around it.
+    const Function& whole = function.is_part && k > 0 ? *frames_[--k].code->function : function;
+    uint32_t line = function.lines[size_t(pc)];
+    for (int32_t call = size_t(pc) < function.calls.size() ? function.calls[size_t(pc)] : -1;
+         call >= 0; call = whole.inlined[size_t(call)].caller) {
+      add(*whole.inlined[size_t(call)].function, line);
+      line = whole.inlined[size_t(call)].line;
+    }
+    add(whole, line);
   }
 }
 

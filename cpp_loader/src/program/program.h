@@ -34,6 +34,8 @@ struct OperatorUse {
   std::string qualified_name() const { return overload.empty() ? name : name + "." + overload; }
 };
 
+struct Function;
+
 struct Instruction {
   Opcode op;
   uint8_t results = 0;      // OP_*
@@ -46,6 +48,13 @@ namespace lower {
 struct Code;
 void destroy(const Code* code) noexcept;
 }  // namespace lower
+
+// A call whose callee's code lies in the caller.
+struct InlinedCall {
+  const Function* function;  // the callee
+  uint32_t line;             // of the call
+  int32_t caller;            // the call that the calling code came from; -1: none
+};
 
 struct Function {
   Function() = default;
@@ -65,8 +74,12 @@ struct Function {
   std::vector<Argument> arguments, returns;
   std::string file;             // of code that was compiled here: where it is from
   std::vector<uint32_t> lines;  // of each instruction, in the file; empty where not known
+  std::vector<InlinedCall> inlined;
+  std::vector<int32_t> calls;   // of each instruction: which of `inlined` it came from; -1: none
+  std::vector<std::unique_ptr<Function>> parts;  // that only this function calls
   std::string refusal;          // why it cannot run: its code is not sound
   bool has_schema = false;
+  bool is_raw = false;   // as the source was compiled: it runs as optimize/ makes it
   bool is_part = false;  // the body of a fused group, called by FUSED
   int results = 1;    // values on the stack at RET
   int parameters = 0; // values on the stack at entry
@@ -85,6 +98,10 @@ struct MissingOperator {
 class ClassTable {
  public:
   ClassRef get(const std::string& name);  // made when absent
+  ClassRef find(const std::string& name) const {  // null when absent
+    auto it = classes_.find(name);
+    return it == classes_.end() ? ClassRef() : it->second;
+  }
   // Adds a class under another name, if two classes have the same one.
   void add(const std::string& name, ClassRef cls);
   const std::string& name_of(const ClassType& cls) const;

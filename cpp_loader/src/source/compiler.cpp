@@ -260,8 +260,10 @@ void Compiler::compile(Routine* routine) {
     i.op = op;
     return i;
   };
+  f.is_raw = false;
   f.code.clear();
   f.lines.clear();
+  f.register_types.clear();
   f.constants.assign(1, Value());
   f.callees.clear();
   f.callee_names.clear();

@@ -190,6 +190,9 @@ class Emitter {
   const Variable* find(std::string_view name) const;
   const Variable* find_outer(std::string_view name) const;  // not in the innermost frame
   int place_of(std::string_view name);
+  // What a register holds; several types are none.
+  void note_type(int place, T type);
+  void finish_types();
 
   Session& session_;
   Declarations& declarations_;
@@ -201,6 +204,7 @@ class Emitter {
   T result_;
   std::vector<Frame> frames_;
   std::unordered_map<std::string_view, int> places_;
+  std::vector<T> held_;  // by register; null where not known
   std::unordered_map<std::string, Value> lists_;  // constant lists of numbers
   struct Loop {
     size_t head;
@@ -214,8 +218,5 @@ class Emitter {
   std::vector<Entered> entered_;
   std::string unknown_;  // the operator without schema that was called last
 };
-
-// Moves on last reads, and drops of what is not wanted further on; see lifetimes.cpp.
-void end_lifetimes(Function* function);
 
 }  // namespace scriptlang::source

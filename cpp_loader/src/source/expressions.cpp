@@ -24,6 +24,7 @@ constexpr SignRow kUnary[] = {
 constexpr std::string_view kForms[] = {
     "annotate", "uninitialized", "unchecked_cast", "unchecked_unwrap_optional", "isinstance",
     "getattr", "fork", "awaitable", "int", "float", "bool", "str", "complex", "print", "len",
+    "sorted",
 };
 
 bool is_sequence(T type) {

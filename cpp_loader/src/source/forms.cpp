@@ -61,6 +61,7 @@ Meaning Emitter::form(const std::string& name, const Node& node, T expected) {
     want(1, 1);
     return length(node);
   }
+  if (name == "sorted") return call_operator("aten::sorted", arguments(node), node);
   if (name == "print") return call_operator("prim::Print", arguments(node), node);
   (void)expected;
   return cast(name, node);
@@ -231,6 +232,7 @@ T Emitter::fork_body(const Node& local, const std::vector<std::string_view>& cap
   Emitter inner(this, made);
   inner.frames_.emplace_back();
   made->file = file_.name;
+  made->is_raw = true;
   made->has_schema = true;
   made->results = 1;
   made->parameters = int(captured.size());
@@ -243,6 +245,7 @@ T Emitter::fork_body(const Node& local, const std::vector<std::string_view>& cap
     a.type = Types::held(outer.type);
     made->arguments.push_back(std::move(a));
     inner.places_[captured[k]] = first + int(k);
+    inner.note_type(first + int(k), outer.type);
     inner.frames_.back().values[captured[k]] = {outer.type, first + int(k), {}, nullptr};
   }
   for (const Frame& frame : frames_) {  // functions and other things that are no values
@@ -264,7 +267,7 @@ T Emitter::fork_body(const Node& local, const std::vector<std::string_view>& cap
   Argument returned;
   returned.type = Types::held(result);
   made->returns.push_back(std::move(returned));
-  end_lifetimes(made);
+  inner.finish_types();
   return result;
 }
 

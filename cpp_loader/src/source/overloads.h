@@ -1,5 +1,5 @@
 // The overloads of operators, and which of them a call means: PyTorch's order, without implicit
-// conversions first, then with them. Decided as frontend/matching.py does.
+// conversions first, then with them. Decided as frontend/overloads/matching.py does.
 #pragma once
 
 #include <memory>

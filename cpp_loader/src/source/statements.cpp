@@ -18,6 +18,7 @@ Emitter::Emitter(Emitter* outer, Function* function)
 void Emitter::run() {
   const Node& node = *routine_->node;
   f_.file = file_.name;
+  f_.is_raw = true;
   f_.has_schema = true;
   f_.results = 1;
   f_.parameters = int(routine_->signature.formals.size());
@@ -47,7 +48,7 @@ void Emitter::run() {
     code_.die();
   }
   code_.end_block(Assembler::kAlive);
-  end_lifetimes(&f_);
+  finish_types();
 }
 
 // The arguments, which are on the stack, become variables.
@@ -58,6 +59,7 @@ void Emitter::begin() {
   for (size_t k = 0; k < formals.size(); ++k) {
     int place = first + int(k);
     places_[formals[k].name] = place;
+    note_type(place, formals[k].type);
     frames_.back().values[formals[k].name] = {formals[k].type, place, {}, nullptr};
   }
   if (formals.size() == 1) code_.emit(Opcode::STORE, first);
@@ -148,6 +150,19 @@ int Emitter::place_of(std::string_view name) {
   return place;
 }
 
+void Emitter::note_type(int place, T type) {
+  if (held_.size() <= size_t(place)) held_.resize(size_t(place) + 1);
+  T& known = held_[size_t(place)];
+  known = !known || known == type ? type : types_.any;
+}
+
+void Emitter::finish_types() {
+  f_.register_types.resize(size_t(f_.registers));
+  for (size_t place = 1; place < held_.size(); ++place) {
+    if (held_[place]) f_.register_types[place - 1] = Types::held(held_[place]);
+  }
+}
+
 // The value, which is on the stack where it is one, under a name. A name of an outer block keeps
 // its type; the value is converted to it where it can be.
 void Emitter::bind(std::string_view name, Meaning value, const Node& node, T declared) {
@@ -180,6 +195,7 @@ void Emitter::bind(std::string_view name, Meaning value, const Node& node, T dec
   }
   made.type = type;
   made.place = place_of(name);
+  note_type(made.place, type);
   code_.emit(Opcode::STORE, made.place);
   frames_.back().gone.erase(name);
   frames_.back().values[name] = made;
@@ -266,6 +282,7 @@ void Emitter::unpack(Row targets, Meaning value, const Node& node) {
             bool fresh = target.kind == NodeKind::Name && !places_.count(target.text);
             if (fresh) {  // its place is where the part lies
               places_[target.text] = first + k;
+              note_type(first + k, parts[size_t(k)]);
               frames_.back().gone.erase(target.text);
               frames_.back().values[target.text] = {parts[size_t(k)], first + k, {}, nullptr};
               continue;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 
 celu_, elu_, hardtanh_, leaky_relu_ = torch.celu_, torch.elu_, torch.hardtanh_, torch.leaky_relu_

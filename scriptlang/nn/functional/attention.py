@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Optional, Tuple
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .activation import softmax
 from .dropout import dropout

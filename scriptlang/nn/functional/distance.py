@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 
 cosine_similarity, pairwise_distance, pdist = (
     torch.cosine_similarity,

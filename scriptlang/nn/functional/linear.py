@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 
 linear, bilinear = torch.linear, torch.bilinear
 conv1d, conv2d, conv3d, conv_tbc = torch.conv1d, torch.conv2d, torch.conv3d, torch.conv_tbc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .pool import avg_pool2d, avg_pool3d
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from ..sizes import _list_with_default, _pair, _single, _triple
 from .boolean_dispatch import boolean_dispatch

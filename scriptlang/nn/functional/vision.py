@@ -7,7 +7,7 @@ import warnings
 from typing import List, Optional, Union
 
 from ...jit import _overload
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from ..sizes import _pair
 from .pool import BroadcastingList2, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d

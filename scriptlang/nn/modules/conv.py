@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Callable, List, Optional, Tuple
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import functional as F
 from .. import init

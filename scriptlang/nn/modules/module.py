@@ -11,8 +11,8 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterator, TypeVar
 
 from ... import dtypes
-from ...ops.options import ONLY_CPU, To, check_module_to, device_argument
-from ...ops.tensor_methods import type_argument
+from ...ops.calling.options import ONLY_CPU, To, check_module_to, device_argument
+from ...ops.calling.tensor_methods import type_argument
 from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Buffer, Parameter

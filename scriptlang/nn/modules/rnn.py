@@ -7,7 +7,7 @@ import warnings
 from typing import List, Optional, Tuple
 
 from ...jit import _overload_method
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import init
 from ..parameter import Parameter

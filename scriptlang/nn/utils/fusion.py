@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Optional
 
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from ..parameter import Parameter
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import List, NamedTuple, Optional, Tuple, Union
 
 from ... import jit
-from ...ops import functions as torch
+from ...ops.calling import functions as torch
 from ...tensors import Tensor, as_tensor
 
 

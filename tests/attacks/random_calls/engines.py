@@ -91,7 +91,7 @@ class Scriptlang:
         self.limits = Limits(memory=MEMORY) if name == "native" else None
 
     def run(self, call: Call) -> tuple:
-        from scriptlang.ops import random
+        from scriptlang.ops.families import random
 
         name, _, overload = call.overload.partition(".")
         operator = table.find(name, overload)
@@ -149,7 +149,12 @@ class Scriptlang:
 
     def quantized(self, codes, scale, zero_point, axis):
         from scriptlang import dtypes
-        from scriptlang.ops.quantized_tensors import CODES, ChannelQuantizer, Quantizer, of_codes
+        from scriptlang.ops.quantization.quantized_tensors import (
+            CODES,
+            ChannelQuantizer,
+            Quantizer,
+            of_codes,
+        )
         from scriptlang.tensors import from_numpy
 
         kind = next(q for q, c in CODES.items() if c is codes.dtype)

@@ -1,5 +1,5 @@
 // How operators of plain tensors take quantized ones. ops.def names for each such operator the way:
-// scriptlang/ops/quantized_plain.py has the table.
+// scriptlang/ops/quantization/quantized_plain.py has the table.
 #pragma once
 
 #include "ops/op.h"

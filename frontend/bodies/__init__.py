@@ -1,0 +1,1 @@
+"""The body of a function becomes a graph: its statements and expressions."""

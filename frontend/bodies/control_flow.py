@@ -1,0 +1,463 @@
+"""`if`, `while`, `for`, the ternary: blocks of the graph, and variables merged where they meet."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Node, Value
+from scriptlang.source import Span
+
+from ..syntax.questions import assigned_names, leaves_loop
+from ..values.environment import Frame, Unusable
+from ..values.iteration import known_elements
+from ..values.sugared import SugaredValue
+from ..whole import whole
+from . import exits
+from .assignment import assign
+from .autocast import AUTOCAST, autocast_dtype
+from .emitter import Loop
+from .ignore_context import emit_ignoring, ignoring
+from .refinement import condition, narrows, refine
+from .refused import refuse_dead
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+ENDLESS = exits.ENDLESS
+"""The trip count of a loop that only its condition ends."""
+
+
+# if
+
+
+def emit_if(e: Emitter, node: ast.If) -> None:
+    test = condition(e, node.test)
+    span = e.span(node.test)
+    if test.static is not None:
+        refine(e, test.if_true if test.static else test.if_false, span)
+        whole.emit_statements(e, node.body if test.static else node.orelse)
+        refuse_dead(e, node.orelse if test.static else node.body)
+        return
+    branch = e.b.insert("prim::If", [test.value], (), e.span(node))
+    frames = []
+    for facts, body in ((test.if_true, node.body), (test.if_false, node.orelse)):
+        with e.block(branch.add_block()) as frame:
+            refine(e, facts, span)
+            whole.emit_statements(e, body)
+        frames.append(frame)
+    merge(e, branch, frames, e.span(node))
+
+
+def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
+    """Merge the variables that two branches bind, into outputs of the node."""
+    then, other = frames
+    if then.exits and other.exits:
+        e.frame.exits = True
+        return
+    gone = then.unusable.keys() | other.unusable.keys()
+    touched = then.values.keys() | other.values.keys() | gone
+    assigned = then.assigned() | other.assigned() | gone
+    for name in sorted(touched):
+        if name in assigned:
+            merge_name(e, branch, name, then, other, span)
+        else:
+            _merge_facts(e, branch, name, then, other, span)
+    nones = other.nones if then.exits else then.nones if other.exits else then.nones & other.nones
+    e.frame.nones |= nones - assigned
+
+
+def _merge_facts(
+    e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
+) -> None:
+    """Merge what branches know about the type of a name that none of them assigned."""
+    types = [f.find(name).type(e.b, span) for f in (then, other) if not f.exits]
+    known = T.unify(types[0], types[-1])
+    if known is not None and then.exits != other.exits:
+        keep_facts(e, branch, {name: known}, 1 if then.exits else 0, span)
+    elif known is not None:
+        refine(e, {name: known}, span)
+
+
+def keep_facts(
+    e: Emitter, branch: Node, facts: dict[str, T.Type], goes_on: int, span: Span
+) -> None:
+    """Let variables have the types that the one block that goes on knows.
+
+    The narrower value is an output of the branch, as in PyTorch: after it, nothing depends on a
+    cast that the other way would make of a None.
+    """
+    for name, type in sorted(facts.items()):
+        known = e.frame.find(name)
+        if known is None or not e.b.is_simple(known) or not narrows(e, known, type, span):
+            continue
+        if type == T.NONE:
+            refine(e, {name: type}, span)
+            continue
+        with e.graph.at(branch.blocks[goes_on]):
+            refined = e.b.cast(known.value(e.b, span), type, span)
+            e.b.name_value(refined, name)
+        for i, block in enumerate(branch.blocks):
+            block.add_return(refined if i == goes_on else e.uninitialized(type))
+        e.frame.refine(name, e.simple(branch.add_output(type, name)), known)
+
+
+def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span) -> None:
+    """One name that a branch assigned."""
+    values: list[SugaredValue | None] = []
+    for frame in (then, other):
+        value = None if frame.exits else frame.find(name)
+        if value is None and not frame.exits:
+            which = "true" if frame is then else "false"
+            why = frame.find_unusable(name)
+            e.frame.forget(
+                name,
+                Unusable(
+                    why.message if why else f"{name!r} is not defined in the {which} branch",
+                    why.help if why else "assign it before the if, or in both branches",
+                ),
+            )
+            return
+        values.append(value)
+    live = [v for v in values if v is not None]
+    if len(live) == 2 and live[0] is live[1]:
+        if e.frame.find(name) is not live[0]:
+            e.frame.set(name, live[0])
+        return
+    if not all(e.b.is_simple(v) for v in live):
+        if len(live) == 1:
+            e.frame.set(name, live[0])
+        else:
+            e.frame.forget(
+                name,
+                Unusable(
+                    f"{name!r} is {live[0].kind} in one branch and {live[1].kind} in the other",
+                    "use two names",
+                ),
+            )
+        return
+    _merge_values(e, branch, name, values, span)
+
+
+def _merge_values(
+    e: Emitter, branch: Node, name: str, values: list[SugaredValue | None], span: Span
+) -> None:
+    plain: list[Value | None] = []
+    for value, block in zip(values, branch.blocks):
+        with e.graph.at(block):
+            plain.append(None if value is None else value.value(e.b, span))
+    if None not in plain and T.unify(plain[0].type, plain[1].type) is None:
+        values[0].declare(plain[1].type)  # results of operators without schema
+        values[1].declare(plain[0].type)
+    types = [v.type for v in plain if v is not None]
+    type = T.unify(types[0], types[-1])
+    if type is None and all(T.is_subtype(t, e.frame.declared(name, e.b, span)) for t in types):
+        type = T.union(*types)
+    if getattr(type, "is_module", False) and len(types) > 1:
+        e.frame.forget(
+            name,
+            Unusable(
+                f"{name!r} is one of two modules, depending on the branch",
+                "call the modules in the branches, and keep what they give",
+            ),
+        )
+        return
+    if type is None:
+        e.frame.forget(
+            name,
+            Unusable(
+                f"{name!r} is {types[0].annotation} in one branch and "
+                f"{types[-1].annotation} in the other",
+                "use two names, or annotate it before the if with a type that fits both",
+            ),
+        )
+        return
+    for value, block in zip(plain, branch.blocks):
+        block.add_return(e.uninitialized(type) if value is None else value)
+    output = branch.add_output(type, name)
+    e.frame.set(name, e.simple(output))
+
+
+def keep_named(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
+    """Let names that `:=` binds in a part of an expression be known after it.
+
+    Where the part did not run, a new name has no value; Python has none there either.
+    """
+    for name in sorted(frames[0].assigned() | frames[1].assigned()):
+        for frame, other in (frames, frames[::-1]):
+            if frame.find(name) is None:
+                type = other.find(name).type(e.b, span)
+                frame.set(name, e.simple(e.uninitialized(type)))
+        merge_name(e, branch, name, *frames, span)
+
+
+def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> SugaredValue:
+    """`a if condition else b`."""
+    test = condition(e, node.test)
+    if test.static is not None:
+        refine(e, test.if_true if test.static else test.if_false, e.span(node.test))
+        return e.expr(node.body if test.static else node.orelse, expected)
+    branch = e.b.insert("prim::If", [test.value], (), e.span(node))
+    values, frames = [], []
+    for facts, body in ((test.if_true, node.body), (test.if_false, node.orelse)):
+        block = branch.add_block()
+        with e.block(block) as frame:
+            frames.append(frame)
+            refine(e, facts, e.span(node.test))
+            value = e.value(body, expected)
+            if expected is not None:
+                value = e.b.convert(value, expected, e.span(body), False)
+                value = e.b.widen(value, expected, e.span(body))
+            block.add_return(value)
+        values.append(value)
+    first, second = (v.type for v in values)
+    type = T.unify(first, second)
+    if (
+        type is None
+        and expected is not None
+        and all(T.is_subtype(t, expected) for t in (first, second))
+    ):
+        type = expected
+    if type is None:
+        raise CompileError(
+            f"one branch of the if-expression is {first.annotation}, the other {second.annotation}",
+            e.span(node),
+            "convert one of them",
+        )
+    result = branch.add_output(type)
+    keep_named(e, branch, frames, e.span(node))
+    return e.simple(result)
+
+
+# Loops
+
+
+def _carried(e: Emitter, body: list[ast.AST]) -> list[str]:
+    """Names that the parts of a loop assign and that have a value before it, in order."""
+    names = []
+    for name in sorted(assigned_names(body)):
+        value = e.frame.find(name)
+        if value is not None and e.b.is_simple(value):
+            names.append(name)
+    return names
+
+
+def emit_while(e: Emitter, node: ast.While) -> None:
+    if node.orelse:
+        _no_else(e, node)
+    span = e.span(node)
+    endless = e.b.constant(ENDLESS, span)
+    test = condition(e, node.test)
+    if test.static is False:
+        return
+    names = _carried(e, [*node.body, node.test])
+    loop = Loop(names, node.test)
+    emit_loop(
+        e,
+        loop,
+        endless,
+        test.value,
+        node,
+        lambda frame, turn: refine(e, condition_facts(e, node.test), span),
+    )
+    changes = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)} & set(names)
+    if test.static and not changes and not loop.breaks:
+        e.frame.exits = True
+
+
+def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
+    """What a loop condition tells in the body; the nodes it takes to find out are dropped."""
+    before, saved = e.graph.insert_point.prev, e.frame
+    e.frame = Frame(saved)
+    try:
+        return condition(e, test).if_true
+    finally:
+        e.frame = saved
+        e.drop_after(before)
+
+
+def _no_else(e: Emitter, node: ast.While | ast.For):
+    raise CompileError(
+        "else of a loop is not part of the language",
+        e.span(node.orelse[0]),
+        "set a flag in the loop and test it after",
+    )
+
+
+def emit_for(e: Emitter, node: ast.For) -> None:
+    if node.orelse:
+        _no_else(e, node)
+    iterable = e.expr(node.iter).iterate(e.b, e.span(node.iter))
+    span = e.span(node.iter)
+    static = known_elements(e.b, iterable, span)
+    if static is not None:
+        _unroll(e, node, static)
+        return
+    names = _carried(e, [node.target, *node.body])
+    length = iterable.length(e.b, span)
+    if length is None:
+        raise CompileError("a loop without end", span, "zip it with something that ends")
+    go = e.b.constant(True, span)
+
+    def start(frame: Frame, turn: Value) -> None:
+        assign(e, node.target, iterable.element(e.b, turn, span), e.span(node.target))
+
+    loop = Loop(names)
+    made = emit_loop(e, loop, length, go, node, start)
+    if loop.exits:
+        exits.count_turns(e, made)
+
+
+def _unroll(e: Emitter, node: ast.For, elements: list[SugaredValue]) -> None:
+    e.loops.append(Loop([], static=True))
+    try:
+        for element in elements:
+            if e.frame.exits:
+                break
+            assign(e, node.target, element, e.span(node.target))
+            whole.emit_statements(e, node.body)
+    finally:
+        e.loops.pop()
+
+
+def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.For, start) -> Node:
+    """A prim::Loop: `start(frame, turn)` binds what a turn begins with.  Returns the node."""
+    span = e.span(node)
+    initial = [e.frame.find(n).value(e.b, span) for n in loop.names]
+    made = e.b.insert("prim::Loop", [count, go, *initial], (), span)
+    body = made.add_block()
+    turn = body.add_parameter(T.INT)
+    e.loops.append(loop)
+    try:
+        with e.block(body) as frame:
+            for name, value in zip(loop.names, initial):
+                frame.set(name, e.simple(body.add_parameter(value.type, name)))
+            start(frame, turn)
+            whole.emit_statements(e, node.body)
+            if not frame.exits:
+                next_turn(e, loop, span)
+    finally:
+        e.loops.pop()
+    for name, value in zip(loop.names, initial):
+        e.frame.set(name, e.simple(made.add_output(value.type, name)))
+    for name in frame.assigned() - set(loop.names):
+        if e.frame.find(name) is None:
+            e.frame.forget(
+                name,
+                Unusable(f"{name!r} is defined only inside the loop", "assign it before the loop"),
+            )
+    exits.close_loop(e, loop, made, span)
+    return made
+
+
+def next_turn(e: Emitter, loop, span: Span) -> None:
+    """End a turn: the condition of the next one and the carried variables."""
+    if loop.condition is None:
+        go = e.b.constant(True, span)
+    else:
+        go = condition(e, loop.condition).value
+    leave_turn(e, loop, go, span)
+
+
+def leave_turn(e: Emitter, loop, go: Value, span: Span) -> Node:
+    values = [e.lookup(n, span).value(e.b, span) for n in loop.names]
+    node = e.b.insert(exits.LEAVE, [go, *values], (), span)
+    loop.exits.append(node)
+    return node
+
+
+def emit_break(e: Emitter, node: ast.Break) -> None:
+    loop = _open_loop(e, node, "break")
+    loop.breaks = True
+    leave_turn(e, loop, e.b.constant(False, e.span(node)), e.span(node))
+    e.frame.exits = True
+
+
+def emit_continue(e: Emitter, node: ast.Continue) -> None:
+    next_turn(e, _open_loop(e, node, "continue"), e.span(node))
+    e.frame.exits = True
+
+
+def _open_loop(e: Emitter, node: ast.stmt, what: str):
+    if not e.loops:
+        raise CompileError(
+            f"{what} outside of a loop", e.span(node), "leave the function with return"
+        )
+    if e.loops[-1].static:
+        raise CompileError(
+            f"{what} in a loop that is unrolled (over a tuple or modules)",
+            e.span(node),
+            "use if instead, or loop over a list",
+        )
+    return e.loops[-1]
+
+
+def emit_with(e: Emitter, node: ast.With) -> None:
+    """`with a as x, b:`; the exits run in reverse, also where the body returns."""
+    ignored = ignoring(e, node)
+    if ignored is not None:
+        emit_ignoring(e, node, ignored)
+        return
+    span = e.span(node)
+    entered = [_enter(e, item) for item in node.items]
+    if not leaves_loop(node.body):
+        whole.emit_statements(e, node.body)
+        for value, place in reversed(entered):
+            e.b.insert("prim::Exit", [value], (T.NONE,), place)
+        return
+    region = e.b.insert(exits.WITH, (), (), span)
+    body, leaving = region.add_block(), region.add_block()
+    with e.block(body) as frame:
+        whole.emit_statements(e, node.body)
+    with e.graph.at(leaving):
+        for value, place in reversed(entered):
+            e.b.insert("prim::Exit", [value], (T.NONE,), place)
+    for name in sorted(frame.values):
+        value = frame.values[name]
+        if name in frame.refined or frame.exits:
+            continue
+        if e.b.is_simple(value):
+            plain = value.value(e.b, span)
+            body.add_return(plain)
+            value = e.simple(region.add_output(plain.type, name))
+        e.frame.set(name, value)
+    e.frame.exits = frame.exits
+
+
+def _check_exit(e: Emitter, t: T.ClassType, span: Span) -> None:
+    arguments = e.b.schema_of(t.methods["__exit__"], span).arguments[1:]
+    if len(arguments) != 3 or any(a.type != T.ANY for a in arguments):
+        raise CompileError(
+            f"__exit__ of {t.short_name} does not take three values of any type",
+            span,
+            "declare it as `def __exit__(self, type: Any, value: Any, trace: Any)`",
+        )
+
+
+def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
+    span = e.span(item.context_expr)
+    value = e.value(item.context_expr)
+    t = value.type
+    if not isinstance(t, T.ClassType) or not {"__enter__", "__exit__"} <= t.methods.keys():
+        raise CompileError(
+            f"a value of type {t.annotation} cannot stand after with",
+            span,
+            "its class needs methods __enter__ and __exit__",
+        )
+    _check_exit(e, t, span)
+    schema = e.b.schema_of(t.methods["__enter__"], span)
+    if len(schema.arguments) != 1:
+        raise CompileError(
+            f"__enter__ of {t.short_name} takes arguments, which `with` does not give",
+            span,
+            "declare it as `def __enter__(self)`",
+        )
+    result = e.b.insert("prim::Enter", [value], (schema.returns[0].type,), span).output
+    reduced = autocast_dtype(value, span) if t.name in AUTOCAST else None
+    if reduced is not None:
+        result.node.attributes["reduced"] = reduced
+    if item.optional_vars is not None:
+        assign(e, item.optional_vars, e.simple(result), span)
+    return value, span

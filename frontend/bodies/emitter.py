@@ -1,0 +1,204 @@
+"""The emitter: what the parts of the front end share while one function is compiled."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Block, Graph, Node, Value
+from scriptlang.records import field, record
+from scriptlang.source import Source, Span
+
+from ..syntax.places import placed, span_of
+from ..values.builder import Builder
+from ..values.environment import Frame
+from ..values.simple import SimpleValue
+from ..values.sugared import Resolver, SugaredValue
+from ..whole import whole
+from .expressions import EXPRESSIONS
+from .refused import REFUSED
+
+
+@record
+class Loop:
+    """A loop that is being emitted.
+
+    names: the variables it carries, in the order of its parameters.  condition: the expression of
+    a `while`, None for `for`.  exits: the nodes that leave a turn, see exits.py.  returns: those of
+    them that leave the function too.  static: it is unrolled, nothing may leave it.
+    """
+
+    names: list[str]
+    condition: ast.expr | None = None
+    exits: list[Node] = field(default_factory=list)
+    returns: list[Node] = field(default_factory=list)
+    breaks: bool = False
+    static: bool = False
+
+
+@record(eq=False)
+class Emitter:
+    """State of one function: where nodes go, what names mean, which loops are open.
+
+    result: the declared type of the result, None where it is inferred.  returns: the nodes that
+    leave the function.
+    """
+
+    graph: Graph
+    source: Source
+    resolver: Resolver
+    name: str
+    result: T.Type | None
+    b: Builder
+    frame: Frame = field(default_factory=Frame)
+    loops: list[Loop] = field(default_factory=list)
+    returns: list[Node] = field(default_factory=list)
+    self_type: T.ClassType | None = None
+    errors: list[CompileError] = field(default_factory=list)
+    _uninitialized: dict[T.Type, Value] = field(default_factory=dict)
+
+    # Places
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of a syntax node in the source."""
+        return span_of(node, self.source)
+
+    # Expressions
+
+    def expr(self, node: ast.expr, expected: T.Type | None = None) -> SugaredValue:
+        """The meaning of an expression; `expected` helps literals to find their type."""
+        emit = EXPRESSIONS.get(type(node))
+        if emit is None:
+            self.refuse(node)
+        return emit(self, node, expected)
+
+    def value(self, node: ast.expr, expected: T.Type | None = None) -> Value:
+        """The value of an expression in the graph."""
+        return self.expr(node, expected).value(self.b, self.span(node))
+
+    def type(self, node: ast.expr) -> T.Type:
+        """The type that an annotation names."""
+        try:
+            return self.resolver.type(node, self.span(node))
+        except CompileError as error:
+            raise placed(error, self.span(node))
+
+    def refuse(self, node: ast.AST):
+        what, help = REFUSED.get(type(node), (f"{type(node).__name__}", None))
+        raise CompileError(f"{what} not part of the language", self.span(node), help)
+
+    def report(self, error: CompileError) -> None:
+        """Keep an error; unrolled loops and second calls find the same one again."""
+        if all(
+            error.message != e.message
+            or error.span is None
+            or e.span is None
+            or error.span.place != e.span.place
+            for e in self.errors
+        ):
+            self.errors.append(error)
+
+    # Names
+
+    def lookup(self, name: str, span: Span) -> SugaredValue:
+        """The meaning of a name: a variable, what the resolver knows, a builtin of Python."""
+        found = self.frame.find(name)
+        if found is not None:
+            return found
+        unusable = self.frame.find_unusable(name)
+        if unusable is not None:
+            raise unusable.error(span)
+        try:
+            found = self.resolver.value(name, span)
+        except CompileError as error:
+            raise placed(error, span)
+        if found is None:
+            found = whole.builtin(name)
+        if found is None:
+            raise CompileError(f"undefined name {name!r}", span, self._near(name))
+        return found
+
+    def _near(self, name: str) -> str | None:
+        import difflib
+
+        near = difflib.get_close_matches(name, self.frame.names(), 1)
+        return (
+            f"did you mean {near[0]!r}?" if near else "define or import it at the top of the file"
+        )
+
+    # Blocks
+
+    @contextmanager
+    def block(self, block: Block, frame: Frame | None = None) -> Iterator[Frame]:
+        """Emit into a block, with a frame of its own."""
+        saved = self.frame
+        self.frame = frame or Frame(saved)
+        try:
+            with self.graph.at(block):
+                yield self.frame
+        finally:
+            self.frame = saved
+
+    def uninitialized(self, type: T.Type) -> Value:
+        """A value of a type that is never read, made once at the start of the function."""
+        value = self._uninitialized.get(type)
+        if value is None:
+            span = Span(self.source, 0, 0)
+            node = self.graph.create("prim::Uninitialized", (), (type,), span)
+            first = next(self.graph.nodes, self.graph.block.end)
+            value = self._uninitialized[type] = node.insert_before(first).output
+        return value
+
+    def drop_after(self, before: Node) -> None:
+        """Remove the nodes between one and the insertion point: their statement failed."""
+        node = self.graph.insert_point.prev
+        while node is not before:
+            previous = node.prev
+            node.destroy()
+            node = previous
+        self.returns = [n for n in self.returns if self._is_placed(n)]
+        for loop in self.loops:
+            loop.exits = [n for n in loop.exits if self._is_placed(n)]
+            loop.returns = [pair for pair in loop.returns if self._is_placed(pair[0])]
+        self._uninitialized = {
+            t: v for t, v in self._uninitialized.items() if self._is_placed(v.node)
+        }
+
+    def _is_placed(self, node: Node) -> bool:
+        """Whether a node is in the graph, and so are the blocks around it."""
+        block = node.block
+        while block is not None and block is not self.graph.block:
+            block = block.owner and block.owner.block
+        return block is not None
+
+    def simple(self, value: Value) -> SimpleValue:
+        return self.b.simple(value)
+
+    def to_bool(self, value: SugaredValue, span: Span) -> Value:
+        """The truth of a value, as `bool(value)`."""
+        plain = value.value(self.b, span)
+        if plain.type == T.BOOL:
+            return plain
+        if isinstance(plain.type, T.ClassType):
+            for method in ("__bool__", "__len__"):
+                if method in plain.type.methods:
+                    result = self.b.call_method(plain, method, (), {}, span)
+                    return self.to_bool(result, span)
+        if plain.type == T.NUMBER:  # as an int, in PyTorch, too: 0.5 is false
+            plain = self.b.emit("aten::Int", [plain], span)
+        if plain.type in (T.INT, T.FLOAT, T.TENSOR):
+            return self.b.emit("aten::Bool", [plain], span)
+        if isinstance(plain.type, (T.ListType, T.DictType)) or plain.type == T.STR:
+            return self.b.is_filled(plain, span)
+        if T.may_be_none(plain.type):
+            self._no_truth(plain, span, "write `x is not None`")
+        self._no_truth(plain, span, "compare it with what it should be")
+
+    @staticmethod
+    def _no_truth(value: Value, span: Span, help: str | None):
+        raise CompileError(
+            f"a value of type {value.type.annotation} is neither true nor false", span, help
+        )

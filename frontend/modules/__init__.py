@@ -1,0 +1,1 @@
+"""Modules of Python in programs: their types, attributes, containers and hooks."""

@@ -1,0 +1,141 @@
+"""Forward hooks and pre-hooks of modules in programs.
+
+A pre-hook is `hook(self, input: Tuple[...])` and may give the arguments of forward anew; a hook is
+`hook(self, input: Tuple[...], output)` and may give the result anew.  `input` is the tuple of the
+arguments of forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Function, Value
+from scriptlang.schema import Schema
+from scriptlang.source import Span
+
+from ..syntax.definitions import has_result_type, source_of
+from ..syntax.places import span_of
+from ..values.sugared import Arg, SugaredValue
+
+
+def header(hook: Callable) -> Span:
+    """The place of the name and the arguments of a hook."""
+    definition, source = source_of(hook)
+    place = span_of(definition, source)
+    return (
+        Span(
+            source,
+            place.start,
+            source.text.find(":", span_of(definition.args.args[-1], source).end),
+        )
+        if definition.args.args
+        else place
+    )
+
+
+def check_result_declared(fn: Callable) -> None:
+    """Check that a pre-hook declares its result, since that becomes the arguments of forward."""
+    definition, _ = source_of(fn)
+    if not has_result_type(definition):
+        raise CompileError(
+            f"pre-hook {definition.name!r} does not declare what it gives",
+            header(fn),
+            "annotate its result: None, the one argument of forward, or a tuple of all",
+        )
+
+
+def check_hook(function: Function, type: T.ClassType, is_pre: bool, place: Span) -> None:
+    """Check the signature of a hook against that of forward, and of the hooks before it.
+
+    Raises CompileError.
+    """
+    forward = type.methods.get("forward")
+    if forward is None:
+        return
+    what = "pre-hook" if is_pre else "hook"
+    name = function.name.rpartition(".")[2]
+    output = forward.schema.returns[0].type
+    for earlier in type.hooks:
+        given = type.methods[earlier].schema.returns[0].type
+        output = output if given == T.NONE else given
+    got, inputs = function.schema, tuple(a.type for a in forward.schema.arguments[1:])
+    wanted = 2 if is_pre else 3
+    if len(got.arguments) != wanted:
+        raise CompileError(
+            f"{what} {name!r} takes {len(got.arguments)} arguments",
+            place,
+            "its arguments are self, input" + ("" if is_pre else ", output"),
+        )
+    expected = T.TupleType(inputs)
+    if got.arguments[1].type != expected:
+        raise CompileError(
+            f"{what} {name!r} takes {got.arguments[1].type.annotation} as input, but the arguments "
+            f"of forward are {expected.annotation}",
+            place,
+            f"annotate it as `input: {expected.annotation}`",
+        )
+    if is_pre:
+        _check_pre_result(name, got, inputs, place)
+    elif got.arguments[2].type != output:
+        raise CompileError(
+            f"hook {name!r} takes {got.arguments[2].type.annotation} as output, but gets "
+            f"{output.annotation}",
+            place,
+            f"annotate it as `output: {output.annotation}`",
+        )
+
+
+def _check_pre_result(name: str, got: Schema, inputs: tuple[T.Type, ...], place: Span) -> None:
+    result = T.without_none(got.returns[0].type)
+    fits = (
+        result == T.NONE
+        or result == T.TupleType(inputs)
+        or len(inputs) == 1
+        and result == inputs[0]
+        and not isinstance(result, T.TupleType)
+    )
+    if not fits:
+        raise CompileError(
+            f"pre-hook {name!r} gives {got.returns[0].type.annotation}, but forward takes "
+            f"{T.TupleType(inputs).annotation}",
+            place,
+            "return None, the one argument, or a tuple of all arguments",
+        )
+
+
+def call_with_hooks(
+    b, module, forward: SugaredValue, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+) -> SugaredValue:
+    """`module(*args)` with the hooks around it."""
+    if kwargs:
+        named = next(iter(kwargs.values()))
+        raise CompileError(
+            "a module with hooks takes no keyword arguments",
+            named.span,
+            "pass them by position: hooks see them as a tuple",
+        )
+    owner, facts = module.simple_value, module.origin.facts
+    inputs = [a.value.value(b, a.span) for a in args]
+    for fn in facts.pre_hooks:
+        packed = b.tuple(inputs, span)
+        result = _call(b, owner, fn.__name__, [packed], span)
+        if result.type != T.NONE:
+            inputs = (
+                list(b.unpack_tuple(result, span))
+                if isinstance(result.type, T.TupleType)
+                else [result]
+            )
+    output = forward.call(b, [Arg(b.simple(v), span) for v in inputs], {}, span)
+    for fn in facts.hooks:
+        packed = b.tuple(inputs, span)
+        result = _call(b, owner, fn.__name__, [packed, output.value(b, span)], span)
+        if result.type != T.NONE:
+            output = b.simple(result)
+    return output
+
+
+def _call(b, owner: Value, name: str, values: list[Value], span: Span) -> Value:
+    args = [Arg(b.simple(v), span) for v in values]
+    return b.call_method(owner, name, args, {}, span).value(b, span)

@@ -1,0 +1,353 @@
+"""The types of Python modules: one ClassType for all modules that say the same about themselves.
+
+    module_type(Linear(2, 3)) is module_type(Linear(2, 3))      the same sizes: one type
+    module_type(Linear(2, 3)) is not module_type(Linear(2, 4))  constants differ: another
+
+The type's `origin` is a `ModuleOrigin`: it compiles methods of the Python class when they are
+first named, and knows constants, functions and everything else that is no slot.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from scriptlang import types as T
+from scriptlang.building import uncollected
+from scriptlang.errors import CompileError
+from scriptlang.ir import Function, Value
+from scriptlang.objects import Device, ScriptObject
+from scriptlang.source import Span
+
+from ..python.declared_overloads import overload_functions
+from ..python.ignored import ignored_function
+from ..python.inheritance import class_header
+from ..python.module_classes import is_base, is_module
+from ..python.resolver import PythonResolver, meaning_of
+from ..python.script import declare
+from ..syntax.definitions import defaults_of, qualified_name, source_of
+from ..syntax.modifiers import is_ignored
+from ..syntax.places import called_at
+from ..values.sugared import ConstantValue, SugaredValue
+from ..values.value_types import NotInferable, name_of
+from ..values.variadic import VariadicValue
+from .module_hooks import check_hook, check_result_declared, header
+from .module_reading import Facts, entry_names, prepared, properties_of, read_module
+from .module_values import ModuleValue
+
+STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
+class ModuleOrigin:
+    """What a module type was made from.
+
+    facts: what was read from the first module of the type.  is_compiled: its entry methods are.
+    """
+
+    def __init__(self, facts: Facts, type: T.ClassType):
+        self.facts, self.type = facts, type
+        self.is_compiled = False
+        self.starred: dict[str, VariadicValue] = {}
+
+    def meaning(self, value: Value) -> SugaredValue:
+        """What a value of this type is in a program."""
+        return ModuleValue(value)
+
+    # Methods
+
+    def class_attribute(self, name: str) -> Any:
+        """The attribute of the Python class, unbound; None if there is none."""
+        for cls in self.facts.cls.__mro__:
+            if name in vars(cls):
+                return vars(cls)[name]
+        return None
+
+    def owner_of(self, name: str) -> type | None:
+        """The class that defines a name."""
+        return next((c for c in self.facts.cls.__mro__ if name in vars(c)), None)
+
+    def compile(self, name: str, fn: Callable, place: Span | None = None) -> Function:
+        """Make a Python function a method; once for each name.  Raises CompileError."""
+        known = self.type.methods.get(name)
+        if known is not None:
+            return known
+        if is_ignored(fn):
+            function = self._ignored(name, fn)
+        else:
+            function = self._declared(name, fn)
+        self.type.methods[name] = function
+        self._finish(name, function, place)
+        return function
+
+    def variadic(self, name: str, fn: Callable) -> VariadicValue | None:
+        """The meaning of a method with `*args` or `**kwargs`; None for another one."""
+        plain = inspect.unwrap(fn)
+        if is_ignored(fn) or not plain.__code__.co_flags & STARS:
+            return None
+        if name not in self.starred:
+            definition, source = source_of(fn)
+            self.starred[name] = VariadicValue(
+                definition,
+                source,
+                PythonResolver.of(plain),
+                f"{self.type.name}.{name}",
+                defaults_of(fn),
+                self.type,
+            )
+        return self.starred[name]
+
+    def _declared(self, name: str, fn: Callable) -> Function:
+        definition, source = source_of(fn)
+        return declare(
+            definition,
+            source,
+            PythonResolver.of(inspect.unwrap(fn)),
+            f"{self.type.name}.{name}",
+            defaults_of(fn),
+            self.type,
+        )
+
+    def _ignored(self, name: str, fn: Callable) -> Function:
+        return ignored_function(fn, f"{self.type.name}.{name}", self.type)
+
+    def compile_overloads(self, name: str) -> list[str]:
+        """The methods `name__0`, `name__1`, ...: declarations of their own, one body."""
+        made = [f"{name}__{i}" for i in range(len(self.facts.overloads[name]))]
+        if made[0] in self.type.methods:
+            return made
+        functions = overload_functions(
+            self.class_attribute(name),
+            self.facts.overloads[name],
+            [f"{self.type.name}.{n}" for n in made],
+            self.type,
+        )
+        self.type.methods.update(zip(made, functions))
+        for each, function in zip(made, functions):
+            self._finish(each, function, None)
+        return made
+
+    def _finish(self, name: str, function: Function, place: Span | None) -> None:
+        try:
+            function.ensure_defined()
+        except CompileError as error:
+            self.type.methods.pop(name, None)
+            if place is not None:
+                called_at(error, function.name, place)
+            raise
+        except BaseException:
+            self.type.methods.pop(name, None)
+            raise
+
+    def compile_property(self, name: str, found: property) -> None:
+        """Getter and setter as methods."""
+        getter, setter = f"__{name}_getter", None
+        self.compile(getter, found.fget)
+        if found.fset is not None and not is_ignored(found.fset):
+            setter = f"__{name}_setter"
+            self.compile(setter, found.fset)
+        self.type.properties[name] = (getter, setter)
+
+    # Constants
+
+    def constant(self, name: str, span: Span) -> SugaredValue:
+        return constant_meaning(self.facts.constants[name], span)
+
+    def why_not(self, name: str, module_name: str) -> tuple[str, str | None]:
+        """(message, help) for an attribute that programs cannot use."""
+        facts = self.facts
+        if name in facts.failed:
+            return (
+                f"{module_name} has an attribute {name!r}, but {facts.failed[name]}",
+                "annotate it in the class body, or leave it out of the methods compiled",
+            )
+        raw = self.class_attribute(name)
+        if raw is not None and not callable(raw):
+            return (
+                f"{name!r} is an attribute of the class {facts.cls.__name__}, not of the module",
+                f"annotate it as Final: `{name}: Final[...]`, or set it in __init__",
+            )
+        return f"module '{module_name}' has no attribute {name!r}", "set it in __init__"
+
+
+def constant_meaning(value: Any, span: Span) -> SugaredValue:
+    """A constant of a module in a program."""
+    if type(value).__name__ in ("device", "Device") and not isinstance(value, Device):
+        value = Device(str(value))
+    if isinstance(value, Device):
+        return ConstantValue(value, T.DEVICE)
+    if isinstance(value, tuple):
+        parts = [constant_meaning(v, span) for v in value]
+        if all(isinstance(p, ConstantValue) for p in parts):
+            return ConstantValue(
+                tuple(p.constant for p in parts), T.TupleType(tuple(p.constant_type for p in parts))
+            )
+    return meaning_of(value, span, constant=True)
+
+
+# Sharing
+
+_types: dict[type, dict[Any, T.ClassType]] = {}
+"""Python class -> the facts of its modules -> their type."""
+
+
+class Modules:
+    """The Python modules of one call of `script`: each is prepared and read once."""
+
+    def __init__(self):
+        self._prepared: dict[int, tuple[Any, Any]] = {}
+        self._types: dict[int, T.Type] = {}
+
+    def prepared(self, module: Any) -> Any:
+        """What is compiled in place of a module."""
+        known = self._prepared.get(id(module))
+        if known is None:
+            made = prepared(module)
+            known = self._prepared[id(module)] = module, made
+            self._prepared.setdefault(id(made), (made, made))
+        return known[1]
+
+    def type(self, module: Any) -> T.Type:
+        """The type of a Python module, of a scripted one, too.  Raises CompileError."""
+        module = self.prepared(module)
+        found = self._types.get(id(module))
+        if found is None:
+            found = self._types[id(module)] = self._find(module)
+        return found
+
+    def _find(self, module: Any) -> T.Type:
+        raw = getattr(module, "_raw_", None)
+        if isinstance(raw, ScriptObject):
+            return raw.type
+        try:
+            facts = read_module(module)
+        except NotInferable as why:
+            raise CompileError(
+                f"{name_of(type(module))} cannot be compiled: {why}",
+                class_header(type(module)),
+                "give it a name of its own",
+            ) from None
+        children = {n: facts.interfaces.get(n) or self.type(m) for n, m in facts.modules.items()}
+        key = _key(facts, children)
+        same = _types.setdefault(facts.cls, {})
+        if key not in same:
+            same[key] = _make(facts, children)
+        return same[key]
+
+
+def module_type(module: Any) -> T.Type:
+    """The type of a Python module, of a scripted one, too.  Raises CompileError."""
+    return Modules().type(module)
+
+
+def _key(facts: Facts, children: dict[str, T.Type]) -> tuple:
+    """Equal for modules whose programs are the same."""
+    return (
+        tuple((n, *pair) for n, pair in facts.attributes.items()),
+        tuple(children.items()),
+        tuple((n, _constant_key(v)) for n, v in facts.constants.items()),
+        tuple((n, id(f)) for n, f in facts.functions.items()),
+        tuple(map(id, facts.hooks)),
+        tuple(map(id, facts.pre_hooks)),
+        tuple(sorted(facts.failed)),
+    )
+
+
+def _constant_key(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_constant_key, value))
+    return type(value), repr(value)
+
+
+def _make(facts: Facts, children: dict[str, T.Type]) -> T.ClassType:
+    made = T.ClassType(qualified_name(facts.cls), is_module=True)
+    for name, (type, kind) in facts.attributes.items():
+        made.add_attribute(name, type, kind)
+    for name, type in children.items():
+        made.add_attribute(name, type)
+    made.origin = ModuleOrigin(facts, made)
+    made.constants = dict(facts.constants.items())
+    return made
+
+
+def forget(type: T.ClassType) -> None:
+    """Drop a type whose methods did not compile."""
+    same = _types.get(type.origin.facts.cls, {})
+    for key in [k for k, t in same.items() if t is type]:
+        del same[key]
+
+
+# Compiling
+
+
+@uncollected
+def compile_module(
+    module: Any, modules: Modules, wanted: T.InterfaceType | None = None, is_inner: bool = False
+) -> T.ClassType:
+    """The type of a module with all that can be called from outside compiled, submodules first.
+
+    modules: those of this call of `script`.  wanted: only the methods of that interface are
+    compiled.  is_inner: it is a submodule, whose forward with stars is compiled where it is called.
+    Raises CompileError.
+    """
+    module = modules.prepared(module)
+    type = modules.type(module)
+    origin = type.origin
+    if not is_module(module) or not isinstance(origin, ModuleOrigin):
+        return type
+    try:
+        for name in origin.facts.modules:  # those of interfaces may be of any type
+            try:
+                compile_module(
+                    getattr(module, name), modules, origin.facts.interfaces.get(name), True
+                )
+            except CompileError as error:
+                raise error.while_compiling(f"scripting {name_of(origin.facts.cls)}.{name}")
+        if origin.is_compiled and (is_inner or "forward" not in origin.starred):
+            return type
+        names = entry_names(module, origin.facts) if wanted is None else list(wanted.methods)
+        _compile_entries(origin, module, names, is_inner)
+        if wanted is None:
+            for name, found in properties_of(origin.facts.cls, origin.facts).items():
+                if name not in type.properties:
+                    origin.compile_property(name, found)
+            _compile_hooks(origin)
+    except BaseException:
+        forget(type)
+        raise
+    origin.is_compiled = wanted is None
+    return type
+
+
+def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str], is_inner: bool) -> None:
+    for name in origin.facts.overloads:
+        if not is_base(origin.owner_of(name)):
+            origin.compile_overloads(name)
+    for name in names:
+        if name in origin.facts.overloads:
+            continue
+        method = getattr(module, name)
+        function = getattr(method, "__func__", method)
+        if not (is_inner and name == "forward" and origin.variadic(name, function)):
+            origin.compile(name, function)
+
+
+def _compile_hooks(origin: ModuleOrigin) -> None:
+    """Hooks as methods named as their functions."""
+    facts, type = origin.facts, origin.type
+    for functions, names in ((facts.pre_hooks, type.pre_hooks), (facts.hooks, type.hooks)):
+        for fn in functions:
+            name = fn.__name__
+            known = type.methods.get(name)
+            if known is not None and known.attributes.get("hook") is not fn:
+                raise CompileError(
+                    f"two hooks of {facts.cls.__name__} are called {name!r}, or a method is",
+                    header(fn),
+                    "give every hook a name of its own",
+                )
+            if names is type.pre_hooks:
+                check_result_declared(fn)
+            function = origin.compile(name, fn)
+            function.attributes["hook"] = fn
+            check_hook(function, type, names is type.pre_hooks, header(fn))
+            names.append(name)

@@ -1,0 +1,1 @@
+"""What the names of Python, torch and math mean in a program."""

@@ -1,0 +1,91 @@
+"""`torch._check`, `torch._assert` and their kin: assertions by another name.
+
+    torch._check(x.dim() == 2, "a matrix")      ->  assert x.dim() == 2, "a matrix"
+
+Each raises an exception of its own.  PyTorch compiles `_check` and `_assert` with a text; here
+the others are part of the language, too, and a message may be a lambda, whose body runs where the
+check fails.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from scriptlang.errors import CompileError
+
+from ..bodies.statements import require
+from ..values.sugared import ConstantValue, SpecialForm, SugaredValue
+
+if TYPE_CHECKING:
+    from ..bodies.emitter import Emitter
+
+EXCEPTIONS = {
+    "_check": "AssertionError",
+    "_assert": "AssertionError",
+    "_check_index": "IndexError",
+    "_check_value": "ValueError",
+    "_check_type": "TypeError",
+    "_check_not_implemented": "NotImplementedError",
+    "_check_is_size": "RuntimeError",
+    "_check_tensor_all": "RuntimeError",
+}
+"""Function of torch -> what it raises in a program; of `_check` that is not what Python raises."""
+
+
+def _emit(name: str):
+    def emit(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+        parts = _parts(e, node, name)
+        require(
+            e,
+            _test(name, node, parts),
+            parts.get("message"),
+            f"builtins.{EXCEPTIONS[name]}",
+            e.span(node),
+        )
+        return ConstantValue(None)
+
+    return emit
+
+
+def _parts(e: Emitter, node: ast.Call, name: str) -> dict[str, ast.expr]:
+    """The arguments by name: condition, message, and max of a size."""
+    given = dict(zip(("condition", "message"), node.args))
+    first = "i" if name == "_check_is_size" else "cond"
+    for keyword in node.keywords:
+        given["condition" if keyword.arg == first else keyword.arg] = keyword.value
+    allowed = (
+        {"condition", "message", "max"} if name == "_check_is_size" else {"condition", "message"}
+    )
+    if "condition" not in given or given.keys() - allowed or len(node.args) > 2:
+        raise CompileError(
+            f"{name} takes a condition and a message",
+            e.span(node),
+            f'write torch.{name}(condition, "message")',
+        )
+    message = given.get("message")
+    if isinstance(message, ast.Lambda) and not message.args.args:
+        given["message"] = message.body
+    elif isinstance(message, ast.Constant) and message.value is None:
+        del given["message"]
+    return given
+
+
+def _test(name: str, node: ast.Call, parts: dict[str, ast.expr]) -> ast.expr:
+    """The condition that has to hold."""
+    test = parts["condition"]
+    if name == "_check_tensor_all":
+        test = ast.Call(ast.Attribute(test, "all", ast.Load()), [], [])
+    elif name == "_check_is_size":
+        test = ast.Compare(ast.Constant(0), [ast.LtE()], [test])
+        if "max" in parts:
+            test.ops.append(ast.LtE())
+            test.comparators.append(parts["max"])
+    for part in ast.walk(test):
+        if not hasattr(part, "lineno") and "lineno" in part._attributes:
+            ast.copy_location(part, node)
+    return test
+
+
+CHECKS: dict[str, SugaredValue] = {name: SpecialForm(name, _emit(name)) for name in EXCEPTIONS}
+"""Name in torch -> its meaning."""

@@ -1,0 +1,150 @@
+"""Functions of Python and PyTorch that mean something else in a program than their source says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scriptlang import types as T
+
+from ..values.sugared import (
+    Arg,
+    BuiltinFunction,
+    BuiltinOperator,
+    ConstantValue,
+    ExceptionValue,
+    SugaredValue,
+    TypeValue,
+)
+
+
+def _constant(value: bool) -> Callable[..., SugaredValue]:
+    return lambda b, args, kwargs, span: ConstantValue(value)
+
+
+def _warn(b, args, kwargs, span) -> SugaredValue:
+    """`warnings.warn(message, category, stacklevel)`; the category is not kept."""
+    args = [a for a in args if not isinstance(a.value, (ExceptionValue, TypeValue))]
+    kwargs = {n: a for n, a in kwargs.items() if n != "category"}
+    return b.call_operator("aten::warn", args, kwargs, span)
+
+
+def _assert(b, args, kwargs, span) -> SugaredValue:
+    """`torch._assert(condition, message)`."""
+    parts = dict(zip(("condition", "message"), args)) | kwargs
+    test = parts["condition"].value.value(b, parts["condition"].span)
+    message = b.text(parts["message"])
+    if test.type != T.BOOL:
+        test = b.emit("aten::Bool", [test], span)
+    branch = b.insert("prim::If", [test], (), span)
+    branch.add_block()
+    with b.graph.at(branch.add_block()):
+        name = ConstantValue("builtins.AssertionError")
+        b.call_operator(
+            "prim::RaiseException", [Arg(b.simple(message), span), Arg(name, span)], {}, span
+        )
+    return ConstantValue(None)
+
+
+def _broadcast(count: int) -> Callable[..., SugaredValue]:
+    """`_pair(x)`: a list of `count` numbers, from one number or a list."""
+
+    def emit(b, args, kwargs, span):
+        value = args[0].value.value(b, args[0].span)
+        if value.type in (T.INT, T.FLOAT):
+            return b.simple(b.list([value] * count, value.type, span))
+        if isinstance(value.type, T.TupleType):
+            parts = b.unpack_tuple(value, span)
+            return b.simple(b.list(parts, parts[0].type, span))
+        return b.simple(value)
+
+    return emit
+
+
+HOMES_OF_SIZES = ("torch.nn.modules.utils", "scriptlang.nn.sizes")
+
+KNOWN: dict[str, SugaredValue] = {
+    "warnings.warn": BuiltinFunction("warn", _warn),
+    "torch._assert": BuiltinFunction("_assert", _assert),
+    "_warnings.warn": BuiltinFunction("warn", _warn),
+    **{
+        f"{home}._list_with_default": BuiltinOperator("aten::_list_with_default")
+        for home in HOMES_OF_SIZES
+    },
+    **{
+        f"{home}.{name}": BuiltinFunction(name, _broadcast(count))
+        for home in HOMES_OF_SIZES
+        for count, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), start=1)
+    },
+    "torch.nn.functional._no_grad_embedding_renorm_": BuiltinOperator(
+        "aten::_no_grad_embedding_renorm_"
+    ),
+}
+"""Qualified name of a Python function -> its meaning."""
+
+NOT_IN_PROGRAMS = ("has_torch_function", "_has_torch_function")
+"""Starts of names of functions that ask about overrides by subclasses: there are none here."""
+
+
+def known_function(obj: Any) -> SugaredValue | None:
+    """The meaning of a function that is known by name; None for any other."""
+    module, name = getattr(obj, "__module__", None) or "", getattr(obj, "__name__", "")
+    if name.startswith(NOT_IN_PROGRAMS):
+        return BuiltinFunction(name, _constant(False))
+    if name == "parse" and hasattr(obj, "__closure__") and module in HOMES_OF_SIZES:
+        return _ntuple(obj)
+    return KNOWN.get(f"{module}.{name}")
+
+
+def _ntuple(obj: Any) -> SugaredValue | None:
+    """`_pair` and its like are closures over their number."""
+    cells = dict(zip(obj.__code__.co_freevars, obj.__closure__ or ()))
+    count = cells["n"].cell_contents if "n" in cells else None
+    return BuiltinFunction("_ntuple", _broadcast(count)) if isinstance(count, int) else None
+
+
+def dispatched(obj: Any) -> tuple[str, int, bool, Any, Any] | None:
+    """(argument name, its position, its default, function if True, function if False) of a function
+    that torch chooses by a bool argument (`max_pool2d(return_indices=...)`); None for another."""
+    import sys
+
+    own = getattr(obj, "boolean_dispatch", None)
+    if own is not None:
+        return own
+    internal = sys.modules.get("torch._jit_internal")
+    entry = internal and internal.boolean_dispatched.get(obj)
+    if not entry:
+        return None
+    return (
+        entry["arg_name"],
+        entry["index"],
+        entry["default"],
+        entry["if_true"],
+        entry["if_false"],
+    )
+
+
+class DispatchedValue(SugaredValue):
+    """A function chosen by a bool argument that is known at compile time."""
+
+    def __init__(
+        self,
+        name: str,
+        choice: tuple[str, int, bool, Any, Any],
+        meaning: Callable[[Any, Any], SugaredValue],
+    ):
+        self.kind = f"function '{name}'"
+        self.choice, self.meaning = choice, meaning
+
+    def call(self, b, args, kwargs, span):
+        name, index, chosen, if_true, if_false = self.choice
+        given: Arg | None = kwargs.get(name) or (args[index] if index < len(args) else None)
+        if given is not None:
+            value = given.value.value(b, given.span)
+            if not value.is_constant:
+                self.fail(
+                    f"needs {name} to be known at compile time", given.span, "write True or False"
+                )
+            chosen = value.constant
+        target = self.meaning(if_true if chosen else if_false, span)
+        return target.call(b, args, kwargs, span)

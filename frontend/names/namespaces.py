@@ -1,0 +1,302 @@
+"""The modules that programs name: `torch`, `torch.nn.functional`, `torch.jit`, `math`, `torch.ops`.
+
+Names are looked up by what they are called, so a program compiles whether or not PyTorch is there.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from scriptlang import types as T
+
+from ..bodies.ignore_context import IGNORE_CONTEXT
+from ..overloads.language_functions import PYTHON_ONLY
+from ..overloads.operators import find_operator, overloads
+from ..values.sugared import (
+    Arg,
+    BuiltinFunction,
+    BuiltinOperator,
+    ConstantValue,
+    Namespace,
+    SugaredValue,
+    TypeValue,
+)
+from ..whole import whole
+from . import special_forms, typed_tensors
+from .checks import CHECKS
+from .library_classes import library_class
+
+DTYPES: dict[str, int] = {
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "short": 2,
+    "int32": 3,
+    "int": 3,
+    "int64": 4,
+    "long": 4,
+    "float16": 5,
+    "half": 5,
+    "float32": 6,
+    "float": 6,
+    "float64": 7,
+    "double": 7,
+    "complex32": 8,
+    "chalf": 8,
+    "complex64": 9,
+    "cfloat": 9,
+    "complex128": 10,
+    "cdouble": 10,
+    "bool": 11,
+    "qint8": 12,
+    "quint8": 13,
+    "qint32": 14,
+    "bfloat16": 15,
+    "quint4x2": 16,
+    "quint2x4": 17,
+    "uint16": 27,
+    "uint32": 28,
+    "uint64": 29,
+}
+"""Names of dtypes -> their numbers in the IR."""
+
+CONSTANTS: dict[str, object] = {
+    **DTYPES,
+    "strided": 0,
+    "sparse_coo": 1,
+    "sparse_csr": 2,
+    "_mkldnn": 3,
+    "sparse_csc": 4,
+    "sparse_bsr": 5,
+    "sparse_bsc": 6,
+    "jagged": 7,
+    "contiguous_format": 0,
+    "preserve_format": 1,
+    "channels_last": 2,
+    "channels_last_3d": 3,
+    "inf": math.inf,
+    "nan": math.nan,
+    "pi": math.pi,
+    "e": math.e,
+    "per_tensor_affine": 0,
+    "per_channel_affine": 1,
+    "per_tensor_symmetric": 2,
+    "per_channel_symmetric": 3,
+}
+"""Further constants of the module torch."""
+
+RENAMED: dict[str, str] = {
+    "manual_seed": "aten::manual_seed",
+    "device": "aten::device",
+    "Size": "aten::Size",
+    "split": "aten::split",
+    "is_grad_enabled": "aten::is_grad_enabled",
+    "_wait": "aten::wait",
+}
+"""Names in torch that are operators under another name or despite an attribute of the same name."""
+
+TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
+
+MATH_CONSTANTS = {
+    "pi": math.pi,
+    "e": math.e,
+    "inf": math.inf,
+    "nan": math.nan,
+    "tau": math.tau,
+    "infj": complex(0, math.inf),
+    "nanj": complex(0, math.nan),
+}
+
+MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar", "remainder": "aten::mathremainder"}
+"""Functions of math and cmath that are operators under another name."""
+
+JIT: dict[str, SugaredValue] = {
+    "annotate": special_forms.ANNOTATE,
+    "_fork": special_forms.FORK,
+    "fork": special_forms.FORK,
+    "_wait": BuiltinOperator("aten::wait"),
+    "wait": BuiltinOperator("aten::wait"),
+    "_awaitable": special_forms.AWAITABLE,
+    "_awaitable_wait": BuiltinOperator("prim::awaitable_wait"),
+    "_awaitable_nowait": BuiltinOperator("prim::awaitable_nowait"),
+    "isinstance": special_forms.ISINSTANCE,
+    "is_scripting": BuiltinFunction(
+        "is_scripting", lambda b, args, kwargs, span: ConstantValue(True)
+    ),
+    "is_tracing": BuiltinFunction("is_tracing", lambda b, args, kwargs, span: ConstantValue(False)),
+    "_unwrap_optional": BuiltinOperator("aten::_unwrap_optional"),
+    "_IgnoreContextManager": IGNORE_CONTEXT,
+}
+"""What torch.jit holds for programs."""
+
+
+def _cached(find):
+    return lru_cache(maxsize=None)(find)
+
+
+@_cached
+def _torch(name: str) -> SugaredValue | None:
+    if name in CONSTANTS:
+        return ConstantValue(CONSTANTS[name])
+    if name in MODULES:
+        return MODULES[name]
+    if name in TYPES:
+        return TypeValue(TYPES[name])
+
+    found = library_class(name)
+    if found is not None:
+        return found
+    if name in ("tensor", "as_tensor"):
+        return BuiltinFunction(name, _of_list(f"aten::{name}"))
+    qualified = RENAMED.get(name) or find_operator(name)
+    return BuiltinOperator(qualified) if qualified else None
+
+
+LIST_DTYPES = {T.INT: DTYPES["int64"], T.BOOL: DTYPES["bool"], T.COMPLEX: DTYPES["complex64"]}
+"""Types of the numbers of a list -> the dtype of a tensor of them, where it is not the default."""
+
+
+def _of_list(operator: str):
+    """`torch.tensor(x)`: the dtype follows from the type of a list, also of an empty one."""
+
+    def emit(b, args, kwargs, span):
+        if len(args) == 1 and "dtype" not in kwargs:
+            value = args[0].value.value(b, args[0].span)
+            element = value.type
+            while isinstance(element, T.ListType):
+                element = element.element
+            if element in LIST_DTYPES and not _has_numbers(value):
+                kwargs = {**kwargs, "dtype": Arg(ConstantValue(LIST_DTYPES[element]), span)}
+            args = [Arg(b.simple(value), args[0].span)]
+        return b.call_operator(operator, args, kwargs, span)
+
+    return emit
+
+
+def _has_numbers(value) -> bool:
+    """Whether a value is a number, or a list literal that surely holds one."""
+    if not isinstance(value.type, T.ListType):
+        return True
+    return value.node.kind == "prim::ListConstruct" and any(map(_has_numbers, value.node.inputs))
+
+
+@_cached
+def _operator(name: str) -> SugaredValue | None:
+    qualified = find_operator(name)
+    return BuiltinOperator(qualified) if qualified else None
+
+
+@_cached
+def _math(name: str) -> SugaredValue | None:
+    if name in MATH_CONSTANTS:
+        return ConstantValue(MATH_CONSTANTS[name])
+    qualified = MATH_RENAMED.get(name, f"aten::{name}")
+    return BuiltinOperator(qualified) if overloads(qualified) else None
+
+
+@_cached
+def _ops(namespace: str) -> SugaredValue | None:
+    return Namespace(
+        f"torch.ops.{namespace}", _cached(lambda name: _namespaced(f"{namespace}::{name}"))
+    )
+
+
+def _namespaced(qualified: str) -> SugaredValue | None:
+    """An operator of any namespace; archives may name ones that are not known, so all are given."""
+    return BuiltinOperator(qualified)
+
+
+def _functional(name: str) -> SugaredValue | None:
+    return whole.functional(name) or _operator(name)
+
+
+def _nn(name: str) -> SugaredValue | None:
+    return FUNCTIONAL if name == "functional" else None
+
+
+def _jit(name: str) -> SugaredValue | None:
+    return JIT.get(name) or (library_class(name) if name == "strict_fusion" else None)
+
+
+def _autocast(package: str, name: str) -> SugaredValue | None:
+    return library_class(f"{package}autocast") if name == "autocast" else None
+
+
+FUNCTIONAL = Namespace("torch.nn.functional", _functional)
+OPS = Namespace("torch.ops", _ops)
+MATH = Namespace("math", _math)
+MODULES: dict[str, SugaredValue] = {
+    "nn": Namespace("torch.nn", _nn),
+    "ops": OPS,
+    "jit": Namespace("torch.jit", _jit),
+    "special": Namespace("torch.special", _cached(lambda n: _operator(f"special_{n}"))),
+    "linalg": Namespace("torch.linalg", _cached(lambda n: _operator(f"linalg_{n}"))),
+    "fft": Namespace("torch.fft", _cached(lambda n: _operator(f"fft_{n}"))),
+    "functional": Namespace("torch.functional", _operator),
+    "_C": Namespace("torch._C", lambda n: MODULES["_nn"] if n == "_nn" else _operator(n)),
+    "autograd": Namespace(
+        "torch.autograd", lambda n: MODULES["profiler"] if n == "profiler" else _torch(n)
+    ),
+    "profiler": Namespace("torch.autograd.profiler", lambda n: _torch(n)),
+    "_nn": Namespace("torch._C._nn", _operator),
+    "_VF": Namespace("torch._VF", _operator),
+    "cuda": Namespace("torch.cuda", lambda n: MODULES["cuda.amp"] if n == "amp" else None),
+    "cpu": Namespace("torch.cpu", lambda n: MODULES["cpu.amp"] if n == "amp" else None),
+    "amp": Namespace("torch.amp", lambda n: _autocast("", n)),
+    "cuda.amp": Namespace("torch.cuda.amp", lambda n: _autocast("cuda.amp.", n)),
+    "cpu.amp": Namespace("torch.cpu.amp", lambda n: _autocast("cpu.amp.", n)),
+}
+"""Submodules of torch."""
+
+TORCH = Namespace("torch", _torch)
+
+
+def _program_torch(name: str) -> SugaredValue | None:
+    """What `torch.name` means in a program: some functions are more there than in an archive."""
+    if name in typed_tensors.BY_NAME:
+        return typed_tensors.BY_NAME[name]
+    if name in CHECKS:
+        return CHECKS[name]
+    return BuiltinOperator(PYTHON_ONLY[name]) if name in PYTHON_ONLY else _torch(name)
+
+
+PROGRAM_TORCH = Namespace("torch", _program_torch)
+
+BY_NAME: dict[str, SugaredValue] = {
+    "torch": TORCH,
+    "scriptlang": TORCH,
+    "math": MATH,
+    "cmath": MATH,
+    "torch.nn.functional": FUNCTIONAL,
+    "scriptlang.nn.functional": FUNCTIONAL,
+    "torch.nn": MODULES["nn"],
+    "scriptlang.nn": MODULES["nn"],
+    "torch.jit": MODULES["jit"],
+    "scriptlang.jit": MODULES["jit"],
+    "torch.ops": OPS,
+    "scriptlang.ops": OPS,
+    "torch.functional": MODULES["functional"],
+    "torch.special": MODULES["special"],
+    "scriptlang.ops.calling.functions": TORCH,
+    "torch._C": MODULES["_C"],
+    "torch._VF": MODULES["_VF"],
+    "torch.linalg": MODULES["linalg"],
+    "torch.fft": MODULES["fft"],
+    "scriptlang.linalg": MODULES["linalg"],
+    "scriptlang.fft": MODULES["fft"],
+    "scriptlang.special": MODULES["special"],
+    **{f"torch.{name}": MODULES[name] for name in ("cuda", "cpu", "amp", "cuda.amp", "cpu.amp")},
+}
+"""Qualified names of modules -> namespaces."""
+
+ARCHIVE_NAMES: dict[str, SugaredValue] = {
+    "torch": TORCH,
+    "ops": OPS,
+    "inf": ConstantValue(math.inf),
+    "nan": ConstantValue(math.nan),
+    "infj": ConstantValue(complex(0, math.inf)),
+    "nanj": ConstantValue(complex(0, math.nan)),
+    **special_forms.ARCHIVE_FORMS,
+}
+"""Names that the code of every archive may use; an archive adds CONSTANTS and __torch__."""

@@ -1,0 +1,274 @@
+"""Calls that read the syntax of their arguments: types, names of attributes, iterables."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+
+from ..bodies.forks import emit_awaitable, emit_fork
+from ..bodies.literals import common_type
+from ..bodies.refinement import is_instance
+from ..values.iteration import known_elements
+from ..values.sugared import Arg, ConstantValue, SpecialForm, SugaredValue
+from ..whole import whole
+
+if TYPE_CHECKING:
+    from ..bodies.emitter import Emitter
+
+
+def _args(e: Emitter, node: ast.Call, name: str, least: int, most: int | None = None) -> list:
+    most = least if most is None else most
+    if node.keywords or not least <= len(node.args) <= most:
+        raise CompileError(
+            f"{name} takes {least if least == most else f'{least} to {most}'} arguments",
+            e.span(node),
+            "give each by position",
+        )
+    return node.args
+
+
+def _annotate(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    """`annotate(T, x)`: x as a T."""
+    type_node, value_node = _args(e, node, "annotate", 2)
+    type = e.type(type_node)
+    value = e.value(value_node, type)
+    converted = e.b.convert(value, type, e.span(value_node), True)
+    if not T.is_subtype(converted.type, type):
+        raise CompileError(
+            f"a value of type {converted.type.annotation} is no {type.annotation}",
+            e.span(value_node),
+            "convert it, or name the type that it has",
+        )
+    return e.simple(e.b.cast(converted, type, e.span(node)))
+
+
+def _uninitialized(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    type = e.type(_args(e, node, "uninitialized", 1)[0])
+    return e.simple(e.b.insert("prim::Uninitialized", (), (type,), e.span(node)).output)
+
+
+def _unchecked_cast(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    type_node, value_node = _args(e, node, "unchecked_cast", 2)
+    type = e.type(type_node)
+    return e.simple(
+        e.b.insert("prim::unchecked_cast", [e.value(value_node)], (type,), e.span(node)).output
+    )
+
+
+def _isinstance(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    return e.simple(is_instance(e, node).value)
+
+
+def instance_types(e: Emitter, node: ast.expr) -> list[T.Type]:
+    """The types that the second argument of isinstance names."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return [t for part in node.elts for t in instance_types(e, part)]
+    if isinstance(node, ast.Name) and node.id in ("list", "tuple"):
+        return [T.ANY_LIST if node.id == "list" else T.ANY_TUPLE]
+    type = e.type(node)
+    if isinstance(type, T.UnionType):
+        return list(type.options)
+    if isinstance(type, T.OptionalType):
+        return [type.element, T.NONE]
+    return [type]
+
+
+def _attribute_name(e: Emitter, node: ast.Call, form: str) -> tuple[SugaredValue, str]:
+    name = node.args[1]
+    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+        raise CompileError(
+            f"the name in {form} must be a literal str", e.span(name), f'write {form}(x, "name")'
+        )
+    return e.expr(node.args[0]), name.value
+
+
+def has_attribute(e: Emitter, node: ast.Call) -> bool:
+    _args(e, node, "hasattr", 2)
+    owner, name = _attribute_name(e, node, "hasattr")
+    plain = owner.type(e.b, e.span(node)) if e.b.is_simple(owner) else None
+    if plain is not None and not isinstance(plain, (T.ClassType, T.InterfaceType, T.TupleType)):
+        raise CompileError(
+            f"hasattr looks into objects and named tuples, not {plain.annotation}",
+            e.span(node.args[0]),
+            "use isinstance to tell types apart",
+        )
+    return owner.has_attr(e.b, name, e.span(node))
+
+
+def _hasattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    return ConstantValue(has_attribute(e, node))
+
+
+def _getattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    """`getattr(x, "name")`, with a default as third argument if x may lack it."""
+    _args(e, node, "getattr", 2, 3)
+    owner, name = _attribute_name(e, node, "getattr")
+    if len(node.args) == 3 and not owner.has_attr(e.b, name, e.span(node)):
+        return e.expr(node.args[2])
+    return owner.attr(e.b, name, e.span(node))
+
+
+def _list(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    """`list(x)`: a new list of the elements of x."""
+    if not node.args and not node.keywords:
+        return e.expr(ast.copy_location(ast.List([], ast.Load()), node), expected)
+    source, span = _args(e, node, "list", 1)[0], e.span(node)
+    if isinstance(source, ast.GeneratorExp):
+        return e.expr(source, expected)
+    meaning = e.expr(source)
+    if e.b.is_simple(meaning):
+        value = meaning.value(e.b, span)
+        if isinstance(value.type, T.ListType):
+            return e.b.call_operator("aten::list", [Arg(e.simple(value), span)], {}, span)
+        if value.type == T.STR:
+            return e.b.call_operator("aten::list", [Arg(e.simple(value), span)], {}, span)
+    iterable = meaning.iterate(e.b, span)
+    return gather(e, iterable, span, expected)
+
+
+def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredValue:
+    """A list of all elements of an iterable."""
+    parts = known_elements(e.b, iterable, span)
+    if parts is not None:
+        values = [p.value(e.b, span) for p in parts]
+        type = common_type(values) if values else T.TENSOR
+        if isinstance(type, T.UnionType):
+            raise CompileError(
+                f"a list of {type.annotation} cannot be made of elements without a declared type",
+                span,
+                "declare it: x: List[...] = [a, b]",
+            )
+        return e.simple(e.b.list(values, type, span))
+    result = e.b.insert("prim::ListConstruct", (), (T.ListType(T.TENSOR),), span).output
+    length, go = iterable.length(e.b, span), e.b.constant(True, span)
+    loop = e.b.insert("prim::Loop", [length, go], (), span)
+    block = loop.add_block()
+    turn = block.add_parameter(T.INT)
+    with e.block(block):
+        value = iterable.element(e.b, turn, span).value(e.b, span)
+        result.type = T.ListType(value.type)
+        e.b.call_operator(
+            "aten::append", [Arg(e.simple(result), span), Arg(e.simple(value), span)], {}, span
+        )
+        block.add_return(e.b.constant(True, span))
+    return e.simple(result)
+
+
+def _tuple(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    """`tuple(x)` of something whose number of elements is known."""
+    if not node.args and not node.keywords:
+        return e.simple(e.b.tuple([], e.span(node)))
+    source, span = _args(e, node, "tuple", 1)[0], e.span(node)
+    if isinstance(source, ast.GeneratorExp):
+        source = ast.copy_location(ast.ListComp(source.elt, source.generators), source)
+    meaning = e.expr(source)
+    if e.b.is_simple(meaning):
+        made = meaning.value(e.b, span)
+        is_generator = isinstance(node.args[0], ast.GeneratorExp)
+        if is_generator and made.node.kind == "prim::ListConstruct" and not made.uses:
+            return e.simple(e.b.tuple(list(made.node.inputs), span))
+    parts = meaning.unpack(e.b, span)
+    if parts is None:
+        raise CompileError(
+            f"how many elements {meaning.kind} has is not known at compile time",
+            span,
+            "a tuple has a fixed number of elements; use a list",
+        )
+    return e.simple(e.b.tuple([p.value(e.b, span) for p in parts], span))
+
+
+def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    """`dict()`, `dict(a=1)`, `dict(d)`, `dict(pairs)`."""
+    span = e.span(node)
+    if (
+        node.args
+        and isinstance(node.args[0], (ast.ListComp, ast.GeneratorExp))
+        and isinstance(node.args[0].elt, ast.Tuple)
+        and len(node.args[0].elt.elts) == 2
+    ):
+        key, value = node.args[0].elt.elts
+        same = ast.copy_location(ast.DictComp(key, value, node.args[0].generators), node)
+        return e.expr(same, expected)
+    if (
+        node.args
+        and isinstance(node.args[0], (ast.List, ast.Tuple))
+        and all(isinstance(p, ast.Tuple) and len(p.elts) == 2 for p in node.args[0].elts)
+    ):
+        pairs = node.args[0].elts
+        made = e.expr(
+            ast.copy_location(
+                ast.Dict([p.elts[0] for p in pairs], [p.elts[1] for p in pairs]), node
+            ),
+            expected,
+        )
+    elif node.args:
+        pairs = e.expr(node.args[0])
+        if not e.b.is_simple(pairs):
+            pairs = gather(e, pairs.iterate(e.b, span), span)
+        made = e.b.call_operator("aten::dict", [Arg(pairs, e.span(node.args[0]))], {}, span)
+    else:
+        keys = [ast.copy_location(ast.Constant(k.arg), node) for k in node.keywords]
+        return e.expr(
+            ast.copy_location(ast.Dict(keys, [k.value for k in node.keywords]), node), expected
+        )
+    for keyword in node.keywords:
+        e.b.call_operator(
+            "aten::_set_item",
+            [
+                Arg(made, span),
+                Arg(ConstantValue(keyword.arg), span),
+                Arg(e.expr(keyword.value), e.span(keyword.value)),
+            ],
+            {},
+            span,
+        )
+    return made
+
+
+def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    found = whole.super_value(e, node) or whole.super_of_class(e, node)
+    if found is not None:
+        return found
+    raise CompileError(
+        "super() is not part of the language outside of __init__",
+        e.span(node),
+        "call the function by its class",
+    )
+
+
+def _type_name(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    raise CompileError("type() is not part of the language", e.span(node), "use isinstance")
+
+
+ISINSTANCE = SpecialForm("isinstance", _isinstance)
+HASATTR = SpecialForm("hasattr", _hasattr)
+
+FORMS: dict[str, SpecialForm] = {
+    form.name: form
+    for form in (
+        ISINSTANCE,
+        HASATTR,
+        SpecialForm("getattr", _getattr),
+        SpecialForm("list", _list),
+        SpecialForm("tuple", _tuple),
+        SpecialForm("dict", _dict),
+        SpecialForm("super", _super),
+        SpecialForm("type", _type_name),
+    )
+}
+"""Builtins of Python that are special forms."""
+
+ARCHIVE_FORMS: dict[str, SpecialForm] = {
+    "annotate": SpecialForm("annotate", _annotate),
+    "uninitialized": SpecialForm("uninitialized", _uninitialized),
+    "unchecked_cast": SpecialForm("unchecked_cast", _unchecked_cast),
+    "fork": SpecialForm("fork", emit_fork),
+    "awaitable": SpecialForm("awaitable", emit_awaitable),
+}
+"""Names that the code of an archive uses besides Python's."""
+
+ANNOTATE, FORK = ARCHIVE_FORMS["annotate"], ARCHIVE_FORMS["fork"]
+AWAITABLE = ARCHIVE_FORMS["awaitable"]

@@ -1,0 +1,1 @@
+"""Which overload a call means, and what converts its arguments."""

@@ -1,0 +1,402 @@
+"""Which overload a call means, as PyTorch's schema matching decides.
+
+Candidates are tried in order, first without implicit conversions, then with them.  The first that
+fits is taken.  A decision depends on types only, so it is remembered by types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Value
+from scriptlang.records import record
+from scriptlang.schema import Argument, Schema, argument_type, format_default
+from scriptlang.source import Span
+from scriptlang.type_variables import bind_variables, has_variables, substitute
+
+from . import conversions
+from .conversions import Step
+
+if TYPE_CHECKING:
+    from ..values.builder import Builder
+
+
+@record(frozen=True)
+class Actual:
+    """An argument of a call as matching sees it."""
+
+    value: Value
+    span: Span
+
+    @property
+    def shape(self) -> Shape:
+        return self.value.type, conversions.openness(self.value)
+
+
+DEFAULT = -1
+SELF = -2
+
+
+@record(frozen=True)
+class Slot:
+    """Where the value of one schema argument comes from.
+
+    source: index of a positional argument, name of a keyword, SELF, DEFAULT, or for `gathered`
+    the first of the positional arguments that become one list.
+    """
+
+    source: int | str
+    step: Step | None = None
+    gathered: tuple[Step | None, ...] | None = None
+
+
+@record(frozen=True)
+class Match:
+    """A schema that fits a call: a slot per argument, and the types of the returns."""
+
+    schema: Schema
+    slots: tuple[Slot, ...]
+    returns: tuple[T.Type, ...]
+    index: int = 0
+    extra: int = 0
+
+
+class Mismatch(Exception):
+    """Why one candidate does not fit; `source` names the argument at fault as Slot.source does."""
+
+    def __init__(self, reason: str, source: int | str | None = None, help: str | None = None):
+        super().__init__(reason)
+        self.reason, self.source, self.help = reason, source, help
+
+
+class NoOverload(CompileError):
+    """No candidate takes the arguments of a call; `called` names it as `choose` was given it."""
+
+    called = ""
+
+
+Shape = tuple  # (type, conversions.Openness)
+
+
+def try_match(
+    schema: Schema,
+    args: Sequence[Shape],
+    kwargs: dict[str, Shape],
+    self_shape: Shape | None,
+    implicit: bool,
+) -> Match:
+    """Fit one schema to the shapes of the arguments.  Raises Mismatch."""
+    slots: list[Slot] = []
+    variables: dict[str, T.Type] = {}
+    used_keywords = set()
+    at, count = 0, len(args)
+    arguments, bound = schema.arguments, self_shape is not None
+    for i, formal in enumerate(arguments):
+        if self_shape is not None and formal.name == "self" and not formal.kwarg_only:
+            shape, source, self_shape = self_shape, SELF, None
+        elif at < count and not formal.kwarg_only:
+            if _takes_rest_as_list(schema, i) and not _is_listable(args[at], formal):
+                steps = [_fit_element(formal, args[j], implicit, j) for j in range(at, count)]
+                slots.append(Slot(at, gathered=tuple(steps)))
+                at = count
+                continue
+            shape, source = args[at], at
+            at += 1
+        elif (source := _keyword(schema, formal, kwargs)) in kwargs:
+            shape = kwargs[source]
+            used_keywords.add(source)
+        elif formal.has_default:
+            slots.append(Slot(DEFAULT))
+            continue
+        else:
+            raise Mismatch(f"argument {formal.name!r} is not given")
+        slots.append(Slot(source, _fit(formal, shape, variables, implicit, source)))
+    if self_shape is not None:
+        raise Mismatch("it is not a method")
+    if at < count and not schema.is_vararg:
+        most = _positional(schema, bound)
+        raise Mismatch(
+            f"it takes at most {most} positional argument{'s' * (most != 1)}, "
+            f"{count} {'are' if count != 1 else 'is'} given",
+            at,
+        )
+    for name in kwargs:
+        if name not in used_keywords:
+            why = "is given twice" if schema.index(name) is not None else "is unknown"
+            raise Mismatch(f"keyword argument {name!r} {why}", name)
+    return Match(
+        schema, tuple(slots), tuple(substitute(r.type, variables) for r in schema.returns), extra=at
+    )
+
+
+def _keyword(schema: Schema, formal: Argument, kwargs: dict[str, Shape]) -> str:
+    """What a call names an argument: `self` of an operator is `input` to Python."""
+    if formal.name == "self" and "self" not in kwargs and schema.name.startswith("aten::"):
+        return "input"
+    return formal.name
+
+
+def _positional(schema: Schema, bound: bool) -> int:
+    """How many positional arguments a caller can give; a method's first is there already."""
+    return sum(not a.kwarg_only for a in schema.arguments) - bound
+
+
+def _takes_rest_as_list(schema: Schema, i: int) -> bool:
+    """Whether the formal is the last positional one and a list, as `size` of zeros(2, 3)."""
+    formal, following = schema.arguments[i], schema.arguments[i + 1 : i + 2]
+    return (
+        isinstance(formal.type, T.ListType)
+        and formal.size is None
+        and (not following or following[0].kwarg_only)
+        and not isinstance(formal.type.element, T.VarType)
+    )
+
+
+def _is_listable(shape: Shape, formal: Argument) -> bool:
+    actual, element = shape[0], formal.type.element
+    return isinstance(actual, T.ListType) or (
+        isinstance(actual, T.TupleType) and all(T.is_subtype(t, element) for t in actual.elements)
+    )
+
+
+def _fit_element(formal: Argument, shape: Shape, implicit: bool, source: int) -> Step | None:
+    element = formal.type.element
+    step, after = conversions.plan(shape[0], element, implicit, shape[1])
+    if not T.is_subtype(after, element):
+        raise _wrong_type(formal, shape[0], source)
+    return step
+
+
+def _wrong_type(formal: Argument, actual: T.Type, source) -> Mismatch:
+    wanted = argument_type(formal) if formal.text else formal.type.annotation
+    return Mismatch(
+        f"argument {formal.name!r} needs {wanted}, not {actual.annotation}",
+        source,
+        conversions.remedy(formal.type, actual),
+    )
+
+
+def _fit(
+    formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool, source
+) -> Step | None:
+    """The conversion that fits an argument to a formal; binds type variables."""
+    actual, empty = shape
+    wanted = formal.type
+    if actual is wanted:
+        return None
+    repeat = _repeats(formal, actual)
+    if repeat is not None:
+        return repeat
+    if has_variables(wanted):
+        why = bind_variables(wanted, actual, variables)
+        if why:
+            help = None
+            if isinstance(wanted, T.VarType) and variables.get(wanted.name) == T.TENSOR:
+                help = (
+                    f"an empty list or dict holds Tensors unless it is annotated: "
+                    f"x: List[{actual.annotation}] = []"
+                )
+            raise Mismatch(f"argument {formal.name!r}: {why}", source, help)
+        wanted = substitute(wanted, variables)
+        if has_variables(wanted):
+            if actual == T.NONE and isinstance(wanted, T.OptionalType):
+                raise Mismatch(
+                    f"argument {formal.name!r}: the type of None cannot be inferred", source
+                )
+            raise Mismatch(
+                f"argument {formal.name!r}: {wanted} cannot be inferred from {actual.annotation}",
+                source,
+            )
+    step, after = conversions.plan(actual, wanted, implicit, empty)
+    if not T.is_subtype(after, wanted):
+        raise _wrong_type(formal, actual, source)
+    return step
+
+
+def _repeats(formal: Argument, actual: T.Type) -> Step | None:
+    """A single number for `int[N]` or `float[N]` is repeated N times."""
+    if formal.size is None or actual not in (T.INT, T.FLOAT):
+        return None
+    wanted = T.without_none(formal.type)
+    if isinstance(wanted, T.ListType) and wanted.element == actual:
+        return Step("repeat", wanted, count=formal.size)
+    return None
+
+
+_decided: dict[tuple, Match] = {}
+_DECIDED_MOST = 20000
+
+
+def choose(
+    name: str,
+    candidates: Sequence[Schema],
+    args: Sequence[Actual],
+    kwargs: dict[str, Actual],
+    self_arg: Actual | None,
+    span: Span,
+) -> Match:
+    """The first candidate that fits.  Raises CompileError that lists why each does not."""
+    shapes = tuple(a.shape for a in args)
+    named = {n: a.shape for n, a in kwargs.items()}
+    own = self_arg.shape if self_arg else None
+    is_operator = "::" in name
+    key = (name, shapes, tuple(named.items()), own)
+    match = _decided.get(key) if is_operator else None
+    if match is not None:
+        return match
+    for implicit in (False, True) if len(candidates) > 1 else (True,):
+        for i, schema in enumerate(candidates):
+            try:
+                match = try_match(schema, shapes, named, own, implicit)
+            except Mismatch:
+                continue
+            match = Match(schema, match.slots, match.returns, i, match.extra)
+            if is_operator:
+                if len(_decided) >= _DECIDED_MOST:
+                    _decided.clear()
+                _decided[key] = match
+            return match
+    error = refusal(name, candidates, args, kwargs, self_arg, span)
+    error.called = name
+    raise error
+
+
+def refusal(
+    name: str, candidates: Sequence[Schema], args, kwargs, self_arg, span: Span
+) -> NoOverload:
+    """The error of a call that no candidate fits."""
+    shapes, named = [a.shape for a in args], {n: a.shape for n, a in kwargs.items()}
+    reasons: list[tuple[Schema, Mismatch]] = []
+    for schema in candidates:
+        try:
+            try_match(schema, shapes, named, self_arg.shape if self_arg else None, True)
+        except Mismatch as e:
+            reasons.append((schema, e))
+    if len(candidates) == 1:
+        schema, why = reasons[0]
+        return NoOverload(
+            f"the call of {_bare(name)} does not fit: {why.reason}",
+            _place(why, args, kwargs, self_arg, span),
+            why.help or "write the call as the function is declared",
+            (f"it is {describe(schema)}",),
+        )
+    given = [a.value.type.annotation for a in args]
+    given += [f"{n}={a.value.type.annotation}" for n, a in kwargs.items()]
+    if self_arg:
+        given.insert(0, self_arg.value.type.annotation)
+    near = _nearest(reasons, kwargs)
+    notes = [f"  {describe(schema)}: {why.reason}" for schema, why in near]
+    places = {why.source for _, why in near}
+    place = _place(near[0][1], args, kwargs, self_arg, span) if len(places) == 1 else span
+    less = len(_asked(reasons, kwargs)) - len(near)
+    if less > 0:
+        notes.append(f"  and {less} more, which fit less")
+    return NoOverload(
+        f"no form of {_bare(name)} takes ({', '.join(given)})",
+        place,
+        next(
+            (why.help for _, why in near if why.help),
+            "convert the arguments to what one of the candidates takes",
+        ),
+        ("candidates:", *notes),
+    )
+
+
+def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
+    """The candidates that fit furthest."""
+    asked = _asked(reasons, kwargs)
+    return [(s, why) for s, why in asked if _progress(why) > 0] or asked
+
+
+def _asked(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
+    """The candidates; without out= variants, if the call has no `out`."""
+    return [
+        (s, why)
+        for s, why in reasons
+        if "out" in kwargs or not any(a.name == "out" and a.kwarg_only for a in s.arguments)
+    ] or reasons
+
+
+def _progress(why: Mismatch) -> int:
+    """How many arguments fitted before the one that did not."""
+    if why.source is None or isinstance(why.source, str):
+        return 1
+    return 0 if why.source == SELF else why.source
+
+
+def _place(why: Mismatch, args, kwargs, self_arg, span: Span) -> Span:
+    """The span of the argument at fault."""
+    if isinstance(why.source, str):
+        return kwargs[why.source].span
+    if why.source == SELF:
+        return self_arg.span
+    return span if why.source is None else args[why.source].span
+
+
+def _bare(name: str) -> str:
+    return name.partition("::")[2] or name
+
+
+def describe(schema: Schema) -> str:
+    """A schema as error texts show it: in Python's spelling, without alias sets."""
+    parts, starred = [], False
+    for a in schema.arguments:
+        if a.kwarg_only and not starred:
+            parts.append("*")
+            starred = True
+        default = f"={format_default(a.default)}" if a.has_default else ""
+        parts.append(f"{a.name}: {a.type.annotation}{default}")
+    if schema.is_vararg:
+        parts.append("...")
+    return f"{_bare(schema.name)}({', '.join(parts)})"
+
+
+def materialise(
+    b: Builder,
+    match: Match,
+    args: Sequence[Actual],
+    kwargs: dict[str, Actual],
+    self_arg: Actual | None,
+    span: Span,
+) -> list[Value]:
+    """Emit conversions and defaults; the inputs of the node in the order of the schema."""
+    inputs: list[Value] = []
+    for slot, formal in zip(match.slots, match.schema.arguments):
+        if slot.gathered is not None:
+            parts = [
+                conversions.apply(b, step, a.value, a.span)
+                for step, a in zip(slot.gathered, args[slot.source :])
+            ]
+            inputs.append(b.insert("prim::ListConstruct", parts, (formal.type,), span).output)
+        elif slot.source == DEFAULT:
+            inputs.append(default_value(b, formal, span))
+        else:
+            actual = (
+                self_arg
+                if slot.source == SELF
+                else kwargs[slot.source]
+                if isinstance(slot.source, str)
+                else args[slot.source]
+            )
+            inputs.append(conversions.apply(b, slot.step, actual.value, actual.span))
+    return inputs + [a.value for a in args[match.extra :]]
+
+
+def default_value(b: Builder, formal: Argument, span: Span) -> Value:
+    """A constant for a default; a number for `int[N]` is repeated."""
+    value, type = formal.default, formal.type
+    plain = T.without_none(type)
+    if value is None:
+        return b.constant(None, span, T.NONE)
+    if isinstance(plain, T.ListType):
+        if not isinstance(value, (list, tuple)):
+            value = [value] * (formal.size or 1)
+        return b.constant(list(value), span, plain)
+    if plain == T.NUMBER or has_variables(plain):
+        return b.constant(value, span)
+    if plain == T.DEVICE and isinstance(value, str):
+        return b.emit("aten::device", [b.constant(value, span)], span)
+    return b.constant(value, span, plain)

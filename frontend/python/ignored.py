@@ -1,0 +1,150 @@
+"""Functions that stay in Python: `@ignore` is called when the program runs, `@unused` raises.
+
+A call of an ignored function is one node with the callable as its constant; only the Python engine
+runs it, and it cannot be kept in an archive.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from scriptlang import types as T
+from scriptlang.ir import Function, Graph
+from scriptlang.schema import Argument, Schema
+from scriptlang.source import Source, Span
+
+from ..bodies.signatures import function_schema
+from ..overloads.operators import overloads
+from ..syntax.definitions import defaults_of, has_result_type, qualified_name, source_of
+from ..syntax.modifiers import DROPPED, modifier
+from ..values.python_calls import KIND, PythonCall
+from ..values.sugared import SugaredValue
+from ..whole import whole
+
+_CALLED = "This Python function is annotated to be ignored and cannot be run"
+DIRECTLY = "Cannot call @unused methods"
+"""What an unused function raises: where a program calls it, and where it is scripted itself."""
+
+
+def ignored_function(
+    fn: Callable, name: str, self_type: T.Type | None = None, said: str = _CALLED
+) -> Function:
+    """The function of the program that stands for an ignored or unused one of Python."""
+    definition, source = source_of(fn)
+    resolver = whole.PythonResolver.of(inspect.unwrap(fn))
+    if modifier(fn) in DROPPED:
+        return whole.declare(
+            _raising(definition, modifier(fn) == "_drop", said),
+            source,
+            resolver,
+            name,
+            _plain_defaults(defaults_of(fn)),
+            self_type,
+        )
+    definition = _without_stars(definition)
+    schema = function_schema(definition, source, resolver, name, self_type, defaults_of(fn))
+    if not has_result_type(definition):
+        schema = Schema(name, "", schema.arguments, (Argument("", T.TENSOR),))
+    return Function(name, schema, _calling(fn, schema, source))
+
+
+class PythonModuleValue(SugaredValue):
+    """A module that a function finds among its globals: it runs in Python, on Tensors.
+
+    As in PyTorch, what has no declared types takes Tensors and gives one.
+    """
+
+    def __init__(self, module: Any):
+        self.module = module
+        self.kind = f"the Python module '{type(module).__name__}'"
+
+    def call(self, b, args, kwargs, span):
+        for arg in (*args, *kwargs.values()):
+            found = arg.value.type(b, arg.span)
+            if kwargs or not T.is_subtype(found, T.TENSOR):
+                self.fail(
+                    "takes only Tensors, by position",
+                    arg.span,
+                    "pass the module to script, and call it in its own forward",
+                )
+        callee = b.constant(PythonCall(self.module, T.TENSOR), span, T.ANY)
+        values = [a.value.value(b, a.span) for a in args]
+        return b.simple(
+            b.graph.insert(
+                KIND, [callee, *values], (T.TENSOR,), span, schema=overloads(KIND)[0]
+            ).output
+        )
+
+
+_functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
+
+
+def ignored_once(fn: Callable) -> Function:
+    """The function that stands for an ignored or unused one outside of classes."""
+    if fn not in _functions:
+        _functions[fn] = ignored_function(fn, qualified_name(fn))
+    return _functions[fn]
+
+
+def _plain_defaults(defaults: dict[str, Any]) -> dict[str, Any]:
+    """Defaults of a function that is never run: only that there is one counts."""
+    return {
+        n: v if isinstance(v, (bool, int, float, str, type(None))) else None
+        for n, v in defaults.items()
+    }
+
+
+def _without_stars(definition: ast.FunctionDef) -> ast.FunctionDef:
+    made = copy.copy(definition)
+    made.args = copy.copy(definition.args)
+    made.args.vararg = made.args.kwarg = None
+    return made
+
+
+def _raising(definition: ast.FunctionDef, drop: bool, said: str) -> ast.FunctionDef:
+    """The same signature, arguments of any type, and a body that raises."""
+    made = _without_stars(definition)
+    place = definition.body[0]
+    args = made.args = copy.copy(made.args)
+    for field in ("posonlyargs", "args", "kwonlyargs"):
+        changed = []
+        for i, a in enumerate(getattr(args, field)):
+            new = copy.copy(a)
+            if not (i == 0 and a.arg == "self"):
+                new.annotation = ast.copy_location(ast.Name("Any", ast.Load()), a)
+            changed.append(new)
+        setattr(args, field, changed)
+    made.returns = None if drop else definition.returns or _result_of_comment(definition)
+    made.type_comment = None
+    statement = ast.parse(f"raise RuntimeError({said!r})").body[0]
+    for node in ast.walk(statement):
+        if "lineno" in node._attributes:
+            ast.copy_location(node, place)
+    made.body = [statement]
+    return made
+
+
+def _result_of_comment(definition: ast.FunctionDef) -> ast.expr | None:
+    """The result that a type comment declares."""
+    text = (definition.type_comment or "").rpartition("->")[2].strip()
+    if not text:
+        return None
+    result = ast.parse(text, mode="eval").body
+    for node in ast.walk(result):
+        ast.copy_location(node, definition)
+    return result
+
+
+def _calling(fn: Callable, schema: Schema, source: Source) -> Graph:
+    graph = Graph(schema.name)
+    inputs = [graph.block.add_parameter(a.type, a.name) for a in schema.arguments]
+    result, span = schema.returns[0].type, Span(source, 0, 1)
+    callee = graph.constant(PythonCall(fn, result), T.ANY, span)
+    node = graph.insert(KIND, [callee, *inputs], (result,), span, schema=overloads(KIND)[0])
+    graph.block.add_return(node.output)
+    return graph

@@ -1,0 +1,208 @@
+"""The members of a Python class, with those it inherits: a script class is flattened.
+
+    class B: def get(self) -> int: ...
+    class C(B): def get(self) -> int: return super().get() + 1
+
+compiles C with the methods `get` and, for the call of super, `__B_get`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from typing import TYPE_CHECKING, Any
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Value
+from scriptlang.records import record
+from scriptlang.source import Source, Span
+
+from ..syntax.definitions import defaults_of, source_of
+from ..syntax.places import span_of
+from ..values.sugared import BuiltinFunction, ConstantValue, MethodValue, SugaredValue
+from ..whole import whole
+from .resolver import PythonResolver
+
+if TYPE_CHECKING:
+    from ..bodies.emitter import Emitter
+
+
+WITHOUT_MEMBERS = ("builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol")
+"""Bases that add nothing to a script class."""
+
+OF_PYTHON = ("__new__", "__init_subclass__", "__class_getitem__", "__del__")
+"""Methods that only Python calls."""
+
+
+@record
+class Member:
+    """A method, property or static method of a class: its syntax and what its names mean.
+
+    function: the Python function, None for one that is written here.  owner: the class that
+    defines it.
+    """
+
+    name: str
+    statement: ast.FunctionDef
+    source: Source
+    resolver: Any
+    defaults: dict[str, Any] | None = None
+    function: Any = None
+    owner: type | None = None
+
+
+def class_header(cls: type) -> Span | None:
+    """The place of `class C`; None where the source is not there."""
+    try:
+        node, source = source_of(cls)
+    except CompileError:
+        return None
+    place = span_of(node, source)
+    if not isinstance(node, ast.ClassDef):
+        return place
+    start = source.text.find(f"class {node.name}", place.start)
+    return Span(source, start, start + len(f"class {node.name}"))
+
+
+def members_of(cls: type, type: T.ClassType) -> list[Member]:
+    """The members that instances of a class have: its own, then what its bases add."""
+    found: dict[tuple[str, bool], Member] = {}
+    for owner in cls.__mro__:
+        if f"{owner.__module__}.{owner.__name__}" in WITHOUT_MEMBERS:
+            continue
+        for member in _own_members(owner, cls):
+            found.setdefault((member.name, is_setter(member.statement)), member)
+    return list(found.values())
+
+
+def _own_members(owner: type, cls: type) -> list[Member]:
+    if owner is not cls and not _may_be_base(owner):
+        raise CompileError(
+            f"class {cls.__name__} inherits from {owner.__name__}, which is not "
+            "written in the language",
+            class_header(cls),
+            "inherit from classes of the program only",
+        )
+    node, source = source_of(owner)
+    members = [
+        _member(owner, cls, s, source)
+        for s in node.body
+        if isinstance(s, ast.FunctionDef) and s.name not in OF_PYTHON
+    ]
+    return [m for m in members if m is not None]
+
+
+def _may_be_base(owner: type) -> bool:
+    package = owner.__module__.partition(".")[0]
+    return package not in sys.stdlib_module_names and package not in ("torch", "scriptlang")
+
+
+def _member(owner: type, cls: type, statement: ast.FunctionDef, source: Source) -> Member | None:
+    """A member from its syntax; None for a class method, which only a call of it refuses."""
+    private = f"_{owner.__name__.lstrip('_')}{statement.name}"
+    raw = function = owner.__dict__.get(statement.name, owner.__dict__.get(private))
+    if isinstance(raw, classmethod):
+        return None
+    if isinstance(raw, staticmethod):
+        function = raw.__func__
+    elif isinstance(raw, property):
+        function = raw.fset if is_setter(statement) else raw.fget
+    if not inspect.isfunction(inspect.unwrap(function) if callable(function) else function):
+        raise CompileError(
+            f"{statement.name} of {cls.__name__} is not a plain method",
+            span_of(statement, source),
+            "leave its decorator out",
+        )
+    plain = inspect.unwrap(function)
+    return Member(
+        statement.name,
+        statement,
+        source,
+        PythonResolver.of(plain).with_names({owner.__name__: owner, cls.__name__: cls}),
+        defaults_of(plain),
+        function,
+        owner,
+    )
+
+
+def is_setter(statement: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(d, ast.Attribute) and d.attr == "setter" for d in statement.decorator_list
+    )
+
+
+def class_method(type: T.ClassType, name: str) -> Any:
+    """The function of a class method, its first argument being the class; None where there is
+    none of that name.  Compiled when it is asked for."""
+    return class_method_of(type.python_class, type, name)
+
+
+def class_method_of(cls: type, type: T.ClassType, name: str) -> Any:
+    """The same for the Python class that a type was made of."""
+    if name in type.static_methods:
+        return type.static_methods[name]
+    raw = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+    if not isinstance(raw, classmethod):
+        return None
+    definition, source = source_of(raw.__func__)
+    first, definition.args.args = definition.args.args[0].arg, definition.args.args[1:]
+    resolver = PythonResolver.of(raw.__func__).with_names({first: cls, cls.__name__: cls})
+    made = whole.declare(
+        definition, source, resolver, f"{type.name}.{name}", defaults_of(raw.__func__)
+    )
+    type.static_methods[name] = made
+    return made
+
+
+# super()
+
+
+def super_of_class(e: Emitter, node: ast.Call) -> SugaredValue | None:
+    """The meaning of `super()` in a method of a script class; None outside of one."""
+    own = e.self_type
+    names = getattr(e.resolver, "names", None)
+    if own is None or names is None or getattr(own, "python_class", None) is None:
+        return None
+    cls = names("__class__") if not node.args else names(getattr(node.args[0], "id", ""))
+    if not isinstance(cls, type) or cls not in own.python_class.__mro__:
+        return None
+    return SuperOfClass(e.graph.inputs[0], own, cls)
+
+
+class SuperOfClass(SugaredValue):
+    """`super()`: the methods of the classes after `cls` in the order of resolution."""
+
+    kind = "super()"
+
+    def __init__(self, owner: Value, type: T.ClassType, cls: type):
+        self.owner, self.class_type = owner, type
+        order = type.python_class.__mro__
+        self.bases = order[order.index(cls) + 1 :]
+
+    def attr(self, b, name, span):
+        base = next((c for c in self.bases if name in c.__dict__), None)
+        if base is object and name == "__init__":
+            return BuiltinFunction("__init__", lambda b, args, kwargs, span: ConstantValue(None))
+        if base is None or base is object:
+            self.fail(f"has no method {name!r}", span, "define it in a base class")
+        return MethodValue(self.owner, _inherited(self.class_type, base, name))
+
+
+def _inherited(type: T.ClassType, base: type, name: str) -> str:
+    """The name of a base's method that the class overrides; compiled into the class when asked."""
+    mangled = f"__{base.__name__}_{name}"
+    if mangled not in type.methods:
+        member = next(m for m in _own_members(base, type.python_class) if m.name == name)
+        method = whole.declare(
+            member.statement,
+            member.source,
+            member.resolver,
+            f"{type.name}.{mangled}",
+            member.defaults,
+            type,
+        )
+        type.methods[mangled] = method
+        method.ensure_defined()
+    return mangled

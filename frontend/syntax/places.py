@@ -1,0 +1,55 @@
+"""Places in sources: where a syntax node stands, and how errors say where they arose."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from scriptlang.errors import CompileError
+from scriptlang.source import Source, Span
+
+
+def span_of(node: ast.AST, source: Source) -> Span:
+    """The place of a syntax node in its source."""
+    if source.is_ascii:
+        starts = source.line_starts
+        return Span(
+            source,
+            starts[node.lineno - 1] + node.col_offset,
+            starts[node.end_lineno - 1] + node.end_col_offset,
+        )
+    return Span(
+        source,
+        _offset(source, node.lineno, node.col_offset),
+        _offset(source, node.end_lineno, node.end_col_offset),
+    )
+
+
+def _offset(source: Source, line: int, column: int) -> int:
+    """Offset of a position as `ast` gives it: columns there count UTF-8 bytes."""
+    start = source.offset(line, 0)
+    text = source.line_text(start)[1]
+    return start + len(text.encode()[:column].decode(errors="ignore"))
+
+
+def placed(error: CompileError, span: Span) -> CompileError:
+    """An error about something without source is at the place that led to it; one in another text
+    names that place in its chain."""
+    if error.span is None:
+        error.span = span
+    elif error.span.source.name != span.source.name:
+        *rest, last = error.chain or (f"compiling `{span.text}`",)
+        error.chain = (*rest, last if " at " in last else f"{last}, called at {span.place}")
+    return error
+
+
+def friendly(text: str) -> str:
+    """A text without the packages of qualified names: `__torch__.a.b.C` is `C`."""
+    return re.sub(r"__torch__\.(?:\w+\.)*?((?:[A-Z]\w*\.)?\w+)(?![\w.])", r"\1", text)
+
+
+def called_at(error: CompileError, name: str, span: Span) -> CompileError:
+    """Add the place of the call to an error in the called function."""
+    line = f"compiling {friendly(name)}"
+    error.chain = tuple(f"{line}, called at {span.place}" if c == line else c for c in error.chain)
+    return error

@@ -1,0 +1,1 @@
+"""A run of a function or module becomes a graph."""

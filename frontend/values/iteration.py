@@ -1,0 +1,161 @@
+"""What `range`, `enumerate`, `zip` and `reversed` stand for: things that a loop runs over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scriptlang import types as T
+from scriptlang.ir import Value
+
+from .sugared import Arg, StaticSequence, SugaredValue
+
+
+class RangeValue(SugaredValue):
+    """`range(stop)` or `range(start, stop, step)`."""
+
+    kind = "a range"
+
+    def __init__(self, b, args: Sequence[Arg], span):
+        if not 1 <= len(args) <= 3:
+            self.fail("takes one to three arguments", span, "write range(start, stop, step)")
+        values = []
+        for a in args:
+            value = a.value.value(b, a.span)
+            if value.type != T.INT:
+                self.fail(f"takes int, not {value.type.annotation}", a.span, "convert it: int(x)")
+            values.append(value)
+        self.simple_range = len(values) == 1
+        self.stop = values[0] if self.simple_range else values[1]
+        if not self.simple_range:
+            self.start = values[0]
+            self.step = values[2] if len(values) == 3 else b.constant(1, span)
+
+    def iterate(self, b, span):
+        return self
+
+    def length(self, b, span):
+        if self.simple_range:
+            return self.stop
+        return b.emit("aten::__range_length", [self.start, self.stop, self.step], span)
+
+    def element(self, b, index, span):
+        if self.simple_range:
+            return b.simple(index)
+        return b.simple(b.emit("aten::__derive_index", [index, self.start, self.step], span))
+
+    def get_item(self, b, index, span):
+        return self.element(b, index.value.value(b, index.span), span)
+
+
+class ZipValue(SugaredValue):
+    """Iterables side by side: an element is the tuple of theirs, as many as the shortest has."""
+
+    kind = "a zip"
+
+    def __init__(self, parts: Sequence[SugaredValue]):
+        self.parts = list(parts)
+
+    def iterate(self, b, span):
+        return self
+
+    def length(self, b, span):
+        lengths = [n for n in (p.length(b, span) for p in self.parts) if n is not None]
+        if not lengths:
+            return None
+        if len(lengths) == 1:
+            return lengths[0]
+        return b.emit("prim::min", [b.list(lengths, T.INT, span)], span)
+
+    def element(self, b, index, span):
+        return TupleOf([p.element(b, index, span) for p in self.parts])
+
+    def static_elements(self, b, span) -> list[SugaredValue] | None:
+        """The tuples where one part is known element by element."""
+        parts: list = [
+            p if found is None else found
+            for p, found in ((p, known_elements(b, p, span)) for p in self.parts)
+        ]
+        if not any(isinstance(p, list) for p in parts):
+            return None
+        if any(not isinstance(p, (list, CountValue)) for p in parts):
+            self.fail(
+                "mixes tuples or modules, whose number is known at compile time, with a "
+                "value whose number is not",
+                span,
+                "make a list of the tuple first",
+            )
+        count = min(len(p) for p in parts if isinstance(p, list))
+        rows = []
+        for i in range(count):
+            turn = None
+            row = []
+            for part in parts:
+                if isinstance(part, list):
+                    row.append(part[i])
+                else:
+                    turn = turn or b.constant(i, span)
+                    row.append(part.element(b, turn, span))
+            rows.append(TupleOf(row))
+        return rows
+
+
+class EnumerateValue(ZipValue):
+    """`enumerate(x, start)`: pairs of a number and an element."""
+
+    kind = "an enumerate"
+
+
+class CountValue(SugaredValue):
+    """The numbers of the turns, from `start` on, without end."""
+
+    kind = "a count"
+
+    def __init__(self, start: Value | None):
+        self.start = start
+
+    def iterate(self, b, span):
+        return self
+
+    def length(self, b, span):
+        return None
+
+    def element(self, b, index, span):
+        if self.start is None:
+            return b.simple(index)
+        return b.simple(b.emit("aten::add", [index, self.start], span))
+
+
+class TupleOf(SugaredValue):
+    """A tuple of sugared values that need not become one value."""
+
+    kind = "a tuple"
+
+    def __init__(self, parts: Sequence[SugaredValue]):
+        self.parts = list(parts)
+
+    def value(self, b, span):
+        return b.tuple([p.value(b, span) for p in self.parts], span)
+
+    def unpack(self, b, span, count=None):
+        return self.parts
+
+    def attr(self, b, name, span):
+        return b.simple(self.value(b, span)).attr(b, name, span)
+
+    def get_item(self, b, index, span):
+        value = index.value.value(b, index.span)
+        if not value.is_constant or not -len(self.parts) <= value.constant < len(self.parts):
+            self.fail("needs an index that is known and in range", index.span)
+        return self.parts[value.constant]
+
+    def iterate(self, b, span):
+        return b.simple(self.value(b, span))
+
+
+def known_elements(b, iterable: SugaredValue, span) -> list[SugaredValue] | None:
+    """The elements of an iterable, if their number is known at compile time."""
+    if isinstance(iterable, StaticSequence):
+        return iterable.elements
+    if b.is_simple(iterable) and isinstance(iterable.type(b, span), T.TupleType):
+        return iterable.unpack(b, span)
+    return iterable.static_elements(b, span) if isinstance(iterable, ZipValue) else None

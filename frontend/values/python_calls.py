@@ -1,0 +1,34 @@
+"""Calls of Python: the function as a constant of a program, and the node that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scriptlang import types as T
+
+KIND = "prim::IgnoredPythonOp"
+"""Kind of the node that calls Python; its first input is the `PythonCall`."""
+
+
+class PythonCall:
+    """A Python function as a constant of a program.
+
+    Called with run-time values; gives a run-time value of the type `result`.  `see` makes of a
+    run-time value what a function sees, `take` of what it gives a run-time value of a type: both
+    are set by the public API, which knows objects as users see them.
+    """
+
+    see: Callable[[Any, Callable], Any] = staticmethod(lambda value, fn: value)
+    take: Callable[[Any, T.Type], Any] = staticmethod(lambda value, type: value)
+
+    def __init__(self, fn: Callable, result: T.Type):
+        self.fn, self.result = fn, result
+        self.__name__ = getattr(fn, "__name__", "function")
+
+    def __call__(self, *args: Any) -> Any:
+        given = self.fn(*[PythonCall.see(a, self.fn) for a in args])
+        return PythonCall.take(given, self.result)
+
+    def __repr__(self) -> str:
+        return f"<Python function {self.__name__}>"

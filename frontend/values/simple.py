@@ -1,0 +1,433 @@
+"""SimpleValue: a value of the graph, with its attributes, calls, elements and iteration by type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Value
+from scriptlang.type_variables import bind_variables
+
+from ..overloads.conversions import remedy
+from ..overloads.language_functions import functions
+from ..overloads.operators import find_operator, overloads
+from ..whole import whole
+from .sugared import (
+    Arg,
+    BuiltinFunction,
+    BuiltinOperator,
+    ConstantValue,
+    FunctionValue,
+    MethodValue,
+    SpecialForm,
+    SugaredValue,
+    class_method,
+    refuse_class_attribute,
+)
+from .variadic import bound_method
+
+if TYPE_CHECKING:
+    from .builder import Builder
+
+TENSOR_PROPERTIES = {
+    **{
+        name: f"prim::{name}"
+        for name in (
+            "dtype",
+            "device",
+            "grad",
+            "data",
+            "is_cuda",
+            "is_cpu",
+            "is_xla",
+            "is_xpu",
+            "is_sparse",
+            "is_sparse_csr",
+            "is_mkldnn",
+            "is_mps",
+            "is_mtia",
+            "is_quantized",
+            "is_vulkan",
+            "is_ipu",
+            "is_maia",
+            "is_meta",
+            "is_nested",
+            "layout",
+            "requires_grad",
+            "name",
+            "nbytes",
+            "itemsize",
+        )
+    },
+    "shape": "aten::size",
+    "ndim": "aten::dim",
+    "T": "aten::numpy_T",
+    "H": "aten::matrix_H",
+    "mT": "aten::mT",
+    "mH": "aten::mH",
+    "is_leaf": "aten::is_leaf",
+    "real": "aten::real",
+    "imag": "aten::imag",
+    "output_nr": "aten::output_nr",
+    "retains_grad": "aten::retains_grad",
+}
+"""Attributes of a Tensor that are not methods -> the operator that reads them."""
+
+DEVICE_PROPERTIES = {"type": "prim::type", "index": "prim::index"}
+
+PROPERTIES = {T.TENSOR: TENSOR_PROPERTIES, T.DEVICE: DEVICE_PROPERTIES}
+
+MODULE_PLACES = ("prim::Param", "prim::GetAttr")
+"""Where modules come from that can be called: `self`, its attributes and parameters."""
+
+ENUM_PROPERTIES = ("name", "value")
+
+_PACKED = f"{T.CUSTOM_CLASSES}quantized."
+LIBRARY_METHODS = {
+    **{
+        (f"{_PACKED}Conv{n}dPackedParamsBase", name): f"quantized::conv{n}d_{name}"
+        for n in (2, 3)
+        for name in (
+            "unpack",
+            "stride",
+            "padding",
+            "output_padding",
+            "dilation",
+            "groups",
+            "transpose",
+        )
+    },
+    (f"{_PACKED}LinearPackedParamsBase", "unpack"): "quantized::linear_unpack",
+    (f"{_PACKED}EmbeddingPackedParamsBase", "unpack"): "quantized::embedding_bag_unpack",
+}
+"""Methods of classes of PyTorch's C++ library -> the operator that does the same."""
+
+METHOD_SPELLINGS = {
+    (T.TENSOR, "__len__"): "aten::len",
+    (T.STR, "__len__"): "aten::len",
+    (T.STR, "__contains__"): "aten::__contains__",
+}
+
+
+class SimpleValue(SugaredValue):
+    """A value of the graph."""
+
+    def __init__(self, value: Value):
+        self.simple_value = value
+
+    @property
+    def kind(self) -> str:
+        return f"a value of type {self.simple_value.type.annotation}"
+
+    def value(self, b, span):
+        return self.simple_value
+
+    def type(self, b, span):
+        return self.simple_value.type
+
+    # Attributes
+
+    def attr(self, b, name, span):
+        value, type = self.simple_value, self.simple_value.type
+        properties = PROPERTIES.get(type)
+        if properties and name in properties:
+            return SimpleValue(b.emit(properties[name], [value], span))
+        if isinstance(type, T.RRefLikeType) and type.wrapper == "Await":
+            waited = SimpleValue(b.emit("prim::awaitable_wait", [value], span))
+            return waited.attr(b, name, span)
+        if isinstance(type, T.ClassType):
+            found = self._class_attr(b, type, name, span)
+        elif isinstance(type, T.InterfaceType):
+            found = MethodValue(value, name) if name in type.methods else None
+        elif isinstance(type, T.EnumType):
+            found = self._enum_attr(b, type, name, span)
+        elif isinstance(type, T.TupleType) and type.fields and name in type.fields:
+            i = type.fields.index(name)
+            found = SimpleValue(
+                b.insert(
+                    "prim::TupleIndex", [value, b.constant(i, span)], (type.elements[i],), span
+                ).output
+            )
+        else:
+            found = self._operator_attr(b, type, name, span)
+        if found is None:
+            self._no_attr(b, type, name, span)
+        return found
+
+    def _no_attr(self, b, type, name, span):
+        if isinstance(type, T.OptionalType):
+            self.fail(
+                f"has no attribute {name!r}",
+                span,
+                "rule out None first: `assert x is not None`, or `if x is not None:`",
+            )
+        if isinstance(type, T.ClassType):
+            refuse_class_attribute(type, name, span)
+            known = [a.name for a in type.attributes] + list(type.methods)
+            self.fail(
+                f"has no attribute {name!r}",
+                span,
+                f"it has {', '.join(sorted(known))}" if known else None,
+            )
+        if isinstance(type, T.TupleType):
+            self.fail(f"has no attribute {name!r}", span, "a list has methods: list(x)")
+        self.fail(
+            f"has no attribute {name!r}",
+            span,
+            b.similar(name, type)
+            or f"check the name, and that {type.annotation} is the type you expect",
+        )
+
+    def _class_attr(self, b, type, name, span):
+        value = self.simple_value
+        slot = type.attribute(name)
+        if slot is not None:
+            return SimpleValue(
+                b.insert("prim::GetAttr", [value], (slot.type,), span, name=name).output
+            )
+        if name in type.methods:
+            return MethodValue(value, name)
+        if name in type.properties:
+            return b.call_method(value, type.properties[name][0], (), {}, span)
+        if name in type.constants:
+            return ConstantValue(type.constants[name])
+        if name in type.static_methods:
+            return FunctionValue(type.static_methods[name])
+        starred = bound_method(value, name)
+        if starred is not None:
+            return starred
+        spelled = LIBRARY_METHODS.get((type.name, name))
+        if spelled is not None:
+            return BuiltinFunction(
+                name,
+                lambda b, args, kwargs, span: b.call_operator(
+                    spelled, [Arg(self, span), *args], kwargs, span, None
+                ),
+            )
+        made = class_method(type, name)
+        return None if made is None else FunctionValue(made)
+
+    def _enum_attr(self, b, type, name, span):
+        value = self.simple_value
+        if name not in ENUM_PROPERTIES:
+            return None
+        if value.is_constant:
+            return ConstantValue(getattr(value.constant, name))
+        kind, result = (
+            ("prim::EnumName", T.STR) if name == "name" else ("prim::EnumValue", type.value)
+        )
+        schema = next((s for s in overloads(kind) if s.returns[0].type == result), None)
+        return SimpleValue(b.graph.insert(kind, [value], (result,), span, schema=schema).output)
+
+    def _operator_attr(self, b, type, name, span):
+        value = self.simple_value
+        if isinstance(type, T.TupleType):
+            return None  # operators take it only as a list
+        spelled = METHOD_SPELLINGS.get((type, name)) or find_operator(name)
+        if type == T.TENSOR and name == "tolist":
+            return _to_list(self)
+        if type == T.TENSOR and name == "__getitem__":
+            return whole.item_method(value)
+        if type == T.TENSOR and name in _TENSOR_METHODS:
+            return BuiltinFunction(
+                name,
+                lambda b, args, kwargs, span: _TENSOR_METHODS[name](b, value, args, kwargs, span),
+            )
+        if spelled is None or not takes_as_self(spelled, type):
+            return None
+        return BuiltinOperator(spelled, Arg(self, span))
+
+    def has_attr(self, b, name, span):
+        type = self.simple_value.type
+        if isinstance(type, T.ClassType):
+            return (
+                type.slot(name) is not None
+                or name in type.methods
+                or name in type.constants
+                or name in type.properties
+                or name in type.static_methods
+            )
+        if isinstance(type, T.InterfaceType):
+            return name in type.methods
+        if isinstance(type, T.TupleType):
+            return bool(type.fields) and name in type.fields
+        if name in PROPERTIES.get(type, ()):
+            return True
+        if type == T.TENSOR and name in _TENSOR_METHODS:
+            return True
+        spelled = find_operator(name)
+        return spelled is not None and takes_as_self(spelled, type)
+
+    def set_attr(self, b, name, value, span):
+        owner, type = self.simple_value, self.simple_value.type
+        if not isinstance(type, T.ClassType):
+            self.fail(
+                "does not allow its attributes to be set",
+                span,
+                "only attributes of objects and modules can be set",
+            )
+        slot = type.attribute(name)
+        if slot is None:
+            setter = type.properties.get(name, (None, None))[1]
+            if setter is None:
+                self._no_attr(b, type, name, span)
+            b.call_method(owner, setter, [Arg(SimpleValue(value), span)], {}, span)
+            return
+        if not T.is_subtype(value.type, slot.type):
+            self.fail(
+                f"keeps {slot.type.annotation} in {name!r}, not {value.type.annotation}",
+                span,
+                remedy(slot.type, value.type)
+                or "convert it, or annotate the attribute where it is first set",
+            )
+        b.insert("prim::SetAttr", [owner, value], (), span, name=name)
+
+    # Calls, elements, iteration
+
+    def call(self, b, args, kwargs, span):
+        type = self.simple_value.type
+        if isinstance(type, T.FunctionType):
+            return FunctionValue(type.function).call(b, args, kwargs, span)
+        if isinstance(type, (T.ClassType, T.InterfaceType)):
+            if type.is_module and self.simple_value.node.kind not in MODULE_PLACES:
+                self.fail(
+                    "is a module that was taken out of a value, which cannot be called",
+                    span,
+                    "call its method: m.forward(x)",
+                )
+            method = "forward" if type.is_module else "__call__"
+            if method in type.methods:
+                return b.call_method(self.simple_value, method, args, kwargs, span)
+        self.fail("cannot be called", span)
+
+    def unpack(self, b, span, count=None):
+        value, type = self.simple_value, self.simple_value.type
+        if isinstance(type, T.TupleType):
+            return [SimpleValue(v) for v in b.unpack_tuple(value, span)]
+        if isinstance(type, T.ListType) and count is not None:
+            outputs = [type.element] * count
+            node = b.insert("prim::ListUnpack", [value], outputs, span)
+            return [SimpleValue(v) for v in node.outputs]
+        return None
+
+    def get_item(self, b, index, span):
+        return None
+
+    def iterate(self, b, span):
+        value, type = self.simple_value, self.simple_value.type
+        if isinstance(type, (T.ListType, T.TupleType)) or type in (T.STR, T.TENSOR):
+            return self
+        if isinstance(type, T.DictType):
+            return SimpleValue(b.emit("aten::keys", [value], span))
+        if isinstance(type, T.ClassType):
+            if type.is_module and "__len__" in type.methods:
+                return self
+        help = None
+        if isinstance(type, T.OptionalType):
+            help = "rule out None first: `assert x is not None`, or `if x is not None:`"
+        self.fail("cannot be iterated over", span, help)
+
+    def length(self, b, span):
+        value = self.simple_value
+        if isinstance(value.type, T.TupleType):
+            return b.constant(len(value.type.elements), span)
+        return b.emit("aten::len", [value], span)
+
+    def element(self, b, index, span):
+        value = self.simple_value
+        if value.type == T.TENSOR:
+            return SimpleValue(b.emit("aten::select", [value, b.constant(0, span), index], span))
+        if isinstance(value.type, T.TupleType):
+            types = value.type.elements
+            if not types or any(t != types[0] for t in types):
+                self.fail("holds different types and cannot be indexed with a variable", span)
+            value = b.insert(
+                "prim::ListConstruct", b.unpack_tuple(value, span), (T.ListType(types[0]),), span
+            ).output
+        return SimpleValue(b.emit("aten::__getitem__", [value, index], span))
+
+
+def takes_as_self(operator: str, type: T.Type) -> bool:
+    """Whether some overload of an operator can be a method of a value of that type."""
+    schemas = overloads(operator) + tuple(f.schema for f in functions(operator))
+    for schema in schemas:
+        first = next((a for a in schema.arguments if a.name == "self" and not a.kwarg_only), None)
+        if first is None:
+            continue
+        if (
+            T.is_subtype(type, first.type)
+            or bind_variables(first.type, type, {}) is None
+            and (first.type.contained or isinstance(first.type, T.VarType))
+        ):
+            return True
+    return False
+
+
+ELEMENT_CODES = {T.INT: 0, T.FLOAT: 1, T.BOOL: 2, T.COMPLEX: 3}
+"""Element types of `tolist` -> their numbers in prim::tolist."""
+
+
+def _to_list(tensor: SimpleValue) -> SpecialForm:
+    """`x.tolist()`: the type of the list is that which is expected where it stands."""
+
+    def emit(e, node, expected):
+        span, element, depth = e.span(node), expected, 0
+        while isinstance(element, T.ListType):
+            element, depth = element.element, depth + 1
+        if node.args or node.keywords:
+            tensor.fail("takes no arguments in tolist()", span, "write x.tolist()")
+        if element not in ELEMENT_CODES:
+            raise CompileError(
+                "the type of the list that tolist() gives is not known",
+                span,
+                "annotate it: `result: List[int] = x.tolist()`",
+            )
+        inputs = [
+            tensor.simple_value,
+            e.b.constant(depth, span),
+            e.b.constant(ELEMENT_CODES[element], span),
+        ]
+        schema = next(iter(overloads("prim::tolist")), None)
+        return SimpleValue(
+            e.graph.insert("prim::tolist", inputs, (expected,), span, schema=schema).output
+        )
+
+    return SpecialForm("tolist", emit)
+
+
+CAST_METHODS = {
+    "byte": 0,
+    "char": 1,
+    "short": 2,
+    "int": 3,
+    "long": 4,
+    "half": 5,
+    "float": 6,
+    "double": 7,
+    "cfloat": 9,
+    "cdouble": 10,
+    "bool": 11,
+    "bfloat16": 15,
+}
+"""Methods of Tensor that are `to(dtype)` -> the number of the dtype."""
+
+
+def _cast(code: int):
+    def emit(b: Builder, value: Value, args, kwargs, span):
+        if args or kwargs:
+            b.simple(value).fail("takes no arguments here", span, "use x.to(...)")
+        return b.call_operator(
+            "aten::to", [Arg(ConstantValue(code), span)], {}, span, Arg(SimpleValue(value), span)
+        )
+
+    return emit
+
+
+def _type(b: Builder, value: Value, args, kwargs, span):
+    """`x.type(dtype)`."""
+    return b.call_operator("aten::to", args, kwargs, span, Arg(SimpleValue(value), span))
+
+
+_TENSOR_METHODS = {"type": _type, **{name: _cast(c) for name, c in CAST_METHODS.items()}}
+"""Methods of Tensor that are not one operator."""

@@ -1,0 +1,401 @@
+"""Sugared values: what a Python expression may stand for while it is being compiled.
+
+Some expressions are values of the graph (`SimpleValue`); others exist only at compile time: a
+namespace (`torch`), an operator (`torch.add`), a method bound to its object, a class, a type.  Each
+kind knows what an attribute of it, a call of it and a subscript of it mean, and emits the nodes
+for it.
+
+    torch.add(x, y)      Namespace("torch") .attr("add") -> BuiltinOperator("aten::add") .call(...)
+    self.conv.forward(x) SimpleValue(%self).attr("conv") -> SimpleValue .attr("forward") ->
+    MethodValue
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Function, Value, constant_type
+from scriptlang.records import record
+from scriptlang.source import Span
+
+from ..whole import whole
+
+if TYPE_CHECKING:
+    import ast
+
+    from .builder import Builder
+
+
+class Resolver(Protocol):
+    """What the names of a program mean outside of its own variables.
+
+    value: the meaning of a free name, None where there is none (then Python's builtins are tried).
+    type: the type an annotation names; raises CompileError where it names none.
+    """
+
+    def value(self, name: str, span: Span) -> SugaredValue | None: ...
+    def type(self, expr: ast.expr, span: Span) -> T.Type: ...
+
+
+@record(frozen=True)
+class Arg:
+    """An argument of a call, with the place of its expression."""
+
+    value: SugaredValue
+    span: Span
+
+
+ITERABLE_HELP = "only lists, tuples, dicts, str, tensors, ranges and module lists can"
+
+
+class SugaredValue:
+    """The base class: every use raises an error that names the `kind` of the value."""
+
+    kind = "value"
+
+    def fail(self, what: str, span: Span, help: str | None = None):
+        raise CompileError(
+            f"{self.kind} {what}", span, help or "check what it is and what it can do"
+        )
+
+    def declare(self, type: T.Type) -> None:
+        """Give the result of an operator without schema the type that the program declares."""
+
+    def value(self, b: Builder, span: Span) -> Value:
+        """The value of the graph that this is."""
+        self.fail("cannot be used as a value", span, "call it, and use what it gives")
+
+    def type(self, b: Builder, span: Span) -> T.Type:
+        """The type of `value`, if possible without emitting anything."""
+        return self.value(b, span).type
+
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
+        """`value.name`."""
+        self.fail(f"has no attribute {name!r}", span, "check the name, and what it is asked of")
+
+    def has_attr(self, b: Builder, name: str, span: Span) -> bool:
+        """Whether `attr` would find it; emits nothing that stays in the graph."""
+        return False
+
+    def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
+        """`value.name = ...`."""
+        self.fail(
+            "does not allow its attributes to be set",
+            span,
+            "only attributes of objects and modules can be set",
+        )
+
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
+        """`value(*args, **kwargs)`."""
+        self.fail(
+            "cannot be called", span, "only functions, methods, classes and modules can be called"
+        )
+
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
+        """Its elements, where their number is known at compile time (or given, for a list)."""
+        return None
+
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
+        """`value[index]` of values that are not simple; None leaves it to the operators."""
+        self.fail("cannot be indexed", span, "only tensors and containers can be indexed")
+
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
+        """What a `for` runs over: has `length` and `element`, or `unpack`."""
+        self.fail("cannot be iterated over", span, ITERABLE_HELP)
+
+    def length(self, b: Builder, span: Span) -> Value | None:
+        """Of an iterable: how often a loop runs; None is without end."""
+        self.fail("has no length", span, "only containers, str and tensors have one")
+
+    def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
+        """Of an iterable: the element of the `index`-th turn."""
+        self.fail("cannot be iterated over", span, ITERABLE_HELP)
+
+
+class ConstantValue(SugaredValue):
+    """A Python value known at compile time; a node is made each time it is used."""
+
+    def __init__(self, constant: Any, type: T.Type | None = None):
+        self.constant = constant
+        self.constant_type = type or constant_type(constant)
+
+    @property
+    def kind(self) -> str:
+        return f"constant {self.constant!r}"
+
+    def value(self, b, span):
+        return b.constant(self.constant, span, self.constant_type)
+
+    def type(self, b, span):
+        return self.constant_type
+
+    def simple(self, b, span) -> SugaredValue:
+        return b.simple(self.value(b, span))
+
+    def attr(self, b, name, span):
+        return self.simple(b, span).attr(b, name, span)
+
+    def has_attr(self, b, name, span):
+        return False
+
+    def call(self, b, args, kwargs, span):
+        return self.simple(b, span).call(b, args, kwargs, span)
+
+    def unpack(self, b, span, count=None):
+        if isinstance(self.constant, tuple) and isinstance(self.constant_type, T.TupleType):
+            return [ConstantValue(v, t) for v, t in zip(self.constant, self.constant_type.elements)]
+        return self.simple(b, span).unpack(b, span, count)
+
+    def get_item(self, b, index, span):
+        return None
+
+    def iterate(self, b, span):
+        return self.simple(b, span).iterate(b, span)
+
+
+class Namespace(SugaredValue):
+    """A module such as `torch`: a name, and a way to find what is in it."""
+
+    def __init__(self, name: str, find: Callable[[str], SugaredValue | None]):
+        self.name, self.find = name, find
+        self.kind = f"module '{name}'"
+
+    def attr(self, b, name, span):
+        found = self.find(name)
+        if found is None:
+            near = b.similar(f"{self.name}.{name}")
+            self.fail(f"has no attribute {name!r}", span, near)
+        return found
+
+    def has_attr(self, b, name, span):
+        return self.find(name) is not None
+
+
+class BuiltinOperator(SugaredValue):
+    """An operator by its qualified name (`aten::add`), perhaps bound to its first argument."""
+
+    def __init__(self, name: str, self_arg: Arg | None = None):
+        self.name, self.self_arg = name, self_arg
+        self.kind = f"operator '{name}'"
+
+    def call(self, b, args, kwargs, span):
+        return b.call_operator(self.name, args, kwargs, span, self.self_arg)
+
+
+class SpecialForm(SugaredValue):
+    """A callable that looks at its arguments' syntax: `annotate`, `isinstance`, `len`, ...
+
+    `emit(emitter, call, expected)` gets the ast.Call and returns a SugaredValue.
+    """
+
+    def __init__(self, name: str, emit: Callable[..., SugaredValue]):
+        self.name, self.emit = name, emit
+        self.kind = f"'{name}'"
+
+    def call(self, b, args, kwargs, span):
+        self.fail("can only be called directly", span)
+
+
+class BuiltinFunction(SugaredValue):
+    """A callable of the language that takes evaluated arguments: `emit(b, args, kwargs, span)`."""
+
+    def __init__(self, name: str, emit: Callable[..., SugaredValue]):
+        self.name, self.emit = name, emit
+        self.kind = f"function '{name}'"
+
+    def call(self, b, args, kwargs, span):
+        return self.emit(b, args, kwargs, span)
+
+
+class FunctionValue(SugaredValue):
+    """A compiled function; `self_arg` binds its first argument (static methods have none)."""
+
+    def __init__(self, function: Function):
+        self.function = function
+        self.kind = f"function '{function.name}'"
+
+    def value(self, b, span):
+        self.fail(
+            "cannot be used as a value",
+            span,
+            "call it; a function can only be given a name, called, or passed to fork",
+        )
+
+    def call(self, b, args, kwargs, span):
+        return b.call_function(self.function, args, kwargs, span)
+
+
+class MethodValue(SugaredValue):
+    """A method of a class or interface instance."""
+
+    def __init__(self, owner: Value, name: str):
+        self.owner, self.name = owner, name
+        self.kind = f"method '{owner.type}.{name}'"
+
+    def call(self, b, args, kwargs, span):
+        return b.call_method(self.owner, self.name, args, kwargs, span)
+
+
+def class_method(type: T.ClassType, name: str) -> Function | None:
+    """A class method, compiled for its class when it is first named; None for another name."""
+    return None if type.python_class is None else whole.class_method(type, name)
+
+
+def refuse_class_attribute(type: T.ClassType, name: str, span: Span) -> None:
+    """Attributes of the class itself are not part of the language; raises for one."""
+    if type.python_class is not None and name in vars(type.python_class):
+        raise CompileError(
+            f"{name!r} is an attribute of the class {type.name} itself, which is "
+            f"not part of the language",
+            span,
+            f"set self.{name} in __init__",
+        )
+
+
+class ClassValue(SugaredValue):
+    """A script class as a name: calling it makes an instance and runs `__init__`."""
+
+    def __init__(self, type: T.ClassType):
+        self.class_type = type
+        self.kind = f"class '{type.name}'"
+
+    def call(self, b, args, kwargs, span):
+        instance = b.insert("prim::CreateObject", (), (self.class_type,), span).output
+        if "__init__" in self.class_type.methods:
+            b.call_method(instance, "__init__", args, kwargs, span)
+        elif self.class_type.python_class is not None:
+            self.fail("has no __init__", span, "give it one: it says what attributes there are")
+        elif args or kwargs:
+            self.fail("takes no arguments", span, "give it an __init__ that takes them")
+        return b.simple(instance)
+
+    def attr(self, b, name, span):
+        if name == "__new__":
+            return BuiltinFunction("__new__", self._new)
+        if name in self.class_type.static_methods:
+            return FunctionValue(self.class_type.static_methods[name])
+        if name in self.class_type.constants:
+            return ConstantValue(self.class_type.constants[name])
+        if name in self.class_type.methods:
+            return FunctionValue(self.class_type.methods[name])
+        made = class_method(self.class_type, name)
+        if made is not None:
+            return FunctionValue(made)
+        inner = vars(self.class_type.python_class or object).get(name)
+        if isinstance(inner, type):
+            return whole.meaning_of(inner, span)
+        refuse_class_attribute(self.class_type, name, span)
+        self.fail(
+            f"has no static method or constant {name!r}",
+            span,
+            "attributes belong to its instances: make one first",
+        )
+
+    def has_attr(self, b, name, span):
+        t = self.class_type
+        return name in t.static_methods or name in t.constants or name in t.methods
+
+    def _new(self, b, args, kwargs, span):
+        return b.simple(b.insert("prim::CreateObject", (), (self.class_type,), span).output)
+
+
+class NamedTupleValue(SugaredValue):
+    """A NamedTuple class as a name: calling it makes a tuple."""
+
+    def __init__(self, type: T.TupleType):
+        self.tuple_type = type
+        self.kind = f"named tuple '{type.name}'"
+
+    def call(self, b, args, kwargs, span):
+        return b.make_named_tuple(self.tuple_type, args, kwargs, span)
+
+    def attr(self, b, name, span):
+        if name in ("_fields",):
+            return ConstantValue(self.tuple_type.fields)
+        return super().attr(b, name, span)
+
+
+class EnumClassValue(SugaredValue):
+    """An Enum class as a name: its attributes are constants; `members` holds their values."""
+
+    def __init__(self, type: T.EnumType, members: Mapping[str, Any]):
+        self.enum_type, self.members = type, members
+        self.kind = f"enum '{type.name}'"
+
+    def attr(self, b, name, span):
+        if name not in self.members:
+            self.fail(f"has no member {name!r}", span, f"its members are {', '.join(self.members)}")
+        return ConstantValue(self.members[name], self.enum_type)
+
+    def has_attr(self, b, name, span):
+        return name in self.members
+
+    def iterate(self, b, span):
+        return StaticSequence([ConstantValue(m, self.enum_type) for m in self.members.values()])
+
+
+class ExceptionValue(SugaredValue):
+    """An exception class, or the exception that a call of it makes (`message` set)."""
+
+    def __init__(self, qualified_name: str, message: Value | None = None):
+        self.qualified_name, self.message = qualified_name, message
+        self.kind = f"exception '{qualified_name}'"
+
+    def call(self, b, args, kwargs, span):
+        return ExceptionValue(self.qualified_name, b.exception_message(args, kwargs, span))
+
+
+class TypeValue(SugaredValue):
+    """A type used as an expression: `Tensor`, `List[int]`."""
+
+    def __init__(self, named: T.Type):
+        self.named = named
+        self.kind = f"type '{named.annotation}'"
+
+    def get_item(self, b, index, span):
+        self.fail("cannot be indexed", span)
+
+
+class StaticSequence(SugaredValue):
+    """Elements known one by one at compile time: a module list, enum members, `zip` of those."""
+
+    kind = "static sequence"
+
+    def __init__(self, elements: Sequence[SugaredValue]):
+        self.elements = list(elements)
+
+    def value(self, b, span):
+        return b.tuple([e.value(b, span) for e in self.elements], span)
+
+    def unpack(self, b, span, count=None):
+        return self.elements
+
+    def iterate(self, b, span):
+        return self
+
+    def get_item(self, b, index, span):
+        value = index.value.value(b, index.span)
+        if not value.is_constant or not isinstance(value.constant, int):
+            self.fail(
+                "needs an index that is known at compile time",
+                index.span,
+                "write a literal, or loop over it",
+            )
+        if not -len(self.elements) <= value.constant < len(self.elements):
+            self.fail(
+                f"has only {len(self.elements)} elements",
+                index.span,
+                f"its indices go from 0 to {len(self.elements) - 1}",
+            )
+        return self.elements[value.constant]
+
+    def length(self, b, span):
+        return b.constant(len(self.elements), span)
+
+
+MISSING = object()

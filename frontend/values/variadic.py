@@ -1,0 +1,275 @@
+"""Functions and methods with `*args` and `**kwargs`: one of its own for each form of call.
+
+    def total(x: int, *rest: int): ...     total(1, 2, 3)  ->  total_with_2(x, rest_0, rest_1)
+
+How many further arguments there are and what the keywords are called is known at every call, so
+`args` is a tuple in the body, and `kwargs` stands for its entries one by one.
+"""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Function, Value
+from scriptlang.schema import Argument, Schema
+from scriptlang.source import Source
+
+from ..syntax.definitions import has_result_type
+from ..syntax.places import called_at
+from ..whole import whole
+from .sugared import Arg, BuiltinFunction, ConstantValue, StaticSequence, SugaredValue
+
+if TYPE_CHECKING:
+    from ..bodies.emitter import Emitter
+
+
+def is_variadic(definition: ast.FunctionDef) -> bool:
+    """Whether a function takes `*args` or `**kwargs`."""
+    return definition.args.vararg is not None or definition.args.kwarg is not None
+
+
+class VariadicValue(SugaredValue):
+    """A function with `*args` or `**kwargs` as a name; `defaults` are known values of defaults.
+
+    self_type: the class that it is a method of; its forms become methods of that class.
+    """
+
+    def __init__(
+        self,
+        definition: ast.FunctionDef,
+        source: Source,
+        resolver: Any,
+        name: str,
+        defaults: Mapping[str, Any] | None = None,
+        self_type: T.ClassType | None = None,
+    ):
+        self.definition, self.source, self.resolver = definition, source, resolver
+        self.name, self.defaults, self.self_type = name, defaults, self_type
+        self.kind = f"{'method' if self_type else 'function'} '{name}'"
+        self.made: dict[tuple, Function] = {}
+
+    def call(self, b, args, kwargs, span, owner: Value | None = None):
+        further, keywords = self._split(args, kwargs)
+        types = [(a.value.type(b, a.span)) for a in (*further, *keywords.values())]
+        key = (len(further), tuple(keywords), tuple(types))
+        function = self.made.get(key)
+        if function is None:
+            function = self.made[key] = self._specialised(len(further), list(keywords), types)
+            if self.self_type is not None:
+                self.self_type.methods[function.name.rpartition(".")[2]] = function
+        names = dict(zip(keywords, self._keyword_names(list(keywords))))
+        given = {names.get(n, n): a for n, a in kwargs.items()}
+        try:
+            if owner is None:
+                return b.call_function(function, args, given, span)
+            return b.call_method(owner, function.name.rpartition(".")[2], args, given, span)
+        except CompileError as error:
+            self.made.pop(key, None)
+            if self.self_type is not None:
+                self.self_type.methods.pop(function.name.rpartition(".")[2], None)
+            if not error.chain:
+                raise
+            called_at(error, function.name, span)
+            raise
+
+    def _split(
+        self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
+    ) -> tuple[Sequence[Arg], dict[str, Arg]]:
+        """The arguments that `*args` and `**kwargs` take."""
+        a = self.definition.args
+        positional = [*a.posonlyargs, *a.args][self.self_type is not None :]
+        own = {p.arg for p in (*a.args, *a.kwonlyargs)}
+        further = args[len(positional) :] if a.vararg else ()
+        keywords = {n: v for n, v in kwargs.items() if n not in own} if a.kwarg else {}
+        return further, keywords
+
+    def _keyword_names(self, keywords: list[str]) -> list[str]:
+        kwarg = self.definition.args.kwarg
+        return [f"{kwarg.arg}_{n}" for n in keywords] if kwarg else []
+
+    def _specialised(self, count: int, keywords: list[str], types: list[T.Type]) -> Function:
+        """The function that takes `count` further arguments and these keywords."""
+        a = self.definition.args
+        star = [f"{a.vararg.arg}_{i}" for i in range(count)] if a.vararg else []
+        double = self._keyword_names(keywords)
+        name = f"{self.name}_with_{'_'.join([str(len(self.made)), str(count), *keywords])}"
+        plain = self._without_stars(count)
+        schema = whole.function_schema(
+            plain, self.source, self.resolver, name, self.self_type, self.defaults
+        )
+        declared = self._annotated([a.vararg] * count + [a.kwarg] * len(keywords))
+        found = [d or t for d, t in zip(declared, types)]
+        first = [p for p in schema.arguments if not p.kwarg_only]
+        rest = [p for p in schema.arguments if p.kwarg_only]
+        arguments = [
+            *first,
+            *(Argument(n, t) for n, t in zip(star, found)),
+            *rest,
+            *(Argument(n, t, kwarg_only=True) for n, t in zip(double, found[count:])),
+        ]
+        schema = Schema(name, "", tuple(arguments), schema.returns)
+        plain.body = [*self._gathering(star, keywords, double), *plain.body]
+
+        def define(function: Function) -> None:
+            graph = whole.emit_function(
+                plain, self.source, self.resolver, name, schema, self.self_type
+            )
+            if function.schema is None:
+                function.schema = whole.infer_schema(schema, graph)
+            function.graph = graph
+
+        return Function(name, schema if has_result_type(plain) else None, define=define)
+
+    def _without_stars(self, count: int) -> ast.FunctionDef:
+        """The definition with its named parameters; further arguments leave no default open."""
+        d = self.definition
+        a = d.args
+        own = ast.arguments(
+            a.posonlyargs,
+            a.args,
+            None,
+            a.kwonlyargs,
+            a.kw_defaults,
+            None,
+            [] if count else a.defaults,
+        )
+        made = ast.FunctionDef(d.name, own, list(d.body), [], d.returns)
+        made.type_comment = d.type_comment
+        return ast.copy_location(made, d)
+
+    def _annotated(self, parameters: list[ast.arg]) -> list[T.Type | None]:
+        from scriptlang.ir import Graph
+
+        e = whole.Emitter(Graph(self.name), self.source, self.resolver, self.name, None, None)
+        return [None if p.annotation is None else e.type(p.annotation) for p in parameters]
+
+    def _gathering(self, star: list[str], keywords: list[str], double: list[str]) -> list[ast.stmt]:
+        """`args = (args_0, args_1)` and the binding of `kwargs`, at the head of the body."""
+        a, found = self.definition.args, []
+        if a.vararg:
+            parts = [_at(ast.Name(n, ast.Load()), a.vararg) for n in star]
+            found.append(_assign(a.vararg, _at(ast.Tuple(parts, ast.Load()), a.vararg)))
+        if a.kwarg:
+            entries = {k: _at(ast.Name(n, ast.Load()), a.kwarg) for k, n in zip(keywords, double)}
+            found.append(_assign(a.kwarg, _at(Keywords(entries=entries), a.kwarg)))
+        return found
+
+
+class VariadicMethod(SugaredValue):
+    """A method with `*args` or `**kwargs`, bound to its object."""
+
+    def __init__(self, owner: Value, method: VariadicValue):
+        self.owner, self.method, self.kind = owner, method, method.kind
+
+    def call(self, b, args, kwargs, span):
+        return self.method.call(b, args, kwargs, span, self.owner)
+
+
+_methods: weakref.WeakKeyDictionary[T.ClassType, dict[str, VariadicValue]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def add_method(type: T.ClassType, name: str, method: VariadicValue) -> None:
+    """Let objects of a class have a method with `*args` or `**kwargs`."""
+    _methods.setdefault(type, {})[name] = method
+
+
+def bound_method(owner: Value, name: str) -> VariadicMethod | None:
+    """The method of that name of an object; None where it has none with stars."""
+    found = _methods.get(owner.type, {}).get(name)
+    return None if found is None else VariadicMethod(owner, found)
+
+
+def _at(node: ast.AST, place: ast.AST) -> ast.AST:
+    return ast.copy_location(node, place)
+
+
+def _assign(parameter: ast.arg, value: ast.expr) -> ast.Assign:
+    target = _at(ast.Name(parameter.arg, ast.Store()), parameter)
+    return _at(ast.Assign([target], value, type_comment=None), parameter)
+
+
+class Keywords(ast.expr):
+    """Syntax that only this file makes: the entries of `**kwargs` by their names."""
+
+    _fields = ("entries",)
+
+
+def emit_keywords(e: Emitter, node: Keywords, expected) -> SugaredValue:
+    return KeywordsValue({k: e.expr(v) for k, v in node.entries.items()})
+
+
+class KeywordsValue(SugaredValue):
+    """`**kwargs` in a body: names and values that are known one by one."""
+
+    kind = "**kwargs"
+
+    def __init__(self, entries: Mapping[str, SugaredValue]):
+        self.entries = dict(entries)
+
+    def attr(self, b, name, span):
+        if name not in KEYWORD_METHODS:
+            self.fail(
+                f"has no attribute {name!r}",
+                span,
+                f'it has {", ".join(KEYWORD_METHODS)}; there are kwargs["name"] and '
+                f'"name" in kwargs',
+            )
+        return BuiltinFunction(
+            name, lambda b, args, kwargs, span: KEYWORD_METHODS[name](self, b, args, span)
+        )
+
+    def get_item(self, b, index, span):
+        name = known_text(b, index)
+        if name not in self.entries:
+            self.fail(
+                f"has no entry {name!r} in this call",
+                index.span,
+                f"it has {', '.join(self.entries)}" if self.entries else "it is empty",
+            )
+        return self.entries[name]
+
+    def contains(self, b, item: Arg) -> bool:
+        return known_text(b, item) in self.entries
+
+    def unpack(self, b, span, count=None):
+        return [ConstantValue(name) for name in self.entries]
+
+    def iterate(self, b, span):
+        return StaticSequence(self.unpack(b, span))
+
+
+def known_text(b, index: Arg) -> str:
+    """A name that is known at compile time.  Raises CompileError."""
+    value = index.value.value(b, index.span)
+    if not value.is_constant or not isinstance(value.constant, str):
+        raise CompileError(
+            "the name of an entry of **kwargs must be a literal str",
+            index.span,
+            "loop over kwargs.items(), or take a Dict",
+        )
+    return value.constant
+
+
+def _items(self: KeywordsValue, b, args, span):
+    return StaticSequence([StaticSequence([ConstantValue(n), v]) for n, v in self.entries.items()])
+
+
+def _get(self: KeywordsValue, b, args, span):
+    found = self.entries.get(known_text(b, args[0]))
+    return found or (args[1].value if len(args) > 1 else ConstantValue(None))
+
+
+KEYWORD_METHODS = {
+    "items": _items,
+    "get": _get,
+    "keys": lambda self, b, args, span: self.iterate(b, span),
+    "values": lambda self, b, args, span: StaticSequence(list(self.entries.values())),
+}
+"""Methods of `**kwargs` -> (value, builder, arguments, span) -> what they give."""

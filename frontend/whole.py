@@ -1,0 +1,52 @@
+"""What parts of the front end ask of the whole.
+
+Compiling goes round: a call compiles the function that is called, an element of a list may be any
+expression, a class has methods.  No import goes round: a part that needs one that stands on it asks
+`whole` for it, and PLACES says where it is.  `tests/test_layers.py` knows each of these questions.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+PLACES: dict[str, str] = {
+    # A call compiles what it calls: functions, composites, overloads in the language, inner ones.
+    "bodies.emit": "emit_function join_types",
+    "bodies.signatures": "function_schema infer_schema",
+    "bodies.emitter": "Emitter",
+    "python.script": "declare script_function variadic_function",
+    # Statements hold statements and expressions, which hold expressions and bind names.
+    "bodies.statements": "emit_statements leave_function",
+    "bodies.assignment": "assign combine",
+    "bodies.control_flow": "choose_value keep_named merge",
+    "bodies.expressions": "compare",
+    "bodies.indexing": "item_method",
+    # A name may stand for anything that Python knows.
+    "names.namespaces": "TORCH",
+    "names.python_builtins": "builtin",
+    "names.special_forms": "HASATTR ISINSTANCE has_attribute instance_types",
+    "python.resolver": "PythonResolver class_type code_of functional meaning_of",
+    "python.declared_overloads": "overloaded",
+    # A type may be that of a class, whose members have types.
+    "python.classes": "compiled_type define_from_syntax type_of_class",
+    "python.inheritance": "class_method super_of_class",
+    "modules.module_values": "super_value",
+}
+"""Module -> what is asked of it by modules that it imports."""
+
+HOME = {name: module for module, names in PLACES.items() for name in names.split()}
+
+
+class Compilation:
+    """The front end as a whole; its attributes are the functions and classes of PLACES."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in HOME:
+            raise AttributeError(f"{name!r} is not asked of the whole: see PLACES")
+        module = importlib.import_module(f"{__package__}.{HOME[name]}")
+        self.__dict__[name] = getattr(module, name)
+        return self.__dict__[name]
+
+
+whole = Compilation()

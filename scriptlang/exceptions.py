@@ -1,0 +1,103 @@
+"""Exceptions that programs raise, and those of their operators, as Python classes.
+
+`raise ValueError("no")` in a program comes out as an exception that is a ValueError, a
+`scriptlang.jit.Error` (a RunError, with the script stack) and a RuntimeError, so that it is caught
+as in Python and as with PyTorch.  An IndexError of an operator is an IndexError and a RuntimeError.
+"""
+
+from __future__ import annotations
+
+import builtins
+from functools import lru_cache
+
+from .errors import RunError, raised_class
+
+PREFIX = "builtins."
+
+
+class RaisedError(RunError):
+    """What `raise` in a program raises; `class_name` is the qualified name of the class named."""
+
+    class_name = ""
+
+    def __init__(self, message: str = "", stack: tuple = ()):
+        Exception.__init__(self, message)  # no code of an exception class of the program runs
+        self.message = message
+        self.stack = tuple(stack)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self):
+        return restored, (self.message, self.class_name, self.stack)
+
+
+def restored(message: str, class_name: str, stack: tuple) -> Exception:
+    """The exception that was pickled."""
+    error = make(message, class_name)
+    error.stack = stack
+    return error
+
+
+@lru_cache(maxsize=256)
+def exception_class(qualified_name: str | None) -> type[Exception]:
+    """The class to raise for a qualified name in a program: a RaisedError that is also the builtin
+    exception of that name, or the class that a script of this process took it from; RunError where
+    there is no name.
+
+    Of builtins only subclasses of Exception are taken: a program cannot raise SystemExit or
+    KeyboardInterrupt.
+    """
+    if not qualified_name:
+        return RunError
+    named = raised_class(qualified_name)
+    if named is None and (qualified_name.startswith(PREFIX) or "." not in qualified_name):
+        named = getattr(builtins, qualified_name.removeprefix(PREFIX), None)
+    short = qualified_name.rpartition(".")[2]
+    facts = {"class_name": qualified_name, "__module__": qualified_name.rpartition(".")[0]}
+    if isinstance(named, type) and issubclass(named, Exception):
+        facts["__module__"] = named.__module__
+        try:
+            return type(short, (RaisedError, named), facts)
+        except TypeError:
+            pass  # its instances are laid out in another way
+    return type(short, (RaisedError,), facts)
+
+
+def make(message: str, qualified_name: str | None) -> Exception:
+    """The exception that `raise` in a program stands for."""
+    return exception_class(qualified_name)(message)
+
+
+@lru_cache(maxsize=256)
+def failure_class(cls: type[Exception]) -> type[Exception]:
+    """A class of the same name that is a RuntimeError too."""
+    if issubclass(cls, RuntimeError):
+        return cls
+    try:
+        return type(cls.__name__, (cls, RuntimeError), {"__module__": cls.__module__})
+    except TypeError:
+        return cls
+
+
+def failure(error: Exception) -> Exception:
+    """The error of an operator as a run raises it: of its class, and a RuntimeError."""
+    cls = type(error)
+    if isinstance(error, RuntimeError) or cls.__module__ != "builtins":
+        return error
+    try:
+        new = failure_class(cls)(*error.args)
+    except TypeError:
+        return error
+    new.__cause__ = error.__cause__
+    return new.with_traceback(error.__traceback__)
+
+
+def failed(kind: str, message: str) -> Exception:
+    """The error of an operator of the native engine, which names a builtin class."""
+    cls = getattr(builtins, kind, None)
+    if not (isinstance(cls, type) and issubclass(cls, Exception)):
+        return RunError(message)
+    if issubclass(cls, KeyError):  # its text would be quoted
+        return RuntimeError("KeyError: " + message.removeprefix("'").removesuffix("'"))
+    return failure_class(cls)(message)

@@ -1,0 +1,1 @@
+"""Calls of operators from Python: overloads chosen, options read, methods of tensors."""

@@ -1,0 +1,340 @@
+"""Eager calls: `aten::name` on Python values.
+
+The first overload, in the table's order, whose arguments the values fit is called.  Where a tracer
+is installed it makes the call, so that it can record it.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from threading import get_ident
+from typing import Any
+
+from ... import dtypes
+from ... import types as T
+from ...errors import MissingOperatorError
+from ...objects import Device
+from ...schema import Argument, Schema
+from ...tensors import Tensor, as_tensor
+from .. import table
+from . import options
+
+
+class Calls:
+    """What a call looks at and leaves, of operators and of programs.
+
+    tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
+    None.  `tracing` gives it to that thread alone.
+    last: the `ir.Function` that was called last, if any was.
+    """
+
+    __slots__ = ("last", "thread", "tracer")
+
+    def __init__(self) -> None:
+        self.tracer: Any = None
+        self.thread = 0
+        self.last: Any = None
+
+    def trace(self, tracer: Any) -> None:
+        """Let a tracer make the calls of this thread; None: end that."""
+        self.thread, self.tracer = get_ident(), tracer
+
+
+calls = Calls()
+
+
+def tracing() -> Any:
+    """The tracer of this thread, or None."""
+    tracer = calls.tracer
+    return tracer if tracer is not None and calls.thread == get_ident() else None
+
+
+MISFIT = object()
+
+
+def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, method=False) -> Any:
+    """Call the overload of `aten::name` that the values fit.
+
+    method: the first value stands for the argument `self`, wherever the schema has it.
+    Raises TypeError, with one line a candidate, where none fits; AttributeError where no such
+    operator is.
+    """
+    key = name, method, *map(kind_of, args), *kwargs, *map(kind_of, kwargs.values())
+    chosen = _choices.get(key)
+    if chosen is not None:
+        values = bind(chosen.schema, args, kwargs, method)
+        if isinstance(values, list):
+            return run(chosen, values)
+    candidates = table.overloads(name)
+    if not candidates:
+        raise AttributeError(f"there is no operator {name}")
+    for op in candidates:
+        values = bind(op.schema, args, kwargs, method)
+        if isinstance(values, list):
+            _choices[key] = op
+            return run(op, values)
+    raise TypeError(refusal(name, candidates, args, kwargs, method))
+
+
+_choices: dict[tuple, table.Operator] = {}
+"""Which overload values of these kinds fit, from earlier calls."""
+
+
+def kind_of(value: Any):
+    """What the choice of an overload can depend on."""
+    if isinstance(value, Tensor):
+        return (Tensor, value.dtype.kind) if not value._size else Tensor
+    if isinstance(value, (list, tuple)):
+        return type(value), frozenset(map(kind_of, value))
+    return type(value)
+
+
+def run(op: table.Operator, values: list) -> Any:
+    """Run one overload on all its arguments, through the tracer where there is one."""
+    if op.kernel is None:
+        raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
+    tracer = None if calls.tracer is None else tracing()
+    result = (op.eager or op.kernel)(*values) if tracer is None else tracer.call(op, values)
+    if type(result) is tuple and len(op.schema.returns) == len(result):
+        return named_results(op)(result)
+    return result
+
+
+def named_results(op: table.Operator):
+    """What makes the results of an operator a tuple that knows their names (`x.max(0).values`)."""
+    make = _result_types.get(op.qualified_name)
+    if make is None:
+        names = [r.name for r in op.schema.returns]
+        make = namedtuple(op.name.partition("::")[2], names)._make if all(names) else tuple
+        _result_types[op.qualified_name] = make
+    return make
+
+
+_result_types: dict[str, Any] = {}
+
+
+def bind(
+    schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method=False
+) -> list | str:
+    """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
+    arguments = schema.arguments
+    if kwargs:
+        kwargs = {
+            k if schema.index(k) is not None else SPELLINGS.get(k, k): v for k, v in kwargs.items()
+        }
+    positional = [a for a in arguments if not a.kwarg_only]
+    args = list(args)
+    if method:
+        at = next((i for i, a in enumerate(positional) if a.name == "self"), 0)
+        if at >= len(args):
+            return f"argument {positional[len(args) - 1].name} is missing"
+        args.insert(at, args.pop(0))
+    args = gather_ints(positional, args)
+    if len(args) > len(positional):
+        return f"takes {len(positional)} positional arguments, not {len(args)}"
+    values = []
+    used = 0
+    for i, a in enumerate(arguments):
+        if i < len(args) and not a.kwarg_only:
+            if a.name in kwargs:
+                return f"argument {a.name} is given twice"
+            value = fit(args[i], a)
+        elif a.name in kwargs:
+            used += 1
+            value = fit(kwargs[a.name], a)
+        elif a.has_default:
+            value = list(a.default) if isinstance(a.default, list) else a.default
+            if a.size and isinstance(value, (int, float)):
+                value = [value] * a.size
+        else:
+            return f"argument {a.name} is missing"
+        if value is MISFIT:
+            given = args[i] if i < len(args) and not a.kwarg_only else kwargs[a.name]
+            return f"argument {a.name} takes {a.text or a.type}, not {describe(given)}"
+        values.append(value)
+    if used != len(kwargs):
+        unknown = [k for k in kwargs if schema.index(k) is None]
+        return f"there is no argument {', '.join(unknown)}"
+    return values
+
+
+def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any]:
+    """`x.view(2, 3)` as `x.view([2, 3])`, where an operator takes sizes only, besides `self`."""
+    own = 1 if positional and positional[0].type == T.TENSOR else 0
+    if len(positional) != own + 1 or positional[own].type != INTS:
+        return args
+    rest = args[own:]
+    if (
+        rest
+        and all(isinstance(v, int) and not isinstance(v, bool) for v in rest)
+        and (len(rest) > 1 or not positional[own].size)
+    ):
+        return [*args[:own], list(rest)]
+    return args
+
+
+INTS = T.ListType(T.INT)
+
+SPELLINGS = {
+    "input": "self",
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "self",
+    "x1": "self",
+    "x2": "other",
+}
+"""Names of arguments in Python, PyTorch's and numpy's -> what schemas call them."""
+
+
+def fit(value: Any, a: Argument) -> Any:
+    """The value as an argument of that type, or MISFIT.
+
+    Raises RuntimeError or TypeError for a device, layout or memory format that there is not.
+    """
+    if value is not None and a.text:
+        check = CHECKS.get(a.text)
+        if check is not None:
+            value = check(value)
+        elif value is True and a.name == "pin_memory":
+            options.refuse_pinning()
+    result = convert(value, a.type)
+    if result is MISFIT and a.size and not isinstance(value, (list, tuple)):
+        element = T.without_none(a.type).element
+        one = convert(value, element)
+        return MISFIT if one is MISFIT else [one] * a.size
+    return result
+
+
+def convert(value: Any, type: T.Type) -> Any:
+    """A Python value as a run-time value of a schema type, or MISFIT."""
+    converter = CONVERTERS.get(type)
+    if converter is not None:
+        return converter(value)
+    if isinstance(type, T.OptionalType):
+        return None if value is None else convert(value, type.element)
+    if isinstance(type, T.ListType):
+        if not isinstance(value, (list, tuple)):
+            return MISFIT
+        items = [convert(v, type.element) for v in value]
+        if any(v is MISFIT for v in items):
+            return MISFIT
+        if isinstance(value, list) and all(a is b for a, b in zip(items, value)):
+            return value  # the same list: in-place operators see it
+        return items
+    if isinstance(type, T.DictType):
+        return value if isinstance(value, dict) else MISFIT
+    if isinstance(type, T.TupleType):
+        return value if isinstance(value, tuple) else MISFIT
+    return value
+
+
+def _tensor(value):
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (bool, int, float, complex, str, list, tuple)) or value is None:
+        return MISFIT
+    found = as_tensor(value)
+    return MISFIT if found is None else found
+
+
+def _number(value):
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, Tensor) and value.numel() == 1 and value.dim() == 0:
+        return value.item()
+    return (
+        value.item()
+        if hasattr(value, "dtype")
+        and hasattr(value, "item")
+        and not isinstance(value, Tensor)
+        and getattr(value, "ndim", 1) == 0
+        else MISFIT
+    )
+
+
+def _int(value):
+    if isinstance(value, dtypes.DType):
+        return value.code
+    if isinstance(value, int):
+        return int(value) if isinstance(value, bool) else value
+    if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "iu":
+        return int(value.item())
+    found = None if isinstance(value, str) else options.find_dtype(value)
+    return MISFIT if found is None else found.code
+
+
+def _float(value):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "fiu":
+        return float(value.item())
+    return MISFIT
+
+
+def _device(value):
+    if isinstance(value, (str, Device)) or options.is_torchs(value, "device"):
+        return options.device_argument(value)
+    return MISFIT
+
+
+def _dtype(value):
+    if not options.is_code(value):
+        found = None if isinstance(value, str) else options.find_dtype(value)
+        return MISFIT if found is None else found.code
+    return value
+
+
+def _layout(value):
+    is_one = options.is_torchs(value, "layout") or isinstance(value, int)
+    return options.layout_argument(value) if is_one else MISFIT
+
+
+def _memory_format(value):
+    is_one = options.is_torchs(value, "memory_format") or isinstance(value, int)
+    return options.memory_format_argument(value) if is_one else MISFIT
+
+
+CHECKS = {
+    f"{name}{mark}": check
+    for mark in ("", "?")
+    for name, check in (
+        ("ScalarType", _dtype),
+        ("Layout", _layout),
+        ("MemoryFormat", _memory_format),
+    )
+}
+"""How schemas spell what is an int in programs -> what reads it."""
+
+
+CONVERTERS = {
+    T.TENSOR: _tensor,
+    T.NUMBER: _number,
+    T.INT: _int,
+    T.FLOAT: _float,
+    T.DEVICE: _device,
+    T.BOOL: lambda v: v if isinstance(v, bool) else MISFIT,
+    T.STR: lambda v: v if isinstance(v, str) else MISFIT,
+    T.COMPLEX: lambda v: complex(v) if isinstance(v, (int, float, complex)) else MISFIT,
+    T.NONE: lambda v: v if v is None else MISFIT,
+}
+
+
+def describe(value: Any) -> str:
+    """A value in an error: the type, and for tensors dtype and shape."""
+    if isinstance(value, Tensor):
+        return f"Tensor({value.dtype}{list(value._size)})"
+    if isinstance(value, (list, tuple)):
+        inside = ", ".join(sorted({type(v).__name__ for v in value}))
+        return f"{type(value).__name__}[{inside}]"
+    return type(value).__name__
+
+
+def refusal(name: str, candidates, args, kwargs, method=False) -> str:
+    given = ", ".join([*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())])
+    lines = [f"{name.partition('::')[2]}({given}) fits no overload of {name}:"]
+    for op in candidates:
+        why = bind(op.schema, args, kwargs, method)
+        if isinstance(why, str) and "out" not in op.overload:
+            lines.append(f"  {op.schema}: {why}")
+    return "\n".join(lines)

@@ -1,0 +1,303 @@
+"""Functions and methods that PyTorch has in Python only, or calls otherwise there than in programs.
+
+`nonzero(x, as_tuple=True)`, `meshgrid(a, b)`, `einsum("ij,jk", a, b)`, `x.float()`: all end in
+operators of the table.  Programs in the language do not come here: the front end has definitions of
+its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...tensors import Size, Tensor
+from ...tensors import as_tensor as shared_tensor
+from . import functions, options
+from .dispatch import call
+
+
+def of_tensors(name: str) -> Callable:
+    """A function of a list of tensors that also takes them one by one."""
+
+    def function(*tensors, **kwargs):
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+            tensors = tensors[0]
+        return call(f"aten::{name}", (list(tensors),), kwargs)
+
+    return named(function, name)
+
+
+def at_least(name: str) -> Callable:
+    """`atleast_2d(x)` of one tensor, or of several as a list."""
+
+    def function(*tensors):
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return call(f"aten::{name}", tensors)
+        if len(tensors) == 1:
+            tensors = tensors[0]
+        return tuple(call(f"aten::{name}", (list(tensors),)))
+
+    return named(function, name)
+
+
+def named(function: Callable, name: str) -> Callable:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def einsum(equation, *operands):
+    """`einsum("ij,jk->ik", a, b)`; operands may come as one list."""
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    return call("aten::einsum", (equation, list(operands)))
+
+
+def tensordot(a, b, dims=2, out=None):
+    """dims: how many dimensions to contract, or a pair of lists of them, or a Tensor of either."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if isinstance(dims, int):
+        if not 0 <= dims <= min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot cannot contract {dims} dimensions")
+        dims = list(range(-dims, 0)), list(range(dims))
+    of_a, of_b = dims
+    given = (a, b, list(of_a), list(of_b))
+    return call("aten::tensordot", given, {} if out is None else {"out": out})
+
+
+def nonzero(input, *, as_tuple=False):
+    return (
+        tuple(call("aten::nonzero_numpy", (input,)))
+        if as_tuple
+        else call("aten::nonzero", (input,))
+    )
+
+
+def where(condition, *values):
+    """Choices, or with a condition alone the indices where it holds."""
+    return (
+        call("aten::where", (condition, *values))
+        if values
+        else tuple(call("aten::where", (condition,)))
+    )
+
+
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    if p == "nuc":
+        args = (input, keepdim) if dim is None else (input, dim, keepdim)
+        return call("aten::nuclear_norm", args)
+    if p in ("fro", None):
+        p = 2
+    return call("aten::linalg_vector_norm", (input, p, dim, keepdim), {"dtype": dtype})
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    result = (
+        call("aten::_unique2", (input, sorted, return_inverse, return_counts))
+        if dim is None
+        else call("aten::unique_dim", (input, dim, sorted, return_inverse, return_counts))
+    )
+    return _wanted(result, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    result = call("aten::unique_consecutive", (input, return_inverse, return_counts, dim))
+    return _wanted(result, return_inverse, return_counts)
+
+
+def _wanted(result, inverse: bool, counts: bool):
+    chosen = [result[0], *([result[1]] if inverse else []), *([result[2]] if counts else [])]
+    return tuple(chosen) if len(chosen) > 1 else chosen[0]
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    return tuple(call("aten::split", (tensor, split_size_or_sections, dim)))
+
+
+def tuple_of(name: str) -> Callable:
+    """A function that gives its list of views as a tuple."""
+
+    def function(*args, **kwargs):
+        return tuple(call(f"aten::{name}", args, kwargs))
+
+    return named(function, name)
+
+
+def creation(name: str) -> Callable:
+    """A factory that also takes `requires_grad`."""
+
+    def function(*args, requires_grad=False, **kwargs):
+        made = call(f"aten::{name}", args, kwargs)
+        return made.requires_grad_() if requires_grad else made
+
+    return named(function, name)
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
+    """A new tensor of a number, nested lists, an array, or another tensor."""
+    from ..families.create import from_list
+
+    place(device)
+
+    given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
+    code = None if dtype is None else chosen_dtype("tensor", dtype).code
+    made = from_list(data if given is None else given, code)
+    return made.requires_grad_() if requires_grad else made
+
+
+def place(device) -> None:
+    """Refuse devices that there are not."""
+    if device is not None:
+        options.device_argument(device)
+
+
+def chosen_dtype(function: str, dtype) -> dtypes.DType:
+    """The dtype that was given: one of ours, torch's or Python's, or its number in programs."""
+    if options.is_code(dtype):
+        return dtypes.by_code(dtype)
+    found = None if isinstance(dtype, str) else options.find_dtype(dtype)
+    if found is None:
+        raise TypeError(
+            f"{function}(): argument 'dtype' must be a dtype such as "
+            f"scriptlang.float32, not {options.shown(dtype)}"
+        )
+    return found
+
+
+def as_tensor(data, dtype=None, device=None):
+    """The tensor itself, one over the array's memory, or a new one of numbers."""
+    place(device)
+    given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
+    if given is None:
+        return tensor(data, dtype=dtype)
+    return given if dtype is None else call("aten::to", (given, chosen_dtype("as_tensor", dtype)))
+
+
+def result_type(*operands):
+    return dtypes.result_type(*operands)
+
+
+def promote_types(a, b):
+    return dtypes.promote(dtypes.as_dtype(a), dtypes.as_dtype(b))
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def broadcast_shapes(*shapes):
+    return Size(np.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
+
+
+def stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+):
+    return call(
+        "aten::stft",
+        (
+            input,
+            n_fft,
+            hop_length,
+            win_length,
+            window,
+            center,
+            pad_mode,
+            normalized,
+            onesided,
+            return_complex,
+        ),
+    )
+
+
+CREATION = (
+    "zeros",
+    "ones",
+    "full",
+    "empty",
+    "arange",
+    "range",
+    "linspace",
+    "logspace",
+    "eye",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "empty_like",
+    "scalar_tensor",
+    "empty_strided",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "empty_permuted",
+    "hann_window",
+    "hamming_window",
+    "blackman_window",
+    "bartlett_window",
+    "kaiser_window",
+)
+FUNCTIONS: dict[str, Callable] = {
+    f.__name__: f
+    for f in (
+        einsum,
+        tensordot,
+        nonzero,
+        where,
+        norm,
+        unique,
+        unique_consecutive,
+        split,
+        tensor,
+        as_tensor,
+        result_type,
+        promote_types,
+        is_tensor,
+        broadcast_shapes,
+        stft,
+    )
+}
+FUNCTIONS.update(
+    {
+        name: of_tensors(name)
+        for name in ("broadcast_tensors", "block_diag", "cartesian_prod", "meshgrid")
+    }
+)
+FUNCTIONS.update({name: at_least(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")})
+FUNCTIONS.update(
+    {
+        name: tuple_of(name)
+        for name in (
+            "chunk",
+            "unbind",
+            "split_with_sizes",
+            "tensor_split",
+            "hsplit",
+            "vsplit",
+            "dsplit",
+        )
+    }
+)
+FUNCTIONS.update({name: creation(name) for name in CREATION})
+"""Functions of `scriptlang.*` that are called otherwise than the operators."""
+
+
+def __getattr__(name: str) -> Any:
+    """A public function of that name: one of the above, else the operator."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    return getattr(functions, name)

@@ -1,0 +1,52 @@
+"""Every operator as an eager function: `functions.relu(x)`, `functions.zeros(2, 3)`.
+
+This is what `torch.` means in the bodies of composite operators, and where `scriptlang.relu` and
+Tensor methods come from (`eager` has those that Python calls otherwise).  Names are looked up in
+the table on first use (PEP 562).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import dtypes as _dtypes
+from ... import layouts
+from .. import table
+from .dispatch import call
+
+NAMESPACES = ("aten", "prim")
+
+CONSTANTS = {
+    **layouts.BY_NAME,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "pi": 3.141592653589793,
+    "e": 2.718281828459045,
+    "newaxis": None,
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    if name in _dtypes.BY_NAME:
+        return _dtypes.BY_NAME[name]
+    if name.startswith("__"):
+        raise AttributeError(name)
+    for namespace in NAMESPACES:
+        if table.overloads(f"{namespace}::{name}"):
+            function = _eager(f"{namespace}::{name}")
+            globals()[name] = function
+            return function
+    raise AttributeError(f"there is no operator named {name!r}")
+
+
+def _eager(name: str) -> Callable:
+    def function(*args, **kwargs):
+        return call(name, args, kwargs)
+
+    function.__name__ = function.__qualname__ = name.partition("::")[2]
+    schemas = "\n".join(op.text for op in table.overloads(name))
+    function.__doc__ = f"{name}, whichever overload the arguments fit:\n\n{schemas}"
+    return function

@@ -1,0 +1,83 @@
+"""Operators by their qualified names, as torch.ops has them: `ops.aten.add.Tensor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import table
+from . import dispatch
+
+
+class Overload:
+    """One overload; a call passes its arguments to that one only."""
+
+    def __init__(self, operator: table.Operator):
+        self.operator = operator
+        self.__name__ = f"{operator.name.partition('::')[2]}.{operator.overload or 'default'}"
+
+    def __call__(self, *args, **kwargs) -> Any:
+        values = dispatch.bind(self.operator.schema, args, kwargs)
+        if not isinstance(values, list):
+            raise TypeError(f"{self.operator.schema}: {values}")
+        return dispatch.run(self.operator, values)
+
+    def name(self) -> str:
+        return self.operator.qualified_name
+
+    @property
+    def _schema(self):
+        return self.operator.schema
+
+    def __repr__(self) -> str:
+        return (
+            f"<OpOverload(op='{self.operator.name.replace('::', '.')}', "
+            f"overload='{self.operator.overload or 'default'}')>"
+        )
+
+
+class Packet:
+    """All overloads of a name; a call takes the first that its arguments fit."""
+
+    def __init__(self, name: str):
+        self._qualified_name = name
+        self.__name__ = name.partition("::")[2]
+
+    def __call__(self, *args, **kwargs) -> Any:
+        return dispatch.call(self._qualified_name, args, kwargs)
+
+    def overloads(self) -> list[str]:
+        return [op.overload or "default" for op in table.overloads(self._qualified_name)]
+
+    def __getattr__(self, name: str) -> Overload:
+        found = (
+            None
+            if name.startswith("__")
+            else table.find(self._qualified_name, "" if name == "default" else name)
+        )
+        if found is None:
+            raise AttributeError(
+                f"{self._qualified_name} has no overload {name!r}; it has "
+                f"{', '.join(self.overloads())}"
+            )
+        return Overload(found)
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self._qualified_name.replace('::', '.')}')>"
+
+
+class OperatorNamespace:
+    """`ops.aten`: its attributes are operators.  Raises AttributeError for a name that is none."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __getattr__(self, name: str) -> Packet:
+        qualified = f"{self.name}::{name}"
+        if name.startswith("__") or not table.overloads(qualified):
+            raise AttributeError(f"there is no operator {qualified}")
+        packet = Packet(qualified)
+        setattr(self, name, packet)
+        return packet
+
+    def __repr__(self) -> str:
+        return f"<operators of {self.name}>"

@@ -1,0 +1,322 @@
+"""Methods of tensors that are called otherwise in Python than operators, or are no operators.
+
+`method(name)` makes any method: one of those here, or the operator of the name with its schemas as
+the docstring.  `tensors.Tensor` asks for each when it is first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from ... import dtypes
+from ...dtypes import DType
+from ...errors import NO_DERIVATIVES, MissingOperatorError
+from ...storages import STORAGE_NAMES, TypedStorage, UntypedStorage, is_shared, share
+from ...tensors import Size, Tensor, as_tensor
+from .. import table
+from . import eager
+from .dispatch import call
+from .options import ONLY_CPU, To, device_argument, find_dtype, memory_format_argument
+
+NAMESPACES = ("aten", "prim")
+
+TYPE_NAMES = {d.name: f"torch.{dtypes.DISPLAY[d.name]}Tensor" for d in dtypes.BY_CODE.values()}
+"""dtype -> what `x.type()` says."""
+
+BY_TYPE_NAME = {text: dtypes.BY_NAME[name] for name, text in TYPE_NAMES.items()}
+
+
+def method(name: str) -> Callable:
+    """The method of that name as a function of the tensor and its arguments."""
+    own = METHODS.get(name)
+    if own is not None and own is eager.FUNCTIONS.get(name):
+        own = copied(own)  # `scriptlang.split` has a name of its own
+    function = own if own is not None else of_operator(name)
+    function.__name__ = name
+    function.__qualname__ = f"Tensor.{name}"
+    if function.__doc__ is None:
+        function.__doc__ = schemas(name) or f"As torch.Tensor.{name}."
+    return function
+
+
+def copied(function: Callable) -> Callable:
+    made = FunctionType(
+        function.__code__, function.__globals__, None, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__, made.__doc__ = function.__kwdefaults__, function.__doc__
+    return made
+
+
+def of_operator(name: str) -> Callable:
+    qualified = next((f"{n}::{name}" for n in NAMESPACES if table.overloads(f"{n}::{name}")), None)
+    if qualified is None:
+        raise AttributeError(f"there is no operator for the method {name}")
+
+    def function(self, *args, **kwargs):
+        return call(qualified, (self, *args), kwargs, method=True)
+
+    return function
+
+
+def schemas(name: str) -> str | None:
+    """The schemas of the operators of a name, one a line; None where there are none."""
+    texts = [
+        op.text
+        for n in NAMESPACES
+        for op in table.overloads(f"{n}::{name}")
+        if "out" not in op.overload
+    ]
+    return (
+        f"aten::{name}, whichever overload the arguments fit:\n\n" + "\n".join(texts)
+        if texts
+        else None
+    )
+
+
+# Conversions
+
+
+def to(self, *args, **kwargs):
+    """The tensor with another dtype or memory format: itself where nothing changes.
+
+    to(dtype), to(device), to(device, dtype), to(other), with non_blocking, copy and memory_format.
+    A dtype is one of ours or torch's, a type of Python or numpy, or a name; the device is the CPU.
+    Raises TypeError for what is neither, RuntimeError for other devices.
+    """
+    To(args, kwargs)  # refuses what would be ignored
+    if "tensor" in kwargs:
+        kwargs["other"] = kwargs.pop("tensor")
+    args = [find_dtype(a) or a if not isinstance(a, (Tensor, bool)) else a for a in args]
+    if args and args[0] is None and len(args) > 1 and isinstance(args[1], DType):
+        args[0] = "cpu"
+    kwargs = {
+        k: v if isinstance(v, (Tensor, int)) else find_dtype(v) or v
+        for k, v in kwargs.items()
+        if v is not None
+    }
+    return call("aten::to", (self, *args), kwargs)
+
+
+def cast(code: int) -> Callable:
+    def function(self, memory_format=None):
+        if memory_format is not None:
+            memory_format = memory_format_argument(memory_format)
+        return call("aten::to", (self, code, False, False, memory_format))
+
+    function.__doc__ = f"The tensor as one of {dtypes.by_code(code)!r}: itself if it is one."
+    return function
+
+
+CASTS = {
+    "byte": 0,
+    "char": 1,
+    "short": 2,
+    "int": 3,
+    "long": 4,
+    "half": 5,
+    "float": 6,
+    "double": 7,
+    "cfloat": 9,
+    "cdouble": 10,
+    "bool": 11,
+    "bfloat16": 15,
+}
+"""Methods that convert, and the ScalarType each converts to."""
+
+
+def type_of(self, dtype=None, non_blocking=False, **kwargs):
+    """The name of the tensor's type, or the tensor as one of another type: a dtype, the name of a
+    type (`"torch.DoubleTensor"`) or its class.  Raises ValueError for other names."""
+    if dtype is None:
+        return TYPE_NAMES[self.dtype.name]
+    return call("aten::to", (self, type_argument(dtype)))
+
+
+def type_argument(value: Any) -> DType:
+    """The dtype of `type(...)`: a dtype, or a class of tensors or its name."""
+    if isinstance(value, str):
+        found = BY_TYPE_NAME.get(value)
+        if found is None and ".cuda." in value:
+            raise RuntimeError(f"there is no type {value}; {ONLY_CPU}")
+    else:
+        found = (
+            value.dtype
+            if isinstance(value, type) and isinstance(getattr(value, "dtype", None), DType)
+            else find_dtype(value)
+        )
+    if found is None:
+        raise ValueError(
+            f"invalid type: {value!r}; pass a dtype or a name such as 'torch.DoubleTensor'"
+        )
+    return found
+
+
+# New tensors
+
+
+def constructed(dtype: DType, args: tuple, size: Any = None) -> Tensor:
+    """What `torch.Tensor(...)` and its like make: of sizes, of a sequence, an array or a tensor."""
+    if size is not None:
+        args = (Size(size),)
+    if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
+        return call("aten::empty", (list(args) or [0],), {"dtype": dtype})
+    if len(args) == 1 and isinstance(args[0], Size):
+        return call("aten::empty", (list(args[0]),), {"dtype": dtype})
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        if args[0].dtype is not dtype:
+            raise TypeError(
+                f"expected {dtypes.DISPLAY[dtype.name]} (got "
+                f"{dtypes.DISPLAY[args[0].dtype.name]}); convert it with .to(dtype)"
+            )
+        return call("aten::alias", args)
+    if len(args) == 1 and (
+        isinstance(args[0], (list, tuple, range)) or as_tensor(args[0]) is not None
+    ):
+        value = list(args[0]) if isinstance(args[0], range) else args[0]
+        return eager.tensor(value, dtype=dtype)
+    given = ", ".join(type(a).__name__ for a in args)
+    raise TypeError(
+        f"a Tensor is made of sizes, a sequence, an array or a tensor, not of "
+        f"({given}); scriptlang.tensor makes one of a number"
+    )
+
+
+def new(self, *args, size=None, device=None):
+    """A tensor of the same dtype, of sizes or of a sequence."""
+    if device is not None:
+        device_argument(device)
+    return constructed(self.dtype, args, size)
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """A tensor of the data, of the same dtype unless another is given."""
+    return eager.tensor(
+        data,
+        dtype=self.dtype if dtype is None else dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
+
+
+# Python functions on elements
+
+
+def apply_(self, callable):
+    """Replace each element by what a Python function gives for it."""
+    return self.map_(self, lambda value, _: callable(value))
+
+
+def map_(self, tensor, callable):
+    """Replace each element by the function of it and of that of another tensor."""
+    return map2_(self, tensor, tensor, lambda a, b, _: callable(a, b))
+
+
+def map2_(self, x, y, callable):
+    """Replace each element by the function of it and of those of two other tensors."""
+    others = [call("aten::expand", (t, list(self._size))).reshape(-1).tolist() for t in (x, y)]
+    values = [callable(*v) for v in zip(self.reshape(-1).tolist(), *others)]
+    made = eager.tensor(values, dtype=self.dtype).reshape(list(self._size))
+    return call("aten::copy_", (self, made))
+
+
+# Memory
+
+
+def storage(self):
+    """The elements of the memory in which the tensor lies."""
+    return TypedStorage(self._storage, self.dtype)
+
+
+def untyped_storage(self):
+    """The bytes of the memory in which the tensor lies."""
+    return UntypedStorage(self._storage)
+
+
+def storage_type(self):
+    return f"torch.{STORAGE_NAMES[self.dtype.name]}Storage"
+
+
+def const_data_ptr(self):
+    return self.data_ptr()
+
+
+def shares(self):
+    """Whether the memory is shared with processes that fork from this one."""
+    return is_shared(self._storage)
+
+
+def share_memory_(self):
+    """Move the memory to where processes that fork from this one see writes of each other."""
+    share(self._storage)
+    return self
+
+
+def dim_order(self, ambiguity_check=False):
+    """The dimensions from the outermost in memory to the innermost."""
+    if ambiguity_check is not False:
+        raise NotImplementedError("dim_order takes no ambiguity_check here")
+    order = sorted(range(self.dim()), key=lambda d: (-self._stride[d], d))
+    return tuple(order)
+
+
+# What there is not: said by name, never ignored
+
+
+def refused(why: str) -> Callable:
+    def function(self, *args, **kwargs):
+        raise MissingOperatorError(f"Tensor.{function.__name__}: {why}")
+
+    return function
+
+
+ACCELERATORS = ("cuda", "ipu", "mtia", "xpu", "pin_memory", "record_stream")
+DERIVATIVES = ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad")
+
+METHODS: dict[str, Callable] = {
+    name: eager.FUNCTIONS[name]
+    for name in (
+        "nonzero",
+        "norm",
+        "stft",
+        "unique",
+        "unique_consecutive",
+        "split",
+        "chunk",
+        "unbind",
+        "split_with_sizes",
+        "tensor_split",
+        "hsplit",
+        "vsplit",
+        "dsplit",
+    )
+}
+METHODS.update(
+    {
+        f.__name__: f
+        for f in (
+            to,
+            new,
+            new_tensor,
+            apply_,
+            map_,
+            map2_,
+            storage,
+            untyped_storage,
+            storage_type,
+            const_data_ptr,
+            share_memory_,
+            dim_order,
+        )
+    }
+)
+METHODS.update({name: cast(code) for name, code in CASTS.items()})
+METHODS.update({name: refused(ONLY_CPU) for name in ACCELERATORS})
+METHODS.update({name: refused(NO_DERIVATIVES) for name in DERIVATIVES})
+METHODS.update(
+    type=type_of,
+    is_shared=shares,
+    lu=refused("call scriptlang.linalg.lu"),
+    to_sparse_coo=refused("there are no sparse tensors here"),
+)

@@ -1,0 +1,1 @@
+"""Operators and their numpy kernels, one file a family; `table.FAMILIES` lists them."""

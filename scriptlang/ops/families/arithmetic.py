@@ -1,0 +1,408 @@
+"""Kernels of arithmetic on two and three tensors: add, div, remainder, pow, ..."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import dtypes
+from ...dtypes import DType
+from ...dtypes import bool as BOOL
+from ...tensors import Tensor
+from ..shared import special
+from ..shared.elementwise import (
+    DISPLAY,
+    apply,
+    array_of,
+    check_broadcast,
+    check_factor,
+    check_fits,
+    check_kind,
+    declare_pointwise,
+    floating,
+    lying,
+    store,
+    unsupported,
+)
+from ..shared.layout import rows
+from ..table import declare, describe, primitive
+
+
+def check_alpha(dtype: DType, *factors) -> None:
+    """A factor must not be of a higher category than the result."""
+    for factor in factors:
+        if isinstance(factor, bool) and dtype is not BOOL:
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+        if isinstance(factor, float) and dtype.kind in "bui":
+            raise RuntimeError(
+                "For integral input tensors, argument alpha must not be a floating point number."
+            )
+        if isinstance(factor, complex) and dtype.kind != "c":
+            raise RuntimeError(
+                "For non-complex input tensors, argument alpha must not be a complex number."
+            )
+        check_fits(factor, dtype)
+
+
+def binary(f, name="", kinds="buifc"):
+    """A kernel that computes in the result type."""
+    return lambda self, other: apply(
+        f, dtypes.result_type(self, other), self, other, name=name, kinds=kinds
+    )
+
+
+def add(self, other, alpha=1):
+    dtype = dtypes.result_type(self, other)
+    if type(alpha) is int and alpha == 1:
+        return apply(np.add, dtype, self, other, name="add")
+    check_alpha(dtype, alpha)
+    return apply(lambda a, b: a + array_of(alpha, dtype, a.dtype) * b, dtype, self, other)
+
+
+def subtract(self, other, alpha=1):
+    dtype = dtypes.result_type(self, other)
+    if dtype is BOOL or is_bool(self) or is_bool(other):
+        what = "two bool tensors" if dtype is BOOL else "a bool tensor"
+        instead = "`^` or `logical_xor()`" if dtype is BOOL else "`~` or `logical_not()`"
+        raise RuntimeError(
+            f"Subtraction, the `-` operator, with {what} is not supported. Use the "
+            f"{instead} operator instead."
+        )
+    check_alpha(dtype, alpha)
+    if alpha == 1:
+        return apply(np.subtract, dtype, self, other, name="sub")
+    return apply(lambda a, b: a - array_of(alpha, dtype, a.dtype) * b, dtype, self, other)
+
+
+def is_bool(x) -> bool:
+    return isinstance(x, bool) or isinstance(x, Tensor) and x.dtype is BOOL
+
+
+multiply = binary(np.multiply, "mul")
+
+
+def true_divide(self, other):
+    return apply(np.true_divide, floating(dtypes.result_type(self, other)), self, other)
+
+
+def check_divisor(dtype: DType, self, other) -> None:
+    """Integers have no quotient by zero; where there is nothing to divide nothing is wrong."""
+    if (
+        dtype.kind in "bui"
+        and not np.all(array_of(other, dtype))
+        and 0 not in check_broadcast(self, other)
+    ):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def floor_divide(self, other):
+    dtype = dtypes.result_type(self, other)
+    check_kind("div_floor", dtype, "uif")
+    check_divisor(dtype, self, other)
+    f = np.floor_divide if dtype.kind in "ui" else special.floor_divide
+    return apply(f, dtype, self, other)
+
+
+def trunc_divide(self, other):
+    dtype = dtypes.result_type(self, other)
+    check_kind("div_trunc", dtype, "uif")
+    check_divisor(dtype, self, other)
+    return apply(
+        special.trunc_divide_int
+        if dtype.kind in "ui"
+        else lambda a, b: np.trunc(rounded(a / b, dtype)),
+        dtype,
+        self,
+        other,
+    )
+
+
+def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
+    """The array with the precision of `dtype`, where it is computed in a wider type."""
+    return a if a.dtype == dtype.numpy else a.astype(dtype.numpy).astype(a.dtype)
+
+
+def divide_mode(self, other, mode):
+    if mode is None:
+        return true_divide(self, other)
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
+    return floor_divide(self, other) if mode == "floor" else trunc_divide(self, other)
+
+
+def remainder(self, other):
+    dtype = dtypes.result_type(self, other)
+    check_kind("remainder", dtype, "uif")
+    check_divisor(dtype, self, other)
+    return apply(np.remainder, dtype, self, other)
+
+
+def fmod(self, other):
+    dtype = dtypes.result_type(self, other)
+    check_kind("fmod", dtype, "uif")
+    check_divisor(dtype, self, other)
+    return apply(np.fmod, dtype, self, other)
+
+
+def power(self, other):
+    dtype = dtypes.result_type(self, other)
+    check_kind(
+        "pow", dtype, "uifc" if isinstance(self, Tensor) and isinstance(other, Tensor) else "buifc"
+    )
+    if dtype.kind in "bui":
+        if not isinstance(other, Tensor) and other < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return of_number(self, apply(special.int_power, dtype, self, other))
+    if not isinstance(other, Tensor) and other == 2:
+        return apply(np.square, dtype, self)
+    return of_number(self, apply(np.power, dtype, self, other))
+
+
+def float_power(self, other):
+    wide = dtypes.complex128 if dtypes.result_type(self, other).kind == "c" else dtypes.float64
+    return of_number(self, apply(np.power, wide, self, other))
+
+
+def of_number(base, powers: Tensor) -> Tensor:
+    """Powers of a number are row-major."""
+    return powers if isinstance(base, Tensor) else Tensor._wrap(rows(powers._array))
+
+
+def power_in_place(name, kernel):
+    def form(self, exponent):
+        if name == "float_power" and self.dtype.name not in ("float64", "complex128"):
+            raise RuntimeError(
+                "the base given to float_power_ has dtype "
+                f"{DISPLAY[self.dtype.name]} but the operation's result requires "
+                "dtype Double"
+            )
+        return store(self, kernel(self, exponent))
+
+    return form
+
+
+def reverse_subtract(self, other, alpha=1):
+    """other - alpha * self."""
+    if alpha == 1 and not isinstance(alpha, bool):
+        return subtract_from(self, other)
+    if is_bool(self) or is_bool(other):
+        return subtract(self, other)  # raises, as above
+    dtype = dtypes.result_type(self, other)
+    check_alpha(dtype, alpha)
+    return apply(lambda b, a: b - array_of(alpha, dtype, a.dtype) * a, dtype, other, self)
+
+
+def subtract_from(self, other):
+    if is_bool(self) or is_bool(other):
+        return subtract(self, other)  # raises, and says what to write
+    return apply(np.subtract, dtypes.result_type(self, other), other, self)
+
+
+for _name, _kernel in {
+    "add": add,
+    "sub": subtract,
+    "subtract": subtract,
+    "rsub": reverse_subtract,
+}.items():
+    declare_pointwise(f"{_name}.Tensor", "Tensor other, *, Scalar alpha=1", _kernel)
+    declare_pointwise(f"{_name}.Scalar", "Scalar other, Scalar alpha=1", _kernel)
+for _name, _kernel in {
+    "mul": multiply,
+    "multiply": multiply,
+    "div": true_divide,
+    "divide": true_divide,
+    "true_divide": true_divide,
+    "remainder": remainder,
+    "fmod": fmod,
+}.items():
+    declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
+    declare_pointwise(f"{_name}.Scalar", "Scalar other", _kernel)
+for _name in ("div", "divide"):
+    for _type in ("Tensor", "Scalar"):
+        declare_pointwise(
+            f"{_name}.{_type}_mode", f"{_type} other, *, str? rounding_mode", divide_mode
+        )
+declare(
+    "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", remainder, "primitive"
+)
+declare_pointwise("floor_divide", "Tensor other", floor_divide)
+declare_pointwise("floor_divide.Scalar", "Scalar other", floor_divide)
+for _name, _kernel in {"pow": power, "float_power": float_power}.items():
+    declare_pointwise(f"{_name}.Tensor_Tensor", "Tensor exponent", _kernel)
+    declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar exponent", _kernel)
+    declare(f"aten::{_name}.Scalar(Scalar self, Tensor exponent) -> Tensor", _kernel, "primitive")
+    for _type in ("Scalar", "Tensor"):
+        declare(
+            f"aten::{_name}_.{_type}(Tensor(a!) self, {_type} exponent) -> Tensor(a!)",
+            power_in_place(_name, _kernel),
+            "primitive",
+        )
+for _type in ("Tensor", "Scalar"):
+    declare(
+        f"aten::floor_divide_.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
+        lambda self, other: store(self, floor_divide(self, other)),
+        "primitive",
+    )
+
+
+def floating_binary(f, name, kinds="f", integers=True):
+    """A kernel that computes in a floating type, which integers become, or are refused."""
+
+    def kernel(self, other):
+        dtype = dtypes.result_type(self, other)
+        return apply(f, floating(dtype) if integers else dtype, self, other, name=name, kinds=kinds)
+
+    return kernel
+
+
+for _name, _f, _kinds, _integers in (
+    ("atan2", np.arctan2, "f", True),
+    ("arctan2", np.arctan2, "f", True),
+    ("copysign.Tensor", np.copysign, "f", True),
+    ("copysign.Scalar", np.copysign, "f", True),
+    ("hypot", np.hypot, "f", False),
+    ("logaddexp", special.logaddexp, "fc", False),
+    ("logaddexp2", special.logaddexp2, "fc", False),
+):
+    _type = "Scalar" if _name.endswith("Scalar") else "Tensor"
+    declare_pointwise(_name, f"{_type} other", floating_binary(_f, _name, _kinds, _integers))
+for _name, _f, _kinds in (
+    ("maximum", np.maximum, "buif"),
+    ("minimum", np.minimum, "buif"),
+    ("fmax", np.fmax, "buif"),
+    ("fmin", np.fmin, "buif"),
+    ("gcd", np.gcd, "ui"),
+    ("lcm", np.lcm, "ui"),
+):
+    declare_pointwise(_name, "Tensor other", binary(_f, _name, _kinds))
+for _base, _f in {
+    "xlogy": special.xlogy,
+    "special_xlogy": special.xlogy,
+    "special_xlog1py": special.xlog1py,
+}.items():
+    _kernel = floating_binary(_f, _base)
+    _tensor = "" if _base.startswith("special") else ".Tensor"
+    _scalar = "self_scalar" if _base.startswith("special") else "Scalar_Self"
+    _other = "other_scalar" if _base.startswith("special") else "Scalar_Other"
+    declare_pointwise(f"{_base}{_tensor}", "Tensor other", _kernel)
+    declare_pointwise(f"{_base}.{_other}", "Scalar other", _kernel)
+    declare(f"aten::{_base}.{_scalar}(Scalar self, Tensor other) -> Tensor", _kernel, "primitive")
+
+
+@primitive("aten::nextafter(Tensor self, Tensor other) -> Tensor", pointwise=True)
+def nextafter(self, other):
+    dtype = dtypes.result_type(self, other)
+    if dtype.kind != "f":
+        raise unsupported("nextafter", dtype)
+    a, b = array_of(self, dtype), array_of(other, dtype)
+    return lying(np.asarray(np.nextafter(a, b)), dtype, self, other)
+
+
+@primitive("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", pointwise=True, out="exact")
+def ldexp(self, other):
+    dtype = floating(dtypes.result_type(self, other))
+    return apply(lambda a, b: a * np.power(a.dtype.type(2), b), dtype, self, other)
+
+
+@primitive(
+    "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    pointwise=True,
+    fusible=True,
+    autocast="full",
+)
+def addcmul(self, tensor1, tensor2, value):
+    dtype = dtypes.result_type(self, tensor1, tensor2)
+    check_factor(value, dtype)
+    return apply(
+        lambda a, b, c: a + array_of(value, dtype, a.dtype) * b * c, dtype, self, tensor1, tensor2
+    )
+
+
+@primitive(
+    "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    pointwise=True,
+    fusible=True,
+    autocast="full",
+)
+def addcdiv(self, tensor1, tensor2, value):
+    dtype = dtypes.result_type(self, tensor1, tensor2)
+    if dtypes.result_type(tensor1, tensor2).kind in "bui":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported; use floating "
+            "point tensors, or (self + value * torch.trunc(tensor1 / tensor2))"
+        )
+    check_factor(value, dtype)
+    return apply(
+        lambda a, b, c: a + array_of(value, dtype, a.dtype) * (b / c), dtype, self, tensor1, tensor2
+    )
+
+
+def lerp(self, end, weight):
+    tensors = [self, end, *([weight] if isinstance(weight, Tensor) else [])]
+    if len({x.dtype for x in tensors}) > 1:
+        raise RuntimeError(f"expected dtype {self.dtype} for `end` but got dtype {end.dtype}")
+    if self.dtype.kind not in "fc":
+        raise unsupported("lerp_kernel", self.dtype)
+    if isinstance(weight, complex) and self.dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {self.dtype.name} without overflow")
+
+    def f(a, b, w):
+        w = w.astype(a.dtype)
+        return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+
+    wide = dtypes.promote(self.dtype, dtypes.result_type(weight))
+    return apply(f, self.dtype if wide.kind != "c" else wide, self, end, weight)
+
+
+declare_pointwise("lerp.Tensor", "Tensor end, Tensor weight", lerp)
+declare_pointwise("lerp.Scalar", "Tensor end, Scalar weight", lerp)
+
+
+@primitive("aten::heaviside(Tensor self, Tensor values) -> Tensor", pointwise=True, out="exact")
+def heaviside(self, values):
+    if self.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    if self.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    return apply(
+        lambda a, b: np.where(a == 0, b, (a > 0).astype(a.dtype)), self.dtype, self, values
+    )
+
+
+@primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor", pointwise=True, out="exact")
+def polar(abs, angle):
+    if angle.dtype is not abs.dtype:
+        raise RuntimeError(
+            "Expected object of scalar type {} but got scalar type {} for second argument".format(
+                DISPLAY[abs.dtype.name], DISPLAY[angle.dtype.name]
+            )
+        )
+    array = abs._array * np.exp(1j * angle._array)
+    if abs.dtype not in (dtypes.float32, dtypes.float64):
+        raise unsupported("polar", abs.dtype)
+    wide = dtypes.complex_of(abs.dtype).numpy
+    return lying(array.astype(wide), None, abs, angle)
+
+
+describe(
+    """add arctan2 atan2 div divide mul multiply pow rsub.Tensor sub subtract true_divide""",
+    autocast="full",
+)
+describe(
+    """add arctan2 atan2 copysign div divide.Scalar divide.Tensor floor_divide fmax fmin fmod
+         hypot lerp logaddexp logaddexp2 maximum minimum mul multiply pow remainder.Scalar
+         remainder.Tensor rsub sub subtract true_divide xlogy""",
+    fusible=True,
+)
+describe("add div mul sub", keeps_type="floating")
+describe("add div mul sub", layout="keeps")
+describe("float_power", may_share=True)
+describe("remainder.Scalar_Tensor", out="converts")
+describe("float_power lerp.Tensor rsub", out="exact")
+describe("add.Scalar div.Scalar floor_divide.Scalar mul.Scalar sub.Scalar", out="number")
+describe(
+    """float_power.Scalar pow.Scalar special_xlog1py.self_scalar special_xlogy.self_scalar
+         xlogy.Scalar_Self""",
+    pointwise=True,
+)

@@ -1,0 +1,301 @@
+"""Attention: scaled dot products, and the fused layers that PyTorch's fast path records."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import dtypes
+from ...tensors import Tensor
+from ..calling.dispatch import call
+from ..shared.elementwise import cast
+from ..shared.layout import laid_like, rows
+from ..table import describe, primitive
+from .nested import NestedTensor
+
+
+def softmax_rows(score: np.ndarray) -> np.ndarray:
+    """Softmax over the last dimension; a row that is all -inf gives nan, as PyTorch's."""
+    with np.errstate(all="ignore"):
+        top = score.max(-1, keepdims=True) if score.shape[-1] else 0
+        e = np.exp(score - top)
+        return e / e.sum(-1, keepdims=True)
+
+
+@primitive(
+    "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
+    "Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, "
+    "float? scale=None, bool enable_gqa=False) -> Tensor",
+    random=True,
+    may_share=True,
+    layout="hides",
+)
+def scaled_dot_product_attention(
+    query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+):
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query."
+            f"dtype: {query.dtype} key.dtype: {key.dtype} and "
+            f"value.dtype: {value.dtype} instead."
+        )
+    if min(len(t._size) for t in (query, key, value)) < 2:
+        raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set "
+            "when is_causal=True"
+        )
+    compute = np.float32 if query.dtype.itemsize == 2 else query.dtype.numpy
+    q, k, v = (t._array.astype(compute, copy=False) for t in (query, key, value))
+    if enable_gqa:
+        k, v = (np.repeat(x, q.shape[-3] // x.shape[-3], -3) for x in (k, v))
+    factor = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale
+    score = (q * compute(factor) if compute is np.float32 else q * factor) @ k.swapaxes(-1, -2)
+    if is_causal:
+        score = np.where(np.tri(*score.shape[-2:], dtype=bool), score, -np.inf)
+    elif attn_mask is not None:
+        mask = attn_mask._array
+        score = (
+            np.where(mask, score, -np.inf)
+            if attn_mask.dtype is dtypes.bool
+            else score + mask.astype(compute)
+        )
+    weight = softmax_rows(score)
+    if attn_mask is not None and attn_mask.dtype is dtypes.bool:
+        weight = np.where(np.isnan(weight), 0, weight) if _has_empty_rows(score) else weight
+    weight = weight.astype(compute)
+    if dropout_p:
+        weight = call("aten::dropout", (Tensor._wrap(weight), dropout_p, True))._array
+    made = Tensor._wrap(rows(weight @ v))
+    if flashes(query, key, value, dropout_p, enable_gqa):
+        made = Tensor._wrap(laid_like(made._array, query))
+    return cast(made, query.dtype)
+
+
+def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
+    """Whether PyTorch's flash kernel takes the tensors: its result lies as the query does, while
+    that of its products of matrices is row-major."""
+    q, k, v = query._size, key._size, value._size
+    return (
+        len(q) == len(k) == len(v) == 4
+        and q[0] == k[0] == v[0]
+        and q[3] == k[3] == v[3]
+        and (enable_gqa or q[1] == k[1] == v[1])
+        and not dropout_p
+        and 0 not in (q[2], k[2])
+        and query._stride[3] == key._stride[3] == value._stride[3] == 1
+    )
+
+
+def _has_empty_rows(score: np.ndarray) -> bool:
+    """Whether a row is masked out whole: PyTorch gives zeros there."""
+    return bool(np.isneginf(score).all(-1).any())
+
+
+def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
+    """(batch, length, size) as (batch, heads, length, size / heads)."""
+    b, n, d = x.shape
+    return x.reshape(b, n, heads, d // heads).swapaxes(1, 2)
+
+
+def attend(
+    x: np.ndarray,
+    heads: int,
+    w: np.ndarray,
+    bias: np.ndarray,
+    out_w: np.ndarray,
+    out_bias: np.ndarray,
+    mask,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Self attention with one matrix for query, key and value: (result, weights)."""
+    b, n, d = x.shape
+    q, k, v = (split_heads(p, heads) for p in np.split(x @ w.T + bias, 3, -1))
+    score = (q / math.sqrt(d // heads)) @ k.swapaxes(-1, -2)
+    if mask is not None:
+        score = np.where(mask, -np.inf, score)
+    weight = softmax_rows(score)
+    joined = (weight @ v).swapaxes(1, 2).reshape(b, n, d)
+    return (joined @ out_w.T + out_bias).astype(x.dtype), weight.astype(x.dtype)
+
+
+def mask_for(mask, mask_type, heads: int, shape) -> np.ndarray | None:
+    """Where a query of an input of `shape` must not look, to be broadcast to (batch, heads, n, n).
+
+    Masks of other types count as bool, as in PyTorch: what is not zero is masked.  mask_type says
+    of a mask of two dimensions whether it is (n, n), 0, or (batch, n), 1.
+    """
+    if mask is None:
+        return None
+    batch, n = shape[0], shape[1]
+    masked = mask._array != 0
+    if masked.ndim != 2:
+        _check_mask(2, "match input shape", masked.shape == (batch, heads, n, n))
+        return masked
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined: 0 for a mask (L, L), 1 for one of (B, L)")
+    if mask_type == 0:
+        _check_mask(0, "be (L, L)", masked.shape == (n, n))
+        return masked
+    _check_mask(
+        mask_type,
+        "be (B, L)" if mask_type == 1 else "match input shape",
+        mask_type == 1 and masked.shape == (batch, n),
+    )
+    return masked[:, None, None]
+
+
+def _check_mask(mask_type: int, wanted: str, holds: bool) -> None:
+    if not holds:
+        raise RuntimeError(f"For mask_type == {mask_type} mask shape should {wanted}")
+
+
+@primitive(
+    "aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, "
+    "int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, "
+    "Tensor proj_bias, Tensor? mask=None, bool need_weights=True, "
+    "bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)"
+)
+def native_multi_head_attention(
+    query,
+    key,
+    value,
+    embed_dim,
+    num_head,
+    qkv_weight,
+    qkv_bias,
+    proj_weight,
+    proj_bias,
+    mask,
+    need_weights,
+    average_attn_weights,
+    mask_type,
+):
+    if len(query._size) != 3 or query._size[-1] != embed_dim:
+        raise RuntimeError(
+            f"expected 3-D `query` of size embed_dim {embed_dim}, got {list(query._size)}"
+        )
+    if num_head <= 0 or embed_dim % num_head:
+        raise RuntimeError(f"embed_dim {embed_dim} is not divisible by num_head {num_head}")
+    w, bias, d = qkv_weight._array, qkv_bias._array, embed_dim
+    parts = [
+        t._array @ w[i * d : (i + 1) * d].T + bias[i * d : (i + 1) * d]
+        for i, t in enumerate((query, key, value))
+    ]
+    q, k, v = (split_heads(p, num_head) for p in parts)
+    score = (q / math.sqrt(d // num_head)) @ k.swapaxes(-1, -2)
+    masked = mask_for(mask, mask_type, num_head, query._size)
+    if masked is not None:
+        score = np.where(masked, -np.inf, score)
+    weight = softmax_rows(score)
+    joined = (weight @ v).swapaxes(1, 2).reshape(query._size)
+    out = (joined @ proj_weight._array.T + proj_bias._array).astype(query.dtype.numpy)
+    if not need_weights:
+        return Tensor._wrap(out), Tensor._wrap(np.zeros(0, out.dtype))
+    shown = weight.mean(1) if average_attn_weights else weight
+    return Tensor._wrap(out), Tensor._wrap(shown.astype(out.dtype))
+
+
+def layer_norm(x: np.ndarray, weight, bias, eps: float) -> np.ndarray:
+    mean = x.mean(-1, keepdims=True)
+    centred = x - mean
+    scale = 1 / np.sqrt((centred * centred).mean(-1, keepdims=True) + eps)
+    return (centred * scale * weight._array + bias._array).astype(x.dtype)
+
+
+@primitive(
+    "aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, "
+    "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
+    "bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, "
+    "Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, "
+    "Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None)"
+    " -> Tensor",
+    shape="like_first",
+)
+def transformer_encoder_layer_fwd(
+    src,
+    embed_dim,
+    num_heads,
+    qkv_weight,
+    qkv_bias,
+    proj_weight,
+    proj_bias,
+    use_gelu,
+    norm_first,
+    eps,
+    norm_weight_1,
+    norm_bias_1,
+    norm_weight_2,
+    norm_bias_2,
+    ffn_weight_1,
+    ffn_bias_1,
+    ffn_weight_2,
+    ffn_bias_2,
+    mask,
+    mask_type,
+):
+    from ..shared import special
+
+    if isinstance(src, NestedTensor):
+        return src.each(
+            lambda x: (
+                transformer_encoder_layer_fwd(
+                    Tensor._wrap(x),
+                    embed_dim,
+                    num_heads,
+                    qkv_weight,
+                    qkv_bias,
+                    proj_weight,
+                    proj_bias,
+                    use_gelu,
+                    norm_first,
+                    eps,
+                    norm_weight_1,
+                    norm_bias_1,
+                    norm_weight_2,
+                    norm_bias_2,
+                    ffn_weight_1,
+                    ffn_bias_1,
+                    ffn_weight_2,
+                    ffn_bias_2,
+                    None,
+                    None,
+                )._array
+            )
+        )
+    x = src._array
+    if x.ndim != 3:
+        raise RuntimeError(f"batch dimension expected: src has size {list(src._size)}")
+    masked = mask_for(mask, mask_type, num_heads, src._size)
+
+    def attention(y):
+        return attend(
+            y,
+            num_heads,
+            qkv_weight._array,
+            qkv_bias._array,
+            proj_weight._array,
+            proj_bias._array,
+            masked,
+        )[0]
+
+    def feed_forward(y):
+        y = y @ ffn_weight_1._array.T + ffn_bias_1._array
+        y = (
+            y * 0.5 * (1 + special.erf(y / np.float32(math.sqrt(2))))
+            if use_gelu
+            else np.maximum(y, 0)
+        )
+        return (y @ ffn_weight_2._array.T + ffn_bias_2._array).astype(x.dtype)
+
+    if norm_first:
+        x = x + attention(layer_norm(x, norm_weight_1, norm_bias_1, eps))
+        x = x + feed_forward(layer_norm(x, norm_weight_2, norm_bias_2, eps))
+    else:
+        x = layer_norm(x + attention(x), norm_weight_1, norm_bias_1, eps)
+        x = layer_norm(x + feed_forward(x), norm_weight_2, norm_bias_2, eps)
+    return Tensor._wrap(x)
+
+
+describe("_scaled_dot_product_flash_attention_for_cpu", random=True)

@@ -1,0 +1,134 @@
+"""Table look-ups: embedding, embedding_bag, one_hot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import dtypes
+from ...tensors import Tensor
+from ..shared.elementwise import check_kind, working_type
+from ..shared.layout import rows
+from ..table import declare, primitive
+
+
+@primitive(
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, "
+    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor"
+)
+def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+    if len(weight._size) != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following "
+            f"scalar types: Long, Int; but got {indices.dtype} instead"
+        )
+    at = indices._array
+    if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
+        raise IndexError("index out of range in self")
+    return Tensor._wrap(weight._array[at])
+
+
+def embedding_bag(
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq=False,
+    mode=0,
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    check_kind("embedding_bag", weight.dtype, "f")
+    if indices.dim() != 1 or offsets.dim() != 1:
+        raise RuntimeError("embedding_bag: input and offsets have to be 1D Tensors")
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"embedding_bag: unknown mode {mode}")
+    at, starts = indices._array, offsets._array
+    if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
+        raise RuntimeError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
+    if len(starts) and (starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > at.size):
+        raise RuntimeError(
+            "embedding_bag: offsets have to be increasing, start at 0 and not pass "
+            f"the length of the input, {at.size}"
+        )
+    bags = len(starts) - (1 if include_last_offset else 0)
+    ends = np.append(starts[1:], at.size) if not include_last_offset else starts[1:]
+    rows = weight._array[at].astype(working_type(weight.dtype))
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights._array[:, None].astype(rows.dtype)
+    made = np.zeros((bags, weight._size[1]), rows.dtype)
+    sizes = np.zeros(bags, at.dtype)
+    bag_of = np.zeros(at.size, at.dtype)
+    top = np.zeros((bags, weight._size[1]), at.dtype) if mode == 2 else sizes
+    for b in range(bags):
+        chosen = np.arange(starts[b], ends[b])
+        bag_of[starts[b] : ends[b]] = b
+        if padding_idx is not None:
+            chosen = chosen[at[chosen] != padding_idx % weight._size[0]]
+        sizes[b] = len(chosen) if mode else 0  # PyTorch counts for means and maxima
+        if not len(chosen):
+            continue
+        part = rows[chosen]
+        made[b] = part.sum(0) if mode == 0 else part.mean(0) if mode == 1 else part.max(0)
+        if mode == 2:
+            top[b] = at[chosen][part.argmax(0)]
+    if (
+        mode == 0
+        and padding_idx in (None, -1)
+        and weight._stride[1] == 1
+        and weight.dtype is not dtypes.float64
+    ):
+        bag_of = bag_of[:0].copy()  # PyTorch's fast way does not say
+    return tuple(map(Tensor._wrap, (made.astype(weight.dtype.numpy), bag_of, sizes, top.copy())))
+
+
+declare(
+    "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "
+    "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+    "Tensor? per_sample_weights=None, bool include_last_offset=False)"
+    " -> (Tensor, Tensor, Tensor, Tensor)",
+    embedding_bag,
+    "primitive",
+)
+declare(
+    "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, "
+    "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
+    "bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+    embedding_bag,
+    "primitive",
+)
+
+
+@primitive("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor")
+def one_hot(self, num_classes):
+    if self.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    at = self._array
+    if at.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if at.size and at.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    n = int(at.max()) + 1 if num_classes == -1 else num_classes
+    if n >= 1 << 55:
+        raise RuntimeError(f"one_hot: {n} classes are too many")
+    if at.size and at.max() >= n:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return Tensor._wrap(rows((at[..., None] == np.arange(n)).astype(np.int64)))
+
+
+@primitive(
+    "aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, "
+    "float norm_type) -> Tensor(a!)"
+)
+def embedding_renorm_(self, indices, max_norm, norm_type):
+    """Scale down, in place, the rows that are looked up and longer than max_norm."""
+    if self.dim() != 2:
+        raise RuntimeError(f"embedding_renorm_: expected a matrix, got size {list(self._size)}")
+    table = self._array
+    for row in np.unique(indices._array):
+        length = np.linalg.norm(table[row].astype(np.float64), norm_type)
+        if length > max_norm:
+            table[row] = table[row] * (max_norm / (length + 1e-7))
+    return self

@@ -1,0 +1,510 @@
+"""Random operators, with the numbers of PyTorch's CPU generator: the same seed gives the same
+values.
+
+How the generator's words become numbers is PyTorch's choice for each distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...dtypes import DType
+from ...tensors import Tensor
+from ..shared.elementwise import DISPLAY, check_broadcast, check_writable, store
+from ..shared.fresh import like
+from ..shared.generator import DEFAULT_SEED, Generator, fused, manual_seed, of
+from ..table import declare, describe, primitive
+
+# filling tensors
+
+
+def memory_order(x: Tensor) -> list[int]:
+    """The dimensions of a tensor, the one with the largest steps first."""
+    return sorted(range(len(x._size)), key=lambda d: -x._stride[d])
+
+
+def fill(x: Tensor, values: np.ndarray) -> Tensor:
+    """Write values, in the order in which its elements lie in memory, into a tensor; returns it."""
+    check_writable(x)
+    target = x._array.transpose(memory_order(x))
+    with np.errstate(all="ignore"):
+        target[...] = values.reshape(target.shape).astype(x.dtype.numpy)
+    return x
+
+
+def floating_only(dtype: DType, name: str) -> None:
+    if dtype.kind != "f" or dtype.itemsize == 1:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[dtype.name]}'")
+
+
+def check_range(self, low, high) -> None:
+    """The bounds of uniform numbers: within the type, and so is their distance."""
+    part = dtypes.part_of(self.dtype)
+    floating_only(part, "check_uniform_bounds")
+    most = float(dtypes.finfo(part).max)
+    if not (abs(low) <= most and abs(high) <= most and high - low <= most):
+        raise RuntimeError(f"uniform_: from={low} or to={high} is out of bounds for {part.name}")
+    if not low <= high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
+
+
+def uniform_(self, low, high, generator):
+    check_range(self, low, high)
+    if self.dtype.kind == "c":
+        real = dtypes.float64 if self.dtype.itemsize == 16 else dtypes.float32
+        parts = of(generator).uniform_of(2 * self.numel(), real) * (high - low) + low
+        return fill(self, parts[::2] + 1j * parts[1::2])
+    values = of(generator).uniform_of(self.numel(), self.dtype)
+    low, high = values.dtype.type(low), values.dtype.type(high)
+    return fill(self, fused(values, high - low, low))
+
+
+def check_deviation(std) -> None:
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+
+
+def normal_(self, mean, std, generator):
+    check_deviation(std)
+    if self.dtype.kind == "c":
+        parts = (
+            of(generator).normal(
+                2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16 else dtypes.float32
+            )
+            * (math.sqrt(0.5) * std)
+            + mean
+        )
+        return fill(self, parts[::2] + 1j * parts[1::2])
+    if not self.numel():
+        return self
+    floating_only(self.dtype, "normal_kernel_cpu")
+    dense = self.is_contiguous()
+    values = (
+        of(generator).normal(self.numel(), self.dtype)
+        if dense
+        else of(generator).normal_pairs(self.numel())
+    )
+    return fill(self, fused(values, values.dtype.type(std), values.dtype.type(mean)))
+
+
+def bernoulli_(self, p, generator):
+    """Ones with probability p."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return fill(self, of(generator).uniform(self.numel()) < p)
+
+
+def bernoulli_of(self, p, generator):
+    """Ones with the probability that stands at each place of p."""
+    order = memory_order(self)
+    chances = np.broadcast_to(p._array, self._size).transpose(order).reshape(-1)
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    values = of(generator).uniform_of(self.numel(), p.dtype)
+    return fill(self, values < chances)
+
+
+def exponential_(self, rate, generator):
+    if not rate > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    floating_only(self.dtype, "exponential_cpu")
+    return fill(self, -np.log1p(-of(generator).uniform(self.numel())) / rate)
+
+
+def cauchy_(self, median, sigma, generator):
+    floating_only(self.dtype, "cauchy")
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    u = of(generator).uniform(self.numel())
+    return fill(self, median + sigma * np.tan(math.pi * (u - 0.5)))
+
+
+def log_normal_(self, mean, std, generator):
+    floating_only(self.dtype, "log_normal")
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    values = of(generator).normal_pairs(self.numel())
+    return fill(self, np.exp(values * std + mean))
+
+
+def geometric_(self, p, generator):
+    if self.dtype.kind == "b":
+        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    u = of(generator).uniform(self.numel())
+    return fill(self, np.ceil(np.log(u) / math.log1p(-p)))
+
+
+DIGITS = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8, "bool": 1}
+
+
+def whole_range(dtype: DType) -> int:
+    """One more than the largest integer that a type holds exactly, all below it included."""
+    bits = DIGITS.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i"))
+    return 2**bits + (dtype.kind == "f")
+
+
+def check_bounds(dtype: DType, low: int, high: int) -> None:
+    """Integers that a type has no place for are no bounds of random numbers."""
+    if dtype.kind == "c" or dtype in dtypes.BAREBONES:
+        raise NotImplementedError(
+            f"\"random_kernel_cpu\" not implemented for '{DISPLAY[dtype.name]}'"
+        )
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    least, most = (
+        (0, 1)
+        if dtype.kind == "b"
+        else (-65504, 65504)
+        if dtype is dtypes.float16
+        else (-1 << 63, 1 << 63)
+    )
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype.numpy)
+        least, most = info.min, info.max
+    for name, bound in (("from", low), ("to - 1", high - 1)):
+        if not least <= bound <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype.name}")
+
+
+def inner_bounds(dtype: DType, low: int, high: int) -> tuple[int, int]:
+    """Bounds of integers in [low, high) that a type of floats holds: where rounding carries the
+    first or the last of them out of the range, the bound goes one step of the type inwards."""
+    if dtype.kind != "f":
+        return low, high
+
+    def rounded(n: int) -> int:
+        with np.errstate(over="ignore"):
+            value = float(np.array(float(n)).astype(dtype.numpy))
+        return int(value) if math.isfinite(value) else n
+
+    def step(n: int) -> int:
+        return max(1, 1 << max(0, abs(n).bit_length() - DIGITS[dtype.name]))
+
+    first, last = rounded(low + 1), rounded(high - 1)
+    return (
+        first + step(low + 1) if first < low else low,
+        last - step(high - 1) if last >= high else high,
+    )
+
+
+def random_range(self, low, high, generator):
+    """Integers in [low, high); without high up to the end of the type's range."""
+    high = whole_range(self.dtype) if high is None else high
+    low, high = inner_bounds(self.dtype, low, high)
+    check_bounds(self.dtype, low, high)
+    return fill(self, of(generator).below(self.numel(), high - low) + low)
+
+
+def random_any(self, generator):
+    """Integers over the non-negative range of the type."""
+    check_bounds(self.dtype, 0, 1)
+    wide, draw = self.dtype.name in ("int64", "float64"), of(generator)
+    words = draw.double_words(self.numel()) if wide else draw.words(self.numel())
+    return fill(self, (words % np.uint64(whole_range(self.dtype))).astype(np.int64))
+
+
+GENERATOR = "Generator? generator=None"
+FILLS: Sequence[tuple[str, str, str, Any]] = (
+    ("uniform", "", "float from=0., float to=1.", uniform_),
+    ("normal", "", "float mean=0., float std=1.", normal_),
+    ("bernoulli", ".float", "float p=0.5", bernoulli_),
+    ("bernoulli", ".Tensor", "Tensor p", bernoulli_of),
+    ("exponential", "", "float lambd=1.", exponential_),
+    ("cauchy", "", "float median=0., float sigma=1.", cauchy_),
+    ("log_normal", "", "float mean=1., float std=2.", log_normal_),
+    ("geometric", "", "float p", geometric_),
+    ("random", ".from", "int from, int? to", random_range),
+    (
+        "random",
+        ".to",
+        "int to",
+        lambda self, high, generator: random_range(self, 0, high, generator),
+    ),
+    ("random", "", "", random_any),
+)
+"""In-place distributions: name, overload, arguments, kernel."""
+
+PURE_OVERLOADS = {("bernoulli", ".float"): ".p", ("normal", ""): None}
+"""Overloads of the forms that make a new tensor, where they are not those of the in-place forms."""
+
+for _name, _overload, _arguments, _kernel in FILLS:
+    _comma = ", " if _arguments else ""
+    declare(
+        f"aten::{_name}_{_overload}(Tensor(a!) self{_comma}{_arguments}, *, {GENERATOR}) -> "
+        "Tensor(a!)",
+        _kernel,
+        "primitive",
+    )
+    _pure = PURE_OVERLOADS.get((_name, _overload), _overload)
+    if _pure is not None:
+        declare(
+            f"aten::{_name}{_pure}(Tensor self{_comma}{_arguments.replace('=0.5', '')}, *, "
+            f"{GENERATOR}) -> Tensor",
+            lambda self, *args, f=_kernel, order=int(_name != "bernoulli"): f(
+                like(self, 0, self.dtype, order), *args
+            ),
+            "primitive",
+        )
+declare(
+    f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {GENERATOR}) -> Tensor",
+    lambda self, *args: normal_(like(self, 0, self.dtype, 1), *args),
+    "primitive",
+)
+
+
+# new tensors
+
+
+def new(size: Sequence[int], dtype: int | None, default: DType | None = None) -> Tensor:
+    if any(n < 0 for n in size):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
+        )
+    chosen = (default or dtypes.get_default_dtype()) if dtype is None else dtypes.by_code(dtype)
+    return Tensor._wrap(np.empty(tuple(size), chosen.numpy))
+
+
+def new_like(x: Tensor, dtype: int | None, memory_format: int | None) -> Tensor:
+    return like(x, 0, x.dtype if dtype is None else dtypes.by_code(dtype), memory_format)
+
+
+def made(size, dtype: int | None, rest, default: DType | None = None) -> Tensor:
+    """A new tensor of a size, or of the size and the layout of a tensor; rest: the arguments after
+    the type, of which the last is the memory format then."""
+    return (
+        new_like(size, dtype, rest[-1]) if isinstance(size, Tensor) else new(size, dtype, default)
+    )
+
+
+def rand(size, generator, dtype, *rest):
+    return uniform_(made(size, dtype, rest), 0.0, 1.0, generator)
+
+
+def randn(size, generator, dtype, *rest):
+    return normal_(made(size, dtype, rest), 0.0, 1.0, generator)
+
+
+def randint(low, high, size, generator, dtype, *rest, default=None):
+    return random_range(made(size, dtype, rest, default), low, high, generator)
+
+
+@primitive(
+    "aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    random=True,
+)
+def randperm(n, dtype, layout, device, pin_memory):
+    return permutation(n, None, dtype)
+
+
+def permutation(n, generator, dtype, *rest):
+    """The integers below n, shuffled from the front."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    order = np.arange(n)
+    for i, word in enumerate(of(generator).words(max(n - 1, 0)).tolist()):
+        j = i + word % (n - i)
+        order[i], order[j] = order[j], order[i]
+    return fill(new([n], dtype, dtypes.int64), order)
+
+
+OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+INTEGRAL = OPTIONS.replace("dtype=None", "dtype=4")
+LIKE = f"{OPTIONS}, MemoryFormat? memory_format=None"
+ANY = "Generator? generator, "
+
+for _name, _kernel in (("rand", rand), ("randn", randn)):
+    declare(
+        f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
+        lambda size, *rest, f=_kernel: f(size, None, *rest),
+        "primitive",
+    )
+    declare(
+        f"aten::{_name}.generator(SymInt[] size, *, {ANY}{OPTIONS}) -> Tensor", _kernel, "primitive"
+    )
+    declare(
+        f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
+        lambda self, dtype, *rest, f=_kernel: f(self, None, dtype, *rest),
+        "primitive",
+    )
+    declare(
+        f"aten::{_name}_like.generator(Tensor self, *, {ANY}{LIKE}) -> Tensor",
+        lambda self, generator, dtype, *rest, f=_kernel: f(self, generator, dtype, *rest),
+        "primitive",
+    )
+declare(
+    f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation, "primitive"
+)
+declare(
+    f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
+    lambda high, size, dtype, *rest: randint(0, high, size, None, dtype, default=dtypes.int64),
+    "primitive",
+)
+declare(
+    f"aten::randint.generator(SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> Tensor",
+    lambda high, size, generator, dtype, *rest: randint(
+        0, high, size, generator, dtype, default=dtypes.int64
+    ),
+    "primitive",
+)
+declare(
+    f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
+    lambda low, high, size, dtype, *rest: randint(
+        low, high, size, None, dtype, default=dtypes.int64
+    ),
+    "primitive",
+)
+declare(
+    f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) "
+    "-> Tensor",
+    lambda low, high, size, generator, dtype, *rest: randint(
+        low, high, size, generator, dtype, default=dtypes.int64
+    ),
+    "primitive",
+)
+declare(
+    f"aten::randint_like(Tensor self, SymInt high, *, {LIKE}) -> Tensor",
+    lambda self, high, dtype, *rest: randint(0, high, self, None, dtype, *rest),
+    "primitive",
+)
+declare(
+    f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE}) -> Tensor",
+    lambda self, low, high, dtype, *rest: randint(low, high, self, None, dtype, *rest),
+    "primitive",
+)
+
+
+# from tensors of parameters
+
+
+@primitive(
+    f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor", out="converts", shape="like_first"
+)
+def bernoulli(self, generator):
+    floating_only(self.dtype, "bernoulli_tensor_cpu_self_")
+    return bernoulli_of(new(self._size, self.dtype.code), self, generator)
+
+
+def normal_of(mean, std, generator):
+    """Normal values with a mean and a deviation for each place."""
+    given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if not isinstance(std, Tensor):
+        check_deviation(std)
+    elif std.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif not (std._array >= 0).all():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    size = check_broadcast(*given)
+    result = normal_(new(size, given[0].dtype.code), 0.0, 1.0, generator)
+    center, spread = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
+    return store(result, Tensor._wrap((result._array * spread + center).astype(result.dtype.numpy)))
+
+
+for _overload, _mean, _std in (
+    ("Tensor_float", "Tensor mean", "float std=1."),
+    ("float_Tensor", "float mean", "Tensor std"),
+    ("Tensor_Tensor", "Tensor mean", "Tensor std"),
+):
+    declare(
+        f"aten::normal.{_overload}({_mean}, {_std}, *, {GENERATOR}) -> Tensor",
+        normal_of,
+        "primitive",
+    )
+declare(
+    f"aten::normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, "
+    f"{OPTIONS}) -> "
+    "Tensor",
+    lambda mean, std, size, generator, dtype, *rest: normal_(
+        new(size, dtype), mean, std, generator
+    ),
+    "primitive",
+)
+
+
+@primitive(
+    "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "
+    f"{GENERATOR})"
+    " -> Tensor"
+)
+def multinomial(self, num_samples, replacement, generator):
+    """Indices drawn by weight, from one row or from each row of a matrix."""
+    check_weights(self, num_samples, replacement)
+    weights = np.atleast_2d(
+        self._array.astype(np.float32) if self.dtype.itemsize == 2 else self._array
+    )
+    if not replacement or num_samples == 1:
+        noise = Tensor._wrap(np.empty_like(weights))
+        exponential_(noise, 1.0, generator)
+        with np.errstate(all="ignore"):
+            score = weights / noise._array
+        result = np.argsort(-score, axis=1, kind="stable")[:, :num_samples]
+    else:
+        total = weights.cumsum(1, dtype=np.float64)
+        draws = of(generator).uniform(len(weights) * num_samples).reshape(len(weights), num_samples)
+        result = np.stack(
+            [np.searchsorted(row / row[-1], u, side="left") for row, u in zip(total, draws)]
+        )
+    return Tensor._wrap((result if self.dim() == 2 else result[0]).astype(np.int64))
+
+
+def check_weights(x: Tensor, count: int, replacement: bool) -> None:
+    if x.dim() not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if x.dtype.kind != "f":
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{DISPLAY[x.dtype.name]}"
+        )
+    if count <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and count > x._size[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    array = x._array
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (array.sum(-1) == 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+# generators as values
+
+declare("aten::manual_seed(int seed) -> ()", lambda seed: manual_seed(seed) and None, "primitive")
+declare(
+    "aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
+    lambda self, seed: self.manual_seed(seed),
+    "primitive",
+)
+declare("aten::seed(Generator(a!) self) -> int", lambda self: self.seed(), "primitive")
+declare("aten::initial_seed(Generator self) -> int", lambda self: self.first_seed, "primitive")
+declare(
+    "aten::Generator(*, Device? device=None, int? seed=None) -> Generator",
+    lambda device, seed: Generator(DEFAULT_SEED if seed is None else seed),
+    "primitive",
+)
+
+
+describe("Generator. manual_seed. manual_seed.generator seed.", effect="ordered")
+describe(
+    """bernoulli.Tensor normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor""",
+    out="converts",
+)
+describe(
+    """rand. rand_like. rand_like.out randint. randint.low randint_like. randint_like.Tensor
+         randint_like.Tensor_out randint_like.low_dtype randint_like.low_dtype_out randint_like.out
+         randn. randn_like. randn_like.out""",
+    random=True,
+)
+describe("bernoulli.Tensor bernoulli.p", shape="like_first")

@@ -1,0 +1,409 @@
+"""Operators of quantized tensors: arithmetic, activations, normalisation; and those of plain
+tensors that take quantized ones too, on their codes or on their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ... import dtypes
+from ...tensors import Tensor
+from ..shared.elementwise import check_fits
+from ..table import declare, describe, find, primitive
+from .quantize import requantized
+from .quantized_packed import centred, check_activation
+from .quantized_tensors import (
+    QuantizedTensor,
+    Quantizer,
+    encode,
+    limits,
+    of_codes,
+    quantize,
+    quantize_rounding_first,
+)
+
+BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
+TO = "float output_scale, int output_zero_point"
+
+
+def numbers(x: Tensor) -> np.ndarray:
+    """What a tensor's elements stand for, of either kind."""
+    return x.numbers() if isinstance(x, QuantizedTensor) else x._array.astype(np.float32)
+
+
+def fused_numbers(x: QuantizedTensor) -> np.ndarray:
+    """`numbers`, rounded as code * scale - zero_point * scale is in one step."""
+    scale = np.float32(x.quantizer.scale)
+    shift = np.float32(-np.float32(x.quantizer.zero_point) * scale)
+    return (x.codes._array.astype(np.float64) * np.float64(scale) + np.float64(shift)).astype(
+        np.float32
+    )
+
+
+# Two operands
+
+
+def check_alike(name: str, a: QuantizedTensor, b: QuantizedTensor) -> None:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"{name} operands should have same data type.")
+
+
+def add(relu: bool):
+    def kernel(a, b, scale, zero_point):
+        a, b = (check_activation(x, "quantized::add") for x in (a, b))
+        check_alike("Add", a, b)
+        total = fused_numbers(a) + fused_numbers(b)
+        return quantize_rounding_first(
+            np.maximum(total, 0) if relu else total, a.dtype, scale, zero_point
+        )
+
+    return kernel
+
+
+def mul(relu: bool):
+    def kernel(a, b, scale, zero_point):
+        a, b = (check_activation(x, "quantized::mul") for x in (a, b))
+        check_alike("Mul", a, b)
+        products = centred(a).astype(np.int64) * centred(b)
+        products = np.maximum(products, 0) if relu else products
+        ratio = np.float32(
+            np.float32(a.quantizer.scale) * np.float32(b.quantizer.scale) / np.float32(scale)
+        )
+        return requantized(products.astype(np.float32) * ratio, a, scale, zero_point)
+
+    return kernel
+
+
+def real(value) -> float:
+    """A number as a real setting."""
+    check_fits(value, dtypes.float64)
+    return float(value.real)
+
+
+def add_scalar(relu: bool):
+    """The scale stays where the moved zero point still is a code."""
+
+    def kernel(x, value):
+        x = check_activation(x, "quantized::add_scalar")
+        low, high = limits(x.dtype)
+        scale, zero = x.quantizer.scale, x.quantizer.zero_point
+        step = int(np.rint(real(value) / scale))
+        moved = zero - step
+        if low <= moved <= high:
+            codes = x.codes._array.copy()
+            codes = np.maximum(codes, codes.dtype.type(moved)) if relu else codes
+            return of_codes(Tensor._wrap(codes), x.dtype, Quantizer(scale, moved))
+        span = high - moved if moved < low else moved - low
+        new_scale = float(np.float32(span) / np.float32(high - low)) * scale
+        new_zero = low if moved < low else high
+        sums = (centred(x) + step).astype(np.float32)
+        sums = np.maximum(sums, 0) if relu else sums
+        return requantized(sums * np.float32(scale / new_scale), x, new_scale, new_zero)
+
+    return kernel
+
+
+def mul_scalar(relu: bool):
+    """The codes stay, or are mirrored; the scale takes the factor."""
+
+    def kernel(x, value):
+        x = check_activation(x, "quantized::mul_scalar")
+        low, high = limits(x.dtype)
+        scale, zero = x.quantizer.scale, x.quantizer.zero_point
+        codes = x.codes._array
+        if value > 0:
+            made, quantizer = codes.copy(), Quantizer(scale * value, zero)
+        elif value == 0:
+            made, quantizer = np.zeros_like(codes), Quantizer(0.1, 0)
+        else:
+            made = (low + high - codes.astype(np.int64)).astype(codes.dtype)
+            quantizer = Quantizer(scale * abs(value), high - (zero - low))
+        if relu:
+            made = np.maximum(made, made.dtype.type(quantizer.zero_point))
+        return of_codes(Tensor._wrap(made), x.dtype, quantizer)
+
+    return kernel
+
+
+for _name, _tensors, _scalar in (("add", add, add_scalar), ("mul", mul, mul_scalar)):
+    for _relu in ("", "_relu"):
+        declare(f"quantized::{_name}{_relu}{BINARY}", _tensors(bool(_relu)), "primitive")
+        _kernel = _scalar(bool(_relu))
+        declare(
+            f"quantized::{_name}{_relu}.Scalar(Tensor qa, Scalar b) -> Tensor qc",
+            _kernel,
+            "primitive",
+        )
+        declare(
+            f"quantized::{_name}{_relu}.Scalar2(Scalar b, Tensor qa) -> Tensor qc",
+            lambda b, x, f=_kernel: f(x, b),
+            "primitive",
+        )
+        declare(
+            f"quantized::{_name}_scalar{_relu}(Tensor qa, Scalar b) -> Tensor qc",
+            _kernel,
+            "primitive",
+        )
+        declare(
+            f"quantized::{_name}_scalar{_relu}.Tensor(Tensor qa, Tensor b) -> Tensor qc",
+            lambda x, b, f=_kernel: f(x, b._item()),
+            "primitive",
+        )
+
+
+def matmul(a, b, scale, zero_point):
+    a, b = (check_activation(x, "quantized::matmul") for x in (a, b))
+    sums = np.matmul(centred(a).astype(np.float64), centred(b).astype(np.float64))
+    ratio = a.quantizer.scale * b.quantizer.scale / scale
+    return requantized(sums * ratio, a, scale, zero_point)
+
+
+declare(f"quantized::matmul{BINARY}", matmul, "primitive")
+
+
+def cat(relu: bool):
+    def kernel(xs, dim, scale, zero_point):
+        xs = [check_activation(x, "quantized::cat") for x in xs]
+        if not xs:
+            raise RuntimeError("quantized::cat takes at least one tensor")
+        scale = xs[0].quantizer.scale if scale is None else scale
+        zero_point = xs[0].quantizer.zero_point if zero_point is None else zero_point
+        parts = []
+        for x in xs:
+            same = (x.quantizer.scale, x.quantizer.zero_point) == (scale, zero_point) and not relu
+            values = x.numbers()
+            parts.append(
+                x.codes
+                if same
+                else quantize(
+                    np.maximum(values, 0) if relu else values, x.dtype, scale, zero_point
+                ).codes
+            )
+        joined = find("aten::cat").kernel(parts, dim)
+        return of_codes(joined, xs[0].dtype, Quantizer(float(scale), int(zero_point)))
+
+    return kernel
+
+
+for _relu in ("", "_relu"):
+    declare(
+        f"quantized::cat{_relu}(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
+        cat(bool(_relu)),
+        "primitive",
+    )
+
+
+# One operand
+
+
+def through(name: str, overload: str = "") -> Callable:
+    """A plain operator on numbers: float32 array and further arguments -> float32 array."""
+
+    def run(values: np.ndarray, *rest) -> np.ndarray:
+        return find(name, overload).kernel(Tensor._wrap(values), *rest)._array
+
+    return run
+
+
+def clamped(x, low, high):
+    """Codes between those of two numbers; None bounds nothing."""
+    codes = x.codes._array
+    for bound, f in ((low, np.maximum), (high, np.minimum)):
+        if bound is not None:
+            code = encode(np.array(bound, np.float32), x.dtype, x.quantizer)
+            codes = f(codes, code)
+    return x.with_codes(Tensor._wrap(np.array(codes)))
+
+
+@primitive(
+    "quantized::relu6(Tensor qx, bool inplace=False) -> Tensor", pointwise=True, may_share=True
+)
+def relu6(x, inplace):
+    x = check_activation(x, "quantized::relu6")
+    made = clamped(x, 0.0, 6.0)
+    if not inplace:
+        return made
+    x.codes._array[...] = made.codes._array
+    return x
+
+
+@primitive(
+    "quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy", pointwise=True
+)
+def clamp(x, low, high):
+    return clamped(check_activation(x, "quantized::clamp"), low, high)
+
+
+@primitive(
+    "quantized::threshold(Tensor qx, Scalar threshold, Scalar value) -> Tensor qy", pointwise=True
+)
+def threshold(x, bound, value):
+    x = check_activation(x, "quantized::threshold")
+    values = x.numbers()
+    return quantize_rounding_first(
+        np.where(values > bound, values, np.float32(value)),
+        x.dtype,
+        x.quantizer.scale,
+        x.quantizer.zero_point,
+    )
+
+
+ACTIVATIONS = (
+    (f"quantized::hardswish(Tensor input, {TO}) -> Tensor", "aten::hardswish", 0),
+    (f"quantized::sigmoid(Tensor qx, {TO}) -> Tensor", "aten::sigmoid", 0),
+    (
+        f"quantized::elu(Tensor self, {TO}, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)"
+        " -> Tensor",
+        "aten::elu",
+        3,
+    ),
+    (f"quantized::celu(Tensor self, {TO}, Scalar alpha=1) -> Tensor", "aten::celu", 1),
+)
+"""Schema, the plain operator, and how many arguments behind the output's parameters it takes."""
+
+for _text, _plain, _count in ACTIVATIONS:
+    declare(
+        _text,
+        lambda x, scale, zero_point, *rest, f=through(_plain): quantize_rounding_first(
+            f(check_activation(x, "this operator").numbers(), *rest), x.dtype, scale, zero_point
+        ),
+        "primitive",
+    )
+
+
+@primitive(
+    f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor",
+    pointwise=True,
+)
+def leaky_relu(x, slope, inplace, scale, zero_point):
+    values = check_activation(x, "quantized::leaky_relu").numbers()
+    return quantize_rounding_first(
+        np.where(values > 0, values, values * np.float32(slope)), x.dtype, scale, zero_point
+    )
+
+
+@primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor", shape="like_first")
+def prelu(x, weight, scale, zero_point):
+    values = check_activation(x, "quantized::prelu").numbers()
+    slope = numbers(weight)
+    slope = (
+        slope
+        if slope.size == 1
+        else slope.reshape([-1 if d == 1 else 1 for d in range(values.ndim)])
+    )
+    return quantize_rounding_first(
+        np.where(values > 0, values, values * slope), x.dtype, scale, zero_point
+    )
+
+
+@primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor", shape="like_first")
+def softmax(x, dim, scale, zero_point):
+    values = check_activation(x, "quantized::softmax").numbers()
+    return quantize_rounding_first(
+        through("aten::softmax", "int")(values, dim, None), x.dtype, scale, zero_point
+    )
+
+
+@primitive(
+    f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor",
+    shape="like_first",
+)
+def dropout(x, scale, zero_point, p, training):
+    """PyTorch's is a copy in training, too, and takes no notice of the output's parameters."""
+    x = check_activation(x, "quantized::dropout")
+    return of_codes(Tensor._wrap(x.codes._array.copy()), x.dtype, x.quantizer)
+
+
+# Normalisation
+
+
+RANKS = {"": (2, 3, 4, 5), "1d": (2, 3), "2d": (4,), "3d": (5,)}
+"""How many dimensions a batch norm takes."""
+
+
+def check_batch_norm(x: QuantizedTensor, ranks, parameters: dict) -> None:
+    for name in ("Weight", "Bias"):
+        if parameters[name] is None:
+            raise RuntimeError(f"{name} must be provided")
+    if x.numel() and x.dim() not in ranks:
+        raise RuntimeError(f"Expecting the input tensor of rank {' or '.join(map(str, ranks))}.")
+    if x.dim() < 2:
+        raise RuntimeError("quantized::batch_norm takes a tensor of at least two dimensions")
+    for name, given in parameters.items():
+        if given.dtype is not dtypes.float32:
+            raise RuntimeError(
+                f"expected scalar type Float but found {dtypes.DISPLAY[given.dtype.name]}"
+            )
+        if given.numel() != x._size[1]:
+            raise RuntimeError(f"{name} size must match channel dimension")
+
+
+def batch_norm(ranks, relu: bool):
+    def kernel(x, weight, bias, mean, var, eps, scale, zero_point):
+        x = check_activation(x, "quantized::batch_norm")
+        check_batch_norm(x, ranks, {"Weight": weight, "Bias": bias, "Mean": mean, "Variance": var})
+        weight, bias, mean, var = (t._array.reshape(-1) for t in (weight, bias, mean, var))
+        shape = [-1 if d == 1 else 1 for d in range(x.dim())]
+        gain = np.float32(1) / np.sqrt(var + np.float32(eps)) * weight
+        shift = -mean * gain + bias
+        factor = (np.float32(x.quantizer.scale) * gain / np.float32(scale)).reshape(shape)
+        scaled = centred(x).astype(np.float32) * factor + (shift / np.float32(scale)).reshape(shape)
+        return requantized(np.maximum(scaled, 0) if relu else scaled, x, scale, zero_point)
+
+    return kernel
+
+
+for _n, _ranks in RANKS.items():
+    for _relu in ("", "_relu"):
+        declare(
+            f"quantized::batch_norm{_n}{_relu}(Tensor qx, Tensor? weight, Tensor? bias, Tensor "
+            f"mean, Tensor var, float eps, {TO}) -> Tensor",
+            batch_norm(_ranks, bool(_relu)),
+            "primitive",
+        )
+
+
+def normalised(name: str, *arguments: Callable) -> Callable:
+    """Through a plain operator; `arguments` make its arguments from those given."""
+
+    def kernel(x, *rest):
+        *given, scale, zero_point = rest
+        values = check_activation(x, name).numbers()
+        return quantize_rounding_first(
+            through(name)(values, *arguments[0](*given)), x.dtype, scale, zero_point
+        )
+
+    return kernel
+
+
+declare(
+    "quantized::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, "
+    f"float eps, {TO}) -> Tensor",
+    normalised("aten::layer_norm", lambda shape, w, b, eps: (shape, w, b, eps, False)),
+    "primitive",
+)
+declare(
+    "quantized::group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, "
+    f"float eps, {TO}) -> Tensor",
+    normalised("aten::group_norm", lambda groups, w, b, eps: (groups, w, b, eps, False)),
+    "primitive",
+)
+declare(
+    f"quantized::instance_norm(Tensor input, Tensor? weight, Tensor? bias, float eps, {TO})"
+    " -> Tensor",
+    normalised("aten::instance_norm", lambda w, b, eps: (w, b, None, None, True, 0.0, eps, False)),
+    "primitive",
+)
+
+
+describe(
+    """quantized::add.Scalar quantized::celu quantized::elu quantized::hardswish
+         quantized::mul.Scalar quantized::sigmoid""",
+    pointwise=True,
+)
+describe(
+    """quantized::batch_norm quantized::group_norm quantized::instance_norm
+         quantized::layer_norm""",
+    shape="like_first",
+)

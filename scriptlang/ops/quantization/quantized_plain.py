@@ -1,0 +1,312 @@
+"""Operators of plain tensors that take quantized ones too: on the codes, or on the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...tensors import Tensor
+from .. import table
+from ..families.pool import ranges
+from .quantize import requantized
+from .quantized_layers import clamped
+from .quantized_packed import centred
+from .quantized_tensors import (
+    QuantizedTensor,
+    Quantizer,
+    encode,
+    of_codes,
+    quantize,
+    quantize_rounding_first,
+)
+
+ON_CODES = (
+    "contiguous",
+    "clone",
+    "reshape",
+    "flatten",
+    "index_select",
+    "max_pool1d",
+    "max_pool3d",
+    "repeat",
+    "flip",
+    "roll",
+    "channel_shuffle",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "max",
+    "min",
+    "sort",
+    "topk",
+    "index",
+    "gather",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "replication_pad1d",
+    "replication_pad2d",
+    "masked_select",
+    "take",
+    "native_channel_shuffle",
+    "dropout",
+    "feature_dropout",
+    "ravel",
+    "amax",
+    "amin",
+)
+"""Operators that move or choose elements: they do to the codes what they do to numbers."""
+
+MOVING = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
+"""Operators that copy elements to other places."""
+
+AVERAGES = ("avg_pool1d", "avg_pool2d", "avg_pool3d")
+INTERPOLATIONS = (
+    "upsample_bilinear2d",
+    "upsample_bicubic2d",
+    "upsample_linear1d",
+    "upsample_trilinear3d",
+)
+"""Means and weighted means of elements: those of the codes, rounded."""
+
+ACTIVATIONS = ("leaky_relu", "hardswish", "elu", "prelu", "celu")
+"""Operators whose result is quantized as their operand is, as `mean`'s is."""
+
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def on_codes(kernel: Callable) -> Callable:
+    def run(x, *rest):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, *rest)
+        return rewrapped(kernel(x.codes, *rest), x)
+
+    return run
+
+
+def on_bytes(kernel: Callable) -> Callable:
+    """On the codes as bytes or floats of their size, which the kernel takes and copies."""
+
+    def run(x, *rest):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, *rest)
+        kind = np.uint8 if x.codes.dtype.itemsize == 1 else np.float32
+        made = kernel(Tensor._wrap(x.codes._array.view(kind)), *rest)
+        return rewrapped(Tensor._wrap(made._array.view(x.codes._array.dtype)), x)
+
+    return run
+
+
+def rewrapped(result: Any, like: QuantizedTensor) -> Any:
+    """Codes in a result as quantized tensors; indices and flags as they are."""
+    if isinstance(result, tuple):
+        return tuple(rewrapped(r, like) for r in result)
+    if isinstance(result, Tensor) and result.dtype is like.codes.dtype:
+        return of_codes(result, like.dtype, like.quantizer)
+    return result
+
+
+def on_numbers(to_codes: Callable) -> Callable:
+    """to_codes: `quantize`, or the same with another rounding."""
+
+    def wrap(kernel: Callable) -> Callable:
+        def run(x, *rest):
+            if not isinstance(x, QuantizedTensor):
+                return kernel(x, *rest)
+            made = kernel(Tensor._wrap(x.numbers()), *rest)
+            return to_codes(made._array, x.dtype, x.quantizer.scale, x.quantizer.zero_point)
+
+        return run
+
+    return wrap
+
+
+def in_codes(rounds_first: Callable) -> Callable:
+    """Means of the codes.  rounds_first: whether they are rounded before the zero point is added,
+    as PyTorch does in kernels for some orders in memory."""
+
+    def wrap(kernel: Callable) -> Callable:
+        def run(x, *rest):
+            if not isinstance(x, QuantizedTensor):
+                return kernel(x, *rest)
+            made = kernel(Tensor._wrap(centred(x).astype(np.float32)), *rest)._array
+            return requantized(made, x, x.quantizer.scale, x.quantizer.zero_point, rounds_first(x))
+
+        return run
+
+    return wrap
+
+
+def is_channels_last(x: Tensor) -> bool:
+    return x.is_contiguous({4: 2, 5: 3}.get(x.dim(), 2))
+
+
+def averaging_parts(kernel: Callable) -> Callable:
+    """Adaptive means: sums of codes, which are exact, times the inverse of how many there are."""
+
+    def run(x, output_size):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, output_size)
+        means = kernel(Tensor._wrap(centred(x).astype(np.float64)), output_size)._array
+        n = len(output_size)
+        counts = np.ones(1)
+        for size, parts in zip(x._size[-n:], means.shape[-n:]):
+            lengths = np.array([last - first for first, last in ranges(size, parts)])
+            counts = counts[..., None] * lengths
+        counts = counts.reshape(means.shape[-n:])
+        sums = np.rint(means * counts).astype(np.float32)
+        scaled = sums * (np.float32(1) / counts.astype(np.float32))
+        return requantized(scaled, x, x.quantizer.scale, x.quantizer.zero_point, False)
+
+    return run
+
+
+def padding(kernel: Callable) -> Callable:
+    """Padding with a number pads with its code."""
+
+    def run(x, pad, mode="constant", value=None):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, pad, mode, value)
+        if mode == "constant":
+            value = int(encode(np.array(value or 0, np.float32), x.dtype, x.quantizer))
+        return x.with_codes(kernel(x.codes, pad, mode, value))
+
+    return run
+
+
+def fixed_range(scale: float, zero: int) -> Callable:
+    def wrap(kernel: Callable) -> Callable:
+        def run(x, *rest):
+            if not isinstance(x, QuantizedTensor):
+                return kernel(x, *rest)
+            made = kernel(Tensor._wrap(x.numbers()), *rest)
+            shift = zero - 128 if x.dtype is dtypes.qint8 else zero
+            return quantize_rounding_first(made._array, x.dtype, scale, shift)
+
+        return run
+
+    return wrap
+
+
+def compared(kernel: Callable) -> Callable:
+    def run(x, y):
+        plain = [Tensor._wrap(v.numbers()) if isinstance(v, QuantizedTensor) else v for v in (x, y)]
+        return kernel(*plain)
+
+    return run
+
+
+def clamping(bounds: Callable) -> Callable:
+    """Clamping between bounds that the operator's arguments give."""
+
+    def wrap(kernel: Callable) -> Callable:
+        def run(x, *rest):
+            if not isinstance(x, QuantizedTensor):
+                return kernel(x, *rest)
+            return clamped(x, *bounds(*rest))
+
+        return run
+
+    return wrap
+
+
+def joined(kernel: Callable) -> Callable:
+    """cat and stack: the parts are quantized as the first one is."""
+
+    def run(xs, *rest):
+        if not xs or not isinstance(xs[0], QuantizedTensor):
+            return kernel(xs, *rest)
+        q = xs[0].quantizer
+        parts = [
+            x.codes
+            if x.quantizer is q
+            else quantize(x.numbers(), xs[0].dtype, q.scale, q.zero_point).codes
+            for x in xs
+        ]
+        return of_codes(kernel(parts, *rest), xs[0].dtype, q)
+
+    return run
+
+
+def equal(kernel: Callable) -> Callable:
+    def run(x, y):
+        if not isinstance(x, QuantizedTensor) or not isinstance(y, QuantizedTensor):
+            return kernel(x, y)
+        same = (
+            isinstance(x.quantizer, Quantizer)
+            and isinstance(y.quantizer, Quantizer)
+            and (
+                x.quantizer == y.quantizer
+                or (x.quantizer.scale, x.quantizer.zero_point)
+                == (y.quantizer.scale, y.quantizer.zero_point)
+            )
+        )
+        return same and kernel(x.codes, y.codes)
+
+    return run
+
+
+def copied(kernel: Callable) -> Callable:
+    """copy_: between quantized tensors with the quantizer, from numbers by quantizing."""
+
+    def run(self, source, *rest):
+        if not isinstance(self, QuantizedTensor):
+            return kernel(self, source, *rest)
+        if not isinstance(source, QuantizedTensor):
+            q = self.quantizer
+            source = quantize(source._array, self.dtype, q.scale, q.zero_point)
+        return self.take_codes(source)
+
+    return run
+
+
+def converted(kernel: Callable) -> Callable:
+    """`to` another device or layout; a quantized tensor has no other type."""
+
+    def run(x, *rest):
+        return x if isinstance(x, QuantizedTensor) else kernel(x, *rest)
+
+    return run
+
+
+def take_over(way: str, names, wrap: Callable) -> None:
+    """Let kernels that are declared take quantized tensors as well.
+
+    way: what the native engine calls it (cpp_loader/src/ops/quantized/plain.h).
+    """
+    for name in names:
+        for op in table.declared(f"aten::{name}"):
+            if op.kind == "primitive" and takes_tensors(op.text):
+                op.take_over(wrap, way)
+
+
+def takes_tensors(schema: str) -> bool:
+    return schema.partition("(")[2].startswith(("Tensor ", "Tensor(", "Tensor[]"))
+
+
+take_over("on_codes", ON_CODES, on_codes)
+take_over("moving", MOVING, on_bytes)
+take_over("max_pooling", ("max_pool2d",), on_codes)
+take_over("on_numbers", ("mean",), on_numbers(quantize))
+take_over("activating", ACTIVATIONS, on_numbers(quantize_rounding_first))
+take_over("averaging", AVERAGES, in_codes(is_channels_last))
+take_over("interpolating", INTERPOLATIONS, in_codes(lambda x: False))
+take_over(
+    "averaging_parts",
+    ("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"),
+    averaging_parts,
+)
+take_over("padding", ("pad",), padding)
+take_over("from_zero", ("sigmoid", "hardsigmoid"), fixed_range(1 / 256, 0))
+take_over("about_zero", ("tanh",), fixed_range(2 / 256, 128))
+take_over("comparing", COMPARISONS, compared)
+take_over("relu", ("relu",), clamping(lambda: (0.0, None)))
+take_over("relu6", ("relu6",), clamping(lambda: (0.0, 6.0)))
+take_over("clamping", ("hardtanh", "clamp"), clamping(lambda low=None, high=None: (low, high)))
+take_over("clamping_below", ("clamp_min",), clamping(lambda low: (low, None)))
+take_over("clamping_above", ("clamp_max",), clamping(lambda high: (None, high)))
+take_over("joining", ("cat", "stack", "concat"), joined)
+take_over("equality", ("equal",), equal)
+take_over("copying", ("copy_",), copied)
+take_over("converting", ("to", "_to_copy"), converted)

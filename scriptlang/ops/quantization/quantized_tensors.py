@@ -1,0 +1,184 @@
+"""Quantized tensors: integers (codes) that a scale and a zero point turn into numbers.
+
+    number = (code - zero_point) * scale
+
+Views share the codes as those of other tensors do.  Operators that know nothing of quantization
+cannot reach the codes: they fail with the advice to dequantize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ... import dtypes
+from ...dtypes import DType
+from ...records import record
+from ...tensors import Storage, Tensor
+
+CODES = {dtypes.qint8: dtypes.int8, dtypes.quint8: dtypes.uint8, dtypes.qint32: dtypes.int32}
+"""Quantized type -> type of its codes."""
+
+PER_TENSOR, PER_CHANNEL, PER_CHANNEL_FLOAT = 0, 1, 4
+"""PyTorch's numbers of the schemes."""
+
+
+@record(frozen=True, eq=False)
+class Quantizer:
+    """One scale and one zero point for all elements."""
+
+    scale: float
+    zero_point: int
+    scheme = PER_TENSOR
+
+    def parameters(self, ndim: int) -> tuple[np.float32, int]:
+        """(scale, zero point) as they broadcast over codes of `ndim` dimensions."""
+        return np.float32(self.scale), self.zero_point
+
+    def all_scales(self) -> np.ndarray:
+        return np.array([self.scale], np.float32)
+
+
+@record(frozen=True, eq=False)
+class ChannelQuantizer:
+    """A scale and a zero point for each index of one dimension; float zero points are numbers."""
+
+    scales: Tensor
+    zero_points: Tensor
+    axis: int
+
+    @property
+    def scheme(self) -> int:
+        return PER_CHANNEL_FLOAT if self.zero_points.dtype.kind == "f" else PER_CHANNEL
+
+    def parameters(self, ndim: int) -> tuple[np.ndarray, np.ndarray]:
+        shape = [-1 if d == self.axis else 1 for d in range(ndim)]
+        return (
+            self.scales._array.astype(np.float32).reshape(shape),
+            self.zero_points._array.reshape(shape),
+        )
+
+    def all_scales(self) -> np.ndarray:
+        return self.scales._array.astype(np.float32)
+
+
+class QuantizedTensor(Tensor):
+    """A tensor of codes with their quantizer."""
+
+    __slots__ = ("quantizer",)
+    is_quantized = True
+
+    def __init__(
+        self,
+        storage: Storage,
+        dtype: DType,
+        size: Sequence[int],
+        stride,
+        offset: int,
+        quantizer: Quantizer | ChannelQuantizer,
+        requires_grad=False,
+    ):
+        super().__init__(storage, dtype, size, stride, offset, requires_grad)
+        self.quantizer = quantizer
+
+    @property
+    def _array(self) -> np.ndarray:
+        raise NotImplementedError(
+            f"this operator takes no quantized tensor ({self.dtype}); pass x.dequantize()"
+        )
+
+    @property
+    def codes(self) -> Tensor:
+        """The integers, as a tensor over the same memory."""
+        return Tensor(self._storage, CODES[self.dtype], self._size, self._stride, self._offset)
+
+    def _as_view(self, size, stride, offset: int) -> QuantizedTensor:
+        return QuantizedTensor(self._storage, self.dtype, size, stride, offset, self.quantizer)
+
+    def with_codes(self, codes: Tensor) -> QuantizedTensor:
+        """A tensor of these codes, quantized as this one."""
+        return of_codes(codes, self.dtype, self.quantizer)
+
+    def take_codes(self, other: QuantizedTensor) -> QuantizedTensor:
+        """Become what another tensor of the same type is, in this one's memory."""
+        if other.dtype is not self.dtype:
+            raise RuntimeError(
+                f"a tensor of {other.dtype} cannot be written into one of {self.dtype}"
+            )
+        self.codes._array[...] = other.codes._array
+        self.quantizer = other.quantizer
+        return self
+
+    def numbers(self) -> np.ndarray:
+        """What the codes stand for, in float32."""
+        codes = self.codes._array
+        scale, zero = self.quantizer.parameters(codes.ndim)
+        if self.quantizer.scheme == PER_CHANNEL_FLOAT:
+            return (codes.astype(np.float32) - zero.astype(np.float32)) * scale
+        wide = np.int64 if self.dtype is dtypes.qint32 else np.int32
+        return (codes.astype(wide) - zero).astype(np.float32) * scale
+
+    def __reduce__(self):
+        return QuantizedTensor, (
+            self._storage,
+            self.dtype,
+            self._size,
+            self._stride,
+            self._offset,
+            self.quantizer,
+            self.requires_grad,
+        )
+
+    def __repr__(self) -> str:
+        from ...printing import quantized_text
+
+        return quantized_text(self)
+
+
+def of_codes(codes: Tensor, dtype: DType, quantizer) -> QuantizedTensor:
+    """A quantized tensor over the memory of its codes."""
+    return QuantizedTensor(
+        codes._storage, dtype, codes._size, codes._stride, codes._offset, quantizer
+    )
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """The smallest and the largest code of a quantized type."""
+    info = np.iinfo(CODES[dtype].numpy)
+    return int(info.min), int(info.max)
+
+
+def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
+    """The nearest codes of float32 numbers within the type's range.
+
+    Halves become even after the zero point is added: so PyTorch quantizes number by number.  Its
+    vector kernels round first (`quantize_rounding_first`); where the point is odd, they differ.
+    """
+    scale, zero = quantizer.parameters(numbers.ndim)
+    numbers = numbers.astype(np.float32)
+    with np.errstate(all="ignore"):
+        return clipped(numbers * (np.float32(1) / scale) + np.asarray(zero, np.float32), 0, dtype)
+
+
+def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
+    """Numbers in units of the scale, rounded and moved by the zero point, as codes."""
+    low, high = limits(dtype)
+    whole = np.nan_to_num(np.rint(scaled.astype(np.float64)), nan=-(2.0**31))
+    return np.clip(whole + zero, low, high).astype(CODES[dtype].numpy)
+
+
+def quantize_rounding_first(
+    numbers: np.ndarray, dtype: DType, scale: float, zero_point: int
+) -> QuantizedTensor:
+    """`quantize` with halves made even before the zero point is added."""
+    quantizer = Quantizer(float(scale), int(zero_point))
+    with np.errstate(all="ignore"):
+        scaled = numbers.astype(np.float32) * (np.float32(1) / np.float32(scale))
+    return of_codes(Tensor._wrap(clipped(scaled, zero_point, dtype)), dtype, quantizer)
+
+
+def quantize(numbers: np.ndarray, dtype: DType, scale: float, zero_point: int) -> QuantizedTensor:
+    """Numbers quantized with one scale and zero point."""
+    quantizer = Quantizer(float(scale), int(zero_point))
+    return of_codes(Tensor._wrap(encode(numbers, dtype, quantizer)), dtype, quantizer)

@@ -1,0 +1,1 @@
+"""What kernels share: types of results, layouts, random numbers, functions of numbers."""

@@ -1,0 +1,276 @@
+"""What every pointwise operator shares: result types, broadcasting, in-place and out forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...dtypes import DISPLAY, DType
+from ...tensors import Tensor
+from ..table import declare
+from .layout import copied, is_dense, laid, laid_like, pointwise_order, resize
+
+
+def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
+    """A tensor's array, or a number's, in an element type (integers wrap, as in PyTorch).
+
+    working: numpy's type to give instead, for half types that compute in float32.
+    """
+    target = working or dtype.numpy
+    if isinstance(x, Tensor):
+        array = x._array
+        if array.dtype == target:
+            return array
+        if array.dtype.kind == "c" and target.kind != "c":
+            array = array.real
+        return array.astype(target)
+    if dtype.kind in "ui" and isinstance(x, int):
+        bits = dtype.itemsize * 8
+        x = int(x) & (1 << bits) - 1
+        if dtype.kind == "i" and x >> (bits - 1):
+            x -= 1 << bits
+    if isinstance(x, complex) and dtype.kind != "c":
+        x = x.real
+    return np.array(x, target)
+
+
+def working_type(dtype: DType) -> np.dtype:
+    """The type to compute in: float32 for the half types, whose results are rounded once."""
+    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.numpy
+
+
+def floating(dtype: DType) -> DType:
+    """The type that integers compute in where the result is not integral: the default float."""
+    return dtypes.get_default_dtype() if dtype.kind in "bui" else dtype
+
+
+def check_broadcast(*operands: Any) -> tuple[int, ...]:
+    """The common shape of the tensors among the operands; RuntimeError names sizes that clash."""
+    sizes = [x._size for x in operands if isinstance(x, Tensor)]
+    if all(size == sizes[0] for size in sizes):
+        return sizes[0] if sizes else ()
+    shape: list[int] = []
+    for given in sizes:
+        size = list(given)
+        n = max(len(shape), len(size))
+        a, b = [1] * (n - len(shape)) + shape, [1] * (n - len(size)) + size
+        for d in reversed(range(n)):
+            if a[d] != b[d] and 1 not in (a[d], b[d]):
+                raise RuntimeError(
+                    f"The size of tensor a ({a[d]}) must match the size of tensor b "
+                    f"({b[d]}) at non-singleton dimension {d}"
+                )
+        shape = [q if p == 1 else p for p, q in zip(a, b)]
+    return tuple(shape)
+
+
+def unsupported(name: str, dtype: DType) -> NotImplementedError:
+    """The error of an operator on an element type that it does not take."""
+    return NotImplementedError(f"\"{name}_cpu\" not implemented for '{DISPLAY[dtype.name]}'")
+
+
+def check_kind(name: str, dtype: DType, kinds: str) -> None:
+    """Raise NotImplementedError where the type is of none of the kinds (letters as numpy's).
+
+    uint16, uint32 and uint64 are taken by the few operators only that PyTorch has for them.
+    """
+    if dtype.kind not in kinds or dtype in dtypes.BAREBONES and name not in EVERY_TYPE:
+        raise unsupported(name, dtype)
+
+
+EVERY_TYPE = {
+    "mul",
+    "eq",
+    "ne",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "isreal",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "conj_physical",
+    "_conj_physical",
+}
+"""Pointwise operators that take uint16, uint32 and uint64 too."""
+
+
+def lying(array: np.ndarray, dtype: DType | None, *operands: Any) -> Tensor:
+    """A pointwise result as a tensor that lies as its operands do; dtype: what they are converted
+    to before, if they are."""
+    return Tensor._wrap(laid(array, pointwise_order(array.shape, dtype, operands)))
+
+
+def apply(
+    f: Callable, dtype: DType, *operands: Any, name: str = "", kinds: str = "buifc"
+) -> Tensor:
+    """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
+
+    f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
+    The result lies as the operands do.
+    """
+    check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
+    check_broadcast(*operands)
+    working = working_type(dtype)
+    try:
+        with np.errstate(all="ignore"):
+            result = np.asarray(f(*[array_of(x, dtype, working) for x in operands]))
+            if result.dtype == working and working != dtype.numpy:
+                result = result.astype(dtype.numpy)
+    except TypeError:  # a ufunc that has no loop for the type
+        raise unsupported(name or getattr(f, "__name__", "operator"), dtype) from None
+    return lying(result, dtype, *operands)
+
+
+def cast(x: Tensor, dtype: DType) -> Tensor:
+    """The tensor in another element type; itself where it has it already."""
+    if x.dtype is dtype:
+        return x
+    with np.errstate(all="ignore"):
+        array = x._array
+        if array.dtype.kind == "c" and dtype.kind not in "cb":
+            array = array.real
+        if dtype.kind in "ui" and x.dtype.kind in "fc" and dtype.itemsize != 4:
+            array = array.astype(np.float64).astype(np.int64)
+        return Tensor._wrap(laid_like(array.astype(dtype.numpy), x))
+
+
+def store(target: Tensor, value: Tensor, resize: bool = False) -> Tensor:
+    """Write a result into the tensor of an in-place or out form; returns that tensor.
+
+    The result's category must not be above the target's; its shape must be the target's.
+    """
+    if target.is_quantized and value.is_quantized:
+        return target.take_codes(value)
+    if dtypes.category(value.dtype) > dtypes.category(target.dtype):
+        raise RuntimeError(
+            f"result type {DISPLAY[value.dtype.name]} can't be cast to the desired "
+            f"output type {DISPLAY[target.dtype.name]}"
+        )
+    if value._size != target._size:
+        if resize:
+            return resize_to(target, cast(value, target.dtype))
+        raise RuntimeError(
+            f"output with shape {list(target._size)} doesn't match the broadcast "
+            f"shape {list(value._size)}"
+        )
+    check_writable(target)
+    with np.errstate(all="ignore"):
+        target._array[...] = cast(value, target.dtype)._array
+    return target
+
+
+RANGES = {
+    "uint8": ("uint8_t", 0, 255),
+    "int8": ("int8_t", -128, 127),
+    "int16": ("int16_t", -(2**15), 2**15 - 1),
+    "int32": ("int", -(2**31), 2**31 - 1),
+    "int64": ("int64_t", -(2**63), 2**63 - 1),
+    "float16": ("c10::Half", -65504.0, 65504.0),
+    "bfloat16": ("c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38),
+    "float32": ("float", -3.4028234663852886e38, 3.4028234663852886e38),
+    "complex64": ("c10::complex<float>", -3.4028234663852886e38, 3.4028234663852886e38),
+}
+"""Element types that do not hold every number: PyTorch's name, the least and greatest."""
+
+
+def check_fits(value: Any, dtype: DType) -> None:
+    """Raise where a number cannot be an element of the type; tensors and None are let through."""
+    if isinstance(value, complex):
+        if value.imag and dtype.kind != "c":
+            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+        if dtype is dtypes.complex64:
+            check_fits(value.imag, dtype)
+        value = value.real
+    if not isinstance(value, (int, float)) or dtype.name not in RANGES:
+        return
+    name, low, high = RANGES[dtype.name]
+    if dtype.kind in "fc" and not math.isfinite(value):
+        return
+    if dtype is dtypes.uint8 and isinstance(value, int):
+        low = -high  # -1 becomes 255
+    if not low <= value <= high:
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def check_factor(value: Any, dtype: DType) -> None:
+    """check_fits where half types are computed as float32."""
+    check_fits(value, dtypes.float32 if dtype.kind == "f" and dtype.itemsize == 2 else dtype)
+
+
+def overlaps_itself(target: Tensor) -> bool:
+    """Whether a dimension is expanded: its elements share memory."""
+    return 0 not in target._size and any(
+        s == 0 and n > 1 for n, s in zip(target._size, target._stride)
+    )
+
+
+def check_writable(target: Tensor) -> None:
+    """An expanded tensor has elements that share memory: it cannot be written as a whole."""
+    if overlaps_itself(target):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor "
+            "refers to a single memory location. Please clone() the tensor before "
+            "performing the operation."
+        )
+
+
+def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
+    """Raise where elements of the two share memory, though not each with its own.
+
+    same: whether each may share it with its own.
+    """
+    if target is other and same or target._storage is not other._storage:
+        return
+    if target is not other:
+        if not target.numel() or not other.numel() or not is_dense(target) or not is_dense(other):
+            return  # nothing shared, or hard to tell
+        (a, b), (c, d) = place_of(target), place_of(other)
+        if b <= c or d <= a or same and (a, b) == (c, d) and lie_alike(target, other):
+            return
+    raise RuntimeError(
+        "unsupported operation: some elements of the input tensor and the "
+        "written-to tensor refer to a single memory location. Please clone() the "
+        "tensor before performing the operation."
+    )
+
+
+def lie_alike(a: Tensor, b: Tensor) -> bool:
+    """Whether dimensions of more than one element have the same strides."""
+    return len(a._size) == len(b._size) and all(
+        s == t or m == n == 1 for s, t, m, n in zip(a._stride, b._stride, a._size, b._size)
+    )
+
+
+def place_of(x: Tensor) -> tuple[int, int]:
+    """Where the bytes of a dense tensor begin and end in its storage."""
+    return x._offset * x.dtype.itemsize, (x._offset + x.numel()) * x.dtype.itemsize
+
+
+def resize_to(target: Tensor, value: Tensor) -> Tensor:
+    """Give `target` the value's shape, elements and order of dimensions, in memory that grows."""
+    fresh = Tensor._wrap(copied(value))
+    resize(target, list(value._size))
+    target._stride, target._view = fresh._stride, None
+    check_writable(target)
+    target._array[...] = fresh._array
+    return target
+
+
+def declare_pointwise(head: str, rest: str, kernel: Callable, **facts) -> None:
+    """Declare `aten::head(Tensor self, rest) -> Tensor`; its in-place and out forms are derived.
+
+    head is `name` or `name.overload`; rest the arguments after self, possibly empty.
+    """
+    tail = f", {rest}" if rest else ""
+    declare(
+        f"aten::{head}(Tensor self{tail}) -> Tensor", kernel, "primitive", pointwise=True, **facts
+    )

@@ -1,0 +1,42 @@
+"""What the numeric kernels share: the type they compute in, and results in the type asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import dtypes
+from ...dtypes import DType
+from ...tensors import Tensor
+from .elementwise import DISPLAY
+
+
+def working_type(dtype: DType) -> np.dtype:
+    """The type to compute in: float32 for half and bfloat16, else the type itself."""
+    return np.dtype(np.float32) if dtype.name in ("float16", "bfloat16") else dtype.numpy
+
+
+def working(x: Tensor) -> np.ndarray:
+    """The array of a tensor in the type to compute in."""
+    return x._array.astype(working_type(x.dtype), copy=False)
+
+
+def finish(array: np.ndarray, dtype: DType) -> Tensor:
+    """A result as a tensor of `dtype`."""
+    with np.errstate(all="ignore"):
+        return Tensor._wrap(np.asarray(array).astype(dtype.numpy, copy=False))
+
+
+def check_same_dtype(what: str, *tensors: Tensor | None) -> None:
+    """RuntimeError where the tensors are not of one element type."""
+    given = [t for t in tensors if t is not None]
+    for other in given[1:]:
+        if other.dtype is not given[0].dtype:
+            raise RuntimeError(
+                f"{what} to have the same dtype, but got: {given[0].dtype} != {other.dtype}"
+            )
+
+
+def check_floating(name: str, x: Tensor, kinds: str = "fc") -> None:
+    """RuntimeError as PyTorch's where a kernel has no code for an element type."""
+    if x.dtype.kind not in kinds or x.dtype in dtypes.BAREBONES:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[x.dtype.name]}'")
