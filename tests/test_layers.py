@@ -39,9 +39,9 @@ LAYERS = (
         "records",
         "_version",
     },
-    {"types"},
+    {"types", "type_variables"},
     {"schema"},
-    {"ir", "irtext", "irparse"},
+    {"ir", "irtext", "irparse", "irverify"},
     {"rewrite"},
     {
         "dtypes",

@@ -104,7 +104,11 @@ class Calls {
   };
 
   void load() {
-    WANT(sl_load_memory(archive_.data(), archive_.size(), &module_, nullptr) == SL_OK);
+    sl_status status = sl_load_memory(archive_.data(), archive_.size(), &module_, nullptr);
+    if (status == SL_OUT_OF_MEMORY) {  // the allocator refuses one block
+      status = sl_load_memory(archive_.data(), archive_.size(), &module_, nullptr);
+    }
+    WANT(status == SL_OK);
   }
   void keep(sl_value* value, double nodes = 1) {
     if (values_.size() == kMostValues) drop(bytes_.below(kMostValues));
@@ -126,7 +130,7 @@ class Calls {
   }
 
   void step() {
-    switch (bytes_.below(24)) {
+    switch (bytes_.below(32)) {
       case 0: return keep(sl_value_none());
       case 1: return keep(sl_value_bool(int(bytes_.word())));
       case 2: return keep(sl_value_int(bytes_.word()));
@@ -150,6 +154,12 @@ class Calls {
       case 18: return read_tensor(any().value);
       case 19: return attribute();
       case 20: return settings();
+      case 21: return change_container();
+      case 22: return change_module();
+      case 23: return look_at_module();
+      case 24: return other_module();
+      case 25: return make_object();
+      case 26: return convert_tensor();
       default: return call();
     }
   }
@@ -319,6 +329,182 @@ class Calls {
     WANT((status == SL_OK) == (value != nullptr));
     if (value) keep(value);
   }
+
+  // ---- containers, modules and tensors as they are
+
+  // False where too many values would be printed or compared.
+  static bool is_small(const Held& a, const Held& b) { return a.nodes + b.nodes < kMostNodes; }
+
+  void change_container() {
+    size_t at = values_.empty() ? 0 : bytes_.below(values_.size());
+    Held none{nullptr, 1}, &whole = values_.empty() ? none : values_[at];
+    Held key = any(), held = any();
+    size_t index = bytes_.byte() % 4 ? bytes_.below(6) : size_t(bytes_.word());
+    if (!is_small(whole, key) || !is_small(whole, held)) return;
+    sl_kind kind = sl_value_kind(whole.value);
+    sl_value *a = nullptr, *b = nullptr;
+    sl_status status = SL_OK;
+    const int64_t* ints;
+    const double* doubles;
+    size_t cursor = bytes_.below(8), count;
+    bool is_dict = false;
+    whole.nodes += held.nodes;  // it may hold it from now on
+    switch (bytes_.below(9)) {
+      case 0: status = sl_dict_get(whole.value, key.value, &a), is_dict = true; break;
+      case 1: status = sl_dict_set(whole.value, key.value, held.value), is_dict = true; break;
+      case 2: status = sl_dict_remove(whole.value, key.value), is_dict = true; break;
+      case 3: status = sl_dict_next(whole.value, &cursor, &a, &b), is_dict = true; break;
+      case 4: status = sl_list_set(whole.value, index, held.value); break;
+      case 5: status = sl_list_append(whole.value, held.value); break;
+      case 6: status = sl_list_remove(whole.value, index); break;
+      case 7:
+        status = sl_list_ints(whole.value, &ints, &count);
+        WANT(status != SL_OK || count == sl_value_length(whole.value));
+        break;
+      default:
+        status = sl_list_doubles(whole.value, &doubles, &count);
+        WANT(status != SL_OK || count == sl_value_length(whole.value));
+    }
+    WANT(status != SL_OK || kind == (is_dict ? SL_DICT : SL_LIST));
+    double nodes = whole.nodes;
+    if (a) keep(a, nodes);
+    if (b) keep(b, nodes);
+  }
+
+  const char* name() {
+    static const char* const kNames[] = {
+        "weights", "name", "calls", "layer", "none", "", "table", "steps", "limit", "favourite",
+        "owned", "owned.count", "block.inner.0.weight", "block.keeper", "block.keeper.numbers",
+        "block", ".", "block..inner", "training", "tied", "block.inner.1.num_batches_tracked"};
+    return kNames[bytes_.below(sizeof kNames / sizeof *kNames)];
+  }
+  static void told(sl_status status, sl_error* error) {
+    WANT((status == SL_OK) == (error == nullptr));
+    WANT(!error || (sl_error_status(error) == status && sl_error_message(error)[0]));
+    sl_error_release(error);
+  }
+
+  void change_module() {
+    static const sl_dtype kTypes[] = {SL_FLOAT32, SL_FLOAT64, SL_FLOAT16, SL_BFLOAT16,
+                                      SL_COMPLEX64, SL_INT8, SL_QINT8, SL_COMPLEX32};
+    sl_error* error = nullptr;
+    sl_status status;
+    switch (bytes_.below(4)) {
+      case 0: status = sl_module_train(module_, bytes_.byte() % 2, &error); break;
+      case 1: status = sl_module_to(module_, kTypes[bytes_.below(8)], &error); break;
+      default: {
+        const char* at = name();
+        status = sl_module_set_attribute(module_, at, any().value, &error);
+      }
+    }
+    told(status, error);
+  }
+
+  void look_at_module() {
+    sl_error* error = nullptr;
+    sl_value* dict = nullptr;
+    char* text = nullptr;
+    size_t size = 0;
+    sl_signature* signature = nullptr;
+    const char* method = sl_module_method_name(module_, bytes_.below(60));
+    switch (bytes_.below(4)) {
+      case 0: {
+        int what = int(bytes_.below(7));
+        sl_status status = sl_module_list(module_, sl_listing(what), bytes_.byte() % 2, &dict,
+                                          &error);
+        told(status, error);
+        WANT((status == SL_OK) == (dict != nullptr));
+        if (dict) keep(dict, 1000);
+        return;
+      }
+      case 1:
+        WANT((sl_module_text(module_, &text, &size) == SL_OK) == (text != nullptr));
+        WANT(!text || std::strlen(text) <= size);
+        return sl_text_release(text);
+      case 2: {
+        sl_status status = sl_module_signature(module_, method ? method : "?", &signature, &error);
+        told(status, error);
+        for (size_t k = 0; k <= sl_signature_argument_count(signature); ++k) {
+          sl_value_release(sl_signature_argument_default(signature, k));
+        }
+        return sl_signature_release(signature);
+      }
+      default: WANT(sl_module_has_method(module_, method ? method : "?") == (method != nullptr));
+    }
+  }
+
+  // The calls go on with another module: a part of this, a copy, or what was saved of it.
+  void other_module() {
+    sl_module* other = nullptr;
+    sl_error* error = nullptr;
+    sl_status status = SL_OK;
+    switch (bytes_.below(4)) {
+      case 0: status = sl_module_child(module_, name(), &other, &error); break;
+      case 1: status = sl_module_of(module_, any().value, &other, &error); break;
+      case 2: status = sl_module_clone(module_, &other, &error); break;
+      default: {
+        std::string bytes;
+        status = sl_save_stream(module_, add_to, &bytes, nullptr, 0, &error);
+        if (status == SL_OK) {
+          sl_status loaded = sl_load_memory(bytes.data(), bytes.size(), &other, &error);
+          WANT(loaded == SL_OK || loaded == SL_OUT_OF_MEMORY);
+          status = loaded;
+        }
+      }
+    }
+    told(status, error);
+    WANT((status == SL_OK) == (other != nullptr));
+    if (!other) return;
+    if (bytes_.byte() % 2) std::swap(other, module_);
+    sl_module_release(other);
+  }
+  static int add_to(const void* data, size_t size, void* user) {
+    static_cast<std::string*>(user)->append(static_cast<const char*>(data), size);
+    return 0;
+  }
+
+  void make_object() {
+    static const char* const kClasses[] = {"__torch__.Counter", "__torch__.Color",
+                                           "__torch__.Client", "?"};
+    const char* cls = kClasses[bytes_.below(4)];
+    sl_value *made = nullptr, *given = any().value;
+    sl_error* error = nullptr;
+    bool is_enum = bytes_.byte() % 2;
+    sl_status status = is_enum ? sl_module_enum(module_, cls, "BLUE", &made, &error)
+                               : sl_module_make(module_, cls, &given, 1, nullptr, &made, &error);
+    told(status, error);
+    WANT((status == SL_OK) == (made != nullptr));
+    if (made) keep(made, 10);
+  }
+
+  void convert_tensor() {
+    Held one = any(), other = any();
+    sl_dtype dtype = sl_dtype(bytes_.below(30));
+    size_t ndim = 0;
+    const int64_t* sizes = nullptr;
+    int64_t count = 1;
+    sl_tensor_info(one.value, nullptr, &ndim, &sizes, nullptr);
+    for (size_t k = 0; k < ndim; ++k) count *= sizes[k];
+    if (count > 1 << 16) return;  // expanded
+    switch (bytes_.below(4)) {
+      case 0: return keep(sl_tensor_to(one.value, dtype));
+      case 1: {
+        std::vector<char> memory(size_t(count) * item_size(int(dtype)) + bytes_.below(2));
+        sl_tensor_read(one.value, dtype, memory.data(), memory.size());
+        return;
+      }
+      case 2: sl_tensor_assign(one.value, other.value); return;
+      default: {
+        DLManagedTensor* managed = nullptr;
+        sl_value* back = nullptr;
+        if (sl_tensor_to_dlpack(one.value, &managed, nullptr) != SL_OK) return;
+        sl_status status = sl_tensor_from_dlpack(managed, &back, nullptr);
+        WANT(status == SL_OK && back);
+        keep(back);
+      }
+    }
+  }
+
   void settings() {
     switch (bytes_.below(6)) {
       case 0:
@@ -382,6 +568,7 @@ class Calls {
 }  // namespace
 
 void run_calls(const uint8_t* data, size_t size, const std::string& archive) {
+  sl_set_print([](const char*, size_t, void*) {}, nullptr);
   { Calls(Bytes(data, size), archive).run(); }
   sl_set_allocator(nullptr);
   sl_set_threads(1);

@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "archive/module.h"
+#include "archive/save.h"
 #include "convert.h"
 #include "kernels/parallel.h"
 #include "lower/code.h"
@@ -41,6 +41,34 @@ class NativeArchive {
     return result;
   }
 
+  // By a dotted name; a tensor's array is over the module's memory.
+  nb::object attribute(const std::string& name) {
+    Value at = module_->root();
+    for (size_t from = 0; from <= name.size();) {
+      size_t dot = std::min(name.find('.', from), name.size());
+      const Object& object = at.as_object();
+      int64_t slot = object.type->slot(std::string_view(name).substr(from, dot - from));
+      if (slot < 0) raise(ErrorKind::KeyError, name);
+      Value next = object.slots.at(size_t(slot));
+      at = std::move(next);
+      from = dot + 1;
+    }
+    module_->domain()->retain();
+    DomainRef domain(module_->domain());
+    return ToPython(kMostValues, domain)(at);
+  }
+
+  nb::bytes save() {
+    std::string bytes;
+    {
+      nb::gil_scoped_release released;
+      scriptlang::save(module_.get(), module_->root(), {}, [&](const void* data, size_t size) {
+        bytes.append(static_cast<const char*>(data), size);
+      });
+    }
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+
   std::vector<std::string> methods() const { return module_->method_names(); }
   std::string register_code() const {  // of every function
     std::string text;
@@ -65,6 +93,8 @@ void bind_archive(nb::module_& m) {
       .def("call", &NativeArchive::call, nb::arg("method"), nb::arg("arguments"),
            nb::arg("instructions") = 0,
            "Call a method of the root. Values are as Program.run has them.")
+      .def("attribute", &NativeArchive::attribute, nb::arg("name"))
+      .def("save", &NativeArchive::save, "The archive with the attributes as they are now.")
       .def_prop_ro("methods", &NativeArchive::methods)
       .def_prop_ro("register_code", &NativeArchive::register_code,
                    "The register code of all functions.")

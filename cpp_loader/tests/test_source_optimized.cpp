@@ -23,7 +23,7 @@ std::unique_ptr<Function> made_of(const Module& module) {
 }
 
 Tensor numbers(std::vector<float> values) {
-  Tensor t = Tensor::empty({int64_t(values.size())}, DType::Float32);
+  Tensor t = Tensor::empty({int64_t(values.size())}, ScalarType::Float32);
   std::copy(values.begin(), values.end(), static_cast<float*>(t.raw()));
   return t;
 }

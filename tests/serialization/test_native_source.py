@@ -11,12 +11,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from scriptlang.errors import script_stack
 from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
 from scriptlang.serialization.archive import read_archive
 
 import scriptlang
+from scriptlang.errors import script_stack
 from scriptlang.programs.module import ScriptFunction
 from tests.interpreter import random_programs
 
@@ -343,7 +343,8 @@ def test_errors_have_the_script_stack_of_the_python_road(shape):
 def test_functions_that_call_others_twice_stay_small():
     """Each of 24 functions calls the next one twice: 16 million bodies, were they all put in."""
     code = "class PlaceholderModule(Module):\n  __parameters__ = []\n  __buffers__ = []\n"
-    code += "  def forward(self: __torch__.PlaceholderModule, x: int) -> int:\n    return __torch__.f0(x, )\n"
+    code += "  def forward(self: __torch__.PlaceholderModule, x: int) -> int:\n"
+    code += "    return __torch__.f0(x, )\n"
     functions = "".join(
         f"def f{k}(x: int) -> int:\n"
         f"  if torch.gt(x, {k}):\n"

@@ -47,6 +47,7 @@ typedef struct sl_module sl_module;
 typedef struct sl_value sl_value;
 typedef struct sl_error sl_error;
 typedef struct sl_canceller sl_canceller;
+typedef struct sl_signature sl_signature;
 
 typedef enum sl_status {
   SL_OK = 0,
@@ -130,18 +131,154 @@ SL_API sl_status sl_load_memory(const void* data, size_t size, sl_module** modul
                                 sl_error** error); /* copies */
 SL_API void sl_module_release(sl_module* module);
 
-/* Methods of the root module, sorted by name; null beyond the last. */
+/* How to load; null stands for these fields being 0. Set size to sizeof(sl_load_options). */
+typedef struct sl_load_options {
+  size_t size;
+  /* Where the module is wanted: "cuda:0" as programs for libtorch say. All runs on the CPU: of any
+   * other device there is a notice. SL_INVALID_ARGUMENT for what names no device. */
+  const char* device;
+  /* Gets notices; null: they go to stderr. Called before the loading function returns. */
+  void (*notice)(const char* text, size_t size, void* user);
+  void* user;
+} sl_load_options;
+SL_API sl_status sl_load_file_with(const char* path, const sl_load_options* options,
+                                   sl_module** module, sl_error** error);
+SL_API sl_status sl_load_memory_with(const void* data, size_t size,
+                                     const sl_load_options* options, sl_module** module,
+                                     sl_error** error);
+/* From anywhere: `read` puts up to so many bytes to where it is told, and says how many; 0 at the
+ * end, (size_t)-1 where it cannot, which gives SL_ARCHIVE_ERROR. */
+SL_API sl_status sl_load_stream(size_t (*read)(void* to, size_t bytes, void* user), void* user,
+                                const sl_load_options* options, sl_module** module,
+                                sl_error** error);
+
+/* Files that lie beside the program (_extra_files of torch.jit.save), by name; null beyond the
+ * last. */
+SL_API size_t sl_module_extra_count(const sl_module* module);
+SL_API const char* sl_module_extra_name(const sl_module* module, size_t index);
+/* Their contents, a 0 behind them; `size` may be null. SL_INVALID_ARGUMENT when there is no such
+ * file, SL_ARCHIVE_ERROR when it is damaged. */
+SL_API sl_status sl_module_extra(const sl_module* module, const char* name, const char** data,
+                                 size_t* size, sl_error** error);
+
+/* Save the module as an archive that this library and PyTorch load: its attributes are what they
+ * are now, its code and constants what was loaded. Extra files are those of the archive, but for
+ * those given here, which are added or take another's place; `extra` may be null where count is 0.
+ * A submodule is saved as a module of its own. Objects that keep themselves by __getstate__ run it.
+ *
+ * sl_save_file replaces a file once the new one is whole; its folder must allow new files.
+ * sl_save_stream hands the bytes over in order; `write` gives 0, or else ends it. SL_RUN_ERROR: a
+ * value that archives have no place for (a generator), or the reason of the system. */
+typedef struct sl_extra {
+  const char* name;
+  const void* data;
+  size_t size;
+} sl_extra;
+SL_API sl_status sl_save_file(sl_module* module, const char* path, const sl_extra* extra,
+                              size_t count, sl_error** error);
+SL_API sl_status sl_save_stream(sl_module* module,
+                                int (*write)(const void* data, size_t size, void* user),
+                                void* user, const sl_extra* extra, size_t count,
+                                sl_error** error);
+
+/* ---- what a module holds
+ *
+ * Names are dotted, "encoder.layers.0.weight", and name attributes of modules and objects. A handle
+ * may stand for a submodule, or for any object: methods and attributes are then its own. Functions
+ * that write wait until no call runs that may look; what they change is seen by all that share it.
+ */
+
+/* The class of the module, "__torch__.M"; "" of null. */
+SL_API const char* sl_module_class(const sl_module* module);
+/* Methods of the module, sorted by name; null beyond the last. */
 SL_API size_t sl_module_method_count(const sl_module* module);
 SL_API const char* sl_module_method_name(const sl_module* module, size_t index);
 /* Operators that the program names and this build lacks; a call that reaches one fails. */
 SL_API size_t sl_module_missing_count(const sl_module* module);
 SL_API const char* sl_module_missing_name(const sl_module* module, size_t index);
-/* An attribute of the root module; release the value. It is the module's own, not a copy: what the
- * program writes to it is seen, and what is written to a tensor of it the program sees. Of objects
- * that restore themselves (__setstate__) nothing is there before the first call.
- * SL_INVALID_ARGUMENT when absent. */
+SL_API int sl_module_has_method(const sl_module* module, const char* name); /* 1 or 0 */
+
+/* An attribute; release the value. It is the module's own, not a copy: what the program writes to
+ * it is seen, and what is written to a tensor of it the program sees. Of objects that restore
+ * themselves (__setstate__) nothing is there before the first call, or before one of the functions
+ * below has looked into the module. SL_INVALID_ARGUMENT when absent. */
 SL_API sl_status sl_module_attribute(const sl_module* module, const char* name, sl_value** value,
                                      sl_error** error);
+SL_API int sl_module_has_attribute(const sl_module* module, const char* name); /* 1 or 0 */
+/* Gives an attribute that is there another value. The value is made what the attribute is declared
+ * as, as arguments are: lists and dicts are copied, tensors and objects shared. Where the archive
+ * does not declare it (bytecode without code), it takes values of the kind that it has, and None.
+ * SL_RUN_ERROR for a value that does not fit. */
+SL_API sl_status sl_module_set_attribute(sl_module* module, const char* name,
+                                         const sl_value* value, sl_error** error);
+
+/* The submodule, or other object, of that name; "" gives the module itself. Release it: the handle
+ * keeps the whole module. SL_INVALID_ARGUMENT when there is no object of that name. */
+SL_API sl_status sl_module_child(const sl_module* module, const char* name, sl_module** child,
+                                 sl_error** error);
+/* The methods and attributes of an object: of one that came out of the module, or out of a call of
+ * its methods. SL_INVALID_ARGUMENT for other kinds, and for objects of another program. */
+SL_API sl_status sl_module_of(const sl_module* module, const sl_value* object, sl_module** view,
+                              sl_error** error);
+/* The module as a value, an object. Release it; null when memory is out. */
+SL_API sl_value* sl_module_value(const sl_module* module);
+
+/* What of a module is listed. */
+typedef enum sl_listing {
+  SL_PARAMETERS = 1,
+  SL_BUFFERS = 2,
+  SL_ATTRIBUTES = 3, /* all: parameters, buffers, submodules, and others */
+  SL_MODULES = 4     /* submodules, but not the module itself */
+} sl_listing;
+/* A dict of what is asked for by its name; with `recurse`, of all submodules too, each after the
+ * module that holds it. The values are the module's own; the dict is the caller's. What is a
+ * parameter or a buffer the archive's code says; without code, tensors that require a gradient are
+ * parameters, other tensors buffers. */
+SL_API sl_status sl_module_list(const sl_module* module, sl_listing what, int recurse,
+                                sl_value** dict, sl_error** error);
+
+/* Sets `training` of the module and its submodules: 0 for eval(), else train(). */
+SL_API sl_status sl_module_train(sl_module* module, int on, sl_error** error);
+/* Parameters and buffers of floating and complex types become of that type, which is such a one;
+ * others stay as they are, as in Python (Module.to(dtype)). They are the same tensors as before,
+ * for all that have them, over memory of their own. Constants of the program stay as they are.
+ * SL_INVALID_ARGUMENT for other types. */
+SL_API sl_status sl_module_to(sl_module* module, sl_dtype dtype, sl_error** error);
+/* A module of its own with the same program: tensors and objects are copied. Release it. */
+SL_API sl_status sl_module_clone(const sl_module* module, sl_module** copy, sl_error** error);
+/* The module as text, to be read: its attributes, methods and submodules. *text is freed by
+ * sl_text_release; `size` may be null. */
+SL_API sl_status sl_module_text(const sl_module* module, char** text, size_t* size);
+
+/* A new object of a class of the program, "__torch__.Counter", made by its __init__ with these
+ * arguments, as sl_call takes them. SL_RUN_ERROR where the program has no such class, or the class
+ * no __init__. */
+SL_API sl_status sl_module_make(sl_module* module, const char* class_name,
+                                sl_value* const* arguments, size_t count,
+                                const sl_limits* limits, sl_value** object, sl_error** error);
+/* A member of an enum of the program by its name. SL_RUN_ERROR when there is none. */
+SL_API sl_status sl_module_enum(const sl_module* module, const char* class_name,
+                                const char* member, sl_value** value, sl_error** error);
+
+/* ---- signatures: what a method takes and gives, without self
+ *
+ * SL_INVALID_ARGUMENT when there is no such method. Texts live as long as the signature. */
+SL_API sl_status sl_module_signature(const sl_module* module, const char* method,
+                                     sl_signature** signature, sl_error** error);
+SL_API void sl_signature_release(sl_signature* signature);
+/* "forward(Tensor x, float scale=2.0) -> Tensor"; "" of null. */
+SL_API const char* sl_signature_text(const sl_signature* signature);
+SL_API size_t sl_signature_argument_count(const sl_signature* signature);
+/* Names, and types as the language spells them ("Optional[List[int]]"); null beyond the last. The
+ * types of a method without a schema are "Any", its arguments are named "". */
+SL_API const char* sl_signature_argument_name(const sl_signature* signature, size_t index);
+SL_API const char* sl_signature_argument_type(const sl_signature* signature, size_t index);
+/* What the argument is where it is left out. Release it. Null when it has to be given. */
+SL_API sl_value* sl_signature_argument_default(const sl_signature* signature, size_t index);
+SL_API size_t sl_signature_result_count(const sl_signature* signature);
+SL_API const char* sl_signature_result_type(const sl_signature* signature, size_t index);
+
+/* ---- calls */
 
 /* Calls a method. Arguments count without self; null ones are None. Those that are left out take
  * their defaults. What is given is made what the schema says, as in Python: ints become floats,
@@ -192,6 +329,26 @@ SL_API sl_value* sl_value_generator(uint64_t seed);
 SL_API sl_value* sl_value_list(sl_value* const* items, size_t count);
 SL_API sl_value* sl_value_tuple(sl_value* const* items, size_t count);
 SL_API sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, size_t count);
+
+/* Dicts by key. A key or value of another type than the dict is declared to have is
+ * SL_INVALID_ARGUMENT, as is a value that is no dict. */
+/* *value becomes what is under the key; release it. Null when the key is not there. */
+SL_API sl_status sl_dict_get(const sl_value* dict, const sl_value* key, sl_value** value);
+SL_API sl_status sl_dict_set(sl_value* dict, const sl_value* key, const sl_value* value);
+SL_API sl_status sl_dict_remove(sl_value* dict, const sl_value* key); /* nothing where absent */
+/* The next entry behind *cursor, which is 0 at first; release both. Null and null at the end, and
+ * after a failure. The dict must not be changed meanwhile. */
+SL_API sl_status sl_dict_next(const sl_value* dict, size_t* cursor, sl_value** key,
+                              sl_value** value);
+/* Lists by place. SL_INVALID_ARGUMENT: another kind, an index beyond the end, a value of another
+ * type than the list is declared to have. */
+SL_API sl_status sl_list_set(sl_value* list, size_t index, const sl_value* value);
+SL_API sl_status sl_list_append(sl_value* list, const sl_value* value);
+SL_API sl_status sl_list_remove(sl_value* list, size_t index);
+/* The numbers of a list where they lie, no copy: until somebody changes the list.
+ * SL_INVALID_ARGUMENT for other kinds, and for lists that hold anything else. */
+SL_API sl_status sl_list_ints(const sl_value* list, const int64_t** data, size_t* count);
+SL_API sl_status sl_list_doubles(const sl_value* list, const double** data, size_t* count);
 
 /* A tensor over the caller's memory: contiguous, aligned for its type, and alive until `release`
  * (which may be null) is called with `user`, once, from any thread. Programs may write to it. Null,
@@ -255,6 +412,29 @@ SL_API void* sl_tensor_data(const sl_value* tensor);
  * kinds. */
 SL_API sl_value* sl_tensor_contiguous(const sl_value* tensor);
 
+/* A tensor of that element type: the same one, or a converted copy. Release it. Null of other
+ * kinds, and where PyTorch does not convert. */
+SL_API sl_value* sl_tensor_to(const sl_value* tensor, sl_dtype dtype);
+/* Writes the elements to the caller's memory, in row-major order, converted to that type; `bytes`
+ * is what they take, exactly. SL_INVALID_ARGUMENT otherwise. */
+SL_API sl_status sl_tensor_read(const sl_value* tensor, sl_dtype dtype, void* data, size_t bytes);
+/* Writes the elements of one tensor over those of another, of the same sizes or sizes that it is
+ * broadcast to, converted to its type, wherever they lie. SL_INVALID_ARGUMENT where they do not
+ * fit. */
+SL_API sl_status sl_tensor_assign(sl_value* to, const sl_value* from);
+
+/* DLPack: tensors are handed over to and from other libraries without a copy, by the struct of
+ * dlpack.h. *managed is ended by its deleter, on any thread. SL_INVALID_ARGUMENT for types that
+ * DLPack does not have (those of quantized tensors). */
+struct DLManagedTensor;
+SL_API sl_status sl_tensor_to_dlpack(const sl_value* tensor, struct DLManagedTensor** managed,
+                                     sl_error** error);
+/* Takes `managed` over: its deleter is called when the last tensor over its memory goes. Where this
+ * fails it stays the caller's. SL_INVALID_ARGUMENT for memory that is not the CPU's, or not aligned
+ * for its type, negative strides, and types that there are not here. */
+SL_API sl_status sl_tensor_from_dlpack(struct DLManagedTensor* managed, sl_value** tensor,
+                                       sl_error** error);
+
 /* ---- errors: sl_error_release ends each; texts live as long as it, and are "" of null */
 
 SL_API void sl_error_release(sl_error* error);
@@ -280,6 +460,10 @@ typedef struct sl_allocator {
   void* user;
 } sl_allocator;
 SL_API sl_status sl_set_allocator(const sl_allocator* allocator);
+
+/* Where print() of programs goes, from now on; null: to stdout. `print` is called by the thread
+ * that runs the program, and may make and release values, but not call modules. */
+SL_API void sl_set_print(void (*print)(const char* text, size_t size, void* user), void* user);
 
 /* Threads that one operator may use: 1 to 256, others are made these. */
 SL_API void sl_set_threads(int threads);

@@ -2,212 +2,12 @@
 #include "module.h"
 
 #include <algorithm>
-#include <deque>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "deep_copy.h"
 #include "names.h"
-#include "pickle.h"
 #include "source/composites.h"
 
 namespace scriptlang {
-
-constexpr int64_t kMaxPickle = int64_t(1) << 30;
-constexpr int64_t kNewestVersion = 10;
-
-// The records of an archive below its one top folder, and the storages opened so far: tensors
-// that name one record share one storage.
-class ArchiveReader {
- public:
-  explicit ArchiveReader(std::shared_ptr<ZipArchive> zip) : zip_(std::move(zip)) {
-    if (zip_->records().empty()) raise(ErrorKind::ArchiveError, "the zip file is empty");
-    const std::string& first = zip_->records()[0].name;
-    size_t slash = first.find('/');
-    if (slash != std::string::npos) folder_ = first.substr(0, slash + 1);
-  }
-  ~ArchiveReader() {
-    for (auto& [name, storage] : storages_) {
-      if (storage) storage->release();
-    }
-  }
-  ArchiveReader(const ArchiveReader&) = delete;
-  ArchiveReader& operator=(const ArchiveReader&) = delete;
-
-  const ZipArchive::Record* find(const std::string& name) const {
-    return zip_->find(folder_ + name);
-  }
-  bool has_folder(const std::string& name) const {
-    std::string prefix = folder_ + name + "/";
-    return std::any_of(zip_->records().begin(), zip_->records().end(), [&](const auto& r) {
-      return r.name.compare(0, prefix.size(), prefix) == 0;
-    });
-  }
-
-  // Sources without their ".py", and the folders that they lie in: "code/__torch__/a".
-  std::unordered_set<std::string> folders_of_code() const {
-    std::unordered_set<std::string> found{"code"};
-    for (const auto& record : zip_->records()) {
-      std::string name = record.name.substr(std::min(folder_.size(), record.name.size()));
-      const bool is_source = name.compare(0, 5, "code/") == 0 && name.size() > 8 &&
-                             name.compare(name.size() - 3, 3, ".py") == 0;
-      if (!is_source) continue;
-      name.resize(name.size() - 3);
-      while (found.insert(name).second) name.resize(name.rfind('/'));
-    }
-    return found;
-  }
-
-  std::string text(const std::string& name) const {
-    const ZipArchive::Record* record = find(name);
-    if (!record || record->size > 4096) return "";
-    std::string buffer;
-    return std::string(zip_->read(*record, &buffer));
-  }
-
-  std::string_view bytes(const ZipArchive::Record& record, std::string* buffer) const {
-    return zip_->read(record, buffer);
-  }
-
-  // folders: where its tensors may lie; none: it may hold none.
-  Value pickle(const std::string& name, const std::vector<std::string>& folders,
-               PickleHooks hooks) {
-    const ZipArchive::Record* record = find(name);
-    if (record->size > kMaxPickle) {
-      raise(ErrorKind::ArchiveError, "the record ", name, " has ", record->size, " bytes");
-    }
-    if (!folders.empty()) {
-      hooks.storage = [&](const std::string& key, ScalarType dtype) {
-        return storage(key, folders, dtype);
-      };
-    }
-    std::string buffer;
-    return read_pickle(zip_->read(*record, &buffer), name, hooks);
-  }
-
- private:
-  static void check_bools(const Storage& storage, const std::string& name) {
-    const uint8_t* at = static_cast<const uint8_t*>(storage.data());
-    bool fits = std::all_of(at, at + storage.nbytes(), [](uint8_t b) { return b <= 1; });
-    if (!fits) {
-      raise(ErrorKind::ArchiveError, "the record ", name, " holds a bool that is neither 0 nor 1");
-    }
-  }
-
-  Storage* storage(const std::string& key, const std::vector<std::string>& folders,
-                   ScalarType dtype) {
-    for (const std::string& folder : folders) {
-      std::string name = folder + "/" + key;
-      const ZipArchive::Record* record = find(name);
-      if (!record) continue;
-      auto known = storages_.find(name);
-      if (known == storages_.end()) {
-        known = storages_.emplace(name, nullptr).first;
-      }
-      if (!known->second) {  // it has its place before it has to be given back
-        known->second = zip_->storage(*record, itemsize(dtype));
-      }
-      Storage* found = known->second;
-      if (reinterpret_cast<uintptr_t>(found->data()) % uintptr_t(itemsize(dtype)) != 0) {
-        raise(ErrorKind::ArchiveError, "the record ", name, " is used with two element types");
-      }
-      if (dtype == ScalarType::Bool && bools_.insert(name).second) check_bools(*found, name);
-      found->retain();
-      return found;
-    }
-    raise(ErrorKind::ArchiveError, "the record ", folders[0], "/", key, " is missing");
-  }
-
-  std::shared_ptr<ZipArchive> zip_;
-  std::string folder_;
-  std::unordered_map<std::string, Storage*> storages_;
-  std::unordered_set<std::string> bools_;  // names of storages that were checked
-};
-
-namespace {
-
-bool has_bytecode(const ArchiveReader& archive) {
-  return archive.find("bytecode.pkl") || archive.find("scriptlang/program.pkl");
-}
-
-void check_kind(const ArchiveReader& archive) {
-  if (!archive.find("data.pkl")) {
-    raise(ErrorKind::ArchiveError, "a zip file, but no TorchScript archive: it has no data.pkl");
-  }
-  if (has_bytecode(archive) || archive.has_folder("code")) return;
-  if (!archive.find("constants.pkl")) {
-    raise(ErrorKind::ArchiveError, "a file of torch.save: it holds tensors, not a program; "
-          "save the model with torch.jit.save");
-  }
-  raise(ErrorKind::ArchiveError, "the archive has neither code nor bytecode");
-}
-
-// The version of the format; 1 where the file does not say.
-int check_format(const ArchiveReader& archive) {
-  std::string order = archive.text("byteorder");
-  if (!order.empty() && order != "little") {
-    raise(ErrorKind::ArchiveError, "the archive is in '", order.substr(0, 20),
-          "' byte order; save it again on a little-endian machine");
-  }
-  std::string version = archive.text("version");
-  char* end = nullptr;
-  long number = strtol(version.c_str(), &end, 10);
-  if (!version.empty() && (end == version.c_str() || number < 1 || number > kNewestVersion)) {
-    raise(ErrorKind::ArchiveError, "the archive has format version '", version.substr(0, 20),
-          "'; 1 to ", kNewestVersion, " are supported");
-  }
-  return version.empty() ? 1 : int(number);
-}
-
-// The code of an archive, whose texts stay with it.
-class CodeReader {
- public:
-  explicit CodeReader(ArchiveReader* archive) : archive_(*archive) {}
-
-  source::Sources sources(PickleHooks* hooks) {
-    source::Sources made;
-    made.read = [this](const std::string& record, std::string_view* text) {
-      const ZipArchive::Record* found = archive_.find(record);
-      if (!found) return false;
-      check_size(*found);
-      texts_.emplace_back();
-      *text = archive_.bytes(*found, &texts_.back());
-      return true;
-    };
-    made.has_folder = [this](const std::string& folder) {
-      if (folders_.empty()) folders_ = archive_.folders_of_code();
-      return folders_.count(folder) != 0;
-    };
-    made.constants = [this, hooks]() -> ValueSpan {
-      if (!read_) {
-        read_ = true;
-        if (archive_.find("constants.pkl")) {
-          constants_ = archive_.pickle("constants.pkl", {"constants"}, *hooks);
-        }
-      }
-      if (constants_.is_tuple()) return constants_.as_tuple().items;
-      return constants_.is_list() ? constants_.as_list().boxed() : ValueSpan();
-    };
-    return made;
-  }
-
- private:
-  // A parsed source takes much more memory than its text; the same in serialization/code_files.py.
-  static void check_size(const ZipArchive::Record& record) {
-    constexpr int64_t kMost = 16 << 20, kFloor = 256 << 10, kRatio = 40;
-    if (record.size > std::min(kMost, kFloor + kRatio * record.compressed_size)) {
-      raise(ErrorKind::ArchiveError, record.name, ": a source of ", record.size,
-            " bytes, packed in ", record.compressed_size, ", is more than is read");
-    }
-  }
-
-  ArchiveReader& archive_;
-  std::deque<std::string> texts_;
-  std::unordered_set<std::string> folders_;
-  Value constants_;
-  bool read_ = false;
-};
-
-}  // namespace
 
 std::shared_ptr<Module> Module::load_file(const std::string& path) {
   return load(Bytes::of_file(path));
@@ -219,12 +19,15 @@ std::shared_ptr<Module> Module::load_memory(const void* data, size_t size) {
 }
 
 std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
-  ArchiveReader archive(ZipArchive::open(std::move(bytes)));
-  check_kind(archive);
-  int version = check_format(archive);
+  auto archive = std::make_shared<ArchiveReader>(ZipArchive::open(std::move(bytes)));
+  check_kind(*archive);
+  int version = check_format(*archive);
   auto module = std::make_shared<Module>();
-  if (has_bytecode(archive)) module->read_bytecode(archive, version);
-  else module->compile_code(archive, version);
+  if (has_bytecode(*archive)) module->read_bytecode(*archive, version);
+  else module->compile_code(*archive, version);
+  archive->close();
+  module->archive_ = archive;
+  module->roles_ = std::make_shared<Roles>(std::move(archive));
   return module;
 }
 
@@ -273,20 +76,45 @@ void Module::compile_code(ArchiveReader& archive, int version) {
   take_root(std::move(root));
 }
 
-const Function* Module::method(std::string_view name) const {
-  return program_->method(*root_.as_object().type, name);
+Module::Found Module::find(const ClassType& cls, std::string_view name) const {
+  if (const Function* found = program_->method(cls, name)) return {program_.get(), found};
+  const Program* beside = beside_.load(std::memory_order_acquire);
+  return {beside, beside ? beside->method(cls, name) : nullptr};
 }
 
-std::vector<std::string> Module::method_names() const {
-  std::string prefix = root_.as_object().type->name + ".";
+// Classes are the same objects in both programs: what the code declares is what they have.
+void Module::complete() {
+  if (!has_bytecode(*archive_) || !archive_->has_folder("code")) return;
+  restore();
+  std::lock_guard<std::mutex> lock(code_mutex_);
+  if (from_code_) return;
+  Turn turn;
+  turn.take(domain_.get(), Effect::Reshapes);  // types become known: nobody may look meanwhile
+  CodeReader code(archive_.get());
+  PickleHooks hooks;
+  source::Compiler compiler(code.sources(&hooks), program_->classes(), check_format(*archive_));
+  hooks.classes = [&](const std::string& name) { return compiler.find_class(name); };
+  Value root = root_;
+  compiler.take(&root);
+  from_code_ = compiler.program();
+  archive_->close();
+  beside_.store(from_code_.get(), std::memory_order_release);
+}
+
+std::vector<std::string> Module::method_names(const ClassType& cls) const {
+  std::string prefix = program_->classes()->name_of(cls) + ".";
   std::vector<std::string> names;
-  for (const auto& function : program_->functions()) {
-    const std::string& name = function->name;
-    bool is_method = name.compare(0, prefix.size(), prefix) == 0 &&
-                     name.find('.', prefix.size()) == std::string::npos && !function->is_part;
-    if (is_method) names.push_back(name.substr(prefix.size()));
+  for (const Program* program : {program_.get(), beside_.load(std::memory_order_acquire)}) {
+    if (!program) continue;
+    for (const auto& function : program->functions()) {
+      const std::string& name = function->name;
+      bool is_method = name.compare(0, prefix.size(), prefix) == 0 &&
+                       name.find('.', prefix.size()) == std::string::npos && !function->is_part;
+      if (is_method) names.push_back(name.substr(prefix.size()));
+    }
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -325,24 +153,60 @@ void Module::restore_pending(Context& context, const Limits& limits) {
   }
 }
 
-Value Module::call(std::string_view name, std::vector<Value> arguments,
-                   std::vector<NamedArgument> named, Context& context, const Limits& limits,
-                   Turn* turn) {
-  const Function* function = method(name);
-  if (!function) {
+void Module::restore() {
+  Context context;
+  restore_pending(context, {});
+}
+
+Role Module::role_of(const ClassType& cls, size_t slot, const Value& held) {
+  return roles_->of(program_->classes()->name_of(cls), cls, slot, held);
+}
+
+bool Module::is_module(const ClassType& cls) {
+  return roles_->is_module(program_->classes()->name_of(cls));
+}
+
+std::shared_ptr<Module> Module::clone(const Value& object) {
+  restore();
+  auto made = std::make_shared<Module>();
+  made->archive_ = archive_;
+  made->roles_ = roles_;
+  made->program_ = program_;
+  {
+    std::lock_guard<std::mutex> lock(code_mutex_);
+    made->from_code_ = from_code_;
+    made->beside_.store(from_code_.get());
+  }
+  Turn turn;
+  turn.look(domain_.get(), false);
+  made->root_ = deep_copy(object);
+  return made;
+}
+
+Value Module::call_on(const Value& object, std::string_view name, std::vector<Value> arguments,
+                      std::vector<NamedArgument> named, Context& context, const Limits& limits,
+                      Turn* turn) {
+  const ClassType& cls = *object.as_object().type;
+  Found found = find(cls, name);
+  if (!found.function && !object.same(root_)) {
+    complete();
+    found = find(cls, name);
+  }
+  if (!found.function) {
     std::string known;
-    for (const std::string& m : method_names()) known += (known.empty() ? "" : ", ") + m;
+    for (const std::string& m : method_names(cls)) known += (known.empty() ? "" : ", ") + m;
     raise(ErrorKind::RuntimeError, "the module has no method '", std::string(name),
           "'; it has: ", known);
   }
-  check_sound(*function);
-  arguments.insert(arguments.begin(), root_);
+  const Function& function = *found.function;
+  check_sound(function);
+  arguments.insert(arguments.begin(), object);
   turn->look(domain_.get(), false);  // lists and dicts that the module has are copied
-  arguments = bind(*program_, *function, std::move(arguments), std::move(named));
+  arguments = bind(*found.program, function, std::move(arguments), std::move(named));
   turn->give();
   restore_pending(context, limits);
-  turn->take(domain_.get(), effect_of(*program_, *function), {}, limits.milliseconds);
-  return run(*program_, *function, std::move(arguments), context, limits);
+  turn->take(domain_.get(), effect_of(*found.program, function), {}, limits.milliseconds);
+  return run(*found.program, function, std::move(arguments), context, limits);
 }
 
 }  // namespace scriptlang

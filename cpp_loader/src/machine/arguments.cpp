@@ -18,7 +18,7 @@ namespace {
 // Whether objects of a class cannot be checked: it is an interface, or a NamedTuple inside of
 // another type, which bytecode names without its fields.
 bool is_name_only(const Program& program, const ClassType& cls) {
-  if (!cls.attributes.empty()) return false;
+  if (!cls.attributes.empty() || !cls.members.empty()) return false;
   std::string prefix = cls.name + ".";
   return std::none_of(program.functions().begin(), program.functions().end(), [&](const auto& f) {
     return f->name.compare(0, prefix.size(), prefix) == 0;
@@ -407,10 +407,14 @@ std::string type_text(const Value& value) {
 }
 
 std::string schema_text(const Function& function) {
-  std::string text = function.name + "(";
-  for (size_t k = 0; k < function.arguments.size(); ++k) {
+  return schema_text(function.name, function, 0);
+}
+
+std::string schema_text(const std::string& name, const Function& function, size_t from) {
+  std::string text = name + "(";
+  for (size_t k = from; k < function.arguments.size(); ++k) {
     const Argument& a = function.arguments[k];
-    text += (k ? ", " : "") + schema_type(*a.type) + " " + a.name;
+    text += (k > from ? ", " : "") + schema_type(*a.type) + " " + a.name;
     if (a.has_default) text += "=" + default_text(a.default_value);
   }
   text += ") -> ";
@@ -517,6 +521,17 @@ class Binder {
 };
 
 }  // namespace
+
+Value converted(const Program& program, const Value& value, const TypeRef& type,
+                const std::string& what) {
+  Converter converter(program);
+  Value made;
+  if (converter.convert(value, type, &made)) return made;
+  std::string inside = converter.path;
+  if (!inside.empty()) inside = concat(": ", type_text(converter.misfit), " at ", inside);
+  raise(ErrorKind::RuntimeError, "Expected a value of type '", to_string(*type), "' for ", what,
+        " but instead found type '", type_text(value), "'", inside);
+}
 
 std::vector<Value> bind(const Program& program, const Function& function,
                         std::vector<Value> positional, std::vector<NamedArgument> named) {

@@ -22,8 +22,14 @@ struct NamedArgument {
 std::vector<Value> bind(const Program& program, const Function& function,
                         std::vector<Value> positional, std::vector<NamedArgument> named);
 
+// A value as one of a type, converted as an argument is. Raises RuntimeError, which names `what`.
+Value converted(const Program& program, const Value& value, const TypeRef& type,
+                const std::string& what);
+
 // "__torch__.M.forward(__torch__.M self, Tensor x, int n=3) -> Tensor"
 std::string schema_text(const Function& function);
+// The same of a name, and of the arguments from one on.
+std::string schema_text(const std::string& name, const Function& function, size_t from);
 
 // The type of a value as error messages name it: "List[int]".
 std::string type_text(const Value& value);

@@ -12,7 +12,7 @@ namespace scriptlang::optimize {
 
 namespace {
 
-// So many have places of their own: values pass from one to another without moves most easily there.
+// So many have places of their own: values pass without moves from one to another there.
 constexpr size_t kFew = 64;
 constexpr int kMost = 10000;  // of more it would take too long
 

@@ -98,6 +98,10 @@ struct MissingOperator {
 class ClassTable {
  public:
   ClassRef get(const std::string& name);  // made when absent
+  ClassRef find(const std::string& name) const {  // null when absent
+    auto it = classes_.find(name);
+    return it == classes_.end() ? ClassRef() : it->second;
+  }
   // Adds a class under another name, if two classes have the same one.
   void add(const std::string& name, ClassRef cls);
   const std::string& name_of(const ClassType& cls) const;

@@ -222,6 +222,7 @@ const std::vector<Value>* Declarations::defaults_of(const std::string& named_tup
 }
 
 void Declarations::read_enum(Declared* declared) {
+  const bool known = !declared->cls->members.empty();  // the bytecode beside has told them
   for (const Node* s : declared->node->more) {
     if (s->kind == NodeKind::Pass) continue;
     if (s->kind != NodeKind::Assign || s->items[0]->kind != NodeKind::Name) {
@@ -236,7 +237,7 @@ void Declarations::read_enum(Declared* declared) {
     }
     declared->member_type = type;
     std::string name(s->items[0]->text);
-    declared->cls->members.emplace_back(name, value);
+    if (!known) declared->cls->members.emplace_back(name, value);
     Value member = Enum::make(declared->cls, name, std::move(value));
     declared->members.emplace_back(std::move(name), std::move(member));
   }
@@ -252,12 +253,15 @@ void Declarations::fill(Declared* declared) {
     }
   }
   ClassType& cls = *declared->cls;
-  cls.attributes.clear();
-  cls.types.clear();
-  for (auto& [name, type] : declared->attributes) {
-    cls.attributes.push_back(name);
-    cls.types.push_back(Types::held(type));
+  std::vector<std::string> names;
+  for (auto& [name, type] : declared->attributes) names.push_back(name);
+  if (!cls.attributes.empty() && cls.attributes != names) {  // which the bytecode beside has told
+    refuse(declared->file->name, declared->node->line, declared->name,
+           " has other attributes than its objects");
   }
+  cls.attributes = std::move(names);
+  cls.types.clear();
+  for (auto& [name, type] : declared->attributes) cls.types.push_back(Types::held(type));
   declared->filled = true;
 }
 
@@ -287,6 +291,13 @@ void Declarations::assigned_name(Declared* declared, const Node& s) {
                std::find(std::begin(kNameLists), std::end(kNameLists), target.text) !=
                    std::end(kNameLists);
   if (!known) refuse(file.name, s.line, "a class declares its names with their types");
+  auto* names = target.text == "__parameters__" ? &declared->parameters
+                : target.text == "__buffers__"  ? &declared->buffers
+                                                : nullptr;
+  if (!names || s.a->kind != NodeKind::List) return;
+  for (const Node* name : s.a->items) {
+    if (name->kind == NodeKind::String) names->push_back(name->text);
+  }
 }
 
 void Declarations::add_attribute(Declared* declared, std::string_view name, T type,

@@ -13,9 +13,11 @@ std::string_view Arena::copy(std::string_view text) {
 
 void Arena::grow(size_t bytes) {
   constexpr size_t kBlock = 64 << 10;
-  left_ = std::max(bytes, kBlock);
-  blocks_.emplace_back(new char[left_]);
+  const size_t room = std::max(bytes, kBlock);
+  std::unique_ptr<char[]> block(new char[room]);
+  blocks_.push_back(std::move(block));
   next_ = blocks_.back().get();
+  left_ = room;
 }
 
 bool dotted(const Node& node, std::string* text) {

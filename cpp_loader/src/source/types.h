@@ -55,6 +55,7 @@ struct Declared {
   SourceFile* file = nullptr;
   Node* node = nullptr;
   std::vector<std::pair<std::string, T>> attributes;       // by slot
+  std::vector<std::string_view> parameters, buffers;       // names among them
   std::unordered_map<std::string, int64_t> slots;
   std::unordered_map<std::string, Routine*> methods;       // of interfaces: without a body
   std::vector<Routine*> method_order;

@@ -118,7 +118,7 @@ static void arguments(sl_module* m) {
   fails(m, call_of("pair", sl_value_tuple(&item, 1), NULL), NULL, SL_RUN_ERROR, "RuntimeError",
         "pair() Expected a value of type 'Tuple[int, Optional[str]]'");
   fails(m, call_of("other", NULL, NULL), NULL, SL_RUN_ERROR, "RuntimeError",
-        "the module has no method 'other'; it has: anything, bools, by_float");
+        "the module has no method 'other'; it has: anything, blocks, bools, by_float");
   c = call_of("maybe", NULL, NULL);
   c.name = "y";
   c.named = sl_value_int(1);
@@ -306,6 +306,8 @@ int main(int count, char** given) {
   check_values(module);
   check_tensors(module);
   check_calls(module, given[1]);
+  check_files(module, given[1]);
+  check_modules(module);
   sl_set_threads(-5);
   CHECK(sl_get_threads() == 1);
   sl_set_threads(1 << 30);
@@ -313,7 +315,7 @@ int main(int count, char** given) {
   sl_set_threads(threads);
   check_values(module); /* after all those errors */
   sl_module_release(module);
-  failures += value_failures() + tensor_failures();
+  failures += value_failures() + tensor_failures() + module_failures() + file_failures();
   printf("C client: %d failures\n", failures);
   return failures != 0;
 }

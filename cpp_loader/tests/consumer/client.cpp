@@ -117,7 +117,7 @@ static void modules(const Module& m) {
   try {
     m("fail", {"deep"});
   } catch (const scriptlang::Error& e) {
-    CHECK(e.stack().find("nested at instruction") != std::string::npos);
+    CHECK(e.stack().find(".nested") != std::string::npos);
   }
   int before = scriptlang::threads();
   scriptlang::set_threads(2);

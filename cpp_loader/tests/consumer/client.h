@@ -10,6 +10,8 @@ sl_value* give(sl_module* module, const char* method, sl_value* const* arguments
 void check_values(sl_module* module);
 void check_tensors(sl_module* module);
 void check_calls(sl_module* module, const char* path);
-int value_failures(void), tensor_failures(void);
+void check_modules(sl_module* module); /* changes the module */
+void check_files(sl_module* module, const char* path);
+int value_failures(void), tensor_failures(void), module_failures(void), file_failures(void);
 
 #endif

@@ -230,7 +230,8 @@ static void allocators(sl_module* m) {
     CHECK(strstr(sl_error_message(error), "the allocator refused 16 bytes") != NULL);
     sl_error_release(error);
   }
-  CHECK(refusing > 1 && error == NULL);
+  /* A group of operators that is refused memory may go on with less, one by one. */
+  CHECK((refusing > 1 || counts.asked > 1) && error == NULL);
   sl_value_release(result);
   CHECK(counts.blocks == 1);
   CHECK(sl_set_allocator(&bad) == SL_OK);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes client.pt beside itself: the archive that the clients in ../consumer load.
+"""Writes client.pt and client_plain.pt beside itself: the archives that ../consumer loads.
 
   python cpp_loader/tests/data/make_client.py
 
-The methods give back what they get, kind by kind, make what a host cannot, and fail in every way.
+Both hold the same module; the plain one has no bytecode. The methods give back what they get, kind
+by kind, make what a host cannot, and fail in every way.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import enum
 import os
 import pathlib
+import zipfile
 from typing import Any, NamedTuple
 
 import scriptlang
@@ -45,9 +47,55 @@ class Counter:
         return self.count
 
 
-class Client(nn.Module):
+class Keeper(nn.Module):
+    """Restores itself: its numbers are doubled when it is saved and halved when it is loaded."""
+
     def __init__(self):
         super().__init__()
+        self.register_buffer("numbers", scriptlang.tensor([1.0, 2.0, 3.0]))
+        self.training = True
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.numbers
+
+    @scriptlang.jit.export
+    def __getstate__(self):
+        return (self.numbers * 2, self.training)
+
+    @scriptlang.jit.export
+    def __setstate__(self, state: tuple[Tensor, bool]):
+        self.numbers = state[0] / 2
+        self.training = state[1]
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        self.keeper = Keeper()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.keeper(self.inner(x))
+
+    @scriptlang.jit.export
+    def half(self, x: Tensor, by: float = 0.5) -> Tensor:
+        return x * by
+
+
+class Client(nn.Module):
+    table: dict[str, int]
+    steps: list[int]
+    limit: float | None
+
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+        self.tied = self.block.inner[0].weight
+        self.table = {"a": 1, "b": 2}
+        self.steps = [1, 2, 3]
+        self.limit = None
+        self.favourite = Color.RED
+        self.owned = Counter(10)
         self.register_buffer("weights", scriptlang.tensor([[1.0, 2.0], [3.0, 4.0]]))
         self.layer = nn.Linear(2, 1)
         self.name = "client"
@@ -59,6 +107,27 @@ class Client(nn.Module):
     @scriptlang.jit.export
     def linear(self, x: Tensor) -> Tensor:
         return self.layer(x)
+
+    @scriptlang.jit.export
+    def blocks(self, x: Tensor) -> Tensor:
+        return self.block(x) + self.tied.sum()
+
+    @scriptlang.jit.export
+    def state(self) -> tuple[bool, str, int, dict[str, int], list[int], float | None, Color, int]:
+        return (
+            self.training,
+            self.name,
+            self.calls,
+            self.table,
+            self.steps,
+            self.limit,
+            self.favourite,
+            self.owned.count,
+        )
+
+    @scriptlang.jit.export
+    def say(self, x: str) -> None:
+        print("says", x)
 
     @scriptlang.jit.export
     def echo(self, x: Any):
@@ -256,10 +325,24 @@ class Client(nn.Module):
         return self.nested(n - 1) + 1
 
 
+def write_plain(archive: pathlib.Path, out: pathlib.Path) -> None:
+    """The archive without what only bytecode needs, as torch.jit.save writes one."""
+    with zipfile.ZipFile(archive) as whole, zipfile.ZipFile(out, "w") as plain:
+        for record in whole.infolist():
+            name = record.filename.partition("/")[2]
+            if name != "bytecode.pkl" and not name.startswith("scriptlang/"):
+                plain.writestr(record, whole.read(record))
+
+
 def main() -> None:
     out = pathlib.Path(__file__).with_name("client.pt")
-    scriptlang.script(Client()).save(os.fspath(out))
-    print(out, out.stat().st_size, "bytes")
+    extra = {"labels.txt": "cat\0dog", "empty": ""}
+    scriptlang.manual_seed(0)
+    scriptlang.script(Client()).save(os.fspath(out), _extra_files=extra)
+    plain = out.with_name("client_plain.pt")
+    write_plain(out, plain)
+    for path in (out, plain):
+        print(path, path.stat().st_size, "bytes")
 
 
 if __name__ == "__main__":

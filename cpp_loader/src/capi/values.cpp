@@ -1,17 +1,15 @@
-// The C interface over the engine: values and tensors.
+// The C interface over the engine: values are made and read.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "capi.h"
 #include "values/dict.h"
 #include "values/list.h"
-#include "values/quantizer.h"
 
 using namespace scriptlang;
 using namespace scriptlang::capi;
 
-namespace {
+namespace scriptlang::capi {
 
 sl_kind kind_of(Tag tag) {
   switch (tag) {  // the engine's numbers are its own affair
@@ -35,43 +33,9 @@ sl_kind kind_of(Tag tag) {
   return SL_NONE;
 }
 
-// The one table of element types: outside name, inside name.
-#define SL_DTYPES(X)                                                                             \
-  X(SL_UINT8, UInt8) X(SL_INT8, Int8) X(SL_INT16, Int16) X(SL_INT32, Int32) X(SL_INT64, Int64)   \
-  X(SL_FLOAT16, Float16) X(SL_FLOAT32, Float32) X(SL_FLOAT64, Float64)                           \
-  X(SL_COMPLEX32, Complex32) X(SL_COMPLEX64, Complex64) X(SL_COMPLEX128, Complex128)             \
-  X(SL_BOOL8, Bool) X(SL_QINT8, QInt8) X(SL_QUINT8, QUInt8) X(SL_QINT32, QInt32)                 \
-  X(SL_BFLOAT16, BFloat16) X(SL_UINT16, UInt16) X(SL_UINT32, UInt32) X(SL_UINT64, UInt64)
+}  // namespace scriptlang::capi
 
-// Programs pass dtypes as ints: both sides must mean the same.
-#define X(outside, inside) static_assert(int(outside) == int(ScalarType::inside), "dtypes");
-SL_DTYPES(X)
-#undef X
-
-sl_dtype dtype_of(ScalarType type) {
-  switch (type) {
-#define X(outside, inside) \
-  case ScalarType::inside: \
-    return outside;
-    SL_DTYPES(X)
-#undef X
-    case ScalarType::Undefined: break;
-  }
-  raise(ErrorKind::RuntimeError, "a tensor without an element type");
-}
-
-// Of a tensor that a host makes. The number may be any: C checks no enum.
-ScalarType type_of(const sl_dtype& dtype) {
-  int number;
-  std::memcpy(&number, &dtype, sizeof number);
-  static_assert(sizeof number == sizeof dtype, "enums of C are ints");
-  if (!is_scalar_type(number)) raise(ErrorKind::ValueError, "no element type: ", number);
-  ScalarType type = ScalarType(number);
-  if (is_quantized(type)) raise(ErrorKind::ValueError, "codes without a scale");
-  return type;
-}
-
-// ---- texts
+namespace {
 
 // Whether the text is UTF-8, in the shortest form, without surrogates.
 bool is_utf8(const char* text, size_t size) {
@@ -148,17 +112,6 @@ sl_value* made_of(sl_value* const* items, size_t count, F&& body) noexcept {
   return handle;
 }
 
-// A part of a value, which may be looked into as long as that may.
-template <class F>
-sl_value* made_in(const sl_value* whole, F&& body) noexcept {
-  sl_value* handle = made([&] {
-    Look look(whole);
-    return body();
-  });
-  if (handle && is_open(handle->value)) handle->domain = whole->domain;
-  return handle;
-}
-
 }  // namespace
 
 sl_value* sl_value_list(sl_value* const* items, size_t count) {
@@ -173,96 +126,6 @@ sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, size_t c
     Ref<Dict> dict = Dict::make();
     for (size_t k = 0; k < count; ++k) dict->set(named[k], held[k]);
     return Value(std::move(dict));
-  });
-}
-
-namespace {
-
-// Checks what comes from outside: the pointers, the shape, that it is a size.
-int64_t checked_bytes(const void* data, ScalarType type, const int64_t* sizes, size_t ndim) {
-  need(sizes, ndim > 0);
-  if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
-  int64_t bytes;
-  if (__builtin_mul_overflow(checked_numel({sizes, int64_t(ndim)}), itemsize(type), &bytes)) {
-    raise(ErrorKind::ValueError, "the tensor is too large");
-  }
-  need(data, bytes > 0);
-  return bytes;
-}
-
-// Of complex numbers that of a part.
-size_t alignment_of(ScalarType type) {
-  size_t size = size_t(itemsize(type));
-  return is_complex(type) ? size / 2 : size;
-}
-
-void check_memory(const void* data, size_t bytes, ScalarType type) {
-  if (reinterpret_cast<uintptr_t>(data) % alignment_of(type) != 0) {
-    raise(ErrorKind::ValueError, "the memory is not aligned for its type");
-  }
-  const uint8_t* at = static_cast<const uint8_t*>(data);
-  bool whole = type != ScalarType::Bool ||
-               std::all_of(at, at + bytes, [](uint8_t b) { return b <= 1; });
-  if (!whole) raise(ErrorKind::ValueError, "a bool is neither 0 nor 1");
-}
-
-// Storage that goes when nobody has retained it.
-struct Held {
-  Storage* storage;
-  ~Held() { storage->release(); }
-};
-
-}  // namespace
-
-sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim,
-                         void (*release)(void* user), void* user) {
-  return made([&] {
-    ScalarType type = type_of(dtype);
-    int64_t bytes = checked_bytes(data, type, sizes, ndim);
-    check_memory(data, size_t(bytes), type);
-    Tensor t(TensorImpl::make());
-    t.impl()->dtype = type;
-    t.impl()->set_contiguous({sizes, int64_t(ndim)});  // of so many bytes, as was checked
-    t.impl()->storage = Storage::borrow(data, bytes, release, user);
-    return Value(std::move(t));
-  });
-}
-
-sl_value* sl_tensor_strided(void* data, size_t bytes, sl_dtype dtype, const int64_t* sizes,
-                            const int64_t* strides, size_t ndim, void (*release)(void* user),
-                            void* user) {
-  return made([&] {
-    ScalarType type = type_of(dtype);
-    need(sizes, ndim > 0);
-    need(strides, ndim > 0);
-    need(data, bytes > 0);
-    if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
-    if (bytes > size_t(INT64_MAX)) raise(ErrorKind::ValueError, "there is no such memory");
-    for (size_t k = 0; k < ndim; ++k) {  // of an empty tensor, too
-      if (strides[k] < 0) raise(ErrorKind::ValueError, "a stride is negative");
-    }
-    check_memory(data, bytes, type);
-    IntSpan shape(sizes, int64_t(ndim)), steps(strides, int64_t(ndim));
-    {  // a loan that ends without a word, should the view be none
-      Held tried{Storage::borrow(data, int64_t(bytes), nullptr, nullptr)};
-      Tensor::checked_view(tried.storage, type, shape, steps, 0);
-    }
-    Tensor t(TensorImpl::make());
-    t.impl()->dtype = type;
-    t.impl()->set_geometry(shape, steps);  // the view that was tried proves them
-    t.impl()->storage = Storage::borrow(data, int64_t(bytes), release, user);
-    return Value(std::move(t));
-  });
-}
-
-sl_value* sl_tensor_copy(const void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim) {
-  return made([&] {
-    ScalarType type = type_of(dtype);
-    int64_t bytes = checked_bytes(data, type, sizes, ndim);
-    if (type == ScalarType::Bool) check_memory(data, size_t(bytes), type);
-    Tensor t = Tensor::empty({sizes, int64_t(ndim)}, type);
-    if (bytes) std::memcpy(t.raw(), data, size_t(bytes));
-    return Value(std::move(t));
   });
 }
 
@@ -398,9 +261,6 @@ const char* sl_value_class(const sl_value* value) {
   return v.is_tuple() && v.as_tuple().named ? v.as_tuple().named->name.c_str() : "";
 }
 
-// A list that holds one list twice, which holds one list twice, has a text without end.
-constexpr int64_t kMostText = 1 << 27;  // counted twice: it grows by doubling
-
 sl_status sl_value_text(const sl_value* value, char** text, size_t* size) {
   if (text) *text = nullptr;
   if (size) *size = 0;
@@ -409,57 +269,6 @@ sl_status sl_value_text(const sl_value* value, char** text, size_t* size) {
     Look look(value);
     memory::LimitScope bound(kMostText);
     std::string printed = to_text(value ? value->value : Value());
-    char* copy = static_cast<char*>(std::malloc(printed.size() + 1));
-    if (!copy) throw std::bad_alloc();
-    std::memcpy(copy, printed.c_str(), printed.size() + 1);
-    *text = copy;
-    if (size) *size = printed.size();
+    give_text(printed, text, size);
   });
-}
-void sl_text_release(char* text) { std::free(text); }
-
-// ---- tensors
-
-sl_status sl_tensor_info(const sl_value* tensor, sl_dtype* dtype, size_t* ndim,
-                         const int64_t** sizes, const int64_t** strides) {
-  if (!tensor || !tensor->value.is_tensor()) return SL_INVALID_ARGUMENT;
-  const Tensor& t = tensor->value.as_tensor();
-  return guarded(nullptr, [&] {
-    sl_dtype type = dtype_of(t.dtype());
-    if (dtype) *dtype = type;
-    if (ndim) *ndim = size_t(t.dim());
-    if (sizes) *sizes = t.sizes().data;
-    if (strides) *strides = t.strides().data;
-  });
-}
-void* sl_tensor_data(const sl_value* tensor) {
-  if (!tensor || !tensor->value.is_tensor()) return nullptr;
-  return tensor->value.as_tensor().raw();
-}
-
-namespace {
-Tensor contiguous_copy(const Tensor& t) {
-  if (t.quantizer()) return with_quantizer(contiguous_copy(codes_of(t)), t.quantizer());
-  Tensor out = Tensor::empty(t.sizes(), t.dtype());
-  int64_t item = t.itemsize(), n = t.dim(), at = 0;
-  std::vector<int64_t> index(size_t(n), 0);
-  const char* from = static_cast<const char*>(t.raw());
-  char* to = static_cast<char*>(out.raw());
-  for (int64_t k = t.numel(); k > 0; --k, to += item) {
-    std::memcpy(to, from + at * item, size_t(item));
-    for (int64_t d = n - 1; d >= 0; --d) {
-      at += t.stride(d);
-      if (++index[size_t(d)] < t.size(d)) break;
-      at -= t.stride(d) * t.size(d);
-      index[size_t(d)] = 0;
-    }
-  }
-  return out;
-}
-}  // namespace
-
-sl_value* sl_tensor_contiguous(const sl_value* tensor) {
-  if (!tensor || !tensor->value.is_tensor()) return nullptr;
-  const Tensor& t = tensor->value.as_tensor();
-  return made([&] { return Value(t.is_contiguous() ? t : contiguous_copy(t)); });
 }

@@ -10,21 +10,36 @@
 #include <string>
 #include <vector>
 
-#include "../kernels/stop.h"
+#include "../../kernels/stop.h"
 #include "archive/module.h"
+#include "extras.h"
 
 // Whoever adds a tag, an error or an element type says here what it is outside.
 #pragma GCC diagnostic error "-Wswitch"
 
+// A loaded archive, and one of its objects: the root, a submodule, or what a program made.
 struct sl_module {
   std::shared_ptr<scriptlang::Module> module;
-  std::vector<std::string> methods;
+  scriptlang::Value object;
+  std::shared_ptr<scriptlang::capi::Extras> extras;
+  // The names of its methods, once somebody asked.
+  mutable std::once_flag asked;
+  mutable std::vector<std::string> methods;
 };
 // The domain is that of the module which has the value too: of a container or object that came out
 // of it, or null. What a host makes is copied where programs get it.
 struct sl_value {
   scriptlang::Value value;
   scriptlang::DomainRef domain = {};
+};
+struct sl_signature {
+  struct Part {
+    std::string name, type;
+    bool has_default;
+    scriptlang::Value default_value;
+  };
+  std::string text;
+  std::vector<Part> arguments, results;
 };
 struct sl_canceller {
   std::atomic<bool> cancelled{false};
@@ -82,8 +97,42 @@ inline void need(const void* pointer, bool needed = true) {
   if (!pointer && needed) raise(ErrorKind::ValueError, "a null pointer");
 }
 
+// A handle of an object of a loaded archive.
+sl_module* module_handle(std::shared_ptr<Module> module, const Value& object,
+                         std::shared_ptr<Extras> extras);
+// A handle of a value that a module has, or that its programs gave.
+sl_value* value_of(const Module& module, Value value);
+
+// The names of the methods of a module, sorted; those of a submodule may have to be compiled.
+// Raises Error. Not to be called within a turn.
+const std::vector<std::string>& methods_of(const sl_module& module);
+
+// Null where the limits are good, else what is wrong with them.
+const char* read_limits(const sl_limits* given, Limits* limits);
+
+// Where a call prints to.
+void take_print_hook(Context* context);
+
+// A text of the caller's: of sl_text_release.
+sl_status give_text(const std::string& printed, char** text, size_t* size);
+// A list that holds one list twice, which holds one list twice, has a text without end.
+constexpr int64_t kMostText = 1 << 27;  // counted twice: it grows by doubling
+
+// The element type of a number that a host gives, which may be any: C checks no enum. Raises
+// ValueError for one that hosts cannot make tensors of.
+ScalarType type_of(const sl_dtype& dtype);
+// Like it, outside.
+sl_dtype dtype_of(ScalarType type);
+sl_kind kind_of(Tag tag);
+// A tensor over memory of a host's. Raises where there is none such; `release` is not called then.
+Value lent_tensor(void* data, size_t bytes, ScalarType type, const int64_t* sizes,
+                  const int64_t* strides, size_t ndim, void (*release)(void* user), void* user);
+
 // Whether somebody may write to it.
 bool is_open(const Value& v);
+
+// Whether a container or object is what the value is or holds.
+bool reaches(const Value& from, const Value& what);
 
 // Lets two be of one domain, where both have one, or the first take that of the second.
 void join_domain(DomainRef* to, const sl_value* of);
@@ -109,5 +158,16 @@ inline void check_count(sl_value* const* items, size_t count) {
 
 // Null handles are None.
 std::vector<Value> values_of(sl_value* const* items, size_t count);
+
+// A part of a value, which may be looked into as long as that may.
+template <class F>
+sl_value* made_in(const sl_value* whole, F&& body) noexcept {
+  sl_value* handle = made([&] {
+    Look look(whole);
+    return body();
+  });
+  if (handle && is_open(handle->value)) handle->domain = whole->domain;
+  return handle;
+}
 
 }  // namespace scriptlang::capi

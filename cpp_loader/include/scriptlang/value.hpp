@@ -1,0 +1,561 @@
+// Values of the language, and tensors: handles, which are shared when they are copied.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <ostream>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "result.hpp"
+
+namespace scriptlang {
+inline namespace api {
+
+// The 16-bit floats as they lie in memory.
+struct Half {
+  uint16_t bits = 0;
+};
+struct BFloat16 {
+  uint16_t bits = 0;
+};
+
+namespace detail {
+
+template <class T>
+struct dtype_of;
+template <> struct dtype_of<float> { static constexpr sl_dtype value = SL_FLOAT32; };
+template <> struct dtype_of<double> { static constexpr sl_dtype value = SL_FLOAT64; };
+template <> struct dtype_of<Half> { static constexpr sl_dtype value = SL_FLOAT16; };
+template <> struct dtype_of<BFloat16> { static constexpr sl_dtype value = SL_BFLOAT16; };
+template <> struct dtype_of<bool> { static constexpr sl_dtype value = SL_BOOL8; };
+template <> struct dtype_of<std::complex<float>> {
+  static constexpr sl_dtype value = SL_COMPLEX64;
+};
+template <> struct dtype_of<std::complex<double>> {
+  static constexpr sl_dtype value = SL_COMPLEX128;
+};
+
+// Integers but bool, which is a kind of its own.
+template <class T>
+constexpr bool is_integer = std::is_integral<T>::value && !std::is_same<T, bool>::value;
+template <class T>
+using if_integer = std::enable_if_t<is_integer<T>, int>;
+
+// By size and sign: long and long long are both of 8 bytes.
+template <class T>
+constexpr sl_dtype integer_type() {
+  constexpr bool is_signed = std::is_signed<T>::value;
+  switch (sizeof(T)) {
+    case 1: return is_signed ? SL_INT8 : SL_UINT8;
+    case 2: return is_signed ? SL_INT16 : SL_UINT16;
+    case 4: return is_signed ? SL_INT32 : SL_UINT32;
+    default: return is_signed ? SL_INT64 : SL_UINT64;
+  }
+}
+
+template <class T>
+constexpr sl_dtype type_of() {
+  if constexpr (is_integer<T>) return integer_type<T>();
+  else return dtype_of<T>::value;
+}
+
+inline size_t size_of(sl_dtype type) {
+  switch (type) {
+    case SL_UINT8: case SL_INT8: case SL_BOOL8: case SL_QINT8: case SL_QUINT8: return 1;
+    case SL_INT16: case SL_FLOAT16: case SL_BFLOAT16: case SL_UINT16: return 2;
+    case SL_INT32: case SL_FLOAT32: case SL_COMPLEX32: case SL_QINT32: case SL_UINT32: return 4;
+    case SL_COMPLEX128: return 16;
+    default: return 8;
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+constexpr sl_dtype dtype_of() {
+  return detail::type_of<T>();
+}
+
+using Shape = std::vector<int64_t>;
+class Tensor;
+class Value;
+
+// Numbers of a list where they lie.
+template <class T>
+class Span {
+ public:
+  Span(const T* data, size_t size) : data_(data), size_(size) {}
+  const T* data() const { return data_; }
+  size_t size() const { return size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  const T& operator[](size_t k) const { return data_[k]; }
+
+ private:
+  const T* data_;
+  size_t size_;
+};
+
+class Items;
+
+// Any value of the language. One that was not given anything is None.
+class Value {
+ public:
+  Value() noexcept = default;
+  Value(std::nullptr_t) noexcept {}
+  Value(bool v) : Value(made(sl_value_bool(v), "out of memory")) {}
+  template <class T, detail::if_integer<T> = 0>
+  Value(T v) : Value(made(sl_value_int(int64_t(v)), "out of memory")) {}
+  Value(double v) : Value(made(sl_value_double(v), "out of memory")) {}
+  Value(float v) : Value(double(v)) {}
+  Value(std::complex<double> v)
+      : Value(made(sl_value_complex(v.real(), v.imag()), "out of memory")) {}
+  Value(std::complex<float> v) : Value(std::complex<double>(v)) {}
+  Value(const char* v) : Value(std::string_view(v)) {}  // UTF-8, as the next
+  Value(const std::string& v) : Value(std::string_view(v)) {}
+  Value(std::string_view v) : Value(made(sl_value_string(v.data(), v.size()), kNoText)) {}
+  template <class T>
+  Value(const std::vector<T>& items)
+      : Value(list(std::vector<Value>(items.begin(), items.end()))) {}
+  template <class T>
+  Value(const std::optional<T>& v) : Value(v ? Value(*v) : Value()) {}
+  template <class T, std::enable_if_t<!std::is_same<std::remove_cv_t<T>, char>::value, int> = 0>
+  Value(T*) = delete;  // else any pointer would be a bool
+  explicit Value(sl_value* handle) : handle_(handle, sl_value_release) {}  // takes it over
+
+  static Result<Value> try_string(std::string_view v) {
+    return made(sl_value_string(v.data(), v.size()), kNoText);
+  }
+  static Result<Value> try_device(const std::string& name) {  // "cpu", "cuda:0"
+    return made(sl_value_device(name.c_str()), "there is no such device");
+  }
+  static Value device(const std::string& name) { return try_device(name).value(); }
+  static Value generator(uint64_t seed) {
+    return Value(made(sl_value_generator(seed), "out of memory"));
+  }
+  static Value list(const std::vector<Value>& items) {
+    std::vector<sl_value*> handles = handles_of(items);
+    return Value(made(sl_value_list(handles.data(), handles.size()), "out of memory"));
+  }
+  // Also for a named tuple that a method takes.
+  static Value tuple(const std::vector<Value>& items) {
+    std::vector<sl_value*> handles = handles_of(items);
+    return Value(made(sl_value_tuple(handles.data(), handles.size()), "out of memory"));
+  }
+  static Result<Value> try_dict(const std::vector<std::pair<Value, Value>>& items) {
+    std::vector<sl_value*> keys, values;
+    for (const auto& [k, v] : items) {
+      keys.push_back(k.handle());
+      values.push_back(v.handle());
+    }
+    return made(sl_value_dict(keys.data(), values.data(), keys.size()),
+                "a dict has a key that cannot be one");
+  }
+  static Value dict(const std::vector<std::pair<Value, Value>>& items) {
+    return try_dict(items).value();
+  }
+
+  sl_kind kind() const { return sl_value_kind(handle()); }
+  bool is_none() const { return kind() == SL_NONE; }
+
+  // Of another kind: an Error, TypeError.
+  Result<bool> try_boolean() const {
+    int v = 0;
+    sl_status status = sl_value_get_bool(handle(), &v);
+    return read(status, v != 0, "the value is no bool");
+  }
+  Result<int64_t> try_integer() const {
+    int64_t v = 0;
+    sl_status status = sl_value_get_int(handle(), &v);
+    return read(status, v, "the value is no int");
+  }
+  Result<double> try_number() const {
+    double v = 0;
+    sl_status status = sl_value_get_double(handle(), &v);
+    return read(status, v, "the value is no number");
+  }
+  Result<std::complex<double>> try_complex() const {
+    double real = 0, imaginary = 0;
+    sl_status status = sl_value_get_complex(handle(), &real, &imaginary);
+    return read(status, std::complex<double>(real, imaginary), "the value is no number");
+  }
+  // The bytes of a text, which may hold zeros; they live as long as this handle.
+  Result<std::string_view> try_view() const& {
+    const char* text = nullptr;
+    size_t size = 0;
+    sl_status status = sl_value_get_string(handle(), &text, &size);
+    return read(status, std::string_view(text, size), "the value is no string");
+  }
+  Result<std::string_view> try_view() const&& = delete;  // nobody would have the value
+  Result<std::string> try_string() const {
+    Result<std::string_view> view = try_view();
+    if (!view) return view.error();
+    return std::string(*view);
+  }
+  inline Result<Tensor> try_tensor() const;
+  bool boolean() const { return try_boolean().value(); }
+  int64_t integer() const { return try_integer().value(); }
+  double number() const { return try_number().value(); }
+  std::complex<double> complex() const { return try_complex().value(); }
+  std::string_view view() const& { return try_view().value(); }
+  std::string_view view() const&& = delete;
+  std::string string() const { return try_string().value(); }
+  inline Tensor tensor() const;
+
+  // Elements of lists, tuples and dicts, attributes of objects, 2 of enums, 0 of others.
+  size_t size() const { return sl_value_length(handle()); }
+  Result<Value> try_at(size_t index) const {
+    return made(sl_value_item(handle(), index), "there is no such element");
+  }
+  Value operator[](size_t index) const { return try_at(index).value(); }
+  Value key(size_t index) const {
+    return Value(made(sl_value_key(handle(), index), "there is no such key"));
+  }
+  // for (const Value& item : list)
+  inline Items begin() const;
+  inline Items end() const;
+
+  // Lists of numbers, where they lie: as long as this handle, until somebody changes the list.
+  Result<Span<int64_t>> try_ints() const& {
+    const int64_t* data = nullptr;
+    size_t count = 0;
+    sl_status status = sl_list_ints(handle(), &data, &count);
+    return read(status, Span<int64_t>(data, count), "the value is no list of ints");
+  }
+  Result<Span<double>> try_doubles() const& {
+    const double* data = nullptr;
+    size_t count = 0;
+    sl_status status = sl_list_doubles(handle(), &data, &count);
+    return read(status, Span<double>(data, count), "the value is no list of floats");
+  }
+  Result<Span<int64_t>> try_ints() const&& = delete;  // nobody would have the list
+  Result<Span<double>> try_doubles() const&& = delete;
+  Span<int64_t> ints() const& { return try_ints().value(); }
+  Span<double> doubles() const& { return try_doubles().value(); }
+  Span<int64_t> ints() const&& = delete;
+  Span<double> doubles() const&& = delete;
+
+  // Changes of lists: of those that come out of a module and its calls, for all that have them.
+  Result<void> try_set(size_t index, const Value& item) {
+    return changed(sl_list_set(handle(), index, item.handle()), "the list does not take it there");
+  }
+  Result<void> try_append(const Value& item) {
+    return changed(sl_list_append(handle(), item.handle()), "the list does not take the value");
+  }
+  void set(size_t index, const Value& item) { try_set(index, item).value(); }
+  void append(const Value& item) { try_append(item).value(); }
+  void remove(size_t index) {
+    changed(sl_list_remove(handle(), index), "there is no such element").value();
+  }
+
+  // Dicts by key: nothing where the key is not there.
+  std::optional<Value> find(const Value& key) const {
+    sl_value* found = nullptr;
+    if (sl_dict_get(handle(), key.handle(), &found) != SL_OK || !found) return std::nullopt;
+    return Value(found);
+  }
+  bool contains(const Value& key) const { return find(key).has_value(); }
+  Value at(const Value& key) const {
+    std::optional<Value> found = find(key);
+    if (!found) detail::raise(detail::misused("the value has no such key", "KeyError"));
+    return *found;
+  }
+  Result<void> try_insert(const Value& key, const Value& value) {
+    return changed(sl_dict_set(handle(), key.handle(), value.handle()),
+                   "the dict does not take the key or the value");
+  }
+  void insert(const Value& key, const Value& value) { try_insert(key, value).value(); }
+  void erase(const Value& key) {
+    changed(sl_dict_remove(handle(), key.handle()), "the value is no dict").value();
+  }
+  // for (auto& [key, value] : dict.items())
+  class Entries;
+  inline Entries items() const;
+
+  // By name: fields of named tuples, attributes of objects, "name" and "value" of enums.
+  Result<Value> try_member(const char* name) const {
+    return made(sl_value_member(handle(), name), "there is no such member");
+  }
+  Value member(const char* name) const { return try_member(name).value(); }
+  std::vector<std::string> fields() const {
+    std::vector<std::string> names;
+    while (const char* name = sl_value_field(handle(), names.size())) names.emplace_back(name);
+    return names;
+  }
+  // Of objects, enums and named tuples; "" of others.
+  std::string class_name() const { return sl_value_class(handle()); }
+
+  // As the language prints it.
+  Result<std::string> try_text() const {
+    char* text = nullptr;
+    size_t size = 0;
+    sl_status status = sl_value_text(handle(), &text, &size);
+    std::unique_ptr<char, void (*)(char*)> held(text, sl_text_release);
+    return read(status, std::string(text ? text : "", size), "the value cannot be printed");
+  }
+  std::string text() const { return try_text().value(); }
+
+  sl_value* handle() const { return handle_.get(); }
+
+  static std::vector<sl_value*> handles_of(const std::vector<Value>& values) {
+    std::vector<sl_value*> handles;
+    handles.reserve(values.size());
+    for (const Value& v : values) handles.push_back(v.handle());
+    return handles;
+  }
+
+ protected:
+  static constexpr const char* kNoText = "the text is not UTF-8";
+  static Result<Value> made(sl_value* handle, const char* otherwise) {
+    if (!handle) return detail::misused(otherwise);
+    return Value(handle);
+  }
+  template <class T>
+  static Result<T> read(sl_status status, T v, const char* otherwise) {
+    if (status != SL_OK) return Error(status, "TypeError", otherwise, "");
+    return v;
+  }
+  static Result<void> changed(sl_status status, const char* otherwise) {
+    if (status != SL_OK) return detail::taken(status, nullptr, otherwise);
+    return {};
+  }
+
+ private:
+  Value(Result<Value> result) : Value(std::move(result).value()) {}
+  std::shared_ptr<sl_value> handle_;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Value& value) {
+  return out << value.text();
+}
+
+// A place in a list, tuple, object or dict (of which it gives the values).
+class Items {
+ public:
+  Items(const Value* of, size_t at) : of_(of), at_(at) {}
+  Value operator*() const { return (*of_)[at_]; }
+  Items& operator++() { return ++at_, *this; }
+  bool operator!=(const Items& other) const { return at_ != other.at_; }
+
+ private:
+  const Value* of_;
+  size_t at_;
+};
+inline Items Value::begin() const { return {this, 0}; }
+inline Items Value::end() const { return {this, size()}; }
+
+// The entries of a dict in the order in which they came.
+class Value::Entries {
+ public:
+  explicit Entries(Value dict) : dict_(std::move(dict)) {}
+  class Iterator {
+   public:
+    explicit Iterator(const Value* dict) : dict_(dict) {
+      if (dict_) advance();
+    }
+    const std::pair<Value, Value>& operator*() const { return entry_; }
+    Iterator& operator++() { return advance(), *this; }
+    bool operator!=(const Iterator& other) const { return dict_ != other.dict_; }
+
+   private:
+    void advance() {
+      sl_value *key = nullptr, *value = nullptr;
+      sl_status status = sl_dict_next(dict_->handle(), &cursor_, &key, &value);
+      if (status == SL_OUT_OF_MEMORY) detail::raise(detail::taken(status, nullptr));
+      if (!key) dict_ = nullptr;
+      else entry_ = {Value(key), Value(value)};
+    }
+    const Value* dict_;
+    size_t cursor_ = 0;
+    std::pair<Value, Value> entry_;
+  };
+  Iterator begin() const { return Iterator(&dict_); }
+  Iterator end() const { return Iterator(nullptr); }
+
+ private:
+  Value dict_;
+};
+inline Value::Entries Value::items() const { return Entries(*this); }
+
+// A value that is a tensor; undefined until it is given one.
+class Tensor : public Value {
+ public:
+  Tensor() = default;
+  bool defined() const { return handle() != nullptr; }
+
+  // Over the caller's memory, which must outlive the tensor and all views of it.
+  template <class T>
+  static Tensor view(T* data, const Shape& shape) {
+    return view(data, dtype_of<T>(), shape);
+  }
+  // The same of any element type.
+  static Tensor view(void* data, sl_dtype dtype, const Shape& shape) {
+    return Tensor(sl_tensor_view(data, dtype, shape.data(), shape.size(), nullptr, nullptr));
+  }
+  // With strides, of memory of so many elements.
+  template <class T>
+  static Tensor strided(T* data, size_t count, const Shape& shape, const Shape& strides) {
+    return strided(data, count, dtype_of<T>(), shape, strides);
+  }
+  static Tensor strided(void* data, size_t count, sl_dtype dtype, const Shape& shape,
+                        const Shape& strides) {
+    return strided(data, count, dtype, shape, strides, nullptr);
+  }
+  // Over memory that `owner` keeps alive as long as the tensor and its views need it.
+  static Tensor strided(void* data, size_t count, sl_dtype dtype, const Shape& shape,
+                        const Shape& strides, std::shared_ptr<void> owner) {
+    if (shape.size() != strides.size()) {
+      detail::raise(detail::misused("a stride for each size is needed"));
+    }
+    auto held = owner ? std::make_unique<std::shared_ptr<void>>(std::move(owner)) : nullptr;
+    void (*release)(void*) = nullptr;
+    if (held) release = [](void* user) { delete static_cast<std::shared_ptr<void>*>(user); };
+    sl_value* handle = sl_tensor_strided(data, count * detail::size_of(dtype), dtype, shape.data(),
+                                         strides.data(), shape.size(), release, held.get());
+    if (handle) (void)held.release();  // it is the tensor's now, which ends it
+    return Tensor(handle);
+  }
+  // Over memory that the tensor keeps alive.
+  template <class T>
+  static Tensor take(std::vector<T> data, const Shape& shape) {
+    auto owner = std::make_shared<std::vector<T>>(std::move(data));
+    if (!fits(shape, owner->size())) {
+      detail::raise(detail::misused("the shape does not fit the data"));
+    }
+    Shape strides(shape.size(), 1);
+    for (size_t k = shape.size(); k-- > 1;) {
+      strides[k - 1] = strides[k] * (shape[k] > 0 ? shape[k] : 1);
+    }
+    T* first = owner->data();
+    size_t count = owner->size();
+    return strided(first, count, dtype_of<T>(), shape, strides, std::move(owner));
+  }
+  template <class T>
+  static Tensor copy(const T* data, const Shape& shape) {
+    return Tensor(sl_tensor_copy(data, dtype_of<T>(), shape.data(), shape.size()));
+  }
+
+  // Taken over from another library by DLPack; stays the caller's where that fails.
+  static Result<Tensor> try_from_dlpack(DLManagedTensor* managed) {
+    auto made = detail::made<sl_value>([&](sl_value** tensor, sl_error** error) {
+      return sl_tensor_from_dlpack(managed, tensor, error);
+    });
+    if (!made) return made.error();
+    return Tensor(*made);
+  }
+  static Tensor from_dlpack(DLManagedTensor* managed) { return try_from_dlpack(managed).value(); }
+  Result<DLManagedTensor*> try_to_dlpack() const {
+    return detail::made<DLManagedTensor>([&](DLManagedTensor** managed, sl_error** error) {
+      return sl_tensor_to_dlpack(handle(), managed, error);
+    });
+  }
+  DLManagedTensor* to_dlpack() const { return try_to_dlpack().value(); }
+
+  sl_dtype dtype() const { return info().dtype; }
+  Shape shape() const {
+    Info i = info();
+    return Shape(i.sizes, i.sizes + i.ndim);
+  }
+  Shape strides() const {  // in elements
+    Info i = info();
+    return Shape(i.strides, i.strides + i.ndim);
+  }
+  size_t dim() const { return info().ndim; }
+  using Value::size;
+  int64_t size(size_t d) const {
+    Info i = info();
+    if (d >= i.ndim) detail::raise(detail::misused("there is no such dimension", "IndexError"));
+    return i.sizes[d];
+  }
+  int64_t numel() const {
+    int64_t count = 1;
+    for (int64_t n : shape()) count *= n;
+    return count;
+  }
+  Tensor contiguous() const { return Tensor(sl_tensor_contiguous(handle())); }
+  Tensor to(sl_dtype dtype) const { return Tensor(sl_tensor_to(handle(), dtype)); }
+  // First element; throws Error when T is not the element type.
+  template <class T>
+  T* data() const {
+    if (dtype() != dtype_of<T>()) {
+      detail::raise(detail::misused("the tensor has another element type", "TypeError"));
+    }
+    return static_cast<T*>(sl_tensor_data(handle()));
+  }
+  void* raw() const { return sl_tensor_data(handle()); }
+  // The one element of a tensor.
+  template <class T>
+  T item() const {
+    T v{};
+    read_to(&v, 1);
+    return v;
+  }
+  // The elements, converted, in row-major order: into memory of just so many.
+  template <class T>
+  Result<void> try_read_to(T* data, size_t count) const {
+    return changed(sl_tensor_read(handle(), dtype_of<T>(), data, count * sizeof(T)),
+                   "the elements do not fit the memory or the type");
+  }
+  template <class T>
+  void read_to(T* data, size_t count) const {
+    try_read_to(data, count).value();
+  }
+  template <class T>
+  std::vector<T> values() const {
+    static_assert(!std::is_same<T, bool>::value, "vector<bool> has no memory to read to");
+    std::vector<T> all(static_cast<size_t>(numel()));
+    read_to(all.data(), all.size());
+    return all;
+  }
+  // Writes another's elements over these, converted and broadcast.
+  Result<void> try_assign(const Tensor& from) {
+    return changed(sl_tensor_assign(handle(), from.handle()), "the tensor does not fit");
+  }
+  void assign(const Tensor& from) { try_assign(from).value(); }
+
+ private:
+  friend class Value;
+  // Whether the product of the sizes is `count`.
+  static bool fits(const Shape& shape, size_t count) {
+    bool empty = false;
+    size_t left = count;  // to be divided by the sizes
+    for (int64_t n : shape) {
+      if (n < 0) return false;
+      empty = empty || n == 0;
+    }
+    if (empty) return count == 0;
+    for (int64_t n : shape) {
+      if (left % size_t(n) != 0) return false;
+      left /= size_t(n);
+    }
+    return left == 1;
+  }
+  struct Info {
+    sl_dtype dtype;
+    size_t ndim;
+    const int64_t *sizes, *strides;
+  };
+  explicit Tensor(sl_value* handle)
+      : Value(made(handle, "the tensor cannot be made: its shape or type is bad").value()) {}
+  explicit Tensor(const Value& value) : Value(value) {}
+  Info info() const {
+    Info i{};
+    sl_status status = sl_tensor_info(handle(), &i.dtype, &i.ndim, &i.sizes, &i.strides);
+    if (status != SL_OK) detail::raise(Error(status, "TypeError", "the value is no tensor", ""));
+    return i;
+  }
+};
+
+inline Result<Tensor> Value::try_tensor() const {
+  if (kind() != SL_TENSOR) return detail::misused("the value is no tensor", "TypeError");
+  return Tensor(*this);
+}
+inline Tensor Value::tensor() const { return try_tensor().value(); }
+
+}  // namespace api
+}  // namespace scriptlang

@@ -1,0 +1,215 @@
+// Writes the archive of a module. See save.h.
+#include "save.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "pickle_writer.h"
+#include "values/dict.h"
+#include "values/list.h"
+#include "zip_writer.h"
+
+namespace scriptlang {
+
+namespace {
+
+// The storages of data/, numbered as the pickle meets them, and kept.
+class StorageTable {
+ public:
+  std::string key(const Tensor& t) {
+    auto [known, fresh] = keys_.emplace(t.storage(), tensors_.size());
+    if (fresh) tensors_.push_back(t);
+    return std::to_string(known->second);
+  }
+  void write(const std::string& folder, ZipWriter* writer) const {
+    for (size_t k = 0; k < tensors_.size(); ++k) {
+      const Storage& storage = *tensors_[k].storage();
+      writer->add(folder + std::to_string(k),
+                  {static_cast<const char*>(storage.data()), size_t(storage.nbytes())});
+    }
+  }
+
+ private:
+  std::unordered_map<Storage*, size_t> keys_;
+  std::vector<Tensor> tensors_;
+};
+
+// What objects restore themselves from: the results of their __getstate__, which are asked for
+// before the pickle is written, while nobody has to keep still.
+class States {
+ public:
+  States(Module* module, const Value& root) : module_(*module) {
+    gather(root);
+    while (!asked_.empty()) {
+      Value next = std::move(asked_.back());
+      asked_.pop_back();
+      gather(states_[next.bits()].second = state_of(next));
+    }
+  }
+
+  bool find(const Value& object, Value* state) const {
+    auto known = states_.find(object.bits());
+    if (known != states_.end()) return *state = known->second.second, true;
+    if (!restores(object)) return false;
+    raise(ErrorKind::RuntimeError, "the module was changed while it was saved");
+  }
+
+ private:
+  bool restores(const Value& object) const {
+    return module_.method(*object.as_object().type, "__setstate__") != nullptr;
+  }
+
+  Value state_of(const Value& object) {
+    const ClassType& cls = *object.as_object().type;
+    if (!module_.method(cls, "__getstate__")) module_.complete();
+    if (!module_.method(cls, "__getstate__")) {
+      raise(ErrorKind::RuntimeError, "objects of ", cls.name, " restore themselves by "
+            "__setstate__, and the archive has no __getstate__ for them: it cannot be saved");
+    }
+    Turn turn;
+    Context context;
+    return module_.call_on(object, "__getstate__", {}, {}, context, {}, &turn);
+  }
+
+  // All objects in a value that restore themselves. What they hold is in their states.
+  void gather(const Value& root) {
+    Turn turn;
+    turn.look(module_.domain(), false);
+    std::vector<Value> pending{root};
+    while (!pending.empty()) {
+      Value v = std::move(pending.back());
+      pending.pop_back();
+      bool holds = v.is_object() || v.is_list() || v.is_dict() || v.is_tuple();
+      if (!holds || !seen_.insert(v.bits()).second) continue;
+      kept_.push_back(v);
+      if (v.is_object() && restores(v)) {
+        states_[v.bits()].first = v;
+        asked_.push_back(v);
+      } else if (v.is_object()) {
+        for (const Value& slot : v.as_object().slots) pending.push_back(slot);
+      } else if (v.is_dict()) {
+        const Dict::Entry* entry;
+        for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
+          pending.push_back(entry->value);
+        }
+      } else if (v.is_tuple() || v.as_list().kind() == List::Kind::Values) {
+        for (const Value& item : items_of(v)) pending.push_back(item);
+      }
+    }
+  }
+
+  Module& module_;
+  std::unordered_map<uint64_t, std::pair<Value, Value>> states_;  // object, state
+  std::vector<Value> asked_, kept_;
+  std::unordered_set<uint64_t> seen_;  // of what is kept
+};
+
+void copy_records(const ArchiveReader& archive, const ExtraFiles& extra, ZipWriter* writer) {
+  const std::string& folder = archive.folder();
+  for (const ZipArchive::Record& record : archive.zip().records()) {
+    if (record.name.compare(0, folder.size(), folder) != 0) continue;
+    std::string name = record.name.substr(folder.size());
+    bool ours = name == "data.pkl" || name.compare(0, 5, "data/") == 0;
+    for (const auto& [own, contents] : extra) ours = ours || name == "extra/" + own;
+    if (ours || name.empty() || name.back() == '/') continue;
+    // Programs may have written to constants, which lie in the file's bytes: no checksum is asked.
+    std::string buffer;
+    writer->add(record.name, archive.zip().read(record, &buffer, record.method != 0));
+  }
+}
+
+// A file that is to take another one's place; it goes where that does not happen.
+class Draft {
+ public:
+  explicit Draft(std::string path) : path_(std::move(path)) {
+    struct stat old;
+    bool exists = ::stat(path_.c_str(), &old) == 0;
+    if (exists && !S_ISREG(old.st_mode)) {
+      raise(ErrorKind::RuntimeError, "'", path_, "' is no regular file");
+    }
+    if (std::unique_ptr<char, void (*)(void*)> real{::realpath(path_.c_str(), nullptr), ::free}) {
+      path_ = real.get();  // behind symbolic links
+    }
+    for (int k = 0; fd_ < 0; ++k) {
+      own_ = concat(path_, ".", ::getpid(), ".", k, ".part");
+      fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd_ < 0 && (errno != EEXIST || k == 1000)) fail();
+    }
+    if (exists) ::fchmod(fd_, old.st_mode & 0777);
+  }
+  ~Draft() {
+    if (fd_ < 0) return;
+    ::close(fd_);
+    ::unlink(own_.c_str());
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  void write(const void* data, size_t size) {
+    const char* at = static_cast<const char*>(data);
+    while (size > 0) {
+      ssize_t done = ::write(fd_, at, size);
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) fail();
+      at += done;
+      size -= size_t(done);
+    }
+  }
+  void finish() {
+    if (::fsync(fd_) != 0 || ::rename(own_.c_str(), path_.c_str()) != 0) fail();
+    ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  [[noreturn]] void fail() {
+    raise(ErrorKind::RuntimeError, "cannot write '", path_, "': ", strerror(errno));
+  }
+  std::string path_, own_;
+  int fd_ = -1;
+};
+
+}  // namespace
+
+void save(Module* module, const Value& root, const ExtraFiles& extra, const WriteBytes& write) {
+  module->restore();
+  StorageTable data;
+  const States states(module, root);
+  PickleSource source;
+  source.class_name = [&](const ClassType& cls) -> const std::string& {
+    return module->program().classes()->name_of(cls);
+  };
+  source.storage_key = [&](const Tensor& t) { return data.key(t); };
+  source.state = [&](const Value& object, Value* state) { return states.find(object, state); };
+  std::string tree;
+  {
+    Turn turn;
+    turn.look(module->domain(), false);
+    tree = write_pickle(root, source);
+  }
+  const ArchiveReader& archive = module->archive();
+  const std::string& folder = archive.folder();
+  ZipWriter writer(write);
+  writer.add(folder + "data.pkl", tree);
+  data.write(folder + "data/", &writer);
+  copy_records(archive, extra, &writer);
+  for (const auto& [name, contents] : extra) writer.add(folder + "extra/" + name, contents);
+  writer.finish();
+}
+
+void save_file(Module* module, const Value& root, const ExtraFiles& extra,
+               const std::string& path) {
+  Draft draft(path);
+  save(module, root, extra, [&](const void* bytes, size_t size) { draft.write(bytes, size); });
+  draft.finish();
+}
+
+}  // namespace scriptlang
