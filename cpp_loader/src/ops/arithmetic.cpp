@@ -18,6 +18,22 @@ Tensor float_power(const Input& base, const Input& exponent) {
   return is_symbolic(x) ? pow(x, exponent.number) : power_of_tensor(x, exponent.number, Tensor());
 }
 
+// self * log(1 + other), and 0 where self is, unless other is NaN.
+Tensor xlog1py(const Input& self, const Input& other) {
+  ResultType result;
+  result.add(self);
+  result.add(other);
+  const ScalarType type = result.get_float();
+  auto as_tensor = [&](const Input& in) {
+    return to_dtype(in.tensor ? *in.tensor : Tensor::scalar(in.number.to_double()), type);
+  };
+  Tensor x = as_tensor(self), y = as_tensor(other);
+  Tensor nothing = logical_and(eq(x, Scalar(0.0)), logical_not(isnan(y)));
+  Tensor product = mul(x, log1p(y));
+  copy_into(product, where(nothing, Scalar(0.0), product));
+  return product;
+}
+
 }  // namespace
 
 SL_OP(aten_float_power_Tensor_Tensor) {
@@ -49,10 +65,7 @@ SL_OP(aten_ldexp_Tensor) {
   out[0] = to_dtype(mul(to_dtype(self, wide), pow(Scalar(2.0), to_dtype(other, wide))), type);
 }
 SL_OP(aten_special_xlog1py) {
-  // A number is one of float64 before 1 is added: the largest int would overflow.
-  Input other = args[1].is_tensor() ? Input::of(args[1])
-                                    : Input(Scalar(args.scalar(1).to_double()));
-  out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), other));
+  out[0] = xlog1py(Input::of(args[0]), Input::of(args[1]));
 }
 SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }
 SL_OP(aten_special_xlog1py_self_scalar) { op_aten_special_xlog1py(ctx, args, out); }

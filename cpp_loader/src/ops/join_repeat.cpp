@@ -82,7 +82,9 @@ Tensor repeat_each(const Tensor& self, int64_t times, const Value& dim_value) {
 
 }  // namespace
 
-SL_OP(aten_repeat_interleave_Tensor) { out[0] = places_of(args.tensor(0)); }
+SL_OP(aten_repeat_interleave_Tensor) {
+  out[0] = to_dtype(places_of(args.tensor(0)), args.tensor(0).dtype());
+}
 SL_OP(aten_repeat_interleave_self_Tensor) {
   out[0] = repeat_interleave(args.tensor(0), args.tensor(1), args[2]);
 }
