@@ -1,6 +1,7 @@
 """Python source or a traced run -> Graph.
 
-A room imports from the rooms above it; tests/test_layers.py lists what else there is.
+A room imports from the rooms above it.  What a part needs of one that stands on it, as a call needs
+the function that is called to be compiled, it asks the whole for (`whole.py`).
 
 syntax/     what the syntax of a program says by itself: names, lines, marks, annotations
 overloads/  which overload a call means (matching.py), and what converts its arguments

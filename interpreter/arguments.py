@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from .. import dtypes, layouts
 from .. import types as T
 from ..errors import RunError
 from ..objects import Device, EnumValue, ScriptObject, python_classes
@@ -172,9 +173,7 @@ def to_float(value: Any) -> float:
 
 def public_constant(name: str) -> Any:
     """The dtype, layout or memory format of that name."""
-    import scriptlang
-
-    found = getattr(scriptlang, name, None)
+    found = dtypes.BY_NAME.get(name, layouts.BY_NAME.get(name))
     return _refuse() if found is None else found
 
 

@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .. import exceptions
 from ..errors import RunError
 from ..objects import ScriptObject
 from ..ops import table
-from . import exceptions
 from .code import Code
 from .values import is_instance, type_name
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
+from .. import exceptions
 from .. import types as T
 from ..building import alone, kept
 from ..errors import ArchiveError, Frame, LimitError, MissingOperatorError, RunError, attach_stack
@@ -23,7 +24,6 @@ from ..objects import ScriptObject
 from ..ops import table
 from ..ops.shared.generator import default_generator
 from ..schema import Schema
-from . import exceptions
 from .arguments import PLAIN, bind
 from .code import Code, OperatorRef, stack_frames, to_tuple
 from .composites import link_composites

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from .. import exceptions
 from .. import types as T
 from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
@@ -19,7 +20,6 @@ from ..limits import Limits, check_time, until
 from ..objects import Await, Future
 from ..ops.families import modes
 from ..records import field, record
-from . import exceptions
 from .code import Code, stack_frames
 from .handlers import HANDLERS, pop_n
 from .link import Call

@@ -17,8 +17,9 @@ from . import types as T
 from .errors import GraphError
 from .ir import Block, Function, Graph, Node, Value
 from .irtext import UNESCAPES, Opaque
-from .schema import Schema, fits
+from .schema import Schema
 from .source import Source, Span
+from .type_variables import fits
 
 REFINED = {
     "Float",
@@ -105,7 +106,7 @@ class Reader:
         kind, overload = split_kind(str(kind))
         if kind in self.subgraphs:
             graph = self.subgraphs[kind]
-            kind, attributes = kind.rpartition("_")[0], {"graph": graph, **attributes}
+            kind, attributes = kind.rpartition("_")[0], {"Subgraph": graph, **attributes}
         if kind == "prim::Constant":
             attributes.setdefault("value", None)
         if inputs and isinstance(inputs[0], Function):

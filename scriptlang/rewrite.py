@@ -26,7 +26,8 @@ from . import types as T
 from .building import made_once
 from .ir import Graph, Node, Value
 from .records import field, record
-from .schema import Schema, fits, substitute
+from .schema import Schema
+from .type_variables import fits, substitute
 
 Overloads = Callable[[str], Iterable[Schema]]
 

@@ -204,28 +204,6 @@ def format_default(value: Any) -> str:
     return str(value)
 
 
-def fits(actual: Type, formal: Type, variables: dict[str, Type]) -> bool:
-    """Whether a value is of a schema's type; type variables take the first type they meet."""
-    if isinstance(formal, T.VarType):
-        return T.is_subtype(actual, variables.setdefault(formal.name, actual))
-    if not any(isinstance(t, T.VarType) for t in formal.walk()):
-        return T.is_subtype(actual, formal)
-    if isinstance(formal, T.OptionalType):
-        return actual == T.NONE or fits(T.without_none(actual), formal.element, variables)
-    return (
-        type(actual) is type(formal)
-        and len(actual.contained) == len(formal.contained)
-        and all(fits(a, f, variables) for a, f in zip(actual.contained, formal.contained))
-    )
-
-
-def substitute(t: Type, variables: dict[str, Type]) -> Type:
-    """A schema's type with its variables replaced."""
-    if isinstance(t, T.VarType):
-        return variables.get(t.name, t)
-    return t.map(lambda part: substitute(part, variables))
-
-
 class SchemaSyntaxError(ValueError):
     """The text is not a schema."""
 

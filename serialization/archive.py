@@ -17,28 +17,15 @@ from ..building import alone, uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
-from ..records import field, record, replace
+from ..records import field, record
 from . import names, recognise, versions
 from .code_files import CodeFiles
 from .importer import Importer
 from .materialise import Materialiser, PendingState, Storages
 from .record_reader import DAMAGED, RecordReader
+from .restoring import restore_limits
 
 COMPILED = "scriptlang/compiled"
-RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
-"""What `__setstate__` of an archive may use where the caller does not say."""
-
-
-def restore_limits(limits: Limits | None) -> Limits:
-    """The caller's limits, with those of RESTORE_LIMITS for what has none."""
-    if limits is None:
-        return RESTORE_LIMITS
-    missing = {
-        name: getattr(RESTORE_LIMITS, name)
-        for name in ("instructions", "seconds", "memory")
-        if getattr(limits, name) is None
-    }
-    return replace(limits, **missing)
 
 
 @record

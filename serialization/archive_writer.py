@@ -190,7 +190,7 @@ def identity(records: list[tuple[str, Any]]) -> bytes:
 def run_getstate(obj: ScriptObject) -> Any:
     """What the `__getstate__` of an object gives, run by the Python engine."""
     from ..interpreter.engine import engine
-    from .archive import RESTORE_LIMITS
+    from .restoring import RESTORE_LIMITS
 
     return engine("python").run(obj.type.methods["__getstate__"], (obj,), None, RESTORE_LIMITS)
 

@@ -174,3 +174,8 @@ def strings(values: list[str]) -> ast.expr:
 
 def assign(name: str, value: ast.expr) -> ast.Assign:
     return ast.Assign([name_expr(name)], value)
+
+
+def print_class(t: T.ClassType) -> str:
+    """The code of a class with its methods."""
+    return str(unparse(ast.Module([class_ast(t, t.short_name, Spelling())], [])))

@@ -38,13 +38,6 @@ def print_with_constants(function: Function) -> tuple[str, list]:
     return str(unparse(ast.Module([definition], []))), spelling.constants.values
 
 
-def print_class(t: T.ClassType) -> str:
-    """The code of a class with its methods."""
-    from .code_writer import class_ast
-
-    return str(unparse(ast.Module([class_ast(t, t.short_name, Spelling())], [])))
-
-
 def function_ast(function: Function, name: str, spelling: Spelling) -> ast.FunctionDef:
     """The definition of a function under a name."""
     graph, schema = function.graph, function.schema

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from .. import types as T
 from ..frontend.overloads import operators
-from ..frontend.overloads.matching import NoOverload, has_variables
+from ..frontend.overloads.matching import NoOverload
 from ..frontend.values.simple import SimpleValue
 from ..frontend.values.sugared import BuiltinOperator, SugaredValue
+from ..type_variables import has_variables
 
 
 class KnownOperator(BuiltinOperator):

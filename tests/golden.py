@@ -196,7 +196,7 @@ def show_graph(graph) -> str:
 
 
 def section_ir(program: Program, argument: str) -> str:
-    from scriptlang.ir import verify
+    from scriptlang.irverify import verify
 
     graph = program.graph(argument.removeprefix("of "))
     verify(graph)
@@ -204,7 +204,7 @@ def section_ir(program: Program, argument: str) -> str:
 
 
 def section_passes(program: Program, argument: str) -> str:
-    from scriptlang.ir import verify
+    from scriptlang.irverify import verify
 
     graph = program.graph()
     for name in argument.split():

@@ -6,8 +6,9 @@ import pytest
 
 from scriptlang import types as T
 from scriptlang.errors import GraphError
-from scriptlang.ir import Function, Graph, verify
+from scriptlang.ir import Function, Graph
 from scriptlang.irtext import Opaque, parse_graph, unique_names
+from scriptlang.irverify import verify
 from tests.golden import parse
 
 GRAPHS = {
@@ -95,7 +96,7 @@ def test_a_graph_inside_an_attribute_prints_after_it_and_reads_back():
     inner = parse_graph("graph(%x : int):\n  return (%x)\n")
     graph = Graph()
     x = graph.block.add_parameter(T.INT, "x")
-    fork = graph.insert("prim::fork", [x], [T.FutureType(T.INT)], attributes={"graph": inner})
+    fork = graph.insert("prim::fork", [x], [T.FutureType(T.INT)], attributes={"Subgraph": inner})
     graph.block.add_return(fork.output)
     assert (
         str(graph)

@@ -9,7 +9,8 @@ import pytest
 from scriptlang.frontend.python.script import script_function
 from scriptlang.serialization.archive import read_archive
 
-from scriptlang.ir import Graph, verify
+from scriptlang.ir import Graph
+from scriptlang.irverify import verify
 from scriptlang.passes.pipeline import optimize
 from tests.frontend import programs
 from tests.golden import parse

@@ -1,4 +1,7 @@
-"""The layers of the package: a module imports only from those to its left, lazily or not."""
+"""The layers of the package and the rooms of its folders: a module imports from those to its left.
+
+Imports inside functions count, too; those for types alone (`if TYPE_CHECKING`) do not go round.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scriptlang.frontend import whole
 
 import scriptlang
 
@@ -24,10 +28,20 @@ FOLDERS = {
 """Folder of the repository -> package that it is."""
 
 LAYERS = (
-    {"source", "errors", "limits", "allocations", "building", "budgets", "records", "_version"},
-    {"types"},
+    {
+        "source",
+        "errors",
+        "exceptions",
+        "limits",
+        "allocations",
+        "building",
+        "budgets",
+        "records",
+        "_version",
+    },
+    {"types", "type_variables"},
     {"schema"},
-    {"ir", "irtext", "irparse"},
+    {"ir", "irtext", "irparse", "irverify"},
     {"rewrite"},
     {
         "dtypes",
@@ -69,15 +83,66 @@ ALLOWED = {
         "scriptlang.frontend.python.composites",
     ): "bodies of composites are compiled when they are first asked for",
     (
-        "scriptlang.ops.families.prim",
-        "scriptlang.interpreter.exceptions",
-    ): "what a program raises is of the class that the interpreter raises",
-    (
         "scriptlang.frontend.python.resolver",
         "scriptlang.nn.functional",
     ): "names of torch.nn.functional stand for functions written in the language",
 }
 """Imports to the right, each with its reason."""
+
+
+ROOMS = {
+    "scriptlang.frontend": (
+        {"whole"},
+        {"syntax"},
+        {"overloads"},
+        {"values"},
+        {"bodies"},
+        {"names"},
+        {"python"},
+        {"modules"},
+        {"tracing"},
+    ),
+    "scriptlang.ops": (
+        {"facts", "derived"},
+        {"table"},
+        {"lacking", "document"},
+        {"calling"},
+        {"shared"},
+        {"families"},
+        {"quantization"},
+    ),
+}
+"""Package -> its rooms, from left to right."""
+
+BETWEEN_ROOMS = {
+    ("scriptlang.ops.calling.eager", "scriptlang.ops.families.create"): (
+        "torch.tensor is a function of Python's that makes a tensor of a list"
+    )
+}
+"""Imports from rooms to the right, each with its reason."""
+
+ROUND = {
+    ("scriptlang.ir", "scriptlang.irtext"): "a graph prints itself",
+    ("scriptlang.irtext", "scriptlang.irparse"): "what prints graphs has the call that reads them",
+    ("scriptlang.tensors", "scriptlang.printing"): "a tensor prints itself",
+    ("scriptlang.tensors", "scriptlang.ops.calling.functions"): "methods of tensors are operators",
+    ("scriptlang.tensors", "scriptlang.ops.calling.indexing"): "so is indexing",
+    ("scriptlang.tensors", "scriptlang.ops.calling.options"): "they take dtypes in all spellings",
+    ("scriptlang.tensors", "scriptlang.ops.calling.tensor_methods"): (
+        "methods that are called otherwise than operators"
+    ),
+    ("scriptlang.interpreter.engine", "scriptlang.interpreter.auto"): (
+        'engine("auto") asks for the two others'
+    ),
+    ("scriptlang.programs.module", "scriptlang.api"): "module.save is the public save",
+    ("scriptlang.programs.module", "scriptlang.programs.scripting"): (
+        "an attribute that is set may be a module of Python, which is compiled"
+    ),
+    ("scriptlang.jit", "scriptlang.programs.script_class"): (
+        "jit.ScriptModule is a Module of nn, whose modules carry jit's decorators"
+    ),
+}
+"""Imports inside functions without which no import goes round, each with its reason."""
 
 
 def modules() -> dict[str, Path]:
@@ -99,11 +164,25 @@ def layer(module: str) -> int | None:
     return next((i for i, names in enumerate(LAYERS) if part in names), None)
 
 
-def imports(name: str, path: Path) -> list[tuple[str, int]]:
+def for_types(tree: ast.Module) -> set[ast.AST]:
+    """What stands under `if TYPE_CHECKING`."""
+    return {
+        node
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test).endswith("TYPE_CHECKING")
+        for node in ast.walk(block)
+    }
+
+
+def imports(name: str, path: Path, with_types: bool = True) -> list[tuple[str, int]]:
     """(module, line) of every import of our own, inside functions, too."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = set() if with_types else for_types(tree)
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
         if isinstance(node, ast.Import):
             found += [(a.name, node.lineno) for a in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -124,12 +203,18 @@ def imports(name: str, path: Path) -> list[tuple[str, int]]:
     return [(m, line) for m, line in found if m.split(".")[0] == "scriptlang"]
 
 
+RUNNING = {name: imports(name, path, with_types=False) for name, path in MODULES.items()}
+"""Module -> its imports, without those for types alone."""
+
+
 def violations(name: str, imported: list[tuple[str, int]]) -> list[str]:
     """What a module imports though it may not."""
     mine = layer(name)
     bad = []
     for module, line in imported:
         theirs = layer(module)
+        if module == "scriptlang" and mine is not None and mine < len(LAYERS) - 2:
+            bad.append(f"{name}:{line} imports the whole package")
         if mine is None or theirs is None or (name, module) in ALLOWED:
             continue
         if theirs > mine or (name.split(".")[1], module.split(".")[1]) in FORBIDDEN:
@@ -154,8 +239,98 @@ def test_an_import_to_the_right_is_found():
     assert not violations("scriptlang.ir", [("scriptlang.types", 1)])
 
 
+def room(module: str) -> tuple[str, int] | None:
+    """The package of a module and the index of its room there; None for one without rooms."""
+    for package, rooms in ROOMS.items():
+        if module.startswith(package + "."):
+            part = module.removeprefix(package + ".").partition(".")[0]
+            return package, next((i for i, names in enumerate(rooms) if part in names), -1)
+    return None
+
+
+@pytest.mark.parametrize("name", sorted(filter(room, MODULES)))
+def test_a_room_imports_only_from_rooms_to_its_left(name):
+    package, mine = room(name)
+    assert mine >= 0, f"{name} has no room: add it to ROOMS"
+    for module, line in RUNNING[name]:
+        theirs = room(module)
+        if theirs and theirs[0] == package and (name, module) not in BETWEEN_ROOMS:
+            assert theirs[1] <= mine, f"{name}:{line} imports {module}, a room to its right"
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Modules that import each other, directly or not."""
+
+    def reached(start: str) -> set[str]:
+        found, rest = set(), [start]
+        while rest:
+            for module in edges.get(rest.pop(), set()) - found:
+                found.add(module)
+                rest.append(module)
+        return found
+
+    reach = {name: reached(name) for name in edges}
+    return sorted(
+        {
+            tuple(sorted(m for m in reach[n] if n in reach.get(m, ())))
+            for n in edges
+            if n in reach[n]
+        }
+    )
+
+
+def arrows(without: set[tuple[str, str]]) -> dict[str, set[str]]:
+    return {
+        name: {m for m, _ in found if m not in (name, "scriptlang") and (name, m) not in without}
+        for name, found in RUNNING.items()
+    }
+
+
+def test_no_import_goes_round():
+    assert not circles(arrows(ROUND.keys() | ALLOWED.keys()))
+
+
+@pytest.mark.parametrize("arrow", ROUND, ids=lambda arrow: "-".join(arrow))
+def test_what_goes_round_would(arrow):
+    """Each line of ROUND is needed."""
+    assert circles(arrows((ROUND.keys() | ALLOWED.keys()) - {arrow}))
+
+
+def test_a_circle_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [("a", "b", "c")]
+    assert not circles({"a": {"b", "c"}, "b": {"c"}, "c": set()})
+
+
+def questions() -> dict[str, set[str]]:
+    """What is asked of the front end as a whole -> the modules that ask."""
+    found: dict[str, set[str]] = {}
+    asking = [n for n in MODULES if any(m == whole.__name__ for m, _ in RUNNING[n])]
+    for name in asking:
+        for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "whole":
+                found.setdefault(node.attr, set()).add(name)
+    return found
+
+
+def test_the_whole_is_asked_what_no_import_can_give():
+    """Each question of `whole.PLACES` is asked, by a module that the answering one imports."""
+    asked = questions()
+    assert asked.keys() == whole.HOME.keys()
+    edges = arrows(set())
+    for name, askers in asked.items():
+        home = f"scriptlang.frontend.{whole.HOME[name]}"
+        assert getattr(whole.whole, name) is getattr(importlib.import_module(home), name)
+        for asker in askers:
+            reached, rest = set(), [home]
+            while rest:
+                for module in edges[rest.pop()] - reached:
+                    reached.add(module)
+                    rest.append(module)
+            assert asker in reached or room(home)[1] > room(asker)[1], f"{asker} may import {name}"
+
+
 def test_allowed_imports_are_still_made():
-    for name, module in ALLOWED:
+    for name, module in (*ALLOWED, *BETWEEN_ROOMS, *ROUND):
         assert any(m == module for m, _ in imports(name, MODULES[name])), (name, module)
 
 

@@ -162,7 +162,7 @@ FACTS_HEADER = """\
 // SL_ORDERED(name): it has to run once, in its place
 // SL_RANDOM(name, switch): so has this, unless its argument `switch` (-1: none) is False or 0
 // SL_SHARES(name): its result may be an argument, though its schema does not say so
-// SL_OUT_OF_PLACE(name, other): writes to its first argument; `other` gives a new tensor of its type
+// SL_OUT_OF_PLACE(name, other): writes to its first argument; `other` gives a new tensor
 """
 
 

@@ -15,6 +15,7 @@ from scriptlang.ir import Value
 from scriptlang.records import record
 from scriptlang.schema import Argument, Schema, argument_type, format_default
 from scriptlang.source import Span
+from scriptlang.type_variables import bind_variables, has_variables, substitute
 
 from . import conversions
 from .conversions import Step
@@ -222,50 +223,6 @@ def _repeats(formal: Argument, actual: T.Type) -> Step | None:
     wanted = T.without_none(formal.type)
     if isinstance(wanted, T.ListType) and wanted.element == actual:
         return Step("repeat", wanted, count=formal.size)
-    return None
-
-
-def has_variables(t: T.Type) -> bool:
-    """Whether a type holds variables of a schema."""
-    return isinstance(t, T.VarType) or any(map(has_variables, t.contained))
-
-
-def substitute(t: T.Type, variables: dict[str, T.Type]) -> T.Type:
-    """The type with its bound variables replaced."""
-    if isinstance(t, T.VarType):
-        return variables.get(t.name, t)
-    if not t.contained:
-        return t
-    return t.map(lambda part: substitute(part, variables))
-
-
-def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type]) -> str | None:
-    """Bind the variables of `formal` so that `actual` fits; returns the reason if that fails."""
-    if isinstance(formal, T.VarType):
-        bound = variables.get(formal.name)
-        if bound is None:
-            variables[formal.name] = actual
-            return None
-        if T.unify(bound, actual) is None:
-            return f"{formal.name} is {bound.annotation} already, not {actual.annotation}"
-        return None
-    if not has_variables(formal):
-        return None
-    if isinstance(formal, T.OptionalType):
-        if isinstance(actual, T.OptionalType):
-            return bind_variables(formal.element, actual.element, variables)
-        return None if actual == T.NONE else bind_variables(formal.element, actual, variables)
-    if isinstance(formal, T.ListType) and isinstance(actual, T.TupleType):
-        elements = actual.elements
-        if elements and all(t == elements[0] for t in elements):
-            return bind_variables(formal.element, elements[0], variables)
-        return f"{actual.annotation} is not a list"
-    if type(formal) is not type(actual) or len(formal.contained) != len(actual.contained):
-        return f"{formal} is needed, not {actual.annotation}"
-    for f, a in zip(formal.contained, actual.contained):
-        why = bind_variables(f, a, variables)
-        if why:
-            return why
     return None
 
 

@@ -24,8 +24,8 @@ from scriptlang.ops.calling import dispatch
 from scriptlang.schema import Argument
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Size, Tensor
+from scriptlang.type_variables import has_variables
 
-from ..overloads.matching import has_variables
 from ..values.builder import Builder
 from ..values.sugared import Arg
 from .trace_checks import TracerWarning

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
+from scriptlang.type_variables import bind_variables
 
 from ..overloads.conversions import remedy
 from ..overloads.language_functions import functions
-from ..overloads.matching import bind_variables
 from ..overloads.operators import find_operator, overloads
 from ..whole import whole
 from .sugared import (

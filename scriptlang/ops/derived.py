@@ -11,11 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from ..records import record
 from ..schema import Argument, Schema, parse_schema
-from ..tensors import Tensor
 
 
 @record(frozen=True)
@@ -36,21 +33,6 @@ class Form:
     base: Any
     outs: int = 0
     sharing: str = ""
-
-    @property
-    def kernel(self) -> Callable:
-        if self.kind in OUT_KINDS:
-            return out_kernel(self.base.kernel, self.outs, self.kind, self.sharing)
-        return KERNELS[self.kind](self.base.kernel)
-
-    @property
-    def eager_kernel(self) -> Callable | None:
-        """What calls from Python run instead of the kernel, if not that.
-
-        Python makes a tensor of a number, and so the result converts.
-        """
-        of_number = self.kind == "exact_out" and self.base.facts.out == "number"
-        return out_kernel(self.base.kernel, self.outs, "out", "same") if of_number else None
 
 
 def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | None:
@@ -107,9 +89,6 @@ KINDS_OF_OUT = {
 }
 """The kind of the out= form by the fact `out`."""
 
-OUT_KINDS = ("out", "exact_out", "typed_out")
-"""Kinds of forms that write the results of their base into their last arguments."""
-
 
 OPTIONS = ("dtype", "layout", "device", "pin_memory")
 """What a creation function takes beside what its out= form takes; `out` decides them there."""
@@ -145,124 +124,3 @@ def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
         ),
         None,
     )
-
-
-def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callable:
-    def form(*args):
-        given, outs = args[: len(args) - count], args[len(args) - count :]
-        if sharing != "free":
-            check_outputs_apart(given, outs, sharing)
-        if kind == "typed_out" and given[-1] is None:
-            given = (*given[:-1], outs[0].dtype.code)
-        result = kernel(*given)
-        results = result if count > 1 else (result,)
-        if kind == "exact_out":
-            for target, value in zip(outs, results):
-                check_type(target, value)
-        for target, value in zip(outs, results):
-            store_into(target, value)
-        return tuple(outs) if count > 1 else outs[0]
-
-    return form
-
-
-def check_outputs_apart(given: tuple, outs: tuple, sharing: str) -> None:
-    from .shared.elementwise import check_apart
-
-    for x in given:
-        for t in x if isinstance(x, list) else [x]:
-            for target in outs:
-                if isinstance(t, Tensor) and isinstance(target, Tensor):
-                    check_apart(target, t, sharing == "same")
-
-
-def creation_kernel(kernel: Callable) -> Callable:
-    def form(*args):
-        *given, target = args
-        store_into(target, kernel(*given, target.dtype.code, None, None, None))
-        return target
-
-    return form
-
-
-def check_type(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
-    from .shared.elementwise import DISPLAY
-
-    for t, v in zip(target, value) if isinstance(target, list) else [(target, value)]:
-        if t.dtype is not v.dtype:
-            raise RuntimeError(
-                f"Expected out tensor to have dtype {DISPLAY[v.dtype.name]}, but "
-                f"got {DISPLAY[t.dtype.name]} instead"
-            )
-
-
-def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
-    """Write a result, or several, into the tensors given as out=, which take its shape."""
-    from .shared.elementwise import store
-
-    if isinstance(target, list):
-        if len(target) != len(value):
-            raise RuntimeError(f"expected {len(value)} tensors in out=, got {len(target)}")
-        for t, v in zip(target, value):
-            store(t, v, resize=True)
-    else:
-        store(target, value, resize=True)
-
-
-def in_place(kernel: Callable) -> Callable:
-    from .shared.elementwise import check_apart, store
-
-    def form(self, *args):
-        for other in args:
-            if isinstance(other, Tensor):
-                check_apart(self, other)
-        return store(self, kernel(self, *args))
-
-    return form
-
-
-def copying(kernel: Callable) -> Callable:
-    def form(*args):
-        result = kernel(*args)
-        return [copied(t) for t in result] if isinstance(result, list) else copied(result)
-
-    return form
-
-
-def copied(x: Tensor) -> Tensor:
-    return Tensor._wrap(np.array(x._array, order="C"))
-
-
-def on_copy(kernel: Callable) -> Callable:
-    def form(self, *args):
-        from .families.convert import formatted
-
-        return kernel(formatted(self, 1), *args)
-
-    return form
-
-
-def on_row_major_copy(kernel: Callable) -> Callable:
-    return lambda self, *args: kernel(copied(self), *args)
-
-
-def view_kernel(kernel: Callable) -> Callable:
-    return lambda self, *args: become(self, kernel(self, *args))
-
-
-def become(self: Tensor, other: Tensor) -> Tensor:
-    """Make `self` look as `other`, a view of the same storage, does."""
-    self._size, self._stride, self._offset = other._size, other._stride, other._offset
-    self._view = None
-    return self
-
-
-KERNELS: dict[str, Callable[[Callable], Callable]] = {
-    "create": creation_kernel,
-    "in_place": in_place,
-    "become": view_kernel,
-    "copy": copying,
-    "on_copy": on_copy,
-    "on_row_major_copy": on_row_major_copy,
-}
-"""How the kernel of a form, other than an "out" form, is made from its base's."""

@@ -124,9 +124,10 @@ class Operator:
         # Not made_once: the lock and those of imports would wait for each other.
         if name != "kernel":
             raise AttributeError(f"an operator has no attribute {name!r}")
-        if self.kind == "form":
-            self.eager = self.form and self.form.eager_kernel
-            self.kernel = self.form and self.form.kernel
+        if self.form:
+            kernels = importlib.import_module(f"{__package__}.shared.form_kernels")
+            self.eager = kernels.eager_kernel_of(self.form)
+            self.kernel = kernels.kernel_of(self.form)
         for module in self.makers:
             importlib.import_module(module_of(module))  # declares it: sets the kernel
         return self.__dict__.setdefault("kernel", None)

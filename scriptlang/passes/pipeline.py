@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from .. import budgets
 from ..errors import GraphError
-from ..ir import Graph, verify
+from ..ir import Graph
+from ..irverify import verify
 from . import (
     autocast,
     constant_pooling,

@@ -178,7 +178,7 @@ class GraphView(_Holder):
 
     def lint(self) -> None:
         """Check the rules of the IR.  Raises GraphError where one is broken."""
-        from ..ir import verify
+        from ..irverify import verify
 
         verify(self.ir)
 

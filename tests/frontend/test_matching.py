@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from scriptlang.frontend.overloads.matching import Mismatch, bind_variables, try_match
+from scriptlang.frontend.overloads.matching import Mismatch, try_match
 
 from scriptlang import types as T
 from scriptlang.schema import parse_schema
+from scriptlang.type_variables import bind_variables
 
 ADD = [
     parse_schema(text)

@@ -8,7 +8,7 @@ import pytest
 from scriptlang.frontend.python.script import script_function
 
 import scriptlang
-from scriptlang.ir import verify
+from scriptlang.irverify import verify
 from tests.frontend import extension_programs, programs
 
 RUNS = [

@@ -10,7 +10,7 @@ import random
 import pytest
 from scriptlang.frontend.python.script import compile_text
 
-from scriptlang.ir import verify
+from scriptlang.irverify import verify
 from scriptlang.programs.module import ScriptFunction
 
 SEEDS = range(40)

@@ -10,7 +10,7 @@ from scriptlang.frontend.tracing.trace import TracerWarning, trace_function
 
 import scriptlang
 from scriptlang.errors import CompileError
-from scriptlang.ir import verify
+from scriptlang.irverify import verify
 
 
 def tensor(*shape: int, start: float = 0.0):

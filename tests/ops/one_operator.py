@@ -17,7 +17,8 @@ from scriptlang.ops.calling import dispatch
 from scriptlang.ops.families import random
 from scriptlang.ops.table import Operator
 from scriptlang.records import replace
-from scriptlang.schema import Argument, substitute
+from scriptlang.schema import Argument
+from scriptlang.type_variables import substitute
 
 
 class Chosen(Exception):

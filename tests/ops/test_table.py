@@ -17,6 +17,7 @@ from scriptlang.errors import MissingOperatorError
 from scriptlang.ops import derived, lacking, table
 from scriptlang.ops.calling import dispatch
 from scriptlang.ops.calling import functions as F
+from scriptlang.ops.shared.form_kernels import kernel_of
 from scriptlang.schema import parse_schema, split_name
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops import record_order
@@ -144,7 +145,7 @@ def test_a_lacking_operator_is_known_but_raises_by_name():
     ],
 )
 def test_forms_follow_from_another_form(text, forms):
-    assert callable(derived.form_of(text, table.declared).kernel)
+    assert callable(kernel_of(derived.form_of(text, table.declared)))
 
 
 def test_a_form_of_nothing_is_not_derived():

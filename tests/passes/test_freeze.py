@@ -11,7 +11,8 @@ from scriptlang.serialization.archive import read_archive
 
 import scriptlang
 from scriptlang import types as T
-from scriptlang.ir import Function, schema_of_graph, verify
+from scriptlang.ir import Function, schema_of_graph
+from scriptlang.irverify import verify
 from scriptlang.objects import ScriptObject
 from scriptlang.passes.freeze import freeze
 from tests.golden import parse

@@ -10,7 +10,8 @@ from scriptlang.interpreter.engine import available, engine
 
 import scriptlang
 from scriptlang.dtypes import float32
-from scriptlang.ir import Function, Graph, schema_of_graph, verify
+from scriptlang.ir import Function, Graph, schema_of_graph
+from scriptlang.irverify import verify
 from scriptlang.passes import (
     batch_linears,
     fold_batch_norm,

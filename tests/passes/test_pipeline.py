@@ -10,7 +10,8 @@ from scriptlang.frontend.python.script import script_function
 
 import scriptlang
 from scriptlang.errors import GraphError
-from scriptlang.ir import Graph, verify
+from scriptlang.ir import Graph
+from scriptlang.irverify import verify
 from scriptlang.passes import dce, inline, pipeline
 from tests.frontend import programs
 from tests.golden import parse

@@ -9,7 +9,8 @@ import pytest
 
 import scriptlang
 from scriptlang import types as T
-from scriptlang.ir import Graph, verify
+from scriptlang.ir import Graph
+from scriptlang.irverify import verify
 from scriptlang.passes import peephole
 from scriptlang.rewrite import Rule, RuleSet, build, why_not
 from tests.golden import parse

@@ -3,7 +3,8 @@
 import textwrap
 
 from scriptlang.serialization.archive import read_archive
-from scriptlang.serialization.printer import print_class, print_function
+from scriptlang.serialization.code_writer import print_class
+from scriptlang.serialization.printer import print_function
 
 import scriptlang
 from tests.serialization.archives import DATA

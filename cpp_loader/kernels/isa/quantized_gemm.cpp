@@ -21,7 +21,6 @@ static_assert(kQuantizedColumns % kColumns == 0, "a product may start at a panel
 constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 struct Pairs {
-  static constexpr int kDepth = 2;
   static SL_INLINE Words add(Words sum, Words a, Words b) {
 #if defined(__AVX512BW__)
     return sum + (Words)_mm512_madd_epi16((__m512i)a, (__m512i)b);
@@ -35,7 +34,6 @@ struct Pairs {
 
 #if defined(__AVX512BW__)
 struct Quads {
-  static constexpr int kDepth = 4;
   // As assembly, because this file is compiled for machines without the instruction too.
   static SL_INLINE Words add(Words sum, Words a, Words b) {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));

@@ -56,29 +56,73 @@ Tensor moved(const Tensor& given, const Tensor& scales, const Tensor& zeros, int
   return to_dtype(y, given.dtype());
 }
 
-Tensor one(double value) { return Tensor::scalar(value); }
+void check_codes(int64_t low, int64_t high) {
+  SL_CHECK(low <= high, "`quant_min` should be less than or equal to `quant_max`.");
+}
+
+void check_zero_point(int64_t point, int64_t low, int64_t high) {
+  SL_CHECK(point >= low && point <= high,
+           "`zero_point` must be between `quant_min` and `quant_max`.");
+}
+
+Tensor per_tensor(const Tensor& x, double scale, int64_t zero, int64_t low, int64_t high) {
+  check_codes(low, high);
+  check_zero_point(zero, low, high);
+  return moved(x, Tensor::scalar(scale), Tensor::scalar(double(zero)), 0, low, high);
+}
+
+Tensor per_tensor(const Tensor& x, const Tensor& scale, const Tensor& zero, int64_t low,
+                  int64_t high) {
+  for (const Tensor* t : {&scale, &zero}) {
+    SL_CHECK(t->numel() == 1, "a Tensor with ", t->numel(),
+             " elements cannot be converted to Scalar");
+  }
+  return per_tensor(x, contiguous_as(scale, ScalarType::Float64).data<double>()[0],
+                    contiguous_as(zero, ScalarType::Int64).data<int64_t>()[0], low, high);
+}
+
+Tensor per_channel(const Tensor& x, const Tensor& scale, const Tensor& zero, int64_t axis,
+                   int64_t low, int64_t high) {
+  SL_CHECK(scale.dtype() == ScalarType::Float32 || scale.dtype() == ScalarType::BFloat16,
+           "Scale must be Float or BFloat16, found ", dtype_display_name(scale.dtype()));
+  SL_CHECK(zero.dtype() == ScalarType::Int32 || zero.dtype() == ScalarType::Float32 ||
+               zero.dtype() == ScalarType::Float16,
+           "Zero-point must be Int32, Float or Half, found ", dtype_display_name(zero.dtype()));
+  SL_CHECK(scale.dim() == 1 && zero.dim() == 1, "scale and zero point should be 1-D tensors");
+  SL_CHECK(scale.numel() == zero.numel(),
+           "scale and zero-point need to have the same dimensions");
+  check_codes(low, high);
+  SL_CHECK(x.dim() > 0 && scale.numel() == x.size(wrap_dim(axis, x.dim())),
+           "dimensions of scale and zero-point are not consistent with input tensor");
+  SL_CHECK(axis >= 0, "`axis` must be between 0 and number of dimensions of input");
+  if (zero.dtype() == ScalarType::Int32) {
+    Tensor points = contiguous_as(zero, ScalarType::Int64);
+    for (int64_t i = 0; i < points.numel(); ++i) {
+      check_zero_point(points.data<int64_t>()[i], low, high);
+    }
+  }
+  if (scale.numel() == 0) return Tensor::empty(x.sizes(), x.dtype());
+  return moved(x, scale, zero, axis, low, high);
+}
 
 bool first_is_set(const Tensor& t) {
-  SL_CHECK(t.numel() > 0, "a flag of fake quantization is empty");
+  SL_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
   return contiguous_as(t, ScalarType::Int64).data<int64_t>()[0] != 0;
 }
 
 }  // namespace
 
 SL_OP(aten_fake_quantize_per_tensor_affine) {
-  out[0] = moved(args.tensor(0), one(args.number(1)), one(double(args.integer(2))), 0,
-                 args.integer(3), args.integer(4));
+  out[0] = per_tensor(args.tensor(0), args.number(1), args.integer(2), args.integer(3),
+                      args.integer(4));
 }
 SL_OP(aten_fake_quantize_per_tensor_affine_tensor_qparams) {
-  SL_CHECK(args.tensor(1).numel() == 1 && args.tensor(2).numel() == 1,
-           "fake quantization per tensor takes one scale and one zero point");
-  out[0] = moved(args.tensor(0), args.tensor(1), args.tensor(2), 0, args.integer(3),
-                 args.integer(4));
+  out[0] = per_tensor(args.tensor(0), args.tensor(1), args.tensor(2), args.integer(3),
+                      args.integer(4));
 }
 SL_OP(aten_fake_quantize_per_channel_affine) {
-  const Tensor& x = args.tensor(0);
-  out[0] = moved(x, args.tensor(1), args.tensor(2), wrap_dim(args.integer(3), x.dim()),
-                 args.integer(4), args.integer(5));
+  out[0] = per_channel(args.tensor(0), args.tensor(1), args.tensor(2), args.integer(3),
+                       args.integer(4), args.integer(5));
 }
 // With the parameters as they are: ranges are observed in training only.
 SL_OP(aten_fused_moving_avg_obs_fake_quant) {
@@ -89,8 +133,10 @@ SL_OP(aten_fused_moving_avg_obs_fake_quant) {
     out[0] = alias_of(x);
     return;
   }
-  int64_t axis = args.boolean(11) ? wrap_dim(args.integer(10), x.dim()) : 0;
-  out[0] = moved(x, args.tensor(5), args.tensor(6), axis, args.integer(8), args.integer(9));
+  out[0] = args.boolean(11)
+               ? per_channel(x, args.tensor(5), args.tensor(6), args.integer(10), args.integer(8),
+                             args.integer(9))
+               : per_tensor(x, args.tensor(5), args.tensor(6), args.integer(8), args.integer(9));
 }
 
 }  // namespace scriptlang

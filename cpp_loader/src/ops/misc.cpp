@@ -315,6 +315,22 @@ void as_separate(Value* out) {
   for (size_t k = 0; k < list.size(); ++k) list.set(k, clone_as_it_lies(list.get(k).as_tensor()));
 }
 
+// self * log(1 + other), and 0 where self is, unless other is NaN.
+Tensor xlog1py(const Input& self, const Input& other) {
+  ResultType result;
+  result.add(self);
+  result.add(other);
+  const ScalarType type = result.get_float();
+  auto as_tensor = [&](const Input& in) {
+    return to_dtype(in.tensor ? *in.tensor : Tensor::scalar(in.number.to_double()), type);
+  };
+  Tensor x = as_tensor(self), y = as_tensor(other);
+  Tensor nothing = logical_and(eq(x, Scalar(0.0)), logical_not(isnan(y)));
+  Tensor product = mul(x, log1p(y));
+  copy_into(product, where(nothing, Scalar(0.0), product));
+  return product;
+}
+
 }  // namespace
 
 void op_aten_chunk(Context&, Args, Value*);
@@ -424,10 +440,7 @@ SL_OP(aten_trapz_dx) { op_aten_trapezoid_dx(ctx, args, out); }
 SL_OP(aten_trapz_x) { op_aten_trapezoid_x(ctx, args, out); }
 SL_OP(aten_vander) { out[0] = vander(args.tensor(0), args[1], args.boolean(2)); }
 SL_OP(aten_special_xlog1py) {
-  // A number is one of float64 before 1 is added: the largest int would overflow.
-  Input other = args[1].is_tensor() ? Input::of(args[1])
-                                    : Input(Scalar(args.scalar(1).to_double()));
-  out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), other));
+  out[0] = xlog1py(Input::of(args[0]), Input::of(args[1]));
 }
 SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }
 SL_OP(aten_special_xlog1py_self_scalar) { op_aten_special_xlog1py(ctx, args, out); }

@@ -526,7 +526,9 @@ SL_OP(aten_unique_consecutive) {
 SL_OP(aten_unique_dim_consecutive) {
   give(out, distinct_along(args.tensor(0), args.integer(1), false), true, true);
 }
-SL_OP(aten_repeat_interleave_Tensor) { out[0] = places_of(args.tensor(0)); }
+SL_OP(aten_repeat_interleave_Tensor) {
+  out[0] = to_dtype(places_of(args.tensor(0)), args.tensor(0).dtype());
+}
 SL_OP(aten_repeat_interleave_self_Tensor) {
   out[0] = repeat_interleave(args.tensor(0), args.tensor(1), args[2]);
 }

@@ -19,7 +19,7 @@ namespace {
 // As passes/fuse_pointwise.py has them: engines keep all values of a group at once.
 constexpr size_t kMostNodes = 40, kMostInputs = 16;
 constexpr size_t kMostGroups = 256;      // of a row of instructions
-constexpr size_t kMostInBlock = 10000;   // instructions; larger ones stay
+constexpr size_t kMostInBlock = 4000;    // instructions; larger ones stay
 constexpr int kMostRegisters = 20000;
 
 using Set = std::vector<uint64_t>;  // of groups
@@ -311,24 +311,35 @@ class Block {
 
   // Groups and single instructions, in an order that keeps every dependence.
   void order(size_t from, size_t to) {
+    struct Visit {
+      std::vector<size_t> unit, before;  // before: what still has to run first, the first one last
+    };
     std::vector<char> done(to - from);
-    auto emit = [&](auto& self, size_t k) -> void {
-      std::vector<size_t> unit{k};
-      if (group_[k] >= 0) unit = members_[find(size_t(group_[k]))];
-      for (size_t m : unit) done[m - from] = 1;
-      for (size_t m : unit) {
-        std::vector<size_t> before;
-        for_producers(m, from, [&](size_t d) { before.push_back(d); });
-        std::sort(before.begin(), before.end());
-        for (size_t d : before) {
-          if (!done[d - from]) self(self, d);
-        }
+    std::vector<Visit> open;
+    auto visit = [&](size_t k) {
+      Visit made;
+      made.unit.push_back(k);
+      if (group_[k] >= 0) made.unit = members_[find(size_t(group_[k]))];
+      for (size_t m : made.unit) {
+        done[m - from] = 1;
+        for_producers(m, from, [&](size_t d) { made.before.push_back(d); });
       }
-      units_.push_back(std::move(unit));
+      std::sort(made.before.rbegin(), made.before.rend());
+      open.push_back(std::move(made));
     };
     for (size_t k = from; k < to; ++k) {
       const bool last = group_[k] < 0 || members_[find(size_t(group_[k]))].back() == k;
-      if (last && !done[k - from]) emit(emit, k);
+      if (last && !done[k - from]) visit(k);
+      while (!open.empty()) {
+        if (open.back().before.empty()) {
+          units_.push_back(std::move(open.back().unit));
+          open.pop_back();
+          continue;
+        }
+        const size_t next = open.back().before.back();
+        open.back().before.pop_back();
+        if (!done[next - from]) visit(next);
+      }
     }
   }
 
@@ -393,6 +404,8 @@ class Block {
   std::vector<int> place_;          // of a value: its register
   std::vector<char> settled_;       // of a binding: its value lies there already
   std::vector<char> read_at_start_; // of a register: what it had before the block is used
+  std::vector<int> part_places_;    // of a value in the group that is being written: its register
+  std::vector<int> part_uses_;      // and how often its members use it
   int pending_ = -1;                // a value on the stack
   size_t pending_pc_ = 0;
 };
@@ -457,7 +470,10 @@ void Block::write_group(const std::vector<size_t>& unit) {
   part->is_part = true;
   part->parameters = int(taken.size());
   part->registers = int(taken.size() + unit.size());
-  std::vector<int> places(read_.values.size(), 0);
+  std::vector<int>& places = part_places_;
+  std::vector<int>& inner = part_uses_;
+  places.resize(read_.values.size());
+  inner.resize(read_.values.size());
   auto put = [&](Opcode op, int x, int n, size_t pc) {
     Instruction i;
     i.op = op;
@@ -470,7 +486,6 @@ void Block::write_group(const std::vector<size_t>& unit) {
   for (size_t k = 0; k < taken.size(); ++k) places[size_t(taken[k])] = int(k) + 1;
   if (taken.size() == 1) put(Opcode::STORE, 1, 0, last);
   else put(Opcode::STOREN, 1, int(taken.size()), last);
-  std::vector<int> inner(read_.values.size(), 0);  // uses by members
   for (size_t m = 0; m < unit.size(); ++m) {
     const BlockNode& n = node(unit[m]);
     for (int v : n.inputs) {
@@ -493,6 +508,10 @@ void Block::write_group(const std::vector<size_t>& unit) {
     if (value(v).uses > inner[size_t(v)]) made.push_back(v);
   }
   for (int v : made) put(Opcode::LOAD, places[size_t(v)], 0, last);
+  for (size_t m : unit) {
+    places[size_t(node(m).first)] = 0;
+    for (int v : node(m).inputs) places[size_t(v)] = inner[size_t(v)] = 0;
+  }
   put(Opcode::RET, 0, 0, last);
   part->results = int(made.size());
   end_lifetimes(part.get());

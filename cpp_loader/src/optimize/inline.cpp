@@ -242,7 +242,8 @@ class Inliner {
           fact.at = -1;
           const size_t reg = size_t(i.x + k);
           if (copy->tables.stores[reg] != 1) continue;
-          const TypeRef* type = reg <= f.register_types.size() ? &f.register_types[reg - 1] : nullptr;
+          const TypeRef* type =
+              reg <= f.register_types.size() ? &f.register_types[reg - 1] : nullptr;
           fact.not_none = not_none(fact) || (type && *type && never_none(**type));
           copy->registers[reg] = fact;
         }
@@ -279,6 +280,9 @@ class Inliner {
         push_constant(constant(Value(same == (i.op == Opcode::__IS__))), *copy, pc);
         return true;
       }
+      case Opcode::TUPLE_CONSTRUCT:
+        if (fold_tuple(i.x, *copy, pc)) return true;
+        break;
       case Opcode::UNCHECKED_CAST: return true;  // a value is what it is
       case Opcode::JF: {
         Fact fact = pop();
@@ -297,6 +301,28 @@ class Inliner {
       default: break;
     }
     return plain_step(copy, pc, i);
+  }
+
+  // A tuple of constants that nobody can write to is one.
+  bool fold_tuple(int count, const Copy& copy, size_t pc) {
+    const size_t n = size_t(count);
+    if (n == 0 || stack_.size() < n || out_.code.size() < n) return false;
+    std::vector<Value> items;
+    for (size_t k = 0; k < n; ++k) {
+      const Fact& fact = stack_[stack_.size() - n + k];
+      if (fact.constant < 0 || !pushed_last(fact, n - 1 - k)) return false;
+      const Value& v = out_.constants[size_t(fact.constant)];
+      if (!v.is_none() && !v.is_bool() && !v.is_int() && !v.is_double() && !v.is_string()) {
+        return false;
+      }
+      items.push_back(v);
+    }
+    Value tuple = Tuple::make(std::move(items));
+    tuple.publish();  // threads share it
+    stack_.resize(stack_.size() - n);
+    take_back(n);
+    push_constant(constant(std::move(tuple)), copy, pc);
+    return true;
   }
 
   bool plain_step(Copy* copy, size_t pc, Instruction i) {

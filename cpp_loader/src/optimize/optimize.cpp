@@ -15,6 +15,9 @@ void restore_operators(Function* function) {
 std::unique_ptr<Function> optimized(const Function& function, bool inlines) {
   std::unique_ptr<Function> made = inlined(function, inlines);
   verify(made.get());
+  find_common(made.get());
+  restore_operators(made.get());
+  verify(made.get());
   make_groups(made.get());
   restore_operators(made.get());
   end_lifetimes(made.get());

@@ -20,6 +20,9 @@ std::unique_ptr<Function> inlined(const Function& function, bool inlines);
 // Puts pointwise operators into groups. Of verified code; it has to be verified again.
 void make_groups(Function* function);
 
+// Leaves out what was computed before. Of verified code; it has to be verified again.
+void find_common(Function* function);
+
 // OP and OPN, which the verifier takes, where it made other instructions of them.
 void restore_operators(Function* function);
 

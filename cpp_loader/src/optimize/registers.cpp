@@ -12,8 +12,9 @@ namespace scriptlang::optimize {
 
 namespace {
 
-// So many have places of their own: values pass from one to another without moves most easily there.
+// So many have places of their own: values pass without moves from one to another there.
 constexpr size_t kFew = 64;
+constexpr int kMost = 10000;  // of more it would take too long
 
 struct Interval {
   int64_t begin = INT64_MAX, end = -1;
@@ -131,7 +132,7 @@ class Sharing {
 }  // namespace
 
 void share_registers(Function* function) {
-  if (function->registers > 1) Sharing(function).run();
+  if (function->registers > 1 && function->registers <= kMost) Sharing(function).run();
 }
 
 }  // namespace scriptlang::optimize

@@ -13,7 +13,6 @@ namespace scriptlang::source {
 namespace {
 
 constexpr int kMostDepth = 100;
-constexpr int kMostParts = 100'000;
 
 struct Spelled {
   std::string_view name;

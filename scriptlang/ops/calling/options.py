@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, layouts
 from ...dtypes import DType
 from ...layouts import Named
 from ...objects import Device
@@ -194,9 +194,7 @@ class To:
 def memory_format_argument(value: Any) -> int:
     """The number of a memory format that a user passed.  Raises TypeError."""
     if is_torchs(value, "memory_format"):
-        from . import functions
-
-        value = getattr(functions, str(value).removeprefix("torch."), None)
+        value = layouts.BY_NAME.get(str(value).removeprefix("torch."))
     if isinstance(value, bool) or not isinstance(value, int) or value not in MEMORY_FORMATS:
         raise TypeError(
             f"memory_format must be scriptlang.contiguous_format, preserve_format, "

@@ -6,16 +6,9 @@ from ... import dtypes
 from ...tensors import Tensor
 from ..calling import functions as torch
 from ..shared.elementwise import cast, check_kind
+from ..shared.fresh import formatted
 from ..shared.layout import format_of
 from ..table import composite, declare, describe, primitive
-from .create import like
-
-
-def formatted(x: Tensor, memory_format: int) -> Tensor:
-    """A copy with the strides of a memory format: 0 contiguous, 1 preserve, 2, 3 channels last."""
-    fresh = like(x, 0, x.dtype, memory_format)
-    fresh._array[...] = x._array
-    return fresh
 
 
 @primitive(

@@ -9,8 +9,9 @@ import numpy as np
 from ... import dtypes
 from ...dtypes import DType
 from ...tensors import Tensor
-from ..shared.elementwise import DISPLAY, array_of, cast, check_fits, lying, unsupported
-from ..shared.layout import check_rank, dense_strides, format_order, order_of, rows
+from ..shared.elementwise import DISPLAY, cast, check_fits, lying, unsupported
+from ..shared.fresh import check_size, filled, like
+from ..shared.layout import dense_strides, rows
 from ..table import declare, describe, primitive
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -21,30 +22,6 @@ def chosen(dtype: int | None, default: DType | None = None) -> DType:
     if dtype is None:
         return default or dtypes.get_default_dtype()
     return dtypes.by_code(dtype)
-
-
-def check_size(size) -> tuple[int, ...]:
-    for n in size:
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
-    if math.prod(size) > 1 << 40:
-        raise RuntimeError(f"a tensor of size {list(size)} is too large")
-    return tuple(size)
-
-
-def filled(size, value, dtype: DType) -> Tensor:
-    check_fits(value, dtype)
-    return Tensor._wrap(np.full(check_size(size), array_of(value, dtype), dtype.numpy))
-
-
-def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Tensor:
-    """A filled tensor of the same size, in a memory format or with its dimensions in the order
-    of those of x."""
-    size = x._size
-    check_rank(memory_format, len(size))
-    order = order_of(x) if memory_format in (None, 1) else format_order(len(size), memory_format)
-    base = filled([math.prod(size)], value, dtype)
-    return Tensor(base._storage, dtype, size, dense_strides(size, order), 0)
 
 
 for _name, _value in (("zeros", 0), ("ones", 1), ("empty", 0)):
@@ -318,6 +295,8 @@ def _items(data):
 
 def _tensor(data, dtype=None, device=None, requires_grad=False):
     made = from_list(data, dtype)
+    if requires_grad and made.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made.requires_grad = requires_grad
     return made
 
@@ -377,6 +356,10 @@ def _indices(f):
     def kernel(row, col, offset, dtype, *_):
         check_counts(row=row, col=col)
         offset = min(max(offset, -row - col), row + col)  # further away it is the same
+        if f is np.tril_indices:  # what lies beyond the triangle may be as large as it likes
+            col = min(col, max(0, row + offset))
+        else:
+            row = min(row, max(0, col - offset))
         return Tensor._wrap(np.stack(f(row, offset, col)).astype(chosen(dtype, dtypes.int64).numpy))
 
     return kernel

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import dtypes
 from ...tensors import Tensor, wrap_dim
-from ..derived import become
-from ..shared.layout import check_rank, dense_strides, format_order, is_dense, order_of
+from ..shared.layout import (
+    become,
+    check_rank,
+    dense_strides,
+    format_order,
+    is_dense,
+    order_of,
+    resize,
+)
 from ..table import declare, describe, primitive
 
 
@@ -57,12 +65,24 @@ for _text, _f in {
     "aten::_shape_as_tensor(Tensor self) -> Tensor": lambda x: Tensor._wrap(
         np.array(x._size, np.int64)
     ),
-    "aten::_tensor_to_list(Tensor self) -> int[]": lambda x: [int(v) for v in x._array.reshape(-1)],
-    "aten::_list_to_tensor(int[] self) -> Tensor": lambda items: Tensor._wrap(
-        np.array(items, np.int64).astype(np.int32)
-    ),
 }.items():
     declare(_text, _f, "primitive")
+
+
+@primitive("aten::_tensor_to_list(Tensor self) -> int[]")
+def tensor_to_list(self):
+    if not self._size:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if self.dtype is not dtypes.int32:
+        raise RuntimeError(f"expected scalar type Int but found {dtypes.DISPLAY[self.dtype.name]}")
+    return self._array.reshape(-1).tolist()
+
+
+@primitive("aten::_list_to_tensor(int[] self) -> Tensor")
+def list_to_tensor(items):
+    if any(v != np.int64(v).astype(np.int32) for v in items):
+        raise RuntimeError("value cannot be converted to type int without overflow")
+    return Tensor._wrap(np.array(items, np.int32))
 
 
 def is_set_to(x: Tensor, y: Tensor) -> bool:
@@ -87,16 +107,7 @@ def requires_grad_(self, requires_grad):
     reshapes=True,
 )
 def resize_(self, size, memory_format):
-    """Another size; elements that were there stay, in the order of memory, new ones are zero."""
-    if tuple(size) == self._size:
-        return self
-    if any(n < 0 for n in size):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {size}")
-    need = self._offset + int(np.prod(size, dtype=np.int64))
-    self._storage.grow(need * self.dtype.itemsize)
-    check_rank(memory_format, len(size))
-    strides = dense_strides(size, format_order(len(size), memory_format))
-    return become(self, self._as_view(size, strides, self._offset))
+    return resize(self, size, memory_format)
 
 
 @primitive(
@@ -105,7 +116,7 @@ def resize_(self, size, memory_format):
     reshapes=True,
 )
 def resize_as_(self, the_template, memory_format):
-    resize_(self, the_template._size, None)
+    resize(self, the_template._size, None)
     if not memory_format:
         return self
     check_rank(memory_format, len(self._size))

@@ -6,7 +6,6 @@ import numpy as np
 
 from ... import dtypes
 from ...tensors import Tensor, wrap_dim
-from ..derived import on_copy
 from ..shared.elementwise import (
     DISPLAY,
     array_of,
@@ -17,6 +16,7 @@ from ..shared.elementwise import (
     check_writable,
     unsupported,
 )
+from ..shared.form_kernels import on_copy
 from ..table import declare, describe, primitive
 from .view import as_strided
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...exceptions import make
 from ...limits import reserve
 from ...objects import Device, is_same
 from ...tensors import Tensor
@@ -173,8 +174,6 @@ def warn(message, stacklevel):
 
 @primitive("prim::RaiseException(str msg, str? cls=None) -> ()")
 def raise_exception(message, class_name):
-    from ...interpreter.exceptions import make
-
     raise make(message, class_name)
 
 

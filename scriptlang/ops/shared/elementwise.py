@@ -12,7 +12,7 @@ from ... import dtypes
 from ...dtypes import DISPLAY, DType
 from ...tensors import Tensor
 from ..table import declare
-from .layout import copied, is_dense, laid, laid_like, pointwise_order
+from .layout import copied, is_dense, laid, laid_like, pointwise_order, resize
 
 
 def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
@@ -257,10 +257,8 @@ def place_of(x: Tensor) -> tuple[int, int]:
 
 def resize_to(target: Tensor, value: Tensor) -> Tensor:
     """Give `target` the value's shape, elements and order of dimensions, in memory that grows."""
-    from ..families.geometry import resize_
-
     fresh = Tensor._wrap(copied(value))
-    resize_(target, list(value._size), None)
+    resize(target, list(value._size))
     target._stride, target._view = fresh._stride, None
     check_writable(target)
     target._array[...] = fresh._array

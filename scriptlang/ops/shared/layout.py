@@ -177,3 +177,23 @@ def in_format(array: np.ndarray, memory_format: int) -> np.ndarray:
 def in_format_of(array: np.ndarray, x: Tensor) -> np.ndarray:
     """The array in the memory format of an image."""
     return in_format(array, format_of(x))
+
+
+def become(self: Tensor, other: Tensor) -> Tensor:
+    """Make `self` look as `other`, a view of the same storage, does."""
+    self._size, self._stride, self._offset = other._size, other._stride, other._offset
+    self._view = None
+    return self
+
+
+def resize(self: Tensor, size: Sequence[int], memory_format: int | None = None) -> Tensor:
+    """Another size; elements that were there stay, in the order of memory, new ones are zero."""
+    if tuple(size) == self._size:
+        return self
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {size}")
+    need = self._offset + int(np.prod(size, dtype=np.int64))
+    self._storage.grow(need * self.dtype.itemsize)
+    check_rank(memory_format, len(size))
+    strides = dense_strides(size, format_order(len(size), memory_format))
+    return become(self, self._as_view(size, strides, self._offset))

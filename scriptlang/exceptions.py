@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 from functools import lru_cache
 
-from ..errors import RunError, raised_class
+from .errors import RunError, raised_class
 
 PREFIX = "builtins."
 

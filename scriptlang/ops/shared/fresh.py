@@ -1,0 +1,43 @@
+"""New tensors of a size and a number, and like another tensor."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...dtypes import DType
+from ...tensors import Tensor
+from .elementwise import array_of, check_fits
+from .layout import check_rank, dense_strides, format_order, order_of
+
+
+def check_size(size) -> tuple[int, ...]:
+    for n in size:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
+    if math.prod(size) > 1 << 40:
+        raise RuntimeError(f"a tensor of size {list(size)} is too large")
+    return tuple(size)
+
+
+def filled(size, value, dtype: DType) -> Tensor:
+    check_fits(value, dtype)
+    return Tensor._wrap(np.full(check_size(size), array_of(value, dtype), dtype.numpy))
+
+
+def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Tensor:
+    """A filled tensor of the same size, in a memory format or with its dimensions in the order
+    of those of x."""
+    size = x._size
+    check_rank(memory_format, len(size))
+    order = order_of(x) if memory_format in (None, 1) else format_order(len(size), memory_format)
+    base = filled([math.prod(size)], value, dtype)
+    return Tensor(base._storage, dtype, size, dense_strides(size, order), 0)
+
+
+def formatted(x: Tensor, memory_format: int) -> Tensor:
+    """A copy with the strides of a memory format: 0 contiguous, 1 preserve, 2, 3 channels last."""
+    fresh = like(x, 0, x.dtype, memory_format)
+    fresh._array[...] = x._array
+    return fresh

@@ -1,0 +1,64 @@
+"""Variables of types in schemas: the `t` of `aten::append.t(t[] self, t el)`."""
+
+from __future__ import annotations
+
+from . import types as T
+
+
+def has_variables(t: T.Type) -> bool:
+    """Whether a type holds variables of a schema."""
+    return isinstance(t, T.VarType) or any(map(has_variables, t.contained))
+
+
+def substitute(t: T.Type, variables: dict[str, T.Type]) -> T.Type:
+    """The type with its bound variables replaced."""
+    if isinstance(t, T.VarType):
+        return variables.get(t.name, t)
+    if not t.contained:
+        return t
+    return t.map(lambda part: substitute(part, variables))
+
+
+def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type]) -> str | None:
+    """Bind the variables of `formal` so that `actual` fits; returns the reason if that fails."""
+    if isinstance(formal, T.VarType):
+        bound = variables.get(formal.name)
+        if bound is None:
+            variables[formal.name] = actual
+            return None
+        if T.unify(bound, actual) is None:
+            return f"{formal.name} is {bound.annotation} already, not {actual.annotation}"
+        return None
+    if not has_variables(formal):
+        return None
+    if isinstance(formal, T.OptionalType):
+        if isinstance(actual, T.OptionalType):
+            return bind_variables(formal.element, actual.element, variables)
+        return None if actual == T.NONE else bind_variables(formal.element, actual, variables)
+    if isinstance(formal, T.ListType) and isinstance(actual, T.TupleType):
+        elements = actual.elements
+        if elements and all(t == elements[0] for t in elements):
+            return bind_variables(formal.element, elements[0], variables)
+        return f"{actual.annotation} is not a list"
+    if type(formal) is not type(actual) or len(formal.contained) != len(actual.contained):
+        return f"{formal} is needed, not {actual.annotation}"
+    for f, a in zip(formal.contained, actual.contained):
+        why = bind_variables(f, a, variables)
+        if why:
+            return why
+    return None
+
+
+def fits(actual: T.Type, formal: T.Type, variables: dict[str, T.Type]) -> bool:
+    """Whether a value is of a schema's type; type variables take the first type they meet."""
+    if isinstance(formal, T.VarType):
+        return T.is_subtype(actual, variables.setdefault(formal.name, actual))
+    if not any(isinstance(t, T.VarType) for t in formal.walk()):
+        return T.is_subtype(actual, formal)
+    if isinstance(formal, T.OptionalType):
+        return actual == T.NONE or fits(T.without_none(actual), formal.element, variables)
+    return (
+        type(actual) is type(formal)
+        and len(actual.contained) == len(formal.contained)
+        and all(fits(a, f, variables) for a, f in zip(actual.contained, formal.contained))
+    )

@@ -1,0 +1,21 @@
+"""What `__setstate__` and `__getstate__` of an archive's objects may use while they run."""
+
+from __future__ import annotations
+
+from ..limits import Limits
+from ..records import replace
+
+RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
+"""What `__setstate__` of an archive may use where the caller does not say."""
+
+
+def restore_limits(limits: Limits | None) -> Limits:
+    """The caller's limits, with those of RESTORE_LIMITS for what has none."""
+    if limits is None:
+        return RESTORE_LIMITS
+    missing = {
+        name: getattr(RESTORE_LIMITS, name)
+        for name in ("instructions", "seconds", "memory")
+        if getattr(limits, name) is None
+    }
+    return replace(limits, **missing)
