@@ -66,3 +66,12 @@ def test_segments_outside_of_the_data_are_refused(given):
     for run in (lambda: operator.kernel(*values), lambda: run_natively(operator, values)):
         with pytest.raises(RuntimeError, match="segment_reduce"):
             run()
+
+
+@pytest.mark.parametrize("size", [-1, 2**63 - 1])
+def test_rows_that_cannot_be_counted(size):
+    rows = from_numpy(np.array([0, 1]))
+    operator, args = chosen("aten::_convert_indices_from_coo_to_csr", (rows, size, False), {})
+    for run in (lambda: operator.kernel(*args), lambda: run_natively(operator, args)):
+        with pytest.raises(RuntimeError, match="rows cannot be made"):
+            run()

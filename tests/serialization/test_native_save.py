@@ -7,10 +7,10 @@ import io
 
 import numpy as np
 import pytest
-
-import scriptlang
 from scriptlang.interpreter import native
 from scriptlang.serialization.archive import read_archive
+
+import scriptlang
 
 from .archives import FIXTURES
 from .test_native_source import without_bytecode

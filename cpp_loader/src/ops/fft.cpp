@@ -285,7 +285,7 @@ Tensor shifted(const Tensor& self, const Value& dim, bool forward) {
     SL_CHECK(!dims.empty(), "`shifts` required");
   }
   for (int64_t d : dims) {
-    int64_t n = t.size(d), start = forward ? (n + 1) / 2 : n / 2;
+    int64_t n = t.size(d), start = forward ? n - n / 2 : n / 2;
     t = cat({view_slice(t, d, start, n), view_slice(t, d, 0, start)}, d);
   }
   return t.is(self) ? clone(self) : t;
@@ -301,7 +301,7 @@ Tensor frequencies(Args args, bool half) {
   SL_CHECK(count >= 0, "Trying to create tensor with negative dimension ", count);
   Tensor t = Tensor::empty({count}, ScalarType::Float64);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t k = half || i < (n + 1) / 2 ? i : i - n;
+    int64_t k = half || i < n - n / 2 ? i : i - n;
     t.data<double>()[i] = double(k) / (double(n) * d);
   }
   return to_dtype(t, type);

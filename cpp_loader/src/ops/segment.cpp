@@ -137,8 +137,7 @@ SL_OP(aten__convert_indices_from_coo_to_csr) {
   SL_CHECK(given.dim() == 1 && is_integral(given.dtype(), false),
            "coo indices are one dimension of int32 or int64, not a tensor of size ",
            to_string(given.sizes()));
-  SL_CHECK(size >= 0 && size < std::numeric_limits<int64_t>::max(), "a tensor of ", size,
-           " rows cannot be made");
+  SL_CHECK(size >= 0 && size < INT64_MAX, "a tensor of ", size, " rows cannot be made");
   Tensor indices = to_contiguous(to_dtype(given, ScalarType::Int64));
   Tensor starts = Tensor::zeros({size + 1}, ScalarType::Int64);
   const int64_t* at = indices.data<int64_t>();

@@ -95,7 +95,7 @@ def coo_to_csr(self, size, out_int32):
             "coo indices are one dimension of int32 or int64, not a tensor of size "
             f"{list(self._size)}"
         )
-    if size < 0:
+    if not 0 <= size < 2**63 - 1:
         raise RuntimeError(f"a tensor of {size} rows cannot be made")
     outside = (self._array < 0) | (self._array >= size)
     if outside.any():
