@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "express.h"
+#include "loose.h"
 #include "index.h"
 #include "join.h"
 #include "scratch.h"
@@ -61,7 +62,7 @@ Tensor repeat_each(const Tensor& self, int64_t times, const Value& dim_value) {
   char* to = static_cast<char*>(out.raw());
   const int64_t parts = t.numel() * t.itemsize() / part;
   auto each = [&](auto zero) {
-    using E = decltype(zero);
+    using E = Loose<decltype(zero)>;
     const E* x = reinterpret_cast<const E*>(from);
     E* y = reinterpret_cast<E*>(to);
     for (int64_t i = 0; i < parts; ++i, y += times) {
