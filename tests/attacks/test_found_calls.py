@@ -266,6 +266,11 @@ OURS = {
 HOSTILE = {
     "rows of nothing, very long": "aten::fft_hfft(T('complex64', (4611686018427387904, 0, 54), "
     "(1, 1, 1), 0, 0, 'ones', 1), None, -1, None)",
+    "pairs at an odd place": "aten::stack([T('float32', (3, 2), (2, 1), 3, 9, 'plain', 1)], 1)",
+    "pairs that repeat from an odd place": "aten::repeat_interleave.self_int(T('float32', (3, 2), "
+    "(2, 1), 3, 9, 'plain', 1), 2, 0, None)",
+    "endless rows": "aten::_convert_indices_from_coo_to_csr(T('int8', (5,), (1,), 0, 5, "
+    "'positive', 1), 9223372036854775807, False)",
     "format that is none": f"aten::resize({VECTOR}, [2], 9223372036854775806)",
 }
 
