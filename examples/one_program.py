@@ -12,7 +12,7 @@ import sys
 from itertools import chain
 
 from scriptlang.interpreter.code import listing
-from scriptlang.interpreter.native_engine import register_code
+from scriptlang.interpreter.native_program import register_code
 from scriptlang.interpreter.prepare import fused_code
 
 import scriptlang

@@ -14,7 +14,6 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from .engine import Engine, available, engine
-from .reach import classes_in, is_for_python
 
 CHOICE = "auto_engine"
 """Attribute of a Function that holds the engine chosen for it."""
@@ -67,6 +66,10 @@ class ObjectEngine(AutoEngine):
         return kept(self.choices, function, lambda: self._fitting(function))
 
     def _fitting(self, *functions: Function) -> Engine:
+        if functions and all(f.ready() is not None for f in functions):
+            return engine("native")
+        from .reach import classes_in, is_for_python
+
         return (
             engine("python")
             if is_for_python(self.obj)
@@ -83,7 +86,7 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
     lacking = set(missing_from(engine("native"), functions, classes))
     if not lacking:
         return engine("native")
-    from .native_engine import PYTHON_CALL
+    from .native_program import PYTHON_CALL
     from .trial import trial_of
 
     trial = trial_of(functions) if PYTHON_CALL not in lacking else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import Function
-from ..ops.calling import dispatch
+from ..ops.calling import current
 from ..ops.shared.generator import default_generator
 from .native import load
 
@@ -30,5 +30,5 @@ native, _ = load()
 if native is None:
     Caller = PlainCaller
 else:
-    native.watch_calls(Function, dispatch.calls, default_generator)
+    native.watch_calls(Function, current.calls, default_generator)
     Caller = native.Caller

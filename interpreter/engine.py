@@ -17,7 +17,6 @@ from .. import types as T
 from ..errors import ScriptError
 from ..ir import Function
 from ..limits import Limits
-from .reach import operators_of
 
 __all__ = [
     "Engine",
@@ -26,7 +25,6 @@ __all__ = [
     "describe",
     "engine",
     "get_num_threads",
-    "operators_of",
     "set_num_threads",
 ]
 

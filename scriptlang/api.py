@@ -16,7 +16,7 @@ from .limits import Limits
 from .programs.module import ScriptFunction, ScriptModule, ScriptObjectFacade
 
 if TYPE_CHECKING:
-    from .serialization.archive import LoadedArchive
+    from .objects import ScriptObject
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,20 +48,32 @@ def load(
     Raises ArchiveError for a file that is not an archive, or is malformed or unsafe, RuntimeError
     for a map_location that is not the CPU.
     """
-    from .ops.calling.options import map_location_argument
-    from .serialization.archive import read_archive
+    from .serialization.native_archive import read_native
+    from .serialization.sources import Contents, open_source
 
-    map_location_argument(map_location)
+    if map_location is not None:
+        from .ops.calling.options import map_location_argument
+
+        map_location_argument(map_location)
     if weights_only is not None:
         return load_state_dict(source, mmap=mmap)
-    archive = read_archive(source, extra_files=_extra_files, mmap=mmap, limits=limits)
-    return _module(archive, engine, limits)
+    contents = Contents(open_source(source, mmap))
+    native = read_native(contents, engine, limits)
+    if native is not None:
+        if _extra_files is not None:
+            from .serialization.archive import Reader
+
+            Reader(contents).extra_files(_extra_files)
+        return _module(native.root, None, engine, limits)
+    from .serialization.archive import read_archive
+
+    archive = read_archive(contents, extra_files=_extra_files, limits=limits)
+    return _module(archive.root, archive.restore if archive.pending else None, engine, limits)
 
 
-def _module(archive: LoadedArchive, engine: str, limits: Limits | None) -> ScriptModule:
-    chosen = engines.choose(engine, archive.root)
-    restore = archive.restore if archive.pending else None
-    return ScriptModule(chosen.adopt(archive.root), chosen, limits, restore)
+def _module(root: ScriptObject, restore, engine: str, limits: Limits | None) -> ScriptModule:
+    chosen = engines.choose(engine, root)
+    return ScriptModule(chosen.adopt(root), chosen, limits, restore)
 
 
 def load_state_dict(source, *, mmap: bool | None = None) -> Any:
@@ -301,7 +313,8 @@ def compile_archive(
     from .serialization.archive import read_archive, write_archive
 
     archive = read_archive(source, from_code=True, limits=limits)
-    module = _module(archive, "auto", limits)
+    restore = archive.restore if archive.pending else None
+    module = _module(archive.root, restore, "auto", limits)
     if optimize and not optimizing.is_training(module):
         module = optimizing.optimize(module, optimizing.methods_of(module))
     write_archive(module._object_, target, compiled=True)

@@ -267,7 +267,7 @@ def inspect_command(options) -> int:
 
             print(print_function(function))
     if options.registers:
-        from .interpreter.native_engine import register_code
+        from .interpreter.native_program import register_code
 
         for function in report.functions:
             print(register_code(function))

@@ -562,6 +562,11 @@ class Function:
     def graph(self, graph: Graph) -> None:
         self._graph = graph
 
+    def ready(self) -> Any:
+        """A program of the native engine that was made without the graph; None where there is
+        none, and once the graph has become another one."""
+        return None
+
     def forget(self) -> None:
         """Drop what was made of the graph, before it becomes another one."""
         self.attributes.clear()

@@ -492,6 +492,18 @@ class ClassType(Type):
         i = self._slots.get(name)
         return None if i is None else self.attributes[i]
 
+    def submodules(self) -> list[str]:
+        """The names of the attributes that are modules."""
+        return [
+            a.name
+            for a in self.attributes
+            if isinstance(a.type, (ClassType, InterfaceType)) and a.type.is_module
+        ]
+
+    def is_object(self, name: str) -> bool:
+        """Whether an attribute is declared to hold an instance of one class."""
+        return isinstance(self.attributes[self._slots[name]].type, ClassType)
+
 
 CUSTOM_CLASSES = "__torch__.torch.classes."
 """What the names of classes of C++ libraries begin with."""

@@ -154,11 +154,11 @@ def read_archive(
 class Reading:
     """The reading of one archive.
 
-    importer: makes types and functions, of code/ or of bytecode.
+    importer: makes types and functions, of code/ or of bytecode; known: see there.
     pending: states that wait for `__setstate__`, of all that was read so far.
     """
 
-    def __init__(self, reader: Reader, budget: Budget):
+    def __init__(self, reader: Reader, budget: Budget, known: Mapping | None = None):
         self.reader = reader
         self.version = reader.version()
         self.storages = Storages(reader.tensor, reader.is_swapped())
@@ -172,7 +172,10 @@ class Reading:
             self.bytecode_importer()
             if self.of_bytecode
             else Importer(
-                CodeFiles(reader.records, reader.read, budget), self.constants, self.version
+                CodeFiles(reader.records, reader.read, budget),
+                self.constants,
+                self.version,
+                known=known,
             )
         )
 

@@ -198,13 +198,13 @@ def run_getstate(obj: ScriptObject) -> Any:
 def classes_of_objects(root: ScriptObject) -> list[T.ClassType]:
     """The classes of all objects inside an object, also of those that interfaces and Any hide."""
     found: dict[T.ClassType, None] = {}
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
     pending: list[Any] = [root]
     while pending:
         value = pending.pop()
         if id(value) in seen:
             continue
-        seen.add(id(value))
+        seen[id(value)] = value
         if isinstance(value, ScriptObject):
             found[value.type] = None
             pending += reversed(value.slots)

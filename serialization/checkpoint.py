@@ -22,7 +22,8 @@ from . import recognise
 from .legacy import is_legacy, read_legacy
 from .materialise import Materialiser, Storages
 from .pickle_tree import GlobalRef, StorageRef, TensorRef
-from .record_reader import DAMAGED, RecordReader, open_source
+from .record_reader import DAMAGED, RecordReader
+from .sources import open_source
 from .unpickle import REBUILDERS, Unpickler, rebuild_tensor, tuple_of_sizes
 
 ONLY_WEIGHTS = (

@@ -60,6 +60,12 @@ class CodeFile:
         """The place in the program that the archive was made from; the same place where unknown."""
         return OriginalSpan(self.debug, span)
 
+    def character(self, offset: int) -> int:
+        """The offset in the text of a byte of the record."""
+        if self.is_ascii:
+            return offset
+        return len(self.source.text.encode("utf-8")[:offset].decode("utf-8", "ignore"))
+
     def offset(self, line: int, column: int) -> int:
         if not self.is_ascii:
             _, text = self.source.line_text(self.source.line_starts[line - 1])

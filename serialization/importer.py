@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import types as T
@@ -44,6 +44,7 @@ class Importer:
     constants: gives the constants table (`CONSTANTS.c0` is its first value).
     version: the archive's format, which says what some operators mean (see upgraders).
     budget: what compiling its functions may use.
+    known: classes that are there already and are to be filled (see native_archive).
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Importer:
         constants: Callable[[], list],
         version: int = NEWEST,
         budget: Budget | None = None,
+        known: Mapping[str, T.ClassType] | None = None,
     ):
         self.files = files
+        self.known = known or {}
         self.budget = budget or files.budget
         self.constants = constants
         self.version = version
@@ -132,7 +135,7 @@ class Importer:
         if base in ("Interface", "ModuleInterface"):
             declared: T.Type = T.InterfaceType(name, is_module=base == "ModuleInterface")
         elif base in ("", "Module"):
-            declared = T.ClassType(name, is_module=base == "Module")
+            declared = self.known.get(name) or T.ClassType(name, is_module=base == "Module")
         else:
             self._fail(f"class {node.name} has a base that archives do not have", node, file)
         self.types[name] = declared
@@ -198,12 +201,22 @@ class Importer:
                 self._fail("an interface has methods only", s, file)
 
     def _fill_class(self, t: T.ClassType, file: CodeFile, node: ast.ClassDef) -> None:
+        if t.name not in self.known:
+            return self._read_class(t, t, file, node)
+        whole = T.ClassType(t.name, is_module=t.is_module)
+        self._read_class(whole, t, file, node)
+        self.known[t.name].become(whole)
+
+    def _read_class(
+        self, t: T.ClassType, own: T.ClassType, file: CodeFile, node: ast.ClassDef
+    ) -> None:
+        """Fill `t` with what is said of the class `own`, mostly itself."""
         lists: dict[str, list[str]] = {name: [] for name in STRING_LISTS}
         for s in node.body:
             if isinstance(s, ast.FunctionDef):
                 if s.name in t.methods:
                     self._fail(f"{t.name} has two methods {s.name}", s, file)
-                t.methods[s.name] = self._function(f"{t.name}.{s.name}", file, s, t)
+                t.methods[s.name] = self._function(f"{t.name}.{s.name}", file, s, own)
             elif isinstance(s, ast.AnnAssign):
                 self._declared_name(t, file, s)
             elif isinstance(s, ast.Assign):
@@ -282,6 +295,8 @@ class Importer:
         def define(function: Function) -> None:
             function.graph = self._emit(function, file, node, owner)
 
+        if owner is not None and owner.name in self.known:
+            return self.known[owner.name].function(node.name, schema, define, self.budget)
         return Function(name, schema, define=define, budget=self.budget)
 
     def _schema(

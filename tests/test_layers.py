@@ -123,6 +123,10 @@ BETWEEN_ROOMS = {
 
 ROUND = {
     ("scriptlang.ir", "scriptlang.irtext"): "a graph prints itself",
+    (
+        "scriptlang.interpreter.native_engine",
+        "scriptlang.interpreter.native_program",
+    ): "programs are made of code where none was read",
     ("scriptlang.irtext", "scriptlang.irparse"): "what prints graphs has the call that reads them",
     ("scriptlang.tensors", "scriptlang.printing"): "a tensor prints itself",
     ("scriptlang.tensors", "scriptlang.ops.calling.functions"): "methods of tensors are operators",

@@ -50,7 +50,8 @@ ALLOWED = {
         interpreter/compiler.py:HANDLERS interpreter/compiler.py:PROMOTED
         interpreter/handlers.py:HANDLERS""",
     "kinds of the IR itself, which are no operators": """
-        frontend/bodies/emit.py:DISPOSABLE scriptlang/passes/constant_propagation.py:PRIMITIVES
+        frontend/bodies/emit.py:DISPOSABLE scriptlang/irverify.py:KINDS
+        scriptlang/passes/constant_propagation.py:PRIMITIVES
         scriptlang/passes/cse.py:UNIQUE scriptlang/passes/effects.py:ALLOCATIONS
         scriptlang/passes/effects.py:CALLS scriptlang/passes/effects.py:CONTROL
         scriptlang/passes/effects.py:EFFECTS scriptlang/passes/effects.py:PASSES_ON

@@ -160,6 +160,7 @@ class Calls {
       case 24: return other_module();
       case 25: return make_object();
       case 26: return convert_tensor();
+      case 27: return share();
       default: return call();
     }
   }
@@ -475,6 +476,26 @@ class Calls {
     told(status, error);
     WANT((status == SL_OK) == (made != nullptr));
     if (made) keep(made, 10);
+  }
+
+  void share() {
+    Held held = any();
+    if (bytes_.byte() % 4) return keep(sl_value_share(held.value), held.nodes);
+    // A schema that is damaged somewhere.
+    std::string schema = "fuzz::op(Tensor(a!)? x, int[2] k=[1, 2], str s=\"a\") -> (Tensor, int)";
+    for (size_t k = bytes_.below(4); k > 0; --k) {
+      const size_t at = bytes_.byte() % schema.size();
+      schema[at] = char(bytes_.byte());
+    }
+    sl_error* error = nullptr;
+    sl_status status = sl_register_operator(
+        schema.c_str(),
+        [](void*, sl_value* const*, size_t, sl_value**, size_t, sl_error** out) {
+          *out = sl_error_make("ValueError", "never called");
+          return SL_RUN_ERROR;
+        },
+        nullptr, &error);
+    told(status, error);
   }
 
   void convert_tensor() {

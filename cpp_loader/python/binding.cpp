@@ -16,6 +16,7 @@
 
 #include "../kernels/parallel.h"
 #include "caller.h"
+#include "code_archive.h"
 #include "convert.h"
 #include "errors.h"
 #include "memory.h"
@@ -78,8 +79,7 @@ nb::object get(const NativeObject& o, const Key& key) {
   DomainRef domain = o.domain;
   Turn turn;
   look(&turn, domain, false);
-  Value value = slot_of(o, key);
-  return ToPython(kMostValues, domain)(value);
+  return o.read(slot_of(o, key), domain);
 }
 
 template <class Key>
@@ -213,6 +213,7 @@ NB_MODULE(_native, m) {
 
   bind_numpy_memory(m);
   bind_archive(m);
+  bind_code_archive(m);
   m.def("info", &info, "Facts about the engine: version, compiler, cpu, threads, operators.");
   m.def("describe", &describe, "The same in one line.");
   m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");

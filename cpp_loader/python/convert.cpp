@@ -26,6 +26,8 @@ struct Names {
   nb::object quantized_tensor, quantizer, channel_quantizer, custom_class;
   nb::object weak_reference;
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
+  nb::object storages;   // the same of the Storages of attributes, tensors: of their Tensors
+  nb::object tensors;
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
   nb::object array;      // numpy.ndarray
   nb::object dtypes[256]{};  // by code, those that were met
@@ -61,6 +63,7 @@ __attribute__((noinline, cold)) Names& look_up() {
                     quantized.attr("Quantizer"), quantized.attr("ChannelQuantizer"),
                     nb::module_::import_("scriptlang.types").attr("custom_class"),
                     weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
+                    weakref.attr("WeakValueDictionary")(), weakref.attr("WeakValueDictionary")(),
                     weakref.attr("WeakKeyDictionary")(),
                     nb::module_::import_("numpy").attr("ndarray")};
   set_array_class(made->array);
@@ -320,6 +323,24 @@ Value ToNative::array(nb::handle value) {
   return t;
 }
 
+// Under an address that may have been another's before.
+static nb::object found_at(const nb::object& table, const void* address) {
+  return table.attr("get")(nb::steal(PyLong_FromVoidPtr(const_cast<void*>(address))));
+}
+
+// The Python Storage of memory that the engine has made, which somebody may have already.
+static nb::object kept_storage(Storage* storage) {
+  Names& n = known();
+  nb::object found = found_at(n.storages, storage);
+  if (!found.is_none() && is_memory(n.m_owner.get(found)) &&
+      reinterpret_cast<Memory*>(n.m_owner.get(found).ptr())->storage == storage) {
+    return found;
+  }
+  nb::object made = python_storage(memory_of(storage));
+  n.storages[nb::steal(PyLong_FromVoidPtr(storage))] = made;
+  return made;
+}
+
 nb::object ToPython::storage_of(Storage* storage) {
   if (first_.first == storage) return first_.second;
   if (const nb::object* seen = storages_.find(storage)) {
@@ -333,7 +354,7 @@ nb::object ToPython::storage_of(Storage* storage) {
     }
     made = loan->storage;
   } else {
-    made = python_storage(memory_of(storage));
+    made = keeps_ ? kept_storage(storage) : python_storage(memory_of(storage));
   }
   if (!first_.first) first_ = {storage, made};
   else storages_.emplace(storage, made);
@@ -345,6 +366,53 @@ nb::object ToPython::tensor_of(const Tensor& t) {
   const nb::object& cls = is_quantized(t.dtype()) ? n.quantized_tensor : n.tensor;
   nb::object made = bare(cls);
   set_tensor(made.ptr(), t);
+  return made;
+}
+
+// Whether a QuantizedTensor is quantized per tensor, with the parameters of `t`.
+static bool is_quantized_as(nb::handle object, const Tensor& t) {
+  Ref<Quantizer> q(quantizer_from_python(object));
+  return q->is_per_tensor() && t.quantizer() && t.quantizer()->is_per_tensor() &&
+         q->scale == t.quantizer()->scale && q->zero_point == t.quantizer()->zero_point;
+}
+
+// Whether a Tensor is what a value would become: the same memory in the same shape.
+static bool shows(nb::handle object, const Tensor& t) {
+  Names& n = known();
+  if (!n.m_dtype.get(object).is(dtype_of(t.dtype())) ||
+      int_of(n.m_offset.get(object)) != t.storage_offset() ||
+      !(t.sizes() == IntSpan(TupleInts(n.m_size.get(object)))) ||
+      !(t.strides() == IntSpan(TupleInts(n.m_stride.get(object))))) {
+    return false;
+  }
+  if (is_quantized(t.dtype()) && !is_quantized_as(object, t)) return false;
+  nb::handle storage = n.m_storage.get(object), owner = n.m_owner.get(storage);
+  if (is_memory(owner)) return reinterpret_cast<Memory*>(owner.ptr())->storage == t.storage();
+  const Loan* loan = static_cast<const Loan*>(t.storage()->lender(end_loan));
+  return loan && loan->storage.is(storage);
+}
+
+nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
+  if (known_one.is_valid() && shows(known_one, t)) return nb::borrow(known_one);
+  Names& n = known();
+  nb::object found = found_at(n.tensors, t.impl());
+  if (!found.is_none() && shows(found, t)) return found;
+  nb::object made = tensor_of(t);
+  n.tensors[nb::steal(PyLong_FromVoidPtr(t.impl()))] = made;
+  return made;
+}
+
+nb::object NativeObject::read(const Value& slot, DomainRef& of) const {
+  ToPython convert(kMostValues, of);
+  convert.keep();
+  if (slot.tag() != Tag::Tensor) return convert(slot);
+  const size_t k = size_t(&slot - object->slots.data());
+  if (reads.size() <= k) reads.resize(k + 1);
+  const void* value = slot.as_tensor().impl();
+  nb::object made = convert.same_tensor(
+      slot.as_tensor(), reads[k].value == value ? reads[k].tensor : nb::handle());
+  if (reads.size() <= k) reads.resize(k + 1);  // what was made may have let others in
+  reads[k] = {value, made};
   return made;
 }
 
@@ -369,13 +437,6 @@ void ToPython::set_tensor(PyObject* p, const Tensor& t) {
   n.m_grad.set(p, nb::bool_(t.requires_grad()));
   n.m_view.set(p, nb::none());
   n.m_trace.set(p, nb::none());
-}
-
-// Whether a QuantizedTensor is quantized per tensor, with the parameters of `t`.
-static bool is_quantized_as(nb::handle object, const Tensor& t) {
-  Ref<Quantizer> q(quantizer_from_python(object));
-  return q->is_per_tensor() && t.quantizer() && t.quantizer()->is_per_tensor() &&
-         q->scale == t.quantizer()->scale && q->zero_point == t.quantizer()->zero_point;
 }
 
 void ToNative::tell_shapes() const {
@@ -417,6 +478,15 @@ static nb::object python_type(const std::shared_ptr<void>& host, const std::stri
   return type;
 }
 
+nb::object type_of(const ClassType& cls) { return python_type(cls.host, cls.name); }
+
+void set_class_of(nb::handle type, const ClassRef& cls) {
+  cls->host = host_of(type);
+  known().classes[type] = nb::capsule(new ClassRef(cls), [](void* p) noexcept {
+    delete static_cast<ClassRef*>(p);
+  });
+}
+
 ClassRef class_of(nb::handle type) {
   auto find = [&] { return nb::object(known().classes.attr("get")(type)); };
   nb::object held = find();
@@ -430,10 +500,7 @@ ClassRef class_of(nb::handle type) {
       cls->attributes.push_back(nb::cast<std::string>(nb::str(attribute.attr("name"))));
     }
   }
-  cls->host = host_of(type);
-  known().classes[type] = nb::capsule(new ClassRef(cls), [](void* p) noexcept {
-    delete static_cast<ClassRef*>(p);
-  });
+  set_class_of(type, cls);
   return cls;
 }
 
@@ -679,7 +746,7 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       return known().device(to_string(v.as_device()));
     case Tag::Tensor: {
       if (const nb::object* known = seen(v)) return *known;
-      nb::object made = tensor_of(v.as_tensor());
+      nb::object made = keeps_ ? same_tensor(v.as_tensor(), {}) : tensor_of(v.as_tensor());
       bool is_shared = v.as_tensor().impl()->refs.load(std::memory_order_relaxed) > 1;
       if (depth && is_shared) remember(v, made);
       return made;

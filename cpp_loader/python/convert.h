@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "program/program.h"
 #include "turns.h"
@@ -24,6 +25,15 @@ struct NativeObject {
   Ref<Object> object;
   DomainRef domain;
   bool whole = true;  // no thread is still filling the slots
+  // The Tensors that slots were last read as: who asks again gets the same ones.
+  struct Read {
+    const void* value = nullptr;  // of the slot, as it was then
+    nb::object tensor;
+  };
+  mutable std::vector<Read> reads{};
+
+  // What a slot holds, for Python. The caller has the turn in `domain`.
+  nb::object read(const Value& slot, DomainRef& domain) const;
 };
 
 // Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
@@ -107,6 +117,11 @@ class ToPython {
   // Whether users see something else of what was converted: instances, members of Enums.
   bool wants_wrapping() const { return wants_wrapping_; }
 
+  // From now on, what somebody has already of tensors and their memory is not made again.
+  void keep() { keeps_ = true; }
+  // The Tensor of a value, as it was made before if that is still right and somebody has it.
+  nb::object same_tensor(const Tensor& tensor, nb::handle known);
+
   // Lets a Tensor that is there be a view of the same memory with the same shape.
   void set_tensor(PyObject* to, const Tensor& tensor);
 
@@ -129,11 +144,17 @@ class ToPython {
   RareMap<uint64_t, nb::object> seen_;  // by bits; not what only one thing holds
   int64_t left_, most_;
   int64_t since_look_ = 0;  // values since Python's interrupts were looked at
-  bool wants_wrapping_ = false;
+  bool wants_wrapping_ = false, keeps_ = false;
 };
 
 // The engine's class of a Python ClassType or EnumType; one per Python object.
 ClassRef class_of(nb::handle type);
+
+// Lets a Python ClassType or EnumType be the host of a class of the engine.
+void set_class_of(nb::handle type, const ClassRef& cls);
+
+// The Python type of a class. Raises TypeError where it has none.
+nb::object type_of(const ClassType& cls);
 
 // What a type's `host` holds: a weak reference to its Python type.
 std::shared_ptr<void> host_of(nb::handle type);

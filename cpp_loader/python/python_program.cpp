@@ -145,12 +145,8 @@ PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
   Value tree = convert(functions);
   if (convert.domain()) domain_ = convert.domain();
   program_ = Program::decode(tree, classes);
+  has_open_constants_ = has_open_constants(*program_);
   for (const auto& function : program_->functions()) {
-    const std::vector<Value>& constants = function->constants;
-    std::unordered_set<const void*> seen;
-    bool open = std::any_of(constants.begin(), constants.end(),
-                            [&seen](const Value& v) { return is_open(v, seen); });
-    has_open_constants_ = has_open_constants_ || open;
     for (const TypeRef& type : function->types) {
       nb::str name(type->name.c_str());
       if (type->kind == TypeKind::NamedTuple && types.contains(name)) {
@@ -158,6 +154,16 @@ PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
       }
     }
   }
+}
+
+bool PythonProgram::has_open_constants(const Program& program) {
+  for (const auto& function : program.functions()) {
+    std::unordered_set<const void*> seen;
+    for (const Value& constant : function->constants) {
+      if (is_open(constant, seen)) return true;
+    }
+  }
+  return false;
 }
 
 nb::object PythonProgram::run(const std::string& name, nb::list arguments, const Limits& limits,

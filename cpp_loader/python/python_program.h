@@ -22,6 +22,13 @@ class PythonProgram {
   // functions, types: as the module's own text says. Raises Error for what cannot be verified.
   PythonProgram(nb::tuple functions, nb::dict types);
 
+  // Of a program that is there. `domain`: of its constants, of which some may be `open` for runs
+  // to write to.
+  PythonProgram(std::shared_ptr<const Program> program, DomainRef domain, bool open, nb::dict types)
+      : failure(nb::none()), types_(std::move(types)), program_(std::move(program)),
+        domain_(std::move(domain)), has_open_constants_(open) {}
+  static bool has_open_constants(const Program& program);
+
   nb::object run(const std::string& name, nb::list arguments, const Limits& limits,
                  int64_t most_values);
 

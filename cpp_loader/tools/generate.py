@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS = (
     ("-m", "scriptlang.ops.lacking"),  # the lists, with facts: all others read it
     ("cpp_loader/tools/generate_ops_def.py",),
+    ("cpp_loader/tools/families.py", "--check"),
     ("cpp_loader/tools/generate_overloads.py",),  # reads ops.def
     ("cpp_loader/tools/generate_bodies.py",),
     ("cpp_loader/tools/generate_source_rules.py",),

@@ -43,13 +43,14 @@ def symbol(qualified_name: str) -> str:
 
 
 def defined_symbols() -> dict[str, str]:
-    """Symbols that the sources define -> file name."""
+    """Symbols that the sources define -> file in src/ops."""
     found: dict[str, str] = {}
     for path in sorted((LOADER / "src" / "ops").rglob("*.cpp")):
         for name in re.findall(r"SL_OP_FOUND\((\w+)\)", preprocessed(path)):
+            file = path.relative_to(LOADER / "src" / "ops").as_posix()
             if name in found:
-                sys.exit(f"{name} is defined in {found[name]} and in {path.name}")
-            found[name] = path.name
+                sys.exit(f"{name} is defined in {found[name]} and in {file}")
+            found[name] = file
     return found
 
 

@@ -23,6 +23,7 @@ HEADER = """\
 // SL_COUNTED(operator, opcode): the same; the operand is their number
 // SL_LIBRARY_METHOD(class, method, operator): of classes of PyTorch's C++ library
 // SL_FORMER(name, overload, version): what it meant in files older than the version has a body
+// SL_RESHAPES(operator): it may give a tensor that is there another shape; not those with out
 """
 
 SIGNS = {
@@ -78,6 +79,7 @@ def lines() -> list[str]:
     from scriptlang.serialization import upgraders
 
     from scriptlang import types as T
+    from scriptlang.ops import table
 
     found = [
         f'SL_ATOM("{name}", {kind(t)})' for name, t in (*T.ATOMS.items(), *T.SPELLINGS.items()) if t
@@ -103,6 +105,13 @@ def lines() -> list[str]:
     for qualified, (version, _) in upgraders.UPGRADERS.items():
         name, _, overload = qualified.partition(".")
         found.append(f'SL_FORMER("{name}", "{overload}", {version})')
+    found += [
+        f'SL_RESHAPES("{operator.qualified_name}")'
+        for operator in sorted(table.all_operators(), key=lambda o: o.qualified_name)
+        if operator.may_reshape
+        and operator.kind != "lacking"
+        and not any(a.is_out for a in operator.schema.arguments)
+    ]
     return found
 
 
@@ -117,6 +126,7 @@ def text() -> str:
         "COUNTED",
         "LIBRARY_METHOD",
         "FORMER",
+        "RESHAPES",
     )
     head = "".join(f"#ifndef SL_{n}\n#define SL_{n}(...)\n#endif\n" for n in names)
     tail = "".join(f"#undef SL_{n}\n" for n in names)

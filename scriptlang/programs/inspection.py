@@ -9,6 +9,7 @@ from .. import types as T
 from ..building import alone
 from ..errors import LimitError, ScriptError
 from ..interpreter import engine as engines
+from ..interpreter.reach import operators_of
 from ..ir import Function
 from ..limits import Limits
 
@@ -85,7 +86,7 @@ def inspect_archive(source, limits: Limits | None = None) -> Report:
     report.lacking = {name: set() for name in available}
     for function in root.type.methods.values():
         try:
-            counts = engines.operators_of(function)
+            counts = operators_of(function)
         except LimitError:
             raise  # the others would only take longer
         except ScriptError as e:

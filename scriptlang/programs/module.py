@@ -15,7 +15,7 @@ from ..interpreter.engine import engine as engine_named
 from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
-from ..ops.calling import dispatch
+from ..ops.calling import current
 from ..records import replace
 from ..tensors import Tensor
 from .module_hooks import REFUSED, ModuleHooks
@@ -58,7 +58,7 @@ class ScriptFunction(Caller, Generic[P, R]):
         return self._engine
 
     def _call_(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        tracer = dispatch.tracing()
+        tracer = current.tracing()
         if tracer is not None:
             return tracer.call_function(self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
@@ -190,7 +190,7 @@ class ScriptMethod(ScriptFunction):
             self._enter_(direct_way(function, engine, limits), function, state["_raw_"])
 
     def _call_(self, *args, **kwargs):
-        tracer = dispatch.tracing()
+        tracer = current.tracing()
         if tracer is not None:
             return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
@@ -245,7 +245,7 @@ class ScriptObjectFacade:
 
     def _attribute(self, name: str) -> Any:
         value = self._object_.get(name)
-        if isinstance(self._type.attribute(name).type, T.ClassType):
+        if isinstance(value, ScriptObject) and self._type.is_object(name):
             known = self._facades_.get(name)
             if known is not None and known._object_ is value:
                 return known
@@ -344,7 +344,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
 
     def _call_program(self, *args, **kwargs):
         cls, forward = self._type, self._type.methods.get("forward")
-        is_traced = dispatch.tracing() is not None
+        is_traced = current.tracing() is not None
         if forward is not None and not (cls.pre_hooks or cls.hooks or is_traced):
             first, engine, limits = self._object_, self._engine_, self._limits_
             result = run(forward, (first, *args), kwargs, engine, limits)
@@ -621,7 +621,7 @@ def run(
     function: Function, args: tuple, kwargs: dict[str, Any], engine: Engine, limits: Limits | None
 ) -> Any:
     """Call a function on an engine; the result as a user sees it."""
-    dispatch.calls.last = function
+    current.calls.last = function
     result = engine.run(function, args, kwargs, limits)
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 

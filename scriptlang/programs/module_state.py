@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from .. import types as T
 from ..dtypes import DType
 from ..objects import ScriptObject
 from ..tensors import Storage, Tensor, as_tensor
@@ -22,9 +21,8 @@ class ModuleState:
     """What ScriptModule has of torch.nn.Module to look at and change its state."""
 
     def named_children(self) -> Iterator[tuple[str, ScriptModule]]:
-        for a in self._type.attributes:
-            if isinstance(a.type, (T.ClassType, T.InterfaceType)) and a.type.is_module:
-                yield a.name, getattr(self, a.name)
+        for name in self._type.submodules():
+            yield name, getattr(self, name)
 
     def children(self) -> Iterator[ScriptModule]:
         return (m for _, m in self.named_children())
@@ -264,14 +262,16 @@ class ModuleState:
 
 def place_of(tensor: Tensor) -> tuple:
     """What is equal for the Tensors of one value: the native engine gives a new one each time."""
-    where = tensor.data_ptr() if tensor.numel() else id(tensor)
-    return where, tensor.dtype, tensor._size, tensor._stride
+    if tensor.is_quantized or not tensor.numel():
+        return id(tensor), tensor.dtype
+    return tensor.data_ptr(), tensor.dtype, tensor._size, tensor._stride
 
 
 def deep_copy(value: Any, memo: dict) -> Any:
     """A copy of a run-time value and all inside it; memory that is shared stays shared."""
     if id(value) in memo:
         return memo[id(value)]
+    memo.setdefault(id(memo), []).append(value)  # alive: its number is not given to another
     if isinstance(value, ScriptObject):
         made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))
         made.slots[:] = [deep_copy(v, memo) for v in value.slots]
@@ -295,6 +295,7 @@ def deep_copy(value: Any, memo: dict) -> Any:
 def _copy_tensor(value: Tensor, memo: dict) -> Tensor:
     storage = memo.get(id(value._storage))
     if storage is None:
+        memo.setdefault(id(memo), []).append(value._storage)
         storage = memo[id(value._storage)] = Storage(value._storage.data.copy())
     made = Tensor(storage, value.dtype, value.shape, value.stride(), value.storage_offset())
     return made.requires_grad_(value.requires_grad)

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from scriptlang.serialization import record_reader
+from scriptlang.serialization import sources
 
 import scriptlang
 from tests import children
@@ -39,7 +39,7 @@ def test_a_file_cut_short_after_loading(mmap, tmp_path):
 def test_mapped_or_read_the_contents_are_the_same(tmp_path, monkeypatch):
     path = tmp_path / "m.pt"
     path.write_bytes(VICTIM.read_bytes())
-    monkeypatch.setattr(record_reader, "CHECKED_SIZE", 1000)
+    monkeypatch.setattr(sources, "CHECKED_SIZE", 1000)
     for mmap in (None, True, False):
         loaded = scriptlang.load(path, mmap=mmap)
         assert sum(float(t.abs().sum()) for t in loaded.state_dict().values()) == total()

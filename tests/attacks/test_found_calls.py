@@ -109,6 +109,34 @@ REFUSED = {
     "10, None, None, None, True, False, None, 4611686018427387904, False)",
     "random numbers beyond the type": "aten::random_.from(T('int8', (3,), (1,), 0, 3, 'ones', 1), "
     "-200, 100, None)",
+    "floats as ints": "aten::_tensor_to_list(T('float32', (2, 2), (2, 1), 0, 4, 'plain', 5))",
+    "ints that int32 has no place for": "aten::_list_to_tensor([2147483648])",
+    "shift of no dimensions at all": f"aten::fft_ifftshift({TALL}, [])",
+    "frequencies that are bytes": "aten::fft_fftfreq(5, 1.0, 0, None, None, None)",
+    "zeros of int64": "aten::fake_quantize_per_channel_affine(T('float32', (2, 3), (3, 1), 0, "
+    "6, 'plain', 4), T('float32', (2,), (1,), 0, 2, 'positive', 1), T('int64', (2,), (1,), 0, 2, "
+    "'ones', 1), 0, 0, 255)",
+    "zero point that is no code": f"aten::fake_quantize_per_tensor_affine({VECTOR}, 0.5, 300, 0, "
+    "255)",
+    "codes in reverse": f"aten::fake_quantize_per_tensor_affine({VECTOR}, 0.5, 3, 10, 5)",
+    "flags of fake quantization": f"aten::fused_moving_avg_obs_fake_quant({VECTOR}, {BOOLS}, "
+    f"{BOOLS}, {VECTOR}, {VECTOR}, {VECTOR}, {INTS}, 0.01, 0, 255, 0, False, False)",
+    "mode of distances": f"aten::_cdist_forward({TALL}, {TALL}, 3.0, 7)",
+    "norm of ints as floats": f"aten::norm.ScalarOpt_dtype({INTS}, 2, 6)",
+    "norm in less precision": f"aten::linalg_vector_norm({VECTOR}, 2, None, False, 5)",
+    "complex norm of real numbers": f"aten::linalg_vector_norm({VECTOR}, 2, None, False, 9)",
+    "softmax of halves as floats": f"aten::_softmax({VECTOR}, 0, True)",
+    "bool that has a gradient": "aten::tensor.bool(True, None, None, True)",
+    "quantized tensor of floats": "aten::_empty_affine_quantized([2], 6, None, None, None, 1.0, 0, "
+    "0)",
+    "norm of a batch without a weight": f"quantized::batch_norm({BYTES}, None, {VECTOR}, {VECTOR}, "
+    f"{VECTOR}, 1e-05, 0.1, 3)",
+    "norm of a batch of images": f"quantized::batch_norm2d({BYTES}, {VECTOR}, {VECTOR}, {VECTOR}, "
+    f"{VECTOR}, 1e-05, 0.1, 3)",
+    "dynamic layer of ints": f"quantized::linear_dynamic({WHOLE}, P('quantized::linear_prepack', "
+    "[Q(T('int8', (3, 2), (2, 1), 0, 6, 'plain', 1), 0.5, 0, None), None]), False)",
+    "packed vector": f"quantized::linear_prepack_fp16({VECTOR}, None)",
+    "norms of a number": "aten::norm_except_dim(T('float32', (), (), 0, 1, 'unit', 4), 2, 0)",
     "angles that are bools": f"aten::polar({VECTOR}, {BOOLS})",
 }
 
@@ -195,6 +223,32 @@ ANSWERED = {
     "5, 1), 0, 30, 'plain', 2), P('quantized::conv1d_prepack', [Q(T('int8', (4, 3, 3), (9, 3, 1), "
     "0, 36, 'plain', 3), 0.5, 0, None), T('float32', (4,), (1,), 0, 4, 'plain', 1), [1], [1], "
     "[1], 1]), False)",
+    "slopes from bytes": f"aten::tanh_backward({VECTOR}, T('uint8', (3,), (1,), 0, 3, 'wild', 1))",
+    "slopes of a curve from bytes": f"aten::sigmoid_backward({VECTOR}, T('uint8', (3,), (1,), 0, "
+    "3, 'wild', 1))",
+    "norms of the parts of a vector": f"aten::norm_except_dim({VECTOR}, 2, 0)",
+    "repeats of int32": "aten::repeat_interleave.Tensor(T('int32', (3,), (1,), 0, 3, 'ones', 1), "
+    "None)",
+    "triangle of endless rows": "aten::tril_indices(3, 9223372036854775807, 0, None, None, None, "
+    "None)",
+    "triangle of long columns": "aten::triu_indices(9223372036854775807, 3, 0, None, None, None, "
+    "None)",
+    "infinite part times a number": "aten::mul.float_complex(3.0, complex(2.0, -inf))",
+    "infinite part times an int": "aten::mul(complex(2.0, inf), 2147483648)",
+    "how many NaN differ": "aten::_cdist_forward(T('float32', (3, 2), (2, 1), 0, 6, 'wild', 1), "
+    f"{TALL}, 0.0, None)",
+    "logarithm near one": f"aten::special_xlog1py.other_scalar({TALL}, 1e-08)",
+    "logarithm near one of ints": f"aten::special_xlog1py.other_scalar({WHOLE}, 1e-08)",
+    "coarse random numbers": "aten::random.from(T('bfloat16', (3,), (1,), 0, 3, 'ones', 1), 2, "
+    "2147483648, None)",
+    "coarse random numbers below zero": "aten::random.from(T('float32', (3,), (1,), 0, 3, 'ones', "
+    "1), -2147483649, 5, None)",
+    "dropout of codes": f"quantized::dropout({BYTES}, 1e-05, 7, 1.0, True)",
+    "loss in bfloat16": "aten::poisson_nll_loss(T('bfloat16', (3,), (1,), 0, 3, 'unit', 4), "
+    "T('int64', (3,), (1,), 0, 3, 'index:4', 4), True, True, 1e-05, 0)",
+    "negative Scalar": "aten::neg.Scalar(0.1)",
+    "slope of a part": "aten::slice_backward(T('float32', (), (), 0, 1, 'unit', 4), [3], -1, 0, 4, "
+    "2)",
     "one tensor in order": f"aten::sorted.Tensor([{TALL}])",
 }
 
@@ -202,14 +256,21 @@ OURS = {
     "nearest at no scale": f"aten::upsample_nearest1d({SIGNAL}, [5], 1e-300)",
     "linear at no scale": f"aten::upsample_linear1d({SIGNAL}, [5], False, 1e-300)",
     "bicubic at no scale": f"aten::upsample_bicubic2d({IMAGE}, [5, 5], False, 1e-30, 1e-07)",
+    "hash of a text": "aten::hash.generic('nan')",
+    "hash of a number": "aten::hash.generic(0.1)",
+    "power that does not fit": "aten::pow.int_to_int(-9223372036854775808, 2)",
     "sum that wraps": "aten::sum.int([1, 1, 9223372036854775806])",
-    "tensor as a list": "aten::_tensor_to_list(T('float32', (2, 2), (2, 1), 0, 4, 'plain', 5))",
 }
 """Where PyTorch reads outside the image, or has other ideas of ints."""
 
 HOSTILE = {
     "rows of nothing, very long": "aten::fft_hfft(T('complex64', (4611686018427387904, 0, 54), "
     "(1, 1, 1), 0, 0, 'ones', 1), None, -1, None)",
+    "pairs at an odd place": "aten::stack([T('float32', (3, 2), (2, 1), 3, 9, 'plain', 1)], 1)",
+    "pairs that repeat from an odd place": "aten::repeat_interleave.self_int(T('float32', (3, 2), "
+    "(2, 1), 3, 9, 'plain', 1), 2, 0, None)",
+    "endless rows": "aten::_convert_indices_from_coo_to_csr(T('int8', (5,), (1,), 0, 5, "
+    "'positive', 1), 9223372036854775807, False)",
     "format that is none": f"aten::resize({VECTOR}, [2], 9223372036854775806)",
 }
 

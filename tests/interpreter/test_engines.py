@@ -3,6 +3,7 @@
 import pytest
 from scriptlang.interpreter import auto, native
 from scriptlang.interpreter import engine as engines
+from scriptlang.interpreter.reach import operators_of
 
 import scriptlang
 import scriptlang as torch
@@ -45,7 +46,7 @@ def partial(monkeypatch):
         name = "native"
 
         def missing(self, f, classes):
-            return engines.operators_of(f).keys() & {"nosuch::operator"}
+            return operators_of(f).keys() & {"nosuch::operator"}
 
     python = engines.engine("python")
     monkeypatch.setattr(auto, "available", lambda: ["python", "native"])
@@ -99,7 +100,7 @@ def test_operators_are_counted_through_calls():
     f = function(
         "f(int n) -> int\nSTORE 1\nLOAD 1\nCALL g\nCALL g\nRET", functions={"g": function(SUM)}
     )
-    assert engines.operators_of(f) == {"aten::add.int": 1}
+    assert operators_of(f) == {"aten::add.int": 1}
 
 
 @pytest.fixture

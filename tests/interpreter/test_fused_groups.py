@@ -416,4 +416,4 @@ def test_many_shapes_are_no_trouble():
 def test_the_native_engine_has_every_operator_that_may_be_fused():
     fusible = {op.qualified_name for op in table.every_operator() if op.facts.fusible}
     assert len(fusible) > 100
-    assert fusible <= frozenset(scriptlang.interpreter.native_engine.operators())
+    assert fusible <= frozenset(scriptlang.interpreter.native_program.operators())

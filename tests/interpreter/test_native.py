@@ -204,7 +204,7 @@ def test_results_for_containers():
 
 
 def test_composites_without_a_kernel_run_their_compiled_body(monkeypatch):
-    from scriptlang.interpreter import native_engine
+    from scriptlang.interpreter import native_program
 
     from scriptlang.ops import table
 
@@ -214,9 +214,9 @@ def test_composites_without_a_kernel_run_their_compiled_body(monkeypatch):
     composite = table.find("aten::glu")
     assert composite.is_composite
     monkeypatch.setattr(
-        native_engine,
+        native_program,
         "has_kernel",
-        lambda name: name != "aten::glu" and name in native_engine.operators(),
+        lambda name: name != "aten::glu" and name in native_program.operators(),
     )
     f = scriptlang.script(g)._function
     assert engine("native").missing(f) == {}

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef
 from scriptlang.interpreter.engine import engine
-from scriptlang.interpreter.native_engine import has_kernel
+from scriptlang.interpreter.native_program import has_kernel
 from scriptlang.interpreter.prepare import CODE
 
 from scriptlang import types as T

@@ -71,6 +71,36 @@ def test_the_engine_lists_the_operators_that_its_sources_define():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.skipif(not shutil.which(os.environ.get("CXX", "c++")), reason="no C++ compiler")
+def test_native_kernels_stand_in_the_files_of_their_families():
+    """`python cpp_loader/tools/families.py` shows which file has which."""
+    done = subprocess.run(
+        [sys.executable, "cpp_loader/tools/families.py", "--check"],
+        cwd=pathlib.Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_kernel_in_the_file_of_another_family_is_found(monkeypatch):
+    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parents[2] / "cpp_loader" / "tools"))
+    import families
+
+    kernels = [
+        ("aten::dropout", "dropout", "dropout"),
+        ("aten::linalg_inv", "linalg", "linalg_solve"),
+        ("aten::sort", "sorting", "conv"),
+    ]
+    monkeypatch.setattr(families, "kernels", lambda: kernels)
+    monkeypatch.setattr(families, "SHARED", {"dropout": "conv"})
+    monkeypatch.setattr(families, "MIXED", {})
+    assert families.astray() == [
+        "aten::sort is of the family sorting, but stands in conv.cpp",
+        "families.py: conv.cpp holds no kernel of the family dropout",
+    ]
+
+
 def test_a_name_is_known_without_its_kernels():
     program = (
         "import sys; from scriptlang.ops import table; "

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scriptlang.serialization.archive import read_archive
 
-from scriptlang import ir
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
+from scriptlang.irverify import verify
 from scriptlang.objects import Device, EnumValue, ScriptObject
 from scriptlang.tensors import Tensor
 from tests.serialization.archives import DATA, FIXTURES, changed
@@ -34,7 +34,7 @@ def test_every_method_compiles_to_a_legal_graph(path):
     ]
     assert methods
     for method in methods:
-        ir.verify(method.graph)
+        verify(method.graph)
 
 
 def test_attributes_have_their_declared_types(root):

@@ -312,6 +312,8 @@ SL_API void sl_canceller_reset(sl_canceller* canceller);
 /* ---- values: sl_value_release ends each that these functions give */
 
 SL_API void sl_value_release(sl_value* value);
+/* One more handle of the same value. Null of null, and when memory is out. */
+SL_API sl_value* sl_value_share(const sl_value* value);
 SL_API sl_value* sl_value_none(void);
 SL_API sl_value* sl_value_bool(int v); /* 0 is False */
 SL_API sl_value* sl_value_int(int64_t v);
@@ -446,6 +448,27 @@ SL_API const char* sl_error_class(const sl_error* error);
 SL_API const char* sl_error_message(const sl_error* error);
 /* The script stack, innermost first: "function at instruction n", one a line; may be empty. */
 SL_API const char* sl_error_stack(const sl_error* error);
+
+/* An error for who fails: an operator's. The class is the exception's as programs see it,
+ * "ValueError"; a null one is RuntimeError. Null when memory is out. */
+SL_API sl_error* sl_error_make(const char* class_name, const char* message);
+
+/* ---- custom operators
+ *
+ * An operator that programs call as torch.ops.my.op, written by the host. It gets all arguments of
+ * its schema, in order, and puts a value into each place of its results, which are null at first:
+ * null is None. They are then the library's, as is the error where it gives another status than
+ * SL_OK; errors are exceptions of the program. Arguments are the library's: what is to be kept is
+ * kept by sl_value_share, and not changed. Any thread that runs a program calls it, many at a time;
+ * it may make and read values, but not call or load modules. Results that are not of the schema's
+ * types are an error. What it writes to arguments the schema says, "Tensor(a!) x". */
+typedef sl_status (*sl_operator)(void* user, sl_value* const* arguments, size_t count,
+                                 sl_value** results, size_t result_count, sl_error** error);
+/* Registers one, "my::op(Tensor x, int k=1) -> Tensor", for modules that are loaded from now on, as
+ * long as the process lives. SL_INVALID_ARGUMENT: a schema that cannot be read, a name that is
+ * taken or of PyTorch's own (aten, prim, quantized), or over 256 operators. */
+SL_API sl_status sl_register_operator(const char* schema, sl_operator function, void* user,
+                                      sl_error** error);
 
 /* ---- the process */
 

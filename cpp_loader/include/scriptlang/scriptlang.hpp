@@ -10,5 +10,6 @@
 #pragma once
 
 #include "module.hpp"
+#include "operators.hpp"
 #include "result.hpp"
 #include "value.hpp"

@@ -18,13 +18,18 @@ std::shared_ptr<Module> Module::load_memory(const void* data, size_t size) {
   return load(Bytes::copy(data, size));
 }
 
-std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
-  auto archive = std::make_shared<ArchiveReader>(ZipArchive::open(std::move(bytes)));
+std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes, const Reading& how) {
+  ZipLimits limits;
+  limits.check_storages = how.check_storages;
+  auto archive = std::make_shared<ArchiveReader>(ZipArchive::open(std::move(bytes), limits));
   check_kind(*archive);
   int version = check_format(*archive);
+  if (how.from_code && (version_text(*archive).empty() || archive->find("scriptlang/compiled"))) {
+    raise(ErrorKind::ArchiveError, "the archive is none of plain code in a version that it says");
+  }
   auto module = std::make_shared<Module>();
-  if (has_bytecode(*archive)) module->read_bytecode(*archive, version);
-  else module->compile_code(*archive, version);
+  if (has_bytecode(*archive) && !how.from_code) module->read_bytecode(*archive, version);
+  else module->compile_code(*archive, version, how);
   archive->close();
   module->archive_ = archive;
   module->roles_ = std::make_shared<Roles>(std::move(archive));
@@ -59,7 +64,7 @@ void Module::read_bytecode(ArchiveReader& archive, int version) {
 }
 
 // A plain archive: its code says what classes there are, and is compiled.
-void Module::compile_code(ArchiveReader& archive, int version) {
+void Module::compile_code(ArchiveReader& archive, int version, const Reading& how) {
   auto classes = std::make_shared<ClassTable>();
   CodeReader code(&archive);
   PickleHooks hooks;
@@ -73,6 +78,7 @@ void Module::compile_code(ArchiveReader& archive, int version) {
   compiler.take(&root);
   for (Pending& pending : pending_) compiler.take_state(pending.object, &pending.state);
   program_ = compiler.program();
+  if (how.compiled) how.compiled(compiler);
   take_root(std::move(root));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,17 @@
 
 namespace scriptlang {
 
+namespace source {
+class Compiler;
+}
+
+// How an archive is read where that is not as C programs read it.
+struct Reading {
+  bool from_code = false;       // plain archives only; also those that have bytecode for others
+  bool check_storages = false;  // the checksums of tensors, too
+  std::function<void(const source::Compiler&)> compiled;  // sees what the code declares
+};
+
 // Any thread may call methods: those that only read go side by side, those whose programs write
 // attributes (a recurrent state) one after the other; see machine/turns.h.
 class Module {
@@ -22,9 +34,10 @@ class Module {
   // Raises ArchiveError with what the file is and what to do. Executes nothing of it.
   static std::shared_ptr<Module> load_file(const std::string& path);
   static std::shared_ptr<Module> load_memory(const void* data, size_t size);  // copies
-  static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes);
+  static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes, const Reading& how = {});
 
   Value& root() { return root_; }
+  bool is_pending() const { return !pending_.empty(); }  // __setstate__ is still to run
   const Program& program() const { return *program_; }
   // Of a class; else of the root's. Names are sorted; a method that is absent is null.
   std::vector<std::string> method_names(const ClassType& cls) const;
@@ -79,7 +92,7 @@ class Module {
   };
   Found find(const ClassType& cls, std::string_view name) const;
   void read_bytecode(ArchiveReader& archive, int version);
-  void compile_code(ArchiveReader& archive, int version);
+  void compile_code(ArchiveReader& archive, int version, const Reading& how);
   void take_root(Value root);
   void restore_pending(Context& context, const Limits& limits);
 

@@ -118,13 +118,17 @@ void check_kind(const ArchiveReader& archive) {
   raise(ErrorKind::ArchiveError, "the archive has neither code nor bytecode");
 }
 
+std::string version_text(const ArchiveReader& archive) {
+  return archive.text(archive.find("version") ? "version" : ".data/version");
+}
+
 int check_format(const ArchiveReader& archive) {
   std::string order = archive.text("byteorder");
   if (!order.empty() && order != "little") {
     raise(ErrorKind::ArchiveError, "the archive is in '", order.substr(0, 20),
           "' byte order; save it again on a little-endian machine");
   }
-  std::string version = archive.text("version");
+  std::string version = version_text(archive);
   char* end = nullptr;
   long number = strtol(version.c_str(), &end, 10);
   if (!version.empty() && (end == version.c_str() || number < 1 || number > kNewestVersion)) {

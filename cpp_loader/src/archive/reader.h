@@ -57,6 +57,8 @@ class ArchiveReader {
 // format is 1 where the file does not say.
 void check_kind(const ArchiveReader& archive);
 int check_format(const ArchiveReader& archive);
+// What a file says of its version, in the older place or in the newer one; "" where it does not.
+std::string version_text(const ArchiveReader& archive);
 bool has_bytecode(const ArchiveReader& archive);
 
 // The code of an archive, whose texts stay with it.

@@ -87,8 +87,17 @@ std::shared_ptr<Bytes> Bytes::copy(const void* data, size_t size) {
   return bytes;
 }
 
+std::shared_ptr<Bytes> Bytes::lend(void* data, size_t size, void (*release)(void*), void* user) {
+  std::shared_ptr<Bytes> bytes(new Bytes(static_cast<char*>(data), size, false));
+  bytes->release_ = release;
+  bytes->user_ = user;
+  return bytes;
+}
+
 Bytes::~Bytes() {
-  if (mapped_) {
+  if (release_) {
+    release_(user_);
+  } else if (mapped_) {
     munmap(data_, size_);
   } else if (data_) {
     memory::give(data_, size_ + 1);
@@ -259,6 +268,7 @@ void check_name(std::string_view name) {
 std::shared_ptr<ZipArchive> ZipArchive::open(std::shared_ptr<Bytes> bytes,
                                              const ZipLimits& limits) {
   std::shared_ptr<ZipArchive> archive(new ZipArchive(std::move(bytes)));
+  archive->check_storages_ = limits.check_storages;
   archive->read_directory(limits);
   archive->check_overlaps();
   return archive;
@@ -433,6 +443,7 @@ std::string_view ZipArchive::read(const Record& record, std::string* buffer,
 Storage* ZipArchive::storage(const Record& record, int64_t itemsize) const {
   char* data = bytes_->data() + record.data_offset;
   bool aligned = reinterpret_cast<uintptr_t>(data) % uintptr_t(std::max<int64_t>(itemsize, 1)) == 0;
+  if (record.method == 0 && check_storages_) check_crc_of(record, data);
   if (record.method == 0 && aligned) {
     auto held = std::make_unique<std::shared_ptr<Bytes>>(bytes_);
     Storage* lent = Storage::borrow(data, record.size, release_bytes, held.get());

@@ -25,6 +25,8 @@ class Bytes {
   // A small file's contents, or a large file mapped; raises ArchiveError.
   static std::shared_ptr<Bytes> of_file(const std::string& path);
   static std::shared_ptr<Bytes> copy(const void* data, size_t size);
+  // Memory of the caller, which may be written; `release(user)` once nobody holds it.
+  static std::shared_ptr<Bytes> lend(void* data, size_t size, void (*release)(void*), void* user);
   ~Bytes();
   Bytes(const Bytes&) = delete;
   Bytes& operator=(const Bytes&) = delete;
@@ -39,12 +41,15 @@ class Bytes {
   char* data_;
   size_t size_;
   bool mapped_;
+  void (*release_)(void*) = nullptr;  // of memory that was lent
+  void* user_ = nullptr;
 };
 
 struct ZipLimits {
   int64_t max_records = 1 << 20;
   int64_t max_record_bytes = int64_t(1) << 40;
   int64_t max_ratio = 1100;  // deflate cannot exceed 1032
+  bool check_storages = false;  // the checksums of tensors, too, which reads them all
 };
 
 class ZipArchive {
@@ -85,6 +90,7 @@ class ZipArchive {
   std::vector<Record> records_;
   std::unordered_map<std::string, size_t> index_;
   mutable int64_t inflated_ = 0;
+  bool check_storages_ = false;
 };
 
 }  // namespace scriptlang

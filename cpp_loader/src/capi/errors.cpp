@@ -77,3 +77,9 @@ sl_status sl_error_status(const sl_error* error) { return error ? error->status 
 const char* sl_error_class(const sl_error* error) { return error ? error->class_name.c_str() : ""; }
 const char* sl_error_message(const sl_error* error) { return error ? error->message.c_str() : ""; }
 const char* sl_error_stack(const sl_error* error) { return error ? error->stack.c_str() : ""; }
+sl_error* sl_error_make(const char* class_name, const char* message) {
+  sl_error* error = nullptr;
+  report(&error, SL_RUN_ERROR, class_name && class_name[0] ? class_name : "RuntimeError",
+         message ? message : "");
+  return error;
+}

@@ -62,6 +62,12 @@ void sl_value_release(sl_value* value) {
   Outside outside;
   delete value;
 }
+sl_value* sl_value_share(const sl_value* value) {
+  if (!value) return nullptr;
+  sl_value* handle = made([&] { return value->value; });
+  if (handle) handle->domain = value->domain;
+  return handle;
+}
 sl_value* sl_value_none(void) {
   return made([] { return Value(); });
 }

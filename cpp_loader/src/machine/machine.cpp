@@ -84,6 +84,12 @@ void Machine::fail_stopped() {
   throw error;
 }
 
+// Of code that was compiled from a file: its text names the line, `pc` is -2 - the offset there.
+static ErrorFrame frame_at(const Function& function, uint32_t offset) {
+  uint32_t line = function.line_starts ? line_of(*function.line_starts, offset) : offset;
+  return {concat(function.name, " at ", function.file, ":", line), -2 - int64_t(offset)};
+}
+
 void Machine::add_stack(Error* error) {
   constexpr size_t kMostFrames = 100;
   for (size_t k = frames_.size(); k-- > 0 && error->stack.size() < kMostFrames;) {
@@ -95,7 +101,7 @@ void Machine::add_stack(Error* error) {
     }
     // Compiled here: it has a place, and perhaps calls whose code lies in it.
     auto add = [&](const Function& in, uint32_t line) {
-      error->stack.push_back({concat(in.name, " at ", in.file, ":", line), -1});
+      error->stack.push_back(frame_at(in, line));
     };
     // A part says where it was called, too: its calls are those of the function around it.
     const Function& whole = function.is_part && k > 0 ? *frames_[--k].code->function : function;

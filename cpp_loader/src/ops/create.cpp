@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "options.h"
 #include "scratch.h"
 #include "../../kernels/parallel.h"
 #include "layout.h"
@@ -20,15 +21,6 @@ ScalarType type_of_number(const Scalar& s) {
     case Scalar::Double: return ScalarType::Float32;
     default: return ScalarType::Complex64;
   }
-}
-
-// The arguments (dtype, layout, device, pin_memory) that every such operator ends with.
-ScalarType options(Args args, int first, ScalarType if_none) {
-  SL_CHECK(args.none(first + 1) || args.integer(first + 1) == 0,
-           "only strided tensors are supported, but the program asks for layout ",
-           args.integer(first + 1));
-  args.want_cpu(first + 2);
-  return args.dtype(first, if_none);
 }
 
 Tensor filled(IntSpan sizes, ScalarType dtype, const Scalar& value) {
@@ -240,7 +232,11 @@ Tensor from_value(const Value& v, const Value& dtype_value) {
 
 Tensor literal(Args args) {
   args.want_cpu(2);
-  return from_value(args[0], args[1]);
+  Tensor made = from_value(args[0], args[1]);
+  SL_CHECK(args.size() < 4 || !args.boolean(3) || is_floating(made.dtype()) ||
+               is_complex(made.dtype()),
+           "Only Tensors of floating point and complex dtype can require gradients");
+  return made;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "fft_order.h"
 #include "join.h"
 #include "layout.h"
+#include "options.h"
 #include "scratch.h"
 #include "values/exact.h"
 
@@ -281,6 +282,7 @@ Tensor shifted(const Tensor& self, const Value& dim, bool forward) {
     for (int64_t d = 0; d < self.dim(); ++d) dims.push_back(d);
   } else {
     for (int64_t d : Ints(dim)) dims.push_back(wrap_dim(d, self.dim()));
+    SL_CHECK(!dims.empty(), "`shifts` required");
   }
   for (int64_t d : dims) {
     int64_t n = t.size(d), start = forward ? n - n / 2 : n / 2;
@@ -289,17 +291,12 @@ Tensor shifted(const Tensor& self, const Value& dim, bool forward) {
   return t.is(self) ? clone(self) : t;
 }
 
-void want_strided(Args args, int layout) {
-  SL_CHECK(args.none(layout) || args.integer(layout) == 0,
-           "only strided tensors are supported, but the program asks for layout ",
-           args.integer(layout));
-}
-
 Tensor frequencies(Args args, bool half) {
   int64_t n = args.integer(0);
   double d = args.number(1);
-  want_strided(args, 3);
-  args.want_cpu(4);
+  ScalarType type = options(args, 2, ScalarType::Float32);
+  SL_CHECK(is_floating(type) || is_complex(type),
+           half ? "r" : "", "fftfreq requires a floating point or complex dtype");
   int64_t count = half ? n / 2 + 1 : n;
   SL_CHECK(count >= 0, "Trying to create tensor with negative dimension ", count);
   Tensor t = Tensor::empty({count}, ScalarType::Float64);
@@ -307,16 +304,14 @@ Tensor frequencies(Args args, bool half) {
     int64_t k = half || i < n - n / 2 ? i : i - n;
     t.data<double>()[i] = double(k) / (double(n) * d);
   }
-  return to_dtype(t, args.dtype(2, ScalarType::Float32));
+  return to_dtype(t, type);
 }
 
 // ---- windows
 
 template <class F>
 Tensor window(Args args, int first, int64_t length, bool periodic, F f) {
-  want_strided(args, first + 1);
-  args.want_cpu(first + 2);
-  ScalarType dtype = args.dtype(first, ScalarType::Float32);
+  ScalarType dtype = options(args, first, ScalarType::Float32);
   SL_CHECK(is_floating(dtype), "windows are floating point tensors, but the program asks for ",
            dtype_display_name(dtype));
   SL_CHECK(length >= 0, "window requires non-negative window_length, got window_length=", length);

@@ -4,6 +4,7 @@
 
 #include "join.h"
 #include "layout.h"
+#include "loose.h"
 #include "pointwise.h"
 #include "values/raw_view.h"
 #include "view.h"
@@ -21,10 +22,10 @@ constexpr int64_t kFewElements = 32768;
 template <class E>
 void interleave(Tensors tensors, int64_t n, char* to) {
   const int64_t count = int64_t(tensors.size());
-  E* o = reinterpret_cast<E*>(to);
+  Loose<E>* o = reinterpret_cast<Loose<E>*>(to);
   if (count == 2) {
-    const E* a = static_cast<const E*>(tensors[0].raw());
-    const E* b = static_cast<const E*>(tensors[1].raw());
+    const Loose<E>* a = static_cast<const Loose<E>*>(tensors[0].raw());
+    const Loose<E>* b = static_cast<const Loose<E>*>(tensors[1].raw());
     for (int64_t i = 0; i < n; ++i) {
       o[2 * i] = a[i];
       o[2 * i + 1] = b[i];
@@ -32,7 +33,7 @@ void interleave(Tensors tensors, int64_t n, char* to) {
     return;
   }
   for (int64_t k = 0; k < count; ++k) {
-    const E* x = static_cast<const E*>(tensors[size_t(k)].raw());
+    const Loose<E>* x = static_cast<const Loose<E>*>(tensors[size_t(k)].raw());
     for (int64_t i = 0; i < n; ++i) o[i * count + k] = x[i];
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "options.h"
 #include "pointwise.h"
 #include "values/exact.h"
 #include "values/raw_view.h"
@@ -143,7 +144,7 @@ SL_OP(aten_to_dtype) {
 }
 SL_OP(aten_to_dtype_layout) {
   const Tensor& self = args.tensor(0);
-  args.want_cpu(3);
+  want_strided_on_cpu(args, 2);
   out[0] = convert(self, args.dtype(1, self.dtype()), args.boolean(6),
                    args.integer(7, kPreserve));
 }
@@ -165,7 +166,7 @@ SL_OP(aten_to_prim_other) {
 }
 SL_OP(aten__to_copy) {
   const Tensor& self = args.tensor(0);
-  args.want_cpu(3);
+  want_strided_on_cpu(args, 2);
   out[0] = convert(self, args.dtype(1, self.dtype()), true, args.integer(6, kPreserve));
 }
 SL_OP(aten_cpu) { out[0] = args.tensor(0); }

@@ -272,7 +272,8 @@ Tensor poisson_nll(Args args) {
   if (args.boolean(3)) {
     Tensor stirling = add(sub(mul(target, log(target)), target),
                           mul(log(mul(target, Scalar(6.283185307179586))), Scalar(0.5)));
-    loss = add(loss, where(le(target, Scalar(int64_t{1})), Scalar(0.0), stirling));
+    ScalarType type = loss.dtype();  // PyTorch adds in place
+    loss = to_dtype(add(loss, where(le(target, Scalar(int64_t{1})), Scalar(0.0), stirling)), type);
   }
   return reduce(loss, args.integer(5));
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "custom.h"
 #include "forms.h"
 #include "ops/quantized/plain.h"
 
@@ -114,6 +115,7 @@ std::atomic<const Schema*> parsed[kCount];
 }  // namespace
 
 const char* OpEntry::text() const {
+  if (at & kCustomEntry) return custom_text(*this);
   static const char* const texts = inflated().release();  // when an operator is first looked for
   return texts + at;
 }
@@ -126,10 +128,11 @@ const OpEntry* find_op(std::string_view name) {
   const OpEntry* it = std::lower_bound(
       kTable, end, name,
       [](const OpEntry& entry, std::string_view n) { return entry.qualified_name() < n; });
-  return it != end && it->qualified_name() == name ? it : nullptr;
+  return it != end && it->qualified_name() == name ? it : find_custom(name);
 }
 
 const Schema& schema_of(const OpEntry& entry) {
+  if (entry.at & kCustomEntry) return custom_schema(entry);
   std::atomic<const Schema*>& slot = parsed[&entry - kTable];
   if (const Schema* schema = slot.load(std::memory_order_acquire)) return *schema;
   memory::RunScope scope(false);  // defaults are everybody's

@@ -10,7 +10,9 @@
 namespace scriptlang {
 
 struct OpEntry {
-  uint32_t at;  // where the schema lies among all of them: no address that loading has to relocate
+  // Where the schema lies among all of them: no address that loading has to relocate. Or, marked,
+  // which of those in custom.h it is.
+  uint32_t at;
   OpFn run;
   const char* text() const;  // the schema; up to '(' it is the qualified name
   std::string_view qualified_name() const {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 
 #include "optable.h"
@@ -145,10 +146,54 @@ SL_OP(prim_TimePoint) {
                      std::chrono::steady_clock::now().time_since_epoch())
                      .count());
 }
+namespace {
+
+// FNV-1a, of 64 bits.
+class Hash {
+ public:
+  void add(std::string_view bytes) {
+    for (char c : bytes) total_ = (total_ ^ uint8_t(c)) * 0x100000001b3;
+  }
+  template <class T>
+  void add_number(T number) {
+    char bytes[sizeof(T)];
+    std::memcpy(bytes, &number, sizeof(T));
+    add({bytes, sizeof(T)});
+  }
+  void add_double(double x) {  // equal numbers have equal bits, and all NaN, too
+    add_number(std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x + 0.0);
+  }
+  int64_t value() const { return int64_t(total_); }
+
+ private:
+  uint64_t total_ = 0xcbf29ce484222325;
+};
+
+// An int is its own hash; other values hash alike in every process and on the Python engine.
+int64_t hash_of(const Value& v) {
+  Hash hash;
+  if (v.is_string()) {
+    hash.add(v.as_string());
+  } else if (v.is_double()) {
+    hash.add_double(v.raw_double());
+  } else if (v.is_complex()) {
+    std::complex<double> z = Scalar::of(v).to_complex();
+    hash.add_double(z.real());
+    hash.add_double(z.imag());
+  } else if (v.tag() == Tag::Tuple) {
+    for (const Value& item : v.as_tuple().items) hash.add_number(hash_of(item));
+  } else if (v.is_none()) {
+    hash.add("None");
+  } else {
+    return int64_t(v.bits());
+  }
+  return hash.value();
+}
+
+}  // namespace
+
 SL_OP(aten_hash_generic) {
-  const Value& v = args[0];
-  bool by_text = v.is_string() || v.is_double() || v.is_complex() || v.tag() == Tag::Tuple;
-  out[0].set_int(by_text ? int64_t(std::hash<std::string>()(to_text(v))) : int64_t(v.bits()));
+  out[0].set_int(hash_of(args[0]));
 }
 
 // ---- flags

@@ -9,6 +9,7 @@
 #include "../../kernels/kernel_set.h"
 #include "express.h"
 #include "layout.h"
+#include "options.h"
 
 namespace scriptlang {
 
@@ -269,11 +270,6 @@ void fill_bernoulli(const Tensor& t, double p, Generator& generator) {
 
 namespace {
 
-ScalarType options(Args args, int first, ScalarType if_none) {
-  args.want_cpu(first + 2);
-  return args.dtype(first, if_none);
-}
-
 Tensor like(Args args, int first) {
   const Tensor& self = args.tensor(0);
   return empty_in_format(self, options(args, first, self.dtype()),
@@ -350,8 +346,43 @@ Tensor integers_from(const Tensor& given, int64_t low, uint64_t range, Generator
 }
 
 // Integers of [low, high).
+// How many binary digits the numbers of a type of floats have.
+int digits_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::Float64: return 53;
+    case ScalarType::Float16: return 11;
+    case ScalarType::BFloat16: return 8;
+    default: return 24;
+  }
+}
+
+// The nearest number that a type of floats holds, of the integers of 64 bits.
+double rounded_to(ScalarType type, double n) {
+  if (n == 0) return n;
+  double step = std::ldexp(1.0, std::ilogb(n) - digits_of(type) + 1);
+  return step <= 1 ? n : std::nearbyint(n / step) * step;
+}
+
+// Bounds of integers in [low, high) that a type of floats holds: where rounding carries the first
+// or the last of them out of the range, the bound goes one step of the type inwards.
+void bring_inside(ScalarType type, int64_t* low, int64_t* high) {
+  auto step = [&](int64_t n) {
+    return std::ldexp(1.0, std::max(0, std::ilogb(double(n)) - digits_of(type) + 1));
+  };
+  const double limit = 0x1p63;
+  if (*low < std::numeric_limits<int64_t>::max()) {
+    double first = rounded_to(type, double(*low + 1));
+    if (first < double(*low)) *low = int64_t(first + step(*low + 1));
+  }
+  if (*high > std::numeric_limits<int64_t>::min()) {
+    double last = rounded_to(type, double(*high - 1));
+    if (last >= limit || last >= double(*high)) *high = int64_t(last - step(*high - 1));
+  }
+}
+
 Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& generator) {
   check_random(given);
+  if (is_floating(given.dtype())) bring_inside(given.dtype(), &low, &high);
   SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
            " >= to=", high);
   check_in_range(given.dtype(), low, "from");

@@ -328,8 +328,24 @@ double order_of_norm(const Scalar& p) {
   return p.to_double();
 }
 
+// Of numbers of one type, computed in another that is as wide.
+void check_type_of_norm(ScalarType given, ScalarType target) {
+  SL_CHECK(is_floating(given) || is_complex(given), "linalg.vector_norm: Expected a floating point "
+           "or complex tensor as input. Got ", dtype_display_name(given));
+  if (given == target) return;
+  SL_CHECK(is_floating(target) || is_complex(target), "linalg.vector_norm: dtype should be "
+           "floating point or complex, but got ", dtype_display_name(target));
+  const char* kind = is_complex(given) ? "complex" : "real";
+  SL_CHECK(is_complex(given) == is_complex(target), "linalg.vector_norm: dtype should be ", kind,
+           " for ", kind, " inputs, but got ", dtype_display_name(target));
+  SL_CHECK(promote(given, target) == target, "linalg.vector_norm: the dtype of the input (",
+           dtype_display_name(given), ") should be convertible without narrowing to the specified "
+           "dtype (", dtype_display_name(target), ")");
+}
+
 Tensor norm_op(Args args, int p, int dim, int keepdim, int dtype) {
   const Tensor& self = args.tensor(0);
+  if (dtype >= 0) check_type_of_norm(self.dtype(), args.dtype(dtype, self.dtype()));
   double order = args.none(p) ? 2.0 : order_of_norm(args.scalar(p));
   return vector_norm(self, order, reduced_dims(dim < 0 ? Value() : args[dim], self.dim()),
                      keepdim >= 0 && args.boolean(keepdim),

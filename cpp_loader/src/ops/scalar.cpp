@@ -22,21 +22,13 @@ complex add(complex a, complex b) { return a + b; }
 complex sub(complex a, complex b) { return a - b; }
 complex mul(complex a, complex b) { return a * b; }
 
-// By squaring, wrapping; a negative exponent truncates the fraction as a cast of pow() would.
-int64_t power_int(int64_t base, int64_t exponent) {
-  if (exponent < 0) {
-    if (base == 0) {
-      raise(ErrorKind::RuntimeError, "0.0 cannot be raised to a negative power");
-    }
-    if (base == 1) return 1;
-    return base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+// Through float64, as PyTorch does it; what does not fit in 64 bits is the least integer.
+int64_t power_int(double base, double exponent) {
+  if (base == 0 && exponent < 0) {
+    raise(ErrorKind::RuntimeError, "0.0 cannot be raised to a negative power");
   }
-  uint64_t result = 1, factor = uint64_t(base);
-  for (uint64_t e = uint64_t(exponent); e; e >>= 1) {
-    if (e & 1) result *= factor;
-    factor *= factor;
-  }
-  return int64_t(result);
+  const double power = std::pow(base, exponent), limit = 0x1p63;
+  return power >= -limit && power < limit ? int64_t(power) : std::numeric_limits<int64_t>::min();
 }
 
 double double_of(const Value& v) {
@@ -57,6 +49,15 @@ void check_real(const Args& args) {
 }
 int64_t int_of(const Value& v) { return Scalar::of(v).i; }
 
+Value mixed_add(const Value& a, const Value& b) { return Value(complex_of(a) + complex_of(b)); }
+Value mixed_sub(const Value& a, const Value& b) { return Value(complex_of(a) - complex_of(b)); }
+// A real number is a factor of both parts: as a complex one it would make NaN of infinite parts.
+Value mixed_mul(const Value& a, const Value& b) {
+  if (!a.is_complex()) return Value(double_of(a) * complex_of(b));
+  if (!b.is_complex()) return Value(complex_of(a) * double_of(b));
+  return Value(complex_of(a) * complex_of(b));
+}
+
 }  // namespace
 
 // a op b for int, float and their mixtures, complex and its mixtures, and Scalar.
@@ -70,27 +71,20 @@ int64_t int_of(const Value& v) { return Scalar::of(v).i; }
     out[0].set_double(on_float(args.number(0), args.number(1)));                              \
   }
 
-#define SL_COMPLEX_ARITHMETIC(name, on_complex)                       \
+// on_mixed takes two Values, one of which is complex.
+#define SL_COMPLEX_ARITHMETIC(name, on_complex, on_mixed)             \
   SL_OP(aten_##name##_complex) {                                      \
     out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
   }                                                                   \
-  SL_OP(aten_##name##_int_complex) {                                  \
-    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
-  }                                                                   \
-  SL_OP(aten_##name##_complex_int) {                                  \
-    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
-  }                                                                   \
-  SL_OP(aten_##name##_float_complex) {                                \
-    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
-  }                                                                   \
-  SL_OP(aten_##name##_complex_float) {                                \
-    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
-  }
+  SL_OP(aten_##name##_int_complex) { out[0] = on_mixed(args[0], args[1]); }   \
+  SL_OP(aten_##name##_complex_int) { out[0] = on_mixed(args[0], args[1]); }   \
+  SL_OP(aten_##name##_float_complex) { out[0] = on_mixed(args[0], args[1]); } \
+  SL_OP(aten_##name##_complex_float) { out[0] = on_mixed(args[0], args[1]); }
 
-#define SL_SCALAR_ARITHMETIC(name, on_int, on_float, on_complex)            \
+#define SL_SCALAR_ARITHMETIC(name, on_int, on_float, on_mixed)              \
   SL_OP(aten_##name) {                                                      \
     if (any_complex(args)) {                                                \
-      out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
+      out[0] = on_mixed(args[0], args[1]);                                  \
     } else if (both_int(args)) {                                            \
       out[0].set_int(on_int(int_of(args[0]), int_of(args[1])));             \
     } else {                                                                \
@@ -99,14 +93,14 @@ int64_t int_of(const Value& v) { return Scalar::of(v).i; }
   }
 
 SL_ARITHMETIC(add, wrap_add, add)
-SL_COMPLEX_ARITHMETIC(add, add)
-SL_SCALAR_ARITHMETIC(add, wrap_add, add, add)
+SL_COMPLEX_ARITHMETIC(add, add, mixed_add)
+SL_SCALAR_ARITHMETIC(add, wrap_add, add, mixed_add)
 SL_ARITHMETIC(sub, wrap_sub, sub)
-SL_COMPLEX_ARITHMETIC(sub, sub)
-SL_SCALAR_ARITHMETIC(sub, wrap_sub, sub, sub)
+SL_COMPLEX_ARITHMETIC(sub, sub, mixed_sub)
+SL_SCALAR_ARITHMETIC(sub, wrap_sub, sub, mixed_sub)
 SL_ARITHMETIC(mul, wrap_mul, mul)
-SL_COMPLEX_ARITHMETIC(mul, mul)
-SL_SCALAR_ARITHMETIC(mul, wrap_mul, mul, mul)
+SL_COMPLEX_ARITHMETIC(mul, mul, mixed_mul)
+SL_SCALAR_ARITHMETIC(mul, wrap_mul, mul, mixed_mul)
 SL_ARITHMETIC(floordiv, floordiv, floordiv)
 SL_ARITHMETIC(remainder, remainder, remainder)
 
@@ -172,7 +166,7 @@ SL_OP(aten_pow_Scalar_Scalar) {
     out[0].set_double(std::pow(double_of(args[0]), double_of(args[1])));
   }
 }
-SL_OP(aten_pow_int_to_int) { out[0].set_int(power_int(args.integer(0), args.integer(1))); }
+SL_OP(aten_pow_int_to_int) { out[0].set_int(power_int(args.number(0), args.number(1))); }
 #define SL_POW_COMPLEX(name) \
   SL_OP(aten_pow_##name) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
 SL_POW_COMPLEX(complex)

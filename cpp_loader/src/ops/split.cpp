@@ -1,6 +1,7 @@
 // Tensors cut into parts, which are views.
 #include <algorithm>
 
+#include "express.h"
 #include "scratch.h"
 #include "view.h"
 
@@ -132,6 +133,31 @@ SL_OP(aten_unbind_int) {
   parts.reserve(size_t(count));
   for (int64_t i = 0; i < count; ++i) parts.push_back(view_select(t, dim, i));
   out[0] = tensor_list(std::move(parts));
+}
+
+namespace {
+
+// Parts that share no memory with the whole.
+void as_separate(Value* out) {
+  List& list = out->as_list();
+  for (size_t k = 0; k < list.size(); ++k) {
+    list.set(k, express::clone_as_it_lies(list.get(k).as_tensor()));
+  }
+}
+
+}  // namespace
+
+SL_OP(aten_unsafe_chunk) {
+  op_aten_chunk(ctx, args, out);
+  as_separate(out);
+}
+SL_OP(aten_unsafe_split_Tensor) {
+  op_aten_split_Tensor(ctx, args, out);
+  as_separate(out);
+}
+SL_OP(aten_unsafe_split_with_sizes) {
+  op_aten_split_sizes(ctx, args, out);
+  as_separate(out);
 }
 
 }  // namespace scriptlang

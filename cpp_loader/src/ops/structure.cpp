@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "options.h"
 #include "scratch.h"
 #include "express.h"
 #include "index.h"
@@ -230,10 +231,15 @@ Tensor triangle_indices(Args args, bool lower) {
            columns);
   if (rows == 0 || columns == 0) rows = columns = 0;
   constexpr int64_t kLimit = int64_t{1} << 40;
+  // What lies beyond the triangle may be as large as it likes.
+  const __int128 reach = lower ? __int128(rows) + offset : __int128(columns) - offset;
+  int64_t& bounded = lower ? columns : rows;
+  bounded = int64_t(std::clamp<__int128>(reach, 0, bounded));
+  if (bounded == 0) rows = columns = 0;
   SL_CHECK(rows < kLimit && columns < kLimit, "a matrix of ", rows, " x ", columns,
            " has too many indices");
   offset = std::clamp(offset, -rows - 1, columns + 1);
-  args.want_cpu(5);
+  want_strided_on_cpu(args, 4);
   auto edge = [&](int64_t r) { return std::clamp<int64_t>(r + offset + lower, 0, columns); };
   // Rows [top, bottom) have a part on both sides of the edge; above and below them a row is
   // wholly in or wholly out.
@@ -464,7 +470,7 @@ SL_OP(aten_tril_indices) { out[0] = triangle_indices(args, true); }
 SL_OP(aten_triu_indices) { out[0] = triangle_indices(args, false); }
 SL_OP(aten_empty_strided) {
   Ints sizes = args.ints(0), strides = args.ints(1);
-  args.want_cpu(4);
+  want_strided_on_cpu(args, 3);
   SL_CHECK(sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(),
            ") must match dimensionality of strides (", strides.size(), ")");
   int64_t extent = 1;

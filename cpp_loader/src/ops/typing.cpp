@@ -3,6 +3,7 @@
 
 #include "express.h"
 #include "join.h"
+#include "options.h"
 #include "reduce.h"
 #include "scratch.h"
 #include "values/exact.h"
@@ -154,7 +155,7 @@ SL_OP(aten__conj_physical) {
 }
 SL_OP(aten_sum_to_size) { out[0] = sum_to_size(args.tensor(0), args.ints(1)); }
 SL_OP(aten_empty_permuted) {
-  args.want_cpu(4);
+  want_strided_on_cpu(args, 3);
   out[0] = unwritten(
       empty_permuted(args.ints(0), args.ints(1), args.dtype(2, ScalarType::Float32)));
 }
@@ -193,13 +194,22 @@ SL_OP(aten__shape_as_tensor) {
   out[0] = shape;
 }
 SL_OP(aten__tensor_to_list) {
+  if (args.tensor(0).dim() == 0) {
+    raise(ErrorKind::IndexError, "Dimension specified as 0 but tensor has no dimensions");
+  }
+  SL_CHECK(args.tensor(0).dtype() == ScalarType::Int32, "expected scalar type Int but found ",
+           dtype_display_name(args.tensor(0).dtype()));
   Tensor t = contiguous_as(args.tensor(0), ScalarType::Int64);
   out[0] = int_list({t.data<int64_t>(), t.numel()});
 }
 SL_OP(aten__list_to_tensor) {
   Ints items = args.ints(0);
   Tensor t = Tensor::empty({items.size()}, ScalarType::Int32);
-  for (int64_t i = 0; i < items.size(); ++i) t.data<int32_t>()[i] = int32_t(items[i]);
+  for (int64_t i = 0; i < items.size(); ++i) {
+    SL_CHECK(items[i] == int32_t(items[i]),
+             "value cannot be converted to type int without overflow");
+    t.data<int32_t>()[i] = int32_t(items[i]);
+  }
   out[0] = t;
 }
 SL_OP(aten_tensor_split_tensor_indices_or_sections) {

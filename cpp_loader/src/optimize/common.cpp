@@ -212,7 +212,9 @@ class Common {
     auto [it, fresh] = places_.try_emplace(pc, 0);
     if (!fresh) return it->second;
     const Instruction& next = f_.code[pc + 1];
-    if (!starts_[pc + 1] && next.op == Opcode::STORE && stores_[size_t(next.x)] == 1) return it->second = next.x;
+    if (!starts_[pc + 1] && next.op == Opcode::STORE && stores_[size_t(next.x)] == 1) {
+      return it->second = next.x;
+    }
     keeps_.push_back(pc);
     return it->second = ++f_.registers;
   }

@@ -467,6 +467,7 @@ void Block::write_group(const std::vector<size_t>& unit) {
   auto part = std::make_unique<Function>();
   part->name = f_.name;
   part->file = f_.file;
+  part->line_starts = f_.line_starts;
   part->is_part = true;
   part->parameters = int(taken.size());
   part->registers = int(taken.size() + unit.size());

@@ -387,6 +387,7 @@ std::unique_ptr<Function> inlined(const Function& function, bool inlines) {
   auto made = std::make_unique<Function>();
   made->name = function.name;
   made->file = function.file;
+  made->line_starts = function.line_starts;
   made->arguments = function.arguments;
   made->returns = function.returns;
   made->has_schema = function.has_schema;

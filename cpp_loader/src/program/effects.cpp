@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ops/custom.h"
+
 namespace scriptlang {
 
 namespace {
@@ -144,7 +146,8 @@ Marks marks_of(const OpEntry& entry) {
     marks.returns.push_back(read(piece, schema.returns[k]));
   }
   marks.reshapes = reshapes(schema.name);
-  marks.gives_input = may_give_input(schema.name);
+  // Of what a host registered nobody knows better.
+  marks.gives_input = may_give_input(schema.name) || (entry.at & kCustomEntry);
   return marks;
 }
 

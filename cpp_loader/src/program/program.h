@@ -5,6 +5,7 @@
 // after it is made; threads share it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -33,6 +34,12 @@ struct OperatorUse {
   std::vector<Value> defaults;  // of the arguments that are not given
   std::string qualified_name() const { return overload.empty() ? name : name + "." + overload; }
 };
+
+// Where the lines of a text begin. An offset of the text lies in a line, counted from 1.
+using LineStarts = std::vector<uint32_t>;
+inline uint32_t line_of(const LineStarts& starts, uint32_t offset) {
+  return uint32_t(std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin());
+}
 
 struct Function;
 
@@ -73,7 +80,8 @@ struct Function {
   std::vector<TypeRef> register_types;  // empty, or per register, null where not known
   std::vector<Argument> arguments, returns;
   std::string file;             // of code that was compiled here: where it is from
-  std::vector<uint32_t> lines;  // of each instruction, in the file; empty where not known
+  std::vector<uint32_t> lines;  // of each instruction: an offset in the file; or empty
+  std::shared_ptr<const LineStarts> line_starts;  // of the file; null: it is not the archive's
   std::vector<InlinedCall> inlined;
   std::vector<int32_t> calls;   // of each instruction: which of `inlined` it came from; -1: none
   std::vector<std::unique_ptr<Function>> parts;  // that only this function calls

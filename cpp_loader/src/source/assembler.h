@@ -55,7 +55,7 @@ class Assembler {
   // Whether the block goes on at its end.
   bool end_block(size_t outer);
 
-  uint32_t line = 0;
+  uint32_t line = 0;  // as Function::lines has it
 
  private:
   int add_operation(OperatorUse use);

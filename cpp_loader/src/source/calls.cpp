@@ -73,7 +73,7 @@ Meaning Emitter::call(const Node& node, T expected) {
     return to_list(node, expected);
   }
   Meaning callee = expression(*node.a);
-  code_.line = node.line;
+  code_.line = node.at;
   switch (callee.kind) {
     case Meaning::Form:
       if (callee.name == "__new__") {
@@ -135,7 +135,7 @@ Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
   Match match = matched({&routine->signature}, operands, node);
   int count = materialise(match, std::move(operands), true);
   Value name = Value::of_text(routine->short_name());
-  code_.line = node.line;
+  code_.line = node.at;
   code_.emit(Opcode::INTERFACE_CALL, code_.constant(name), count);
   return on_stack(match.returns[0]);
 }
@@ -143,7 +143,7 @@ Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
 Meaning Emitter::call_routine(Routine* routine, std::vector<Operand> operands, const Node& node) {
   Match match = matched({&routine->signature}, operands, node);
   materialise(match, std::move(operands), true);
-  code_.line = node.line;
+  code_.line = node.at;
   code_.emit(Opcode::CALL, code_.callee(session_.function_of(routine)));
   return on_stack(match.returns[0]);
 }
@@ -204,7 +204,7 @@ Meaning Emitter::call_operator(const std::string& name, std::vector<Operand> ope
 Meaning Emitter::finish_operator(const Match& match, std::vector<Operand> operands,
                                  const Node& node) {
   const Signature& signature = *match.signature;
-  code_.line = node.line;
+  code_.line = node.at;
   auto result = [&]() -> Meaning {
     if (match.returns.size() == 1) return on_stack(match.returns[0]);
     Meaning made;
@@ -232,7 +232,7 @@ Meaning Emitter::finish_operator(const Match& match, std::vector<Operand> operan
   }
   const bool variadic = signature.variadic;
   int count = materialise(match, std::move(operands), variadic);
-  code_.line = node.line;
+  code_.line = node.at;
   if (variadic) code_.emit(Opcode::OPN, code_.variadic_operation(signature), count);
   else code_.emit(Opcode::OP, code_.operation(signature, count));
   if (!signature.entry) code_.die();  // it raises
@@ -367,7 +367,7 @@ void Emitter::convert_at(const Operand& operand, const Step& step) {
       std::string why;
       if (!choose(&types_, session_.candidates(step.op), {{operand.type, {}, {}}}, &match,
                   &why)) {
-        refuse(file_.name, code_.line, why);
+        refuse(file_.name, line_of(*file_.line_starts, code_.line), why);
       }
       code_.insert(end, Opcode::OP, code_.operation(*match.signature, 1));
       return;
@@ -420,7 +420,8 @@ void Emitter::convert_parts(size_t at, T tuple, const Step& step) {
     return;
   }
   if (count > kMostArguments) {
-    refuse(file_.name, code_.line, "a tuple of ", count, " values is converted");
+    refuse(file_.name, line_of(*file_.line_starts, code_.line),
+           "a tuple of ", count, " values is converted");
   }
   const int first = code_.fresh(int(count));
   if (step.kind == Step::TupleToList) {

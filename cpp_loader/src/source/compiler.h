@@ -38,6 +38,8 @@ class Compiler final : private Session {
                        const Signature** signature);
   // Whether some overload of an operator meant something else in files of a version.
   static bool has_changed(std::string_view name, int version);
+  // All that the code declares and somebody asked for.
+  const Declarations& declared() const { return declarations_; }
   // All that were asked for, and what they call.
   std::vector<std::unique_ptr<Function>> functions();
 

@@ -55,6 +55,11 @@ SourceFile* Declarations::add_file(std::string_view name, std::string_view text)
   File& file = *files_.back();
   file.source.name = name;
   file.source.text = text;
+  auto starts = std::make_shared<LineStarts>(1, 0);
+  for (size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == '\n') starts->push_back(uint32_t(k + 1));
+  }
+  file.source.line_starts = std::move(starts);
   parse(&file.source, &arena_, &budget_);
   for (Node* node : file.source.top) {
     if (node->kind == NodeKind::Function || node->kind == NodeKind::Class) {
@@ -291,6 +296,8 @@ void Declarations::assigned_name(Declared* declared, const Node& s) {
                std::find(std::begin(kNameLists), std::end(kNameLists), target.text) !=
                    std::end(kNameLists);
   if (!known) refuse(file.name, s.line, "a class declares its names with their types");
+  const bool hooks = target.text == "__forward_hooks__" || target.text == "__forward_pre_hooks__";
+  if (hooks && !s.a->items.empty()) declared->is_hooked = true;
   auto* names = target.text == "__parameters__" ? &declared->parameters
                 : target.text == "__buffers__"  ? &declared->buffers
                                                 : nullptr;

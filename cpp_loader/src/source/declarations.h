@@ -59,7 +59,18 @@ class Declarations {
   // Of `inf`, `nan`, `infj`, `nanj`.
   static std::optional<Value> named_number(std::string_view name);
 
+  // Those that were found so far, in any order.
+  template <class F>
+  void each_class(F see) const {
+    for (const auto& [name, declared] : declared_) see(*declared);
+  }
+  template <class F>
+  void each_named_tuple(F see) const {
+    for (const auto& [name, type] : named_tuples_) see(name, type);
+  }
+
   Types& types() { return types_; }
+  const Types& types() const { return types_; }
   Budget& budget() { return budget_; }
   // A function that is not in the archive's files, declared from its syntax.
   Routine* declare_function(const std::string& name, SourceFile* file, Node* node, Declared* owner);

@@ -71,7 +71,7 @@ T Emitter::push(Meaning* meaning, const Node& node) {
 }
 
 Meaning Emitter::expression(const Node& node, T expected) {
-  code_.line = node.line;
+  code_.line = node.at;
   switch (node.kind) {
     case NodeKind::Name: return name(node);
     case NodeKind::Attribute: return attribute(node);

@@ -232,12 +232,13 @@ T Emitter::fork_body(const Node& local, const std::vector<std::string_view>& cap
   Emitter inner(this, made);
   inner.frames_.emplace_back();
   made->file = file_.name;
+  made->line_starts = file_.line_starts;
   made->is_raw = true;
   made->has_schema = true;
   made->results = 1;
   made->parameters = int(captured.size());
   const int first = captured.empty() ? 0 : inner.code_.fresh(int(captured.size()));
-  inner.code_.line = local.line;
+  inner.code_.line = local.at;
   for (size_t k = 0; k < captured.size(); ++k) {
     const Variable& outer = *find(captured[k]);
     Argument a;
@@ -290,7 +291,7 @@ Meaning Emitter::fork(const Node& node, bool at_once) {
     Function* made = session_.make_function(f_.name + (at_once ? ".fork" : ".awaitable"));
     T result = fork_body(local, captured, made);
     for (std::string_view name : captured) code_.emit(Opcode::LOAD, find(name)->place);
-    code_.line = node.line;
+    code_.line = node.at;
     code_.emit(op, code_.callee(made), int64_t(captured.size()));
     return on_stack(types_.make(TypeKind::Future, {result}));
   }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ops/optable.h"
+#include "ops/custom.h"
 #include "packed.h"
 
 namespace scriptlang::source {
@@ -111,7 +111,11 @@ const Candidates& Overloads::of(const std::string& name) {
   if (!fresh) return it->second;
   add_listed(name, &it->second);
   if (it->second.empty()) {
-    if (const OpEntry* entry = find_op(name)) keep(convert(schema_of(*entry), entry), &it->second);
+    const OpEntry* entry = find_op(name);
+    if (entry && !(entry->at & kCustomEntry)) keep(convert(schema_of(*entry), entry), &it->second);
+  }
+  for (const OpEntry* entry : custom_overloads(name)) {
+    keep(convert(schema_of(*entry), entry), &it->second);
   }
   return it->second;
 }

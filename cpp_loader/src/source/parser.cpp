@@ -364,9 +364,10 @@ class Parser {
 
   Node* expression() {
     Level level(this);
+    const Token start = token_;  // may be a bracket around the first part
     Node* value = disjunction();
     if (!accept("if")) return value;
-    Node* made = node(NodeKind::Choice, value);
+    Node* made = node(NodeKind::Choice, start);
     made->b = value;
     made->a = disjunction();
     expect("else");
@@ -374,27 +375,29 @@ class Parser {
     return made;
   }
 
-  Node* joined(NodeKind kind, Node* a, Node* b) {
-    Node* made = node(kind, a);
+  Node* joined(NodeKind kind, const Token& start, Node* a, Node* b) {
+    Node* made = node(kind, start);
     made->a = a;
     made->b = b;
     return made;
   }
 
   Node* disjunction() {
+    const Token start = token_;
     Node* left = conjunction();
     if (!token_.is("or")) return left;
     Level level(this);
     take();
-    return joined(NodeKind::Or, left, disjunction());
+    return joined(NodeKind::Or, start, left, disjunction());
   }
 
   Node* conjunction() {
+    const Token start = token_;
     Node* left = negation();
     if (!token_.is("and")) return left;
     Level level(this);
     take();
-    return joined(NodeKind::And, left, conjunction());
+    return joined(NodeKind::And, start, left, conjunction());
   }
 
   Node* negation() {
@@ -422,13 +425,14 @@ class Parser {
   }
 
   Node* comparison() {
+    const Token start = token_;
     Node* left = binary(1);
     Node* made = nullptr;
     for (;;) {
       Sign sign = comparison_sign();
       if (sign == Sign::None) return made ? made : left;
       Node* right = binary(1);
-      Node* one = joined(NodeKind::Compare, left, right);
+      Node* one = joined(NodeKind::Compare, start, left, right);
       one->sign = sign;
       if (made) refuse(file_.name, one->line, "a chain of comparisons is nothing archives have");
       made = one;
@@ -445,13 +449,14 @@ class Parser {
   }
 
   Node* binary(int least) {
+    const Token start = token_;
     Node* left = unary();
     for (;;) {
       const Operator* found = binary_operator();
       if (!found || found->level < least) return left;
       Level level(this);
       take();
-      left = joined(NodeKind::Binary, left, binary(found->level + 1));
+      left = joined(NodeKind::Binary, start, left, binary(found->level + 1));
       left->sign = found->sign;
     }
   }
@@ -481,28 +486,29 @@ class Parser {
   }
 
   Node* power() {
-    Node* base = postfix(atom());
+    const Token start = token_;
+    Node* base = postfix(start, atom());
     if (!token_.is("**")) return base;
     Level level(this);
     take();
-    Node* made = joined(NodeKind::Binary, base, unary());
+    Node* made = joined(NodeKind::Binary, start, base, unary());
     made->sign = Sign::Power;
     return made;
   }
 
-  Node* postfix(Node* value) {
+  Node* postfix(const Token& start, Node* value) {
     int count = 0;
     for (;;) {
       if (token_.kind != TokenKind::Sign) return value;
       if (accept(".")) {
-        Node* made = node(NodeKind::Attribute, value);
+        Node* made = node(NodeKind::Attribute, start);
         made->a = value;
         made->text = token_.kind == TokenKind::Word ? take().text : name();
         value = made;
       } else if (token_.is("(")) {
-        value = call(value);
+        value = call(start, value);
       } else if (token_.is("[")) {
-        value = subscript(value);
+        value = subscript(start, value);
       } else {
         return value;
       }
@@ -510,9 +516,9 @@ class Parser {
     }
   }
 
-  Node* call(Node* function) {
+  Node* call(const Token& begin, Node* function) {
     Level level(this);
-    Node* made = node(NodeKind::Call, function);
+    Node* made = node(NodeKind::Call, begin);
     made->a = function;
     take();
     std::vector<Node*> arguments, keywords;
@@ -554,9 +560,9 @@ class Parser {
     return made;
   }
 
-  Node* subscript(Node* owner) {
+  Node* subscript(const Token& begin, Node* owner) {
     Level level(this);
-    Node* made = node(NodeKind::Subscript, owner);
+    Node* made = node(NodeKind::Subscript, begin);
     made->a = owner;
     take();
     const Token start = token_;

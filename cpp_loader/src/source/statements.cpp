@@ -18,6 +18,7 @@ Emitter::Emitter(Emitter* outer, Function* function)
 void Emitter::run() {
   const Node& node = *routine_->node;
   f_.file = file_.name;
+  f_.line_starts = file_.line_starts;
   f_.is_raw = true;
   f_.has_schema = true;
   f_.results = 1;
@@ -34,7 +35,7 @@ void Emitter::run() {
   Argument returned;
   returned.type = Types::held(result_);
   f_.returns.push_back(std::move(returned));
-  code_.line = node.line;
+  code_.line = node.at;
   frames_.emplace_back();
   begin();
   statements(node.more);
@@ -68,7 +69,7 @@ void Emitter::begin() {
 
 void Emitter::statements(Row body) {
   for (const Node* node : body) {
-    code_.line = node->line;
+    code_.line = node->at;
     const size_t before = code_.size(), dead = code_.death();
     size_t loops = loops_.size(), frames = frames_.size(), entered = entered_.size();
     try {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "program/program.h"
 #include "values/error.h"
 
 namespace scriptlang::source {
@@ -120,6 +121,7 @@ struct SourceFile {
   std::string_view name;
   std::string_view text;
   Row top;
+  std::shared_ptr<const LineStarts> line_starts;
 };
 
 // Raises ArchiveError that says file, line and why.

@@ -62,6 +62,7 @@ struct Declared {
   std::unordered_map<std::string, std::pair<Value, T>> constants;
   std::vector<std::pair<std::string, Value>> members;      // of an enum
   T member_type = nullptr;
+  bool is_hooked = false;  // it names methods that run before or after forward
   bool is_module() const { return kind == Module || kind == ModuleInterface; }
   bool is_interface() const { return kind == Interface || kind == ModuleInterface; }
   Routine* method(std::string_view wanted) const {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes client.pt and client_plain.pt beside itself: the archives that ../consumer loads.
+"""Writes client.pt, client_plain.pt and custom.pt beside itself: what ../consumer loads.
 
   python cpp_loader/tests/data/make_client.py
 
-Both hold the same module; the plain one has no bytecode. The methods give back what they get, kind
-by kind, make what a host cannot, and fail in every way.
+The first two hold the same module; the plain one has no bytecode. The methods give back what they
+get, kind by kind, make what a host cannot, and fail in every way.
 """
 
 from __future__ import annotations
@@ -334,6 +334,38 @@ def write_plain(archive: pathlib.Path, out: pathlib.Path) -> None:
                 plain.writestr(record, whole.read(record))
 
 
+class Custom(nn.Module):
+    """Calls operators that nobody has before a host registers them."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return scriptlang.mul(x, 3)
+
+    @scriptlang.jit.export
+    def both(self, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        return scriptlang.max(x, k)
+
+    @scriptlang.jit.export
+    def fails(self, x: Tensor) -> Tensor:
+        return scriptlang.neg(x)
+
+
+def write_custom(archive: pathlib.Path, out: pathlib.Path) -> None:
+    """The archive with calls of operators of ours in place of some of PyTorch's."""
+    calls = {
+        "torch.mul(x, 3)": "ops.my.scale(x, 3)",
+        "torch.max(x, k)": "ops.my.split(x, k)",
+        "torch.neg(x)": "ops.my.fails(x)",
+    }
+    with zipfile.ZipFile(archive) as plain, zipfile.ZipFile(out, "w") as custom:
+        for record in plain.infolist():
+            text = plain.read(record)
+            if record.filename.endswith(".py"):
+                for ours, theirs in calls.items():
+                    text = text.replace(ours.encode(), theirs.encode())
+            if not record.filename.endswith(".debug_pkl"):
+                custom.writestr(record.filename, text)
+
+
 def main() -> None:
     out = pathlib.Path(__file__).with_name("client.pt")
     extra = {"labels.txt": "cat\0dog", "empty": ""}
@@ -341,7 +373,12 @@ def main() -> None:
     scriptlang.script(Client()).save(os.fspath(out), _extra_files=extra)
     plain = out.with_name("client_plain.pt")
     write_plain(out, plain)
-    for path in (out, plain):
+    custom = out.with_name("custom.pt")
+    scriptlang.script(Custom()).save(os.fspath(custom))
+    write_plain(custom, custom.with_suffix(".plain"))
+    write_custom(custom.with_suffix(".plain"), custom)
+    custom.with_suffix(".plain").unlink()
+    for path in (out, plain, custom):
         print(path, path.stat().st_size, "bytes")
 
 

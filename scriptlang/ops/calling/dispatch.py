@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
-from threading import get_ident
 from typing import Any
 
 from ... import dtypes
@@ -19,36 +18,7 @@ from ...schema import Argument, Schema
 from ...tensors import Tensor, as_tensor
 from .. import table
 from . import options
-
-
-class Calls:
-    """What a call looks at and leaves, of operators and of programs.
-
-    tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
-    None.  `tracing` gives it to that thread alone.
-    last: the `ir.Function` that was called last, if any was.
-    """
-
-    __slots__ = ("last", "thread", "tracer")
-
-    def __init__(self) -> None:
-        self.tracer: Any = None
-        self.thread = 0
-        self.last: Any = None
-
-    def trace(self, tracer: Any) -> None:
-        """Let a tracer make the calls of this thread; None: end that."""
-        self.thread, self.tracer = get_ident(), tracer
-
-
-calls = Calls()
-
-
-def tracing() -> Any:
-    """The tracer of this thread, or None."""
-    tracer = calls.tracer
-    return tracer if tracer is not None and calls.thread == get_ident() else None
-
+from .current import calls, tracing
 
 MISFIT = object()
 

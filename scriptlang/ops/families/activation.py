@@ -163,6 +163,12 @@ def softmax_input(self: Tensor, dim: int, dtype: int | None, name: str):
     return (array.reshape(1) if not array.ndim else array), dim, target
 
 
+def check_half(dim: int, half_to_float: bool) -> int:
+    if half_to_float:
+        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
+    return dim
+
+
 def softmax(self, dim, dtype=None):
     """exp(x) / sum(exp(x)) along a dimension, without overflow."""
     x, dim, target = softmax_input(self, dim, dtype, "softmax_lastdim_kernel_impl")
@@ -192,7 +198,7 @@ for _name, _f in (("softmax", softmax), ("log_softmax", log_softmax)):
     )
     declare(
         f"aten::_{_name}(Tensor self, int dim, bool half_to_float) -> Tensor",
-        lambda self, dim, half_to_float, f=_f: f(self, dim),
+        lambda self, dim, half_to_float, f=_f: f(self, check_half(dim, half_to_float)),
         "primitive",
     )
 

@@ -31,11 +31,13 @@ def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dt
 
 @composite("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
+    output = output.to(dtype=torch.result_type(grad_output, output))  # bytes would wrap
     return grad_output * (output * (1 - output)).conj()
 
 
 @composite("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
+    output = output.to(dtype=torch.result_type(grad_output, output))  # bytes would wrap
     return grad_output * (1 - output * output).conj()
 
 

@@ -295,6 +295,8 @@ def _items(data):
 
 def _tensor(data, dtype=None, device=None, requires_grad=False):
     made = from_list(data, dtype)
+    if requires_grad and made.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made.requires_grad = requires_grad
     return made
 
@@ -354,6 +356,10 @@ def _indices(f):
     def kernel(row, col, offset, dtype, *_):
         check_counts(row=row, col=col)
         offset = min(max(offset, -row - col), row + col)  # further away it is the same
+        if f is np.tril_indices:  # what lies beyond the triangle may be as large as it likes
+            col = min(col, max(0, row + offset))
+        else:
+            row = min(row, max(0, col - offset))
         return Tensor._wrap(np.stack(f(row, offset, col)).astype(chosen(dtype, dtypes.int64).numpy))
 
     return kernel

@@ -56,9 +56,13 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
         )
     if p < 0.0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode is not None and (compute_mode < 0 or compute_mode > 2):
+        raise RuntimeError("possible modes: 0, 1, 2, but was: {}".format(compute_mode))
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if x1.size(-1) == 0:
         return difference.sum([-1])
+    if p == 0.0:  # how many differ; NaN stays
+        return difference.abs().ceil().clamp_max(1.0).sum([-1])
     return torch.linalg_vector_norm(difference, p, [-1])
 
 
@@ -79,6 +83,8 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     difference = self.index_select(0, pairs[0]) - self.index_select(0, pairs[1])
     if self.size(1) == 0:
         return difference.sum([-1])
+    if p == 0.0:  # how many differ; NaN stays
+        return difference.abs().ceil().clamp_max(1.0).sum([-1])
     return torch.linalg_vector_norm(difference, p, [-1])
 
 

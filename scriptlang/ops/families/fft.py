@@ -205,6 +205,8 @@ def shift(inverse: bool):
         axes = range(n) if dim is None else [wrap_dim(d, n) for d in dim]
         if not n:
             raise RuntimeError("fftshift: the tensor has no dimensions")
+        if not axes:
+            raise RuntimeError("`shifts` required")
         move = [-(self._size[a] // 2) if inverse else self._size[a] // 2 for a in axes]
         return Tensor._wrap(rows(np.roll(self._array, move, tuple(axes))))
 
@@ -225,11 +227,18 @@ def frequencies(n: int, d: float, half: bool) -> np.ndarray:
         return (k if half else np.where(k < (n + 1) // 2, k, k - n)) / np.float64(n * d)
 
 
+def type_of_frequencies(name: str, code: int | None):
+    dtype = chosen(code)
+    if dtype.kind not in "fc":
+        raise RuntimeError(f"{name} requires a floating point or complex dtype")
+    return dtype
+
+
 for _name in ("fftfreq", "rfftfreq"):
     declare(
         f"aten::fft_{_name}(int n, float d=1., *, {OPTIONS}) -> Tensor",
-        lambda n, d, dtype, *_, half=_name[0] == "r": Tensor._wrap(
-            frequencies(n, d, half).astype(chosen(dtype).numpy)
+        lambda n, d, dtype, *_, name=_name: Tensor._wrap(
+            frequencies(n, d, name[0] == "r").astype(type_of_frequencies(name, dtype).numpy)
         ),
         "primitive",
     )

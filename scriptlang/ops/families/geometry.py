@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import dtypes
 from ...tensors import Tensor, wrap_dim
 from ..shared.layout import (
     become,
@@ -64,12 +65,24 @@ for _text, _f in {
     "aten::_shape_as_tensor(Tensor self) -> Tensor": lambda x: Tensor._wrap(
         np.array(x._size, np.int64)
     ),
-    "aten::_tensor_to_list(Tensor self) -> int[]": lambda x: [int(v) for v in x._array.reshape(-1)],
-    "aten::_list_to_tensor(int[] self) -> Tensor": lambda items: Tensor._wrap(
-        np.array(items, np.int64).astype(np.int32)
-    ),
 }.items():
     declare(_text, _f, "primitive")
+
+
+@primitive("aten::_tensor_to_list(Tensor self) -> int[]")
+def tensor_to_list(self):
+    if not self._size:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if self.dtype is not dtypes.int32:
+        raise RuntimeError(f"expected scalar type Int but found {dtypes.DISPLAY[self.dtype.name]}")
+    return self._array.reshape(-1).tolist()
+
+
+@primitive("aten::_list_to_tensor(int[] self) -> Tensor")
+def list_to_tensor(items):
+    if any(v != np.int64(v).astype(np.int32) for v in items):
+        raise RuntimeError("value cannot be converted to type int without overflow")
+    return Tensor._wrap(np.array(items, np.int32))
 
 
 def is_set_to(x: Tensor, y: Tensor) -> bool:

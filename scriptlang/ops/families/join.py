@@ -241,7 +241,8 @@ declare(
 declare(
     "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
     lambda repeats, size: repeat_interleave(
-        Tensor._wrap(np.arange(repeats.numel())), vector_of_repeats(repeats)
+        Tensor._wrap(np.arange(repeats.numel(), dtype=repeats._array.dtype)),
+        vector_of_repeats(repeats),
     ),
     "primitive",
 )

@@ -167,7 +167,7 @@ def poisson_nll_loss(
         loss = input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (6.283185307179586 * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
+        loss = (loss + stirling.masked_fill(target <= 1, 0)).to(loss.dtype)
     return _reduced(loss, reduction)
 
 

@@ -143,10 +143,12 @@ def geometric_(self, p, generator):
     return fill(self, np.ceil(np.log(u) / math.log1p(-p)))
 
 
+DIGITS = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8, "bool": 1}
+
+
 def whole_range(dtype: DType) -> int:
     """One more than the largest integer that a type holds exactly, all below it included."""
-    digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8, "bool": 1}
-    bits = digits.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i"))
+    bits = DIGITS.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i"))
     return 2**bits + (dtype.kind == "f")
 
 
@@ -175,9 +177,31 @@ def check_bounds(dtype: DType, low: int, high: int) -> None:
             raise RuntimeError(f"{name} is out of bounds for {dtype.name}")
 
 
+def inner_bounds(dtype: DType, low: int, high: int) -> tuple[int, int]:
+    """Bounds of integers in [low, high) that a type of floats holds: where rounding carries the
+    first or the last of them out of the range, the bound goes one step of the type inwards."""
+    if dtype.kind != "f":
+        return low, high
+
+    def rounded(n: int) -> int:
+        with np.errstate(over="ignore"):
+            value = float(np.array(float(n)).astype(dtype.numpy))
+        return int(value) if math.isfinite(value) else n
+
+    def step(n: int) -> int:
+        return max(1, 1 << max(0, abs(n).bit_length() - DIGITS[dtype.name]))
+
+    first, last = rounded(low + 1), rounded(high - 1)
+    return (
+        first + step(low + 1) if first < low else low,
+        last - step(high - 1) if last >= high else high,
+    )
+
+
 def random_range(self, low, high, generator):
     """Integers in [low, high); without high up to the end of the type's range."""
     high = whole_range(self.dtype) if high is None else high
+    low, high = inner_bounds(self.dtype, low, high)
     check_bounds(self.dtype, low, high)
     return fill(self, of(generator).below(self.numel(), high - low) + low)
 

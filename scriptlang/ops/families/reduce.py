@@ -426,13 +426,36 @@ def check_order_of_norm(ord) -> None:
         )
 
 
-def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
-    target = dtypes.by_code(dtype) if dtype is not None else self.dtype
+def check_type_of_norm(given: DType, target: DType) -> None:
+    """Of numbers of one type, computed in another that is as wide."""
+    if given.kind not in "fc":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{DISPLAY[given.name]}"
+        )
+    if target is given:
+        return
     if target.kind not in "fc":
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as "
-            f"input. Got {target}"
+            "linalg.vector_norm: dtype should be floating point or complex, but got "
+            f"{DISPLAY[target.name]}"
         )
+    if given.kind != target.kind:
+        kind = "complex" if given.kind == "c" else "real"
+        raise RuntimeError(
+            f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got "
+            f"{DISPLAY[target.name]}"
+        )
+    if dtypes.promote(given, target) is not target:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({DISPLAY[given.name]}) should be "
+            f"convertible without narrowing to the specified dtype ({DISPLAY[target.name]})"
+        )
+
+
+def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
+    target = dtypes.by_code(dtype) if dtype is not None else self.dtype
+    check_type_of_norm(self.dtype, target)
     out = dtypes.part_of(target)
     check_order_of_norm(ord)
     ord = float(ord)
@@ -523,7 +546,11 @@ def renorm(self, p, dim, maxnorm):
 def norm_except_dim(v, pow, dim):
     if dim == -1:
         return vector_norm(v, pow)
+    if not v._size:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, len(v._size))
+    if len(v._size) == 1:  # an empty list of dimensions would mean all
+        return vector_norm(Tensor._wrap(v._array[:, None]), pow, [1])
     return vector_norm(v, pow, [d for d in range(len(v._size)) if d != dim], True)
 
 

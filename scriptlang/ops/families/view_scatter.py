@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...tensors import Tensor
-from ..shared.elementwise import cast
+from ..shared.elementwise import cast, store
 from ..shared.fresh import filled, formatted
 from ..table import declare, primitive
 from .create import empty_strided
-from .view import as_strided, diagonal, select, slice_tensor
+from .view import as_strided, diagonal, expand, select, slice_tensor
 
 
 def scattered(self: Tensor, src: Tensor, view) -> Tensor:
@@ -73,7 +73,10 @@ def as_strided_scatter(self, src, size, stride, storage_offset):
     " -> Tensor"
 )
 def select_backward(grad_output, input_sizes, dim, index):
-    return select_scatter(filled(input_sizes, 0, grad_output.dtype), grad_output, dim, index)
+    result = filled(input_sizes, 0, grad_output.dtype)
+    target = select(result, dim, index)
+    store(target, expand(grad_output, target._size))
+    return result
 
 
 @primitive(
@@ -81,9 +84,10 @@ def select_backward(grad_output, input_sizes, dim, index):
     "SymInt end, SymInt step) -> Tensor"
 )
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
-    return slice_scatter(
-        filled(input_sizes, 0, grad_output.dtype), grad_output, dim, start, end, step
-    )
+    result = filled(input_sizes, 0, grad_output.dtype)
+    target = slice_tensor(result, dim, start, end, step)
+    store(target, expand(grad_output, target._size))
+    return result
 
 
 declare("aten::lift(Tensor self) -> Tensor", lambda self: self, "primitive", may_share=True)

@@ -245,7 +245,11 @@ def type_of_codes(x: Tensor):
 def empty_affine(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format):
     from ..shared.fresh import filled
 
-    target = quantized_type(dtypes.quint8.code if dtype is None else dtype)
+    if dtype is None or dtypes.by_code(dtype).kind != "q":
+        raise RuntimeError(
+            "Creation of quantized tensor requires quantized dtype like torch.quint8"
+        )
+    target = quantized_type(dtype)
     codes = filled(size, 0, type_of_quantized(target))
     return of_codes(codes, target, Quantizer(scale, zero_point))
 
@@ -254,8 +258,20 @@ def type_of_quantized(dtype):
     return dtypes.BY_NAME[dtype.name.removeprefix("q")]
 
 
+def check_codes(low: int, high: int) -> None:
+    if low > high:
+        raise RuntimeError("`quant_min` should be less than or equal to `quant_max`.")
+
+
+def check_zero_points(points, low: int, high: int) -> None:
+    if np.any(np.less(points, low)) or np.any(np.greater(points, high)):
+        raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
+
+
 def fake(x: np.ndarray, scale, zero, low: int, high: int) -> np.ndarray:
     """Numbers moved to the nearest that codes from `low` to `high` stand for."""
+    if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
+        raise NotImplementedError(f"fake quantization takes floating point numbers, not {x.dtype}")
     with np.errstate(all="ignore"):
         codes = np.clip(np.rint(x * (np.float32(1) / scale) + zero), low, high)
     return ((codes - zero) * scale).astype(x.dtype)
@@ -266,6 +282,8 @@ def fake(x: np.ndarray, scale, zero, low: int, high: int) -> np.ndarray:
     "int quant_min, int quant_max) -> Tensor"
 )
 def fake_per_tensor(self, scale, zero_point, quant_min, quant_max):
+    check_codes(quant_min, quant_max)
+    check_zero_points(zero_point, quant_min, quant_max)
     return Tensor._wrap(
         fake(self._array, np.float32(scale), np.float32(zero_point), quant_min, quant_max)
     )
@@ -276,6 +294,9 @@ def fake_per_tensor(self, scale, zero_point, quant_min, quant_max):
     "Tensor zero_point, int quant_min, int quant_max) -> Tensor"
 )
 def fake_with_tensors(self, scale, zero_point, quant_min, quant_max):
+    for t in (scale, zero_point):
+        if t.numel() != 1:
+            raise RuntimeError(f"a Tensor with {t.numel()} elements cannot be converted to Scalar")
     return fake_per_tensor(
         self, float(scale._item()), int(zero_point._item()), quant_min, quant_max
     )
@@ -286,7 +307,29 @@ def fake_with_tensors(self, scale, zero_point, quant_min, quant_max):
     "int axis, int quant_min, int quant_max) -> Tensor"
 )
 def fake_per_channel(self, scale, zero_point, axis, quant_min, quant_max):
-    shape = [-1 if d == wrap_dim(axis, self.dim()) else 1 for d in range(self.dim())]
+    if scale.dtype.name not in ("float32", "bfloat16"):
+        raise RuntimeError(
+            f"Scale must be Float or BFloat16, found {dtypes.DISPLAY[scale.dtype.name]}"
+        )
+    if zero_point.dtype.name not in ("int32", "float32", "float16"):
+        raise RuntimeError(
+            "Zero-point must be Int32, Float or Half, found "
+            f"{dtypes.DISPLAY[zero_point.dtype.name]}"
+        )
+    if scale.dim() != 1 or zero_point.dim() != 1:
+        raise RuntimeError("scale and zero point should be 1-D tensors")
+    if scale.numel() != zero_point.numel():
+        raise RuntimeError("scale and zero-point need to have the same dimensions")
+    check_codes(quant_min, quant_max)
+    if not self._size or scale.numel() != self._size[wrap_dim(axis, self.dim())]:
+        raise RuntimeError(
+            "dimensions of scale and zero-point are not consistent with input tensor"
+        )
+    if axis < 0:
+        raise RuntimeError("`axis` must be between 0 and number of dimensions of input")
+    if zero_point.dtype.kind == "i":
+        check_zero_points(zero_point._array, quant_min, quant_max)
+    shape = [-1 if d == axis else 1 for d in range(self.dim())]
     s, z = (t._array.astype(np.float32).reshape(shape) for t in (scale, zero_point))
     return Tensor._wrap(fake(self._array, s, z, quant_min, quant_max))
 
@@ -314,6 +357,11 @@ def observed_fake_quant(
     symmetric_quant,
 ):
     """Fake quantization with the parameters as they are: ranges are observed in training only."""
+    for flag in (observer_on, fake_quant_on):
+        if flag.numel() != 1:
+            raise RuntimeError(
+                f"a Tensor with {flag.numel()} elements cannot be converted to Scalar"
+            )
     if int(observer_on._array.reshape(-1)[0]):
         raise RuntimeError(
             "scriptlang does not observe ranges for quantization; disable the "

@@ -310,28 +310,43 @@ def softmax(x, dim, scale, zero_point):
     shape="like_first",
 )
 def dropout(x, scale, zero_point, p, training):
-    if training:
-        raise RuntimeError("quantized::dropout works in evaluation only; call eval() first")
-    return quantize(check_activation(x, "quantized::dropout").numbers(), x.dtype, scale, zero_point)
+    """PyTorch's is a copy in training, too, and takes no notice of the output's parameters."""
+    x = check_activation(x, "quantized::dropout")
+    return of_codes(Tensor._wrap(x.codes._array.copy()), x.dtype, x.quantizer)
 
 
 # Normalisation
 
 
-def batch_norm(relu: bool):
+RANKS = {"": (2, 3, 4, 5), "1d": (2, 3), "2d": (4,), "3d": (5,)}
+"""How many dimensions a batch norm takes."""
+
+
+def check_batch_norm(x: QuantizedTensor, ranks, parameters: dict) -> None:
+    for name in ("Weight", "Bias"):
+        if parameters[name] is None:
+            raise RuntimeError(f"{name} must be provided")
+    if x.numel() and x.dim() not in ranks:
+        raise RuntimeError(f"Expecting the input tensor of rank {' or '.join(map(str, ranks))}.")
+    if x.dim() < 2:
+        raise RuntimeError("quantized::batch_norm takes a tensor of at least two dimensions")
+    for name, given in parameters.items():
+        if given.dtype is not dtypes.float32:
+            raise RuntimeError(
+                f"expected scalar type Float but found {dtypes.DISPLAY[given.dtype.name]}"
+            )
+        if given.numel() != x._size[1]:
+            raise RuntimeError(f"{name} size must match channel dimension")
+
+
+def batch_norm(ranks, relu: bool):
     def kernel(x, weight, bias, mean, var, eps, scale, zero_point):
         x = check_activation(x, "quantized::batch_norm")
-        if x.dim() < 2:
-            raise RuntimeError("quantized::batch_norm takes a tensor of at least two dimensions")
-        for given in (weight, bias, mean, var):
-            if given is not None and given.numel() != x._size[1]:
-                raise RuntimeError(
-                    f"quantized::batch_norm: {given.numel()} parameters for {x._size[1]} channels"
-                )
+        check_batch_norm(x, ranks, {"Weight": weight, "Bias": bias, "Mean": mean, "Variance": var})
+        weight, bias, mean, var = (t._array.reshape(-1) for t in (weight, bias, mean, var))
         shape = [-1 if d == 1 else 1 for d in range(x.dim())]
-        gain = np.float32(1) / np.sqrt(var._array + np.float32(eps))
-        gain = gain if weight is None else gain * weight._array
-        shift = -mean._array * gain + (0 if bias is None else bias._array)
+        gain = np.float32(1) / np.sqrt(var + np.float32(eps)) * weight
+        shift = -mean * gain + bias
         factor = (np.float32(x.quantizer.scale) * gain / np.float32(scale)).reshape(shape)
         scaled = centred(x).astype(np.float32) * factor + (shift / np.float32(scale)).reshape(shape)
         return requantized(np.maximum(scaled, 0) if relu else scaled, x, scale, zero_point)
@@ -339,12 +354,12 @@ def batch_norm(relu: bool):
     return kernel
 
 
-for _n in ("", "1d", "2d", "3d"):
+for _n, _ranks in RANKS.items():
     for _relu in ("", "_relu"):
         declare(
             f"quantized::batch_norm{_n}{_relu}(Tensor qx, Tensor? weight, Tensor? bias, Tensor "
             f"mean, Tensor var, float eps, {TO}) -> Tensor",
-            batch_norm(bool(_relu)),
+            batch_norm(_ranks, bool(_relu)),
             "primitive",
         )
 

@@ -105,6 +105,8 @@ def linear_prepack(weight, bias):
 
 @primitive(f"quantized::linear_prepack_fp16(Tensor W, Tensor? B=None) -> {LINEAR} W_prepack")
 def linear_prepack_fp16(weight, bias):
+    if weight.dim() < 2:
+        raise IndexError(f"linear_prepack_fp16 takes a matrix, not {weight.dim()} dimensions")
     limit = np.float32(np.finfo(np.float16).max)
     halves = np.clip(weight._array.astype(np.float32), -limit, limit).astype(np.float16)
     return packed(LINEAR, (Tensor._wrap(halves.astype(np.float32)), bias))
@@ -142,6 +144,10 @@ def linear_dynamic(relu: bool):
 
     def kernel(x, params, reduce_range):
         weight, bias = state_of(params, LINEAR)[:2]
+        if x.dtype is not dtypes.float32:
+            raise RuntimeError(
+                f"expected scalar type Float but found {dtypes.DISPLAY[x.dtype.name]}"
+            )
         made = dynamic_product(x, weight, bias, reduce_range)
         return Tensor._wrap(np.maximum(made, 0) if relu else made)
 

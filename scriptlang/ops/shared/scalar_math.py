@@ -115,6 +115,16 @@ ieee_remainder = quiet(math.remainder, lambda a, b: math.nan)
 ldexp = quiet(math.ldexp, lambda x, i: math.copysign(math.inf, x))
 
 
+def multiply(a, b):
+    """a * b; of a complex number and another, both parts times that."""
+    if type(a) is not type(b):
+        if type(a) is complex:
+            return complex(a.real * b, a.imag * b)
+        if type(b) is complex:
+            return complex(a * b.real, a * b.imag)
+    return a * b
+
+
 def divide(a, b):
     """a / b as floats or complex numbers; division by zero gives inf or nan."""
     if type(a) is complex or type(b) is complex:

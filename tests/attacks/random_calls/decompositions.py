@@ -20,6 +20,8 @@ WELL = 1e-3
 def canonical(overload: str, outcome: tuple) -> tuple:
     """An outcome with what is defined of it; itself for operators that decompose nothing."""
     name, _, short = overload.partition(".")
+    if outcome[0] == "ok" and name.removeprefix("aten::") in RANKED:
+        return ranked(table.find(name, short).schema, outcome)
     defined = TABLE.get(name.partition("::")[2].strip("_"))
     if outcome[0] != "ok" or defined is None:
         return outcome
@@ -45,6 +47,36 @@ def canonical(overload: str, outcome: tuple) -> tuple:
             made = defined(_wide(a), [_wide(v) if _is_tensor(v) else v for v in result], given)
         answer = [("tensor", a[1], v.shape, v) if isinstance(v, np.ndarray) else v for v in made]
     return outcome[0], [kinds, *answer], left, outcome[3]
+
+
+RANKED = ("sort", "argsort", "topk", "kthvalue")
+"""Operators that say where elements stand: where equal ones do is nobody's promise, unless a call
+asks for it."""
+
+
+def ranked(schema, outcome: tuple) -> tuple:
+    """An outcome whose places are the elements that stand there."""
+    given = dict(zip((a.name for a in schema.arguments), outcome[2]))
+    x, dim = given.get("self"), given.get("dim", -1)
+    if given.get("stable") or not _is_tensor(x):  # or it sorts a list
+        return outcome
+    results = [outcome[1]] if _is_tensor(outcome[1]) else list(outcome[1])
+    places = results[-1]
+    rows, at = np.atleast_1d(x[3]), np.atleast_1d(places[3])
+    if at.ndim < rows.ndim:  # of kthvalue that keeps no dimension
+        at = np.expand_dims(at, dim)
+    if at.size and (at.min() < 0 or at.max() >= rows.shape[dim]):
+        return outcome
+    found = np.take_along_axis(rows, at.astype(np.int64), dim).reshape(places[2])
+    written = [
+        v for a, v in zip(schema.arguments, outcome[2]) if not (a.alias and a.alias.is_write)
+    ]
+    return (
+        outcome[0],
+        [places[1], *results[:-1], ("tensor", x[1], places[2], found)],
+        written,
+        outcome[3],
+    )
 
 
 def _is_tensor(value) -> bool:

@@ -136,12 +136,27 @@ Tensor dynamic_product(const Tensor& input, const LinearWeights& w, bool reduce_
   return y;
 }
 
+namespace {
+
+const Tensor& floats_in(Args args) {
+  const Tensor& x = args.tensor(0);
+  SL_CHECK(x.dtype() == ScalarType::Float32, "expected scalar type Float but found ",
+           dtype_display_name(x.dtype()));
+  return x;
+}
+
+}  // namespace
+
 SL_OP(quantized_linear_prepack) {
   const Tensor& weight = args.tensor(0);
   SL_CHECK(weight.dtype() == ScalarType::QInt8, "linear_prepack takes a weight of qint8");
   out[0] = packed_object(kLinearParams, {args[0], args[1]});
 }
 SL_OP(quantized_linear_prepack_fp16) {
+  if (args.tensor(0).dim() < 2) {
+    raise(ErrorKind::IndexError, "linear_prepack_fp16 takes a matrix, not ", args.tensor(0).dim(),
+          " dimensions");
+  }
   Tensor numbers = plain_floats(args.tensor(0)), kept = Tensor::empty(numbers.sizes(),
                                                                     ScalarType::Float32);
   for (int64_t i = 0; i < kept.numel(); ++i) {
@@ -168,10 +183,10 @@ SL_OP(quantized_linear_unpack_fp16) { op_quantized_linear_unpack(ctx, args, out)
     out[0] = linear_codes(args.tensor(0), linear_weights(args[1]), finish);                     \
   }                                                                                             \
   SL_OP(quantized_linear##name##_dynamic) {                                                     \
-    out[0] = dynamic_product(args.tensor(0), linear_weights(args[1]), args.boolean(2), is_relu); \
+    out[0] = dynamic_product(floats_in(args), linear_weights(args[1]), args.boolean(2), is_relu); \
   }                                                                                             \
   SL_OP(quantized_linear##name##_dynamic_fp16) {                                                \
-    out[0] = dynamic_product(args.tensor(0), linear_weights(args[1]), false, is_relu);          \
+    out[0] = dynamic_product(floats_in(args), linear_weights(args[1]), false, is_relu);           \
   }
 SL_LINEAR(, false)
 SL_LINEAR(_relu, true)

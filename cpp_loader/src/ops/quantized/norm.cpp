@@ -1,4 +1,5 @@
 // Normalisation and softmax of quantized tensors.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/pointwise.h"
@@ -25,27 +26,30 @@ Tensor normalised(OpFn plain, Context& ctx, Args args, std::vector<Value> rest) 
 }
 
 // A factor and a summand for each channel, in units of the result's scale.
-Tensor batch_norm(Args args, bool relu) {
+Tensor batch_norm(Args args, std::initializer_list<int64_t> ranks, bool relu) {
   const Tensor& x = args.tensor(0);
   const Quantizer& q = activation(x, "quantized::batch_norm");
+  SL_CHECK(!args.none(1), "Weight must be provided");
+  SL_CHECK(!args.none(2), "Bias must be provided");
+  SL_CHECK(x.numel() == 0 || std::find(ranks.begin(), ranks.end(), x.dim()) != ranks.end(),
+           "an input of ", x.dim(), " dimensions is not what this quantized::batch_norm takes");
   SL_CHECK(x.dim() >= 2, "quantized::batch_norm takes a tensor of at least two dimensions");
   int64_t channels = x.size(1), inner = 1;
   for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
-  auto floats = [&](const Tensor& t) {
-    SL_CHECK(t.numel() == channels, "quantized::batch_norm: ", t.numel(), " parameters for ",
-             channels, " channels");
+  auto floats = [&](const Tensor& t, const char* what) {
+    SL_CHECK(t.dtype() == ScalarType::Float32, "expected scalar type Float but found ",
+             dtype_display_name(t.dtype()));
+    SL_CHECK(t.numel() == channels, what, " size must match channel dimension");
     return plain_floats(t);
   };
-  Tensor mean = floats(args.tensor(3)), var = floats(args.tensor(4)), weight, bias;
-  if (!args.none(1)) weight = floats(args.tensor(1));
-  if (!args.none(2)) bias = floats(args.tensor(2));
+  Tensor weight = floats(args.tensor(1), "Weight"), bias = floats(args.tensor(2), "Bias");
+  Tensor mean = floats(args.tensor(3), "Mean"), var = floats(args.tensor(4), "Variance");
   float eps = float(args.number(5)), scale = float(args.number(6)), x_scale = float(q.scale);
   std::vector<float> factor, shift;
   for (int64_t c = 0; c < channels; ++c) {
     float gain = 1.0f / std::sqrt(var.data<float>()[c] + eps);
-    if (weight.defined()) gain = gain * weight.data<float>()[c];
-    float moved = -mean.data<float>()[c] * gain;
-    moved = moved + (bias.defined() ? bias.data<float>()[c] : 0.0f);
+    gain = gain * weight.data<float>()[c];
+    float moved = -mean.data<float>()[c] * gain + bias.data<float>()[c];
     factor.push_back(x_scale * gain / scale);
     shift.push_back(moved / scale);
   }
@@ -61,13 +65,13 @@ Tensor batch_norm(Args args, bool relu) {
 
 }  // namespace
 
-#define SL_NORM(n)                                                             \
-  SL_OP(quantized_batch_norm##n) { out[0] = batch_norm(args, false); }         \
-  SL_OP(quantized_batch_norm##n##_relu) { out[0] = batch_norm(args, true); }
-SL_NORM()
-SL_NORM(1d)
-SL_NORM(2d)
-SL_NORM(3d)
+#define SL_NORM(n, ...)                                                                     \
+  SL_OP(quantized_batch_norm##n) { out[0] = batch_norm(args, {__VA_ARGS__}, false); }       \
+  SL_OP(quantized_batch_norm##n##_relu) { out[0] = batch_norm(args, {__VA_ARGS__}, true); }
+SL_NORM(, 2, 3, 4, 5)
+SL_NORM(1d, 2, 3)
+SL_NORM(2d, 4)
+SL_NORM(3d, 5)
 #undef SL_NORM
 
 SL_OP(quantized_layer_norm) {

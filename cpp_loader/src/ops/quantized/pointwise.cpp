@@ -380,10 +380,12 @@ SL_OP(quantized_celu) {
   });
 }
 SL_OP(quantized_dropout) {
-  SL_CHECK(!args.boolean(4), "quantized::dropout works in evaluation only; call eval() first");
+  // PyTorch's is a copy in training, too, and takes no notice of the output's parameters.
   const Tensor& x = args.tensor(0);
-  activation(x, "quantized::dropout");
-  out[0] = encode(numbers_of(x), x.dtype(), args.number(1), args.integer(2));
+  const Quantizer& q = activation(x, "quantized::dropout");
+  Tensor codes = codes_of(x), copy = Tensor::empty_like(codes, codes.dtype());
+  copy_into(copy, codes);
+  out[0] = quantized(copy, q.scale, q.zero_point);
 }
 
 }  // namespace scriptlang

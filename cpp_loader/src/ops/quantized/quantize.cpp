@@ -4,6 +4,7 @@
 
 #include "kernels/parallel.h"
 #include "values/type.h"
+#include "ops/options.h"
 #include "ops/pointwise.h"
 #include "quantized.h"
 
@@ -428,7 +429,9 @@ SL_OP(aten__make_per_channel_quantized_tensor) {
   out[0] = with_quantizer(codes, q.get());
 }
 SL_OP(aten__empty_affine_quantized) {
-  ScalarType type = quantized_type(args.dtype(1, ScalarType::QUInt8));
+  SL_CHECK(!args.none(1) && is_quantized(args.dtype(1)),
+           "Creation of quantized tensor requires quantized dtype like torch.quint8");
+  ScalarType type = quantized_type(options(args, 1, ScalarType::QUInt8));
   out[0] = quantized(Tensor::zeros(args.ints(0), type_of_codes(type)), args.number(5),
                      args.integer(6));
 }

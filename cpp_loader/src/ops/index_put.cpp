@@ -184,18 +184,22 @@ SL_OP(aten__unsafe_masked_index_put_accumulate) {
   if (self.numel() > 0) index_put(copy, clamped(self, args.opt_tensors(2)), values, true);
   out[0] = copy;
 }
-void op_aten_select_scatter(Context&, Args, Value*);
-void op_aten_slice_scatter(Context&, Args, Value*);
+void op_aten_select_int(Context&, Args, Value*);
+void op_aten_slice_Tensor(Context&, Args, Value*);
 
 SL_OP(aten_select_backward) {
-  Value given[4] = {full(args.ints(1), args.tensor(0).dtype(), Scalar(int64_t{0})), args[0],
-                    args[2], args[3]};
-  op_aten_select_scatter(ctx, Args(given, 4), out);
+  Tensor whole = full(args.ints(1), args.tensor(0).dtype(), Scalar(int64_t{0}));
+  Value given[3] = {whole, args[2], args[3]}, part;
+  op_aten_select_int(ctx, Args(given, 3), &part);
+  copy_into(part.as_tensor(), view_expand(args.tensor(0), part.as_tensor().sizes()));
+  out[0] = whole;
 }
 SL_OP(aten_slice_backward) {
-  Value given[6] = {full(args.ints(1), args.tensor(0).dtype(), Scalar(int64_t{0})), args[0],
-                    args[2], args[3], args[4], args[5]};
-  op_aten_slice_scatter(ctx, Args(given, 6), out);
+  Tensor whole = full(args.ints(1), args.tensor(0).dtype(), Scalar(int64_t{0}));
+  Value given[5] = {whole, args[2], args[3], args[4], args[5]}, part;
+  op_aten_slice_Tensor(ctx, Args(given, 5), &part);
+  copy_into(part.as_tensor(), view_expand(args.tensor(0), part.as_tensor().sizes()));
+  out[0] = whole;
 }
 SL_OP(aten_as_strided_scatter) {
   const Tensor &self = args.tensor(0), &src = args.tensor(1);

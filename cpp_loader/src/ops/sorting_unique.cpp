@@ -1,4 +1,4 @@
-// Distinct elements, counting and repeating.
+// Distinct elements, and what counts or looks for elements by sorting them.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -196,75 +196,6 @@ void give(Value* out, const Distinct& d, bool inverse, bool counts) {
   out[2] = counts ? d.counts : none;
 }
 
-// ---- repeating
-
-Tensor places_of(const Tensor& repeats) {
-  SL_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
-  SL_CHECK(repeats.dtype() == ScalarType::Int64 || repeats.dtype() == ScalarType::Int32,
-           "repeats has to be Long or Int tensor");
-  Tensor times = contiguous_as(repeats, ScalarType::Int64);
-  int64_t total = 0;
-  for (int64_t i = 0; i < times.numel(); ++i) {
-    int64_t n = times.data<int64_t>()[i];
-    SL_CHECK(n >= 0, "repeats can not be negative");
-    SL_CHECK(!__builtin_add_overflow(total, n, &total), "repeat_interleave: too many elements");
-  }
-  Tensor out = Tensor::empty({total}, ScalarType::Int64);
-  int64_t* to = out.data<int64_t>();
-  for (int64_t i = 0; i < times.numel(); ++i) to = std::fill_n(to, times.data<int64_t>()[i], i);
-  return out;
-}
-
-Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, const Value& dim_value) {
-  Tensor t = dim_value.is_none() ? reshape(to_contiguous(self), {self.numel()}) : self;
-  if (t.dim() == 0) t = view_unsqueeze(t, 0);
-  int64_t dim = dim_value.is_none() ? 0 : wrap_dim(dim_value.as_int(), t.dim());
-  Tensor times = repeats;
-  if (times.dim() == 0 || (times.dim() == 1 && times.size(0) == 1)) {
-    times = view_expand(reshape(times, {1}), {t.size(dim)});
-  }
-  SL_CHECK(times.dim() == 1 && times.size(0) == t.size(dim),
-           "repeats must have the same size as input along dim, but got repeats.size(0) = ",
-           times.dim() ? times.size(0) : 1, " and input.size(", dim, ") = ", t.size(dim));
-  return index_select(t, dim, places_of(times));
-}
-
-// Each part `times` times in a row.
-Tensor repeat_each(const Tensor& self, int64_t times, const Value& dim_value) {
-  SL_CHECK(times >= 0, "repeats can not be negative");
-  Tensor t = to_contiguous(dim_value.is_none() ? reshape(self, {self.numel()}) : self);
-  if (t.dim() == 0) t = view_unsqueeze(t, 0);
-  int64_t dim = dim_value.is_none() ? 0 : wrap_dim(dim_value.as_int(), t.dim());
-  std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
-  int64_t part = t.itemsize();
-  for (int64_t d = dim + 1; d < t.dim(); ++d) part *= t.size(d);
-  SL_CHECK(!__builtin_mul_overflow(sizes[size_t(dim)], times, &sizes[size_t(dim)]),
-           "repeat_interleave: too many elements");
-  Tensor out = Tensor::empty(sizes, t.dtype());
-  if (out.numel() == 0) return out;
-  const char* from = static_cast<const char*>(t.raw());
-  char* to = static_cast<char*>(out.raw());
-  const int64_t parts = t.numel() * t.itemsize() / part;
-  auto each = [&](auto zero) {
-    using E = decltype(zero);
-    const E* x = reinterpret_cast<const E*>(from);
-    E* y = reinterpret_cast<E*>(to);
-    for (int64_t i = 0; i < parts; ++i, y += times) {
-      for (int64_t k = 0; k < times; ++k) y[k] = x[i];
-    }
-  };
-  switch (part) {
-    case 1: return each(uint8_t()), out;
-    case 2: return each(uint16_t()), out;
-    case 4: return each(uint32_t()), out;
-    case 8: return each(uint64_t()), out;
-  }
-  for (int64_t i = 0; i < parts; ++i, from += part) {
-    for (int64_t k = 0; k < times; ++k, to += part) std::memcpy(to, from, size_t(part));
-  }
-  return out;
-}
-
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
   SL_CHECK(least >= 0, "minlength should be >= 0");
   SL_CHECK(self.dim() == 1 && is_integral(self.dtype(), false),
@@ -401,108 +332,6 @@ Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
   return out;
 }
 
-// ---- quantiles
-
-double interpolated(const double* sorted, int64_t n, double q, std::string_view how) {
-  double rank = q * double(n - 1);
-  double low = std::floor(rank), high = std::ceil(rank);
-  double a = sorted[int64_t(low)], b = sorted[int64_t(high)];
-  if (how == "lower") return a;
-  if (how == "higher") return b;
-  if (how == "nearest") return sorted[int64_t(std::nearbyint(rank))];
-  if (how == "midpoint") return (a + b) / 2;
-  return a + (b - a) * (rank - low);
-}
-
-Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, bool keepdim,
-                std::string_view how, bool skip_nan) {
-  SL_CHECK(self.numel() > 0, "quantile() input tensor must be non-empty");
-  SL_CHECK(q.dim() <= 1, "quantile() q must be a scalar or 1D tensor");
-  SL_CHECK(is_floating(self.dtype()),
-           "quantile() input tensor must be either float or double dtype");
-  SL_CHECK(self.dtype() == q.dtype(), "quantile() q tensor must be same dtype as the input tensor");
-  SL_CHECK(how == "linear" || how == "lower" || how == "higher" || how == "midpoint" ||
-               how == "nearest",
-           "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
-           "but got ", how);
-  Dims dims = reduced_dims(Value(), self.dim());
-  if (!dim_value.is_none()) {
-    int64_t d = wrap_dim(dim_value.as_int(), self.dim());
-    dims = self.dim() ? Dims{d} : Dims();
-  }
-  Reduction r = reduction(self, dims, keepdim, ScalarType::Float64);
-  Tensor points = contiguous_as(q, ScalarType::Float64);
-  std::vector<int64_t> sizes(r.sizes.begin(), r.sizes.end());
-  if (q.dim() == 1) sizes.push_back(q.size(0));    // those of one place lie side by side
-  Tensor out = Tensor::empty(sizes, ScalarType::Float64);
-  for (int64_t row = 0; row < r.outer; ++row) {
-    const double* from = r.rows.data<double>() + row * r.n;
-    std::vector<double> sorted;
-    bool has_nan = false;
-    for (int64_t i = 0; i < r.n; ++i) {
-      if (std::isnan(from[i])) has_nan = true;
-      else sorted.push_back(from[i]);
-    }
-    std::sort(sorted.begin(), sorted.end());
-    for (int64_t i = 0; i < points.numel(); ++i) {
-      double at = points.data<double>()[i];
-      SL_CHECK(at >= 0 && at <= 1, "quantile() q values must be in the range [0, 1]");
-      bool undefined = sorted.empty() || (has_nan && !skip_nan);
-      out.data<double>()[row * points.numel() + i] =
-          undefined ? std::numeric_limits<double>::quiet_NaN()
-                    : interpolated(sorted.data(), int64_t(sorted.size()), at, how);
-    }
-  }
-  out = to_dtype(out, self.dtype());
-  if (q.dim() == 0) return out;
-  std::vector<int64_t> order{out.dim() - 1};
-  for (int64_t d = 0; d + 1 < out.dim(); ++d) order.push_back(d);
-  return view_permute(out, order);
-}
-
-Tensor point(const Tensor& self, double q) {
-  return to_dtype(Tensor::scalar(q, ScalarType::Float64), self.dtype());
-}
-
-constexpr int64_t kInserted = 16;  // rows that PyTorch sorts by insertion, which tells by NaN
-
-void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
-  dim = wrap_dim(dim, self.dim());
-  Dims dims = self.dim() ? Dims{dim} : Dims();
-  ScalarType computed = comparable(self.dtype());
-  Reduction r = reduction(self, dims, keepdim, computed);
-  Tensor values = r.result(computed), places = r.result(ScalarType::Int64);
-  if (r.n == 0 && r.outer > 0) {
-    raise(ErrorKind::IndexError, "mode(): Expected reduction dim ", dim,
-          " to have non-zero size.");
-  }
-  SL_CHECK(r.n < int64_t{1} << 32, "mode(): dimension ", dim, " is too long");
-  for_type(computed, "mode", [&](auto zero) {
-    using T = decltype(zero);
-    radix::Order<T> order(r.n);
-    for (int64_t row = 0; row < r.outer; ++row) {
-      const T* from = r.rows.data<T>() + row * r.n;
-      order.sort(from, false);
-      const T last = from[order[r.n - 1]];
-      if (last != last && r.n <= kInserted) order.insert(from);
-      // Equal elements keep their order: a run's last one is the one that is reported.
-      int64_t best = order[0], best_count = 0, count = 0;
-      for (int64_t i = 0; i < r.n; ++i) {
-        bool same = i > 0 && from[order[i]] == from[order[i - 1]];
-        count = same ? count + 1 : 1;
-        if (count > best_count) {
-          best_count = count;
-          best = order[i];
-        }
-      }
-      values.data<T>()[row] = from[best];
-      places.data<int64_t>()[row] = best;
-    }
-  });
-  out[0] = to_dtype(values, self.dtype());
-  out[1] = places;
-}
-
 }  // namespace
 
 SL_OP(aten__unique2) {
@@ -525,13 +354,6 @@ SL_OP(aten_unique_consecutive) {
 }
 SL_OP(aten_unique_dim_consecutive) {
   give(out, distinct_along(args.tensor(0), args.integer(1), false), true, true);
-}
-SL_OP(aten_repeat_interleave_Tensor) { out[0] = places_of(args.tensor(0)); }
-SL_OP(aten_repeat_interleave_self_Tensor) {
-  out[0] = repeat_interleave(args.tensor(0), args.tensor(1), args[2]);
-}
-SL_OP(aten_repeat_interleave_self_int) {
-  out[0] = repeat_each(args.tensor(0), args.integer(1), args[2]);
 }
 SL_OP(aten_bincount) {
   out[0] = bincount(args.tensor(0), args.opt_tensor(1), args.integer(2));
@@ -559,103 +381,6 @@ SL_OP(aten_isin_Scalar_Tensor) {
   ScalarType type = result_type(args.tensor(1), args.scalar(0));
   Tensor one = element(args.scalar(0), type);
   out[0] = isin(one, args.tensor(1), args.boolean(3));
-}
-SL_OP(aten_quantile) {
-  out[0] = quantile(args.tensor(0), args.tensor(1), args[2], args.boolean(3), args.string(4),
-                    false);
-}
-SL_OP(aten_quantile_scalar) {
-  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2],
-                    args.boolean(3), args.string(4), false);
-}
-SL_OP(aten_nanquantile) {
-  out[0] = quantile(args.tensor(0), args.tensor(1), args[2], args.boolean(3), args.string(4), true);
-}
-SL_OP(aten_nanquantile_scalar) {
-  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2],
-                    args.boolean(3), args.string(4), true);
-}
-SL_OP(aten_mode) { most_frequent(args.tensor(0), args.integer(1), args.boolean(2), out); }
-SL_OP(aten_nonzero_static) {
-  Tensor found = nonzero(args.tensor(0));
-  int64_t size = args.integer(1);
-  SL_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer");
-  Tensor result = full({size, found.size(1)}, ScalarType::Int64, Scalar(args.integer(2)));
-  int64_t kept = std::min(size, found.size(0));
-  if (kept > 0) copy_into(view_narrow(result, 0, 0, kept), view_narrow(found, 0, 0, kept));
-  out[0] = result;
-}
-SL_OP(aten_one_hot) {
-  const Tensor& self = args.tensor(0);
-  SL_CHECK(self.dtype() == ScalarType::Int64,
-           "one_hot is only applicable to index tensor of type LongTensor.");
-  Tensor places = to_contiguous(self);
-  const int64_t* at = places.data<int64_t>();
-  int64_t n = places.numel(), classes = args.integer(1), most = -1;
-  for (int64_t i = 0; i < n; ++i) {
-    SL_CHECK(at[i] >= 0, "Class values must be non-negative.");
-    most = std::max(most, at[i]);
-  }
-  SL_CHECK(n > 0 || classes > 0, "Can not infer total number of classes from empty tensor.");
-  if (classes == -1) classes = most + 1;
-  SL_CHECK(classes > 0, "num_classes should be positive");
-  SL_CHECK(most < classes, "Class values must be smaller than num_classes.");
-  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
-  sizes.push_back(classes);
-  Tensor result = Tensor::zeros(sizes, ScalarType::Int64);
-  for (int64_t i = 0; i < n; ++i) result.data<int64_t>()[i * classes + at[i]] = 1;
-  out[0] = result;
-}
-SL_OP(aten_cartesian_prod) {
-  std::vector<Tensor> tensors = args.tensors(0);
-  SL_CHECK(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  std::vector<int64_t> sizes;
-  for (const Tensor& t : tensors) {
-    SL_CHECK(t.dim() == 1, "Expect a 1D vector, but got shape ", to_string(t.sizes()));
-    sizes.push_back(t.size(0));
-  }
-  if (tensors.size() == 1) {
-    out[0] = tensors[0];
-    return;
-  }
-  std::vector<Tensor> columns;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    std::vector<int64_t> shape(tensors.size(), 1);
-    shape[i] = sizes[i];
-    columns.push_back(reshape(view_expand(view_as_shape(tensors[i], shape), sizes), {-1}));
-  }
-  out[0] = stack(columns, 1);
-}
-SL_OP(aten_combinations) {
-  const Tensor& self = args.tensor(0);
-  int64_t r = args.integer(1), n = self.numel();
-  bool again = args.boolean(2);
-  SL_CHECK(self.dim() == 1, "Expect a 1D vector, but got shape ", to_string(self.sizes()));
-  SL_CHECK(r >= 0, "Expect a non-negative number, but got ", r);
-  SL_CHECK(r <= 1 << 16, "combinations of ", r, " elements are too large");
-  if (r == 0) {
-    out[0] = Tensor::empty({0}, self.dtype());
-    return;
-  }
-  Working<int64_t> places, at(size_t(std::min<int64_t>(r, n + 1)), 0);
-  if (again || r <= n) {
-    at.assign(size_t(r), 0);
-    for (int64_t i = 0; !again && i < r; ++i) at[size_t(i)] = i;
-    for (bool more = n > 0; more;) {
-      kernels::worked(r);
-      places.insert(places.end(), at.begin(), at.end());
-      int64_t i = r - 1;
-      while (i >= 0 && at[size_t(i)] == (again ? n - 1 : n - r + i)) --i;
-      more = i >= 0;
-      if (!more) break;
-      int64_t next = at[size_t(i)] + 1;
-      for (int64_t j = i; j < r; ++j) at[size_t(j)] = again ? next : next + (j - i);
-    }
-  }
-  int64_t count = int64_t(places.size()) / r;
-  Tensor index = Tensor::empty({count * r}, ScalarType::Int64);
-  std::copy(places.begin(), places.end(), index.data<int64_t>());
-  out[0] = view_as_shape(index_select(self, 0, index), {count, r});
 }
 
 }  // namespace scriptlang

@@ -86,7 +86,15 @@ SL_OP(aten_norm_except_dim) {
     out[0] = norm_over(ctx, v, Value(args.integer(1)), all, false);
     return;
   }
+  if (v.dim() == 0) {
+    raise(ErrorKind::IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
+  }
   std::vector<int64_t> others = all_but(v.dim(), wrap_dim(dim, v.dim()));
+  if (others.empty()) {  // no list of dimensions: that would mean all
+    Tensor columns = view_unsqueeze(v, 1);
+    out[0] = view_squeeze(norm_over(ctx, columns, Value(args.integer(1)), {1}, true), {1});
+    return;
+  }
   out[0] = norm_over(ctx, v, Value(args.integer(1)), others, true);
 }
 SL_OP(aten_embedding_renorm_) {

@@ -97,7 +97,7 @@ SL_OP(aten_neg_Scalar) {
   if (args[0].is_complex()) {
     out[0] = Value(-complex_of(args[0]));
   } else if (args[0].is_double()) {
-    out[0].set_double(-args.number(0));
+    out[0].set_double(rounded(-args.number(0)));
   } else {
     out[0].set_int(int64_t(0 - uint64_t(Scalar::of(args[0]).i)));
   }

@@ -157,6 +157,10 @@ void softmax_op(Args args, Value* out, bool log) {
   out[0] = softmax(self, args.integer(1), result, log);
 }
 
+void check_half(Args args) {
+  SL_CHECK(!args.boolean(2), "softmax with half to float conversion is not supported on CPU");
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& self, int64_t dim) {
@@ -168,8 +172,14 @@ Tensor log_softmax(const Tensor& self, int64_t dim) {
 
 SL_OP(aten_softmax_int) { softmax_op(args, out, false); }
 SL_OP(aten_log_softmax_int) { softmax_op(args, out, true); }
-SL_OP(aten__softmax) { softmax_op(args, out, false); }
-SL_OP(aten__log_softmax) { softmax_op(args, out, true); }
+SL_OP(aten__softmax) {
+  check_half(args);
+  softmax_op(args, out, false);
+}
+SL_OP(aten__log_softmax) {
+  check_half(args);
+  softmax_op(args, out, true);
+}
 SL_OP(aten_special_softmax) { softmax_op(args, out, false); }
 SL_OP(aten_special_log_softmax) { softmax_op(args, out, true); }
 

@@ -1,0 +1,13 @@
+// Words that may lie anywhere: several small elements moved as one larger.
+#pragma once
+
+namespace scriptlang {
+
+template <class E>
+struct LooseWord {
+  typedef E type __attribute__((aligned(1), may_alias));
+};
+template <class E>
+using Loose = typename LooseWord<E>::type;
+
+}  // namespace scriptlang

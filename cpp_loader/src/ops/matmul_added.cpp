@@ -1,0 +1,77 @@
+// Products that are added to a tensor: addbmm, addr.
+#include "express.h"
+#include "layout.h"
+#include "linalg.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+namespace {
+
+Tensor scaled_sum(const Tensor& self, const Scalar& self_factor, const Tensor& product,
+                  const Scalar& product_factor) {
+  Scalar beta = factor_for(self_factor, self.dtype());
+  Scalar alpha = factor_for(product_factor, product.dtype());
+  auto times = [](const Tensor& t, const Scalar& by) {
+    const bool one = by.is_integral() ? by.i == 1 : by.d == 1 && by.imag == 0;
+    return one ? t : mul(t, by);
+  };
+  Tensor scaled = times(product, alpha);
+  return beta.to_bool() ? add(times(self, beta), scaled) : scaled;
+}
+
+bool is_half(const Tensor& t) { return is_floating(t.dtype()) && t.itemsize() == 2; }
+
+// Sums of half types are rounded after every matrix.
+Tensor addbmm_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta,
+                        const Scalar& alpha) {
+  Tensor sum = self;
+  for (int64_t i = 0; i < a.size(0); ++i) {
+    Tensor one = matrix_product(to_dtype(view_select(a, 0, i), ScalarType::Float32),
+                                to_dtype(view_select(b, 0, i), ScalarType::Float32));
+    sum = to_dtype(scaled_sum(to_dtype(sum, ScalarType::Float32), beta, one, alpha), self.dtype());
+    beta = Scalar(int64_t{1});
+  }
+  return sum;
+}
+
+// Half types are rounded, the factors too, after every step.
+Tensor addr_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                      const Scalar& alpha) {
+  auto factor = [&](const Scalar& s) { return full(IntSpan(), self.dtype(), s); };
+  Tensor part = mul(view_unsqueeze(mul(a, factor(alpha)), 1), b);
+  return beta.to_double() == 0 ? part : add(mul(self, factor(beta)), part);
+}
+
+}  // namespace
+
+SL_OP(aten_addbmm) {
+  const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
+  SL_CHECK(self.dtype() == a.dtype() && a.dtype() == b.dtype(),
+           "addbmm: self, batch1 and batch2 must have the same dtype, but got ",
+           dtype_display_name(self.dtype()), ", ", dtype_display_name(a.dtype()), " and ",
+           dtype_display_name(b.dtype()));
+  Tensor all = batched_product(a, b);
+  if (is_half(self) && all.size(0) > 0) {
+    out[0] = addbmm_of_halves(self, a, b, args.scalar(3), args.scalar(4));
+  } else {
+    Tensor product = to_dtype(sum_over(all, {0}), a.dtype());
+    Tensor sum = scaled_sum(self, args.scalar(3), product, args.scalar(4));
+    out[0] = to_contiguous(to_dtype(sum, self.dtype()));
+  }
+}
+SL_OP(aten_addr) {
+  const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
+  SL_CHECK(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D arguments vec1 and vec2, but got ",
+           a.dim(), "-D and ", b.dim(), "-D");
+  view_expand(self, {a.numel(), b.numel()});  // raises when self does not broadcast
+  for (int i : {3, 4}) check_alpha(args[i], self.dtype());
+  if (is_half(self)) {
+    out[0] = addr_of_halves(self, a, b, args.scalar(3), args.scalar(4));
+  } else {
+    out[0] = scaled_sum(self, args.scalar(3), mul(view_unsqueeze(a, 1), b), args.scalar(4));
+  }
+}
+
+}  // namespace scriptlang

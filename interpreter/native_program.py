@@ -1,0 +1,193 @@
+"""Programs of the native engine that are made of compiled functions.
+
+The extension module takes programs as the tuple trees of `code.to_tuple` with the Python types that
+they name, and verifies them itself.  What calls methods by name has a program for each set of
+classes that the objects it is given are of.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from typing import Any
+
+from .. import types as T
+from ..building import kept
+from ..errors import Frame, MissingOperatorError
+from ..ir import Function
+from ..objects import ScriptObject
+from ..ops import table
+from ..schema import Schema
+from .arguments import PLAIN
+from .code import Code, OperatorRef, stack_frames, to_tuple
+from .composites import link_composites
+from .native import load
+from .native_engine import NativeError, failure, program_of, translate
+from .prepare import fused_code
+from .reach import calls_by_name, classes_in, is_for_python, reachable, unique_names
+
+FOR_CLASSES = "native_programs"
+"""Attribute of a Function that calls methods by name: NativePrograms by the classes of objects."""
+
+PYTHON_CALL = "prim::IgnoredPythonOp"
+"""The operator that calls a Python function; programs with it are not built."""
+
+
+def may_reshape(ref: OperatorRef) -> bool:
+    """Whether an operator may give a tensor another shape; callers see it of those they pass."""
+    operator = table.find(ref.name, ref.overload)
+    return operator is not None and operator.may_reshape
+
+
+@cache
+def operators() -> frozenset[str]:
+    """Qualified names of the operators that the extension module has."""
+    return frozenset(load()[0].operators())
+
+
+@cache
+def has_kernel(name: str) -> bool:
+    return name in operators()
+
+
+def native_code(function: Function) -> Code:
+    """The function's code, with calls of compiled bodies for composites without a native kernel."""
+    return link_composites(fused_code(function), has_kernel)
+
+
+class NativeProgram:
+    """A function and all it may call, decoded and verified by the engine."""
+
+    def __init__(self, function: Function, classes: frozenset[T.ClassType] = frozenset()):
+        native = load()[0]
+        self.codes = reachable(function, code_of=native_code, classes=classes)
+        self.calls_by_name = any(map(calls_by_name, self.codes.values()))
+        if any(ref.name == PYTHON_CALL for code in self.codes.values() for ref in code.operators):
+            raise MissingOperatorError(
+                f"{function.name} calls a Python function (@ignore), which "
+                "only the python engine can"
+            )
+        if is_for_python(*(code.constants for code in self.codes.values())):
+            raise MissingOperatorError(
+                f"{function.name} has constants of types that only the python engine knows"
+            )
+        names = unique_names(self.codes)
+        self.name = names[function]
+        self.by_name = {name: self.codes[f] for f, name in names.items()}
+        types = named_types(self.codes.values(), classes if self.calls_by_name else ())
+        renamed = {t: name for name, t in types.items() if t.name != name}
+        for t, name in renamed.items():
+            names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
+        trees = tuple(
+            to_tuple(code, names[f], names, renamed, whole=True) for f, code in self.codes.items()
+        )
+        try:
+            self.program = native.Program(trees, types)
+        except NativeError as e:
+            raise translate(*e.args[:3]) from None
+        self.failure = self.program.failure = partial(failure, partial(frames, self.by_name))
+        self.schema = self.codes[function].schema
+        reshapes = any(may_reshape(ref) for code in self.codes.values() for ref in code.operators)
+        self.is_entered = not self.calls_by_name and not reshapes
+        if self.is_entered:
+            self.program.enter(self.name, *entry_of(self.schema))
+
+
+def frames(by_name: Mapping[str, Code], stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
+    """The script stack, outermost first, of the engine's (function, instruction) pairs."""
+    return stack_frames((name, by_name.get(name), pc) for name, pc in reversed([*stack]))
+
+
+def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[str, T.Type]:
+    """Classes, enums and named tuples that codes name, and `classes`, by names of their own."""
+    found: dict[str, T.Type] = {}
+    seen: set[T.Type] = set()
+    pending = [*classes, *(part for code in codes for t in types_of(code) for part in t.walk())]
+    while pending:
+        t = pending.pop()
+        if not getattr(t, "name", None) or isinstance(t, T.VarType) or t in seen:
+            continue
+        seen.add(t)
+        name, n = t.name, 0
+        while name in found:
+            n += 1
+            name = f"{t.name}_{n}"
+        found[name] = t
+        pending += [part for a in getattr(t, "attributes", ()) for part in a.type.walk()]
+    return found
+
+
+def types_of(code: Code) -> list[T.Type]:
+    return (
+        [a.type for a in (*code.schema.arguments, *code.schema.returns)]
+        + code.types
+        + [t for t in code.register_types if t is not None]
+    )
+
+
+def register_code(function: Function) -> str:
+    """The register code of a function and of the functions that it calls, one step per line."""
+    return program_of(function).program.register_code
+
+
+def program_for(function: Function, values: list[Any]) -> NativeProgram:
+    """The program for a function that calls methods of the objects in `values` by name."""
+    objects = [v for v in values if isinstance(v, ScriptObject)]
+    known = [_classes.get(v) for v in objects]
+    if None in known:
+        known = [classes_in(v) for v in objects]
+        _classes.update(zip(objects, known))
+    known += [classes_in(v) for v in values if isinstance(v, (list, tuple, dict))]
+    return for_classes(function, frozenset().union(*known))
+
+
+_classes: weakref.WeakKeyDictionary[ScriptObject, frozenset] = weakref.WeakKeyDictionary()
+"""The classes of the objects inside objects that were handed over."""
+
+
+def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativeProgram:
+    programs = function.attributes.setdefault(FOR_CLASSES, {})
+    return kept(programs, classes, lambda: NativeProgram(function, classes))
+
+
+KINDS = {
+    T.TENSOR: "T",
+    T.INT: "i",
+    T.FLOAT: "f",
+    T.BOOL: "b",
+    T.STR: "s",
+    T.NUMBER: "n",
+    T.COMPLEX: "c",
+}
+"""Kinds, as the extension module's Entry has them, of types whose values it knows by class."""
+
+OTHER = "-"
+"""The kind of all other types: their values are checked and converted in Python."""
+
+
+def entry_of(schema: Schema) -> tuple[list[tuple], int]:
+    """What calls the engine may take as they are: (name, kind, default) of each argument, and how
+    many may be given by place."""
+    arguments = [
+        (
+            sys.intern(a.name),
+            OTHER if a.size is not None else kind_of(a.type),
+            a.default if a.has_default and type(a.default) in PLAIN else ...,
+        )
+        for a in schema.arguments
+    ]
+    return arguments, sum(not a.kwarg_only for a in schema.arguments)
+
+
+def kind_of(t: T.Type) -> str | tuple:
+    if isinstance(t, T.ClassType):
+        return "o", t
+    letter = CONTAINERS.get(type(t))
+    if letter is None or getattr(t, "name", None):
+        return KINDS.get(t, OTHER)
+    return letter, *map(kind_of, t.contained)
+
+
+CONTAINERS = {T.OptionalType: "?", T.ListType: "L", T.DictType: "D", T.TupleType: "U"}

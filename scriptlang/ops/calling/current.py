@@ -1,0 +1,35 @@
+"""What calls of operators and of programs look at, and leave: the tracer, and what ran last."""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import Any
+
+
+class Calls:
+    """What a call looks at and leaves, of operators and of programs.
+
+    tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
+    None.  `tracing` gives it to that thread alone.
+    last: the `ir.Function` that was called last, if any was.
+    """
+
+    __slots__ = ("last", "thread", "tracer")
+
+    def __init__(self) -> None:
+        self.tracer: Any = None
+        self.thread = 0
+        self.last: Any = None
+
+    def trace(self, tracer: Any) -> None:
+        """Let a tracer make the calls of this thread; None: end that."""
+        self.thread, self.tracer = get_ident(), tracer
+
+
+calls = Calls()
+
+
+def tracing() -> Any:
+    """The tracer of this thread, or None."""
+    tracer = calls.tracer
+    return tracer if tracer is not None and calls.thread == get_ident() else None
