@@ -1,4 +1,4 @@
-// One-hot codes.
+// one_hot, of the family of embeddings: a row of zeros with a one for each code.
 #include <algorithm>
 
 #include "express.h"

@@ -1,4 +1,4 @@
-// Matrices of powers.
+// vander, of the family of joins: matrices whose columns are powers of a vector.
 #include <algorithm>
 
 #include "express.h"
