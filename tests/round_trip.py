@@ -57,10 +57,15 @@ def check(graph: Graph) -> None:
         overloads=lambda kind: [o.schema for o in table.overloads(kind)],
         resolve=dict(named).get,
     )
-    if len(dict(named)) == len(set(named)):  # the text tells types of one name not apart
+    # The text does not tell types of one name apart, and leaves out the names of named tuples.
+    if len(dict(named)) == len(set(named)) and not any(is_named_tuple(t) for _, t in named):
         verify(again)
     if str(again) != text:
         raise NoRoundTrip(f"this graph\n{text}reads back as\n{again}")
+
+
+def is_named_tuple(t: T.Type) -> bool:
+    return isinstance(t, T.TupleType) and t.name is not None
 
 
 def named_types(graph: Graph) -> list[tuple[str, T.Type]]:
