@@ -57,7 +57,8 @@ void StridedPlan::set_operand(int i, IntSpan sizes, IntSpan strides, int64_t ite
   for (int64_t d = 0; d < shift; ++d) strides_[i][d] = 0;
   for (int64_t d = 0; d < sizes.size; ++d) {
     bool stretched = sizes[d] == 1 && sizes_[d + shift] != 1;
-    strides_[i][d + shift] = stretched ? 0 : strides[d] * itemsize;
+    // Unsigned: the stride of a dimension of one element may be any number, and is not used.
+    strides_[i][d + shift] = stretched ? 0 : int64_t(uint64_t(strides[d]) * uint64_t(itemsize));
     if (stretched) full_[i] = false;
   }
   itemsize_[i] = itemsize;
