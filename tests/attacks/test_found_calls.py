@@ -27,6 +27,8 @@ SIGNED = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 3, None)"
 REFUSED = {
     "addr of matrices": "aten::addr(T('int32', (3, 3), (3, 1), 0, 9, 'ones', 5), "
     "T('int32', (3, 3), (3, 1), 0, 9, 'ones', 4), A(0), 3, 1)",
+    "pivots below the first": "aten::lu_unpack(T('float32', (4, 4), (4, 1), 0, 16, 'plain', 1), "
+    "T('int32', (4,), (1,), 2, 6, 'wild', 2102022850), True, True)",
     "addbmm of two types": f"aten::addbmm(T('float64', (2, 2), (2, 1), 0, 4, 'plain', 1), {PAIR}, "
     f"{PAIR}, 1, 1)",
     "addcdiv by integers": f"aten::addcdiv({VECTOR}, {INTS}, {INTS}, 1)",

@@ -160,7 +160,7 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
     }
     if (none) continue;
     add_offsets(places.chosen, view_expand(index, shape), d, self.size(d),
-                self.stride(d) * itemsize);
+                self.size(d) > 1 ? self.stride(d) * itemsize : 0);
   }
   return places;
 }

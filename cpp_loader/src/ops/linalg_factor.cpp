@@ -54,7 +54,7 @@ Tensor permutation_matrix(const Tensor& pivots_in, int64_t rows, ScalarType type
   for (int64_t b = 0; b < count; ++b) {
     for (int64_t i = 0; i < rows; ++i) order[size_t(i)] = i;
     for (int64_t i = 0; i < k; ++i) {
-      int64_t other = pivots.data<int32_t>()[b * k + i] - 1;
+      int64_t other = int64_t{pivots.data<int32_t>()[b * k + i]} - 1;
       SL_CHECK(i < rows && other >= 0 && other < rows, "torch.lu_unpack: pivots passed to "
                "lu_unpack must be between 1 and LU.size(-2) inclusive. Did you properly pass the "
                "result of lu_factor?");
