@@ -6,8 +6,6 @@ from __future__ import annotations
 import gc
 import io
 import math
-import subprocess
-import sys
 import threading
 import weakref
 
@@ -20,6 +18,7 @@ from scriptlang.serialization import native_archive
 import scriptlang
 from scriptlang.ops.calling import dispatch
 from scriptlang.programs.module import ScriptFunction
+from tests import children
 from tests.interpreter import random_programs
 
 from .archives import FIXTURES, TESTS, changed, records, zipped
@@ -328,20 +327,12 @@ print([n for n in heavy if not n.startswith("scriptlang.frontend.python")])  # s
 """
 
 
-def test_a_load_and_a_call_import_no_compiler(tmp_path):
+def test_a_load_and_a_call_import_no_compiler(tmp_path, monkeypatch):
     path = tmp_path / "m.pt"
     path.write_bytes(fixture("mlp.script.pt"))
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            LIGHT.format(path=str(path), inputs=str(TESTS / "data" / "mlp.script.npz")),
-        ],
-        capture_output=True,
-        text=True,
-        env={**__import__("os").environ, native_archive.VARIABLE: "native"},
-        cwd=TESTS.parent,
-    )
+    monkeypatch.setenv(native_archive.VARIABLE, "native")
+    program = LIGHT.format(path=str(path), inputs=str(TESTS / "data" / "mlp.script.npz"))
+    done = children.run("-c", program, capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
