@@ -84,12 +84,12 @@ class MemoryMeter:
     def census(self) -> None:
         """Add up the strings and containers that are held, each once."""
         self.made, self.lengths = 0, {}
-        held, seen, pending = 0, set(), list(self.roots())
+        held, seen, pending = 0, {}, list(self.roots())
         while pending:
             value = pending.pop()
             if not isinstance(value, (str, list, tuple, dict, ScriptObject)) or id(value) in seen:
                 continue
-            seen.add(id(value))
+            seen[id(value)] = value  # alive: its number is not given to another
             if isinstance(value, str):
                 held += len(value)
                 continue

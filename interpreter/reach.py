@@ -9,7 +9,7 @@ from typing import Any
 from .. import types as T
 from ..dtypes import FLOAT8
 from ..ir import Function
-from ..objects import ScriptObject
+from ..objects import ScriptObject, walk
 from ..tensors import Tensor
 from .code import Code
 from .prepare import running_code
@@ -83,19 +83,7 @@ def is_for_python(*values: Any) -> bool:
 
 def values_in(*values: Any) -> Iterator[Any]:
     """Tensors and objects inside values; each object once."""
-    seen: set[int] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if isinstance(value, (ScriptObject, list, tuple, dict)) and id(value) not in seen:
-            seen.add(id(value))
-            if isinstance(value, ScriptObject):
-                yield value
-                pending += value.slots
-            else:
-                pending += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, Tensor):
-            yield value
+    return (v for v in walk(*values) if isinstance(v, (Tensor, ScriptObject)))
 
 
 def unique_names(functions: Iterable[Function]) -> dict[Function, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from . import types as T
@@ -37,6 +38,50 @@ class ScriptObject:
 
     def __repr__(self) -> str:
         return f"<{self.type.name} object>"
+
+
+class Snapshot:
+    """The slots of objects, as they were when one that leads to them was first asked for.
+
+    A list or dict that two slots hold is one object here.  Slots that lie in the native engine give
+    a new copy each time that they are read one by one.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[ScriptObject, list]] = {}
+
+    def slots(self, obj: ScriptObject) -> list:
+        if id(obj) not in self.known:
+            found = [o for o in objects_in(obj) if id(o) not in self.known]
+            native = [o for o in found if not isinstance(o.slots, list)]
+            read = native[0].slots.together([o.slots for o in native]) if native else []
+            self.known.update({id(o): (o, o.slots) for o in found})
+            self.known.update({id(o): (o, slots) for o, slots in zip(native, read)})
+        return self.known[id(obj)][1]
+
+
+def objects_in(value: Any) -> list[ScriptObject]:
+    """The objects inside a value, itself among them, outer ones first."""
+    return [v for v in walk(value) if isinstance(v, ScriptObject)]
+
+
+def walk(*values: Any) -> Iterator[Any]:
+    """Values and all inside them, outer ones first; containers and objects once."""
+    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
+    pending = list(reversed(values))
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, (ScriptObject, list, tuple, dict)):
+            yield value
+        elif id(value) not in seen:
+            seen[id(value)] = value
+            yield value
+            if isinstance(value, ScriptObject):
+                pending += reversed(list(value.slots))
+            elif isinstance(value, dict):
+                pending += [*value, *value.values()]
+            else:
+                pending += reversed(value)
 
 
 DEVICES = (

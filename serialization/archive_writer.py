@@ -19,7 +19,7 @@ from .. import types as T
 from ..errors import GraphError
 from ..interpreter.prepare import is_compiled
 from ..ir import Function, Graph, Value, clone_node
-from ..objects import ScriptObject
+from ..objects import ScriptObject, objects_in
 from ..schema import Argument, Schema
 from ..tensors import Tensor
 from .atomic import atomic_file
@@ -197,22 +197,7 @@ def run_getstate(obj: ScriptObject) -> Any:
 
 def classes_of_objects(root: ScriptObject) -> list[T.ClassType]:
     """The classes of all objects inside an object, also of those that interfaces and Any hide."""
-    found: dict[T.ClassType, None] = {}
-    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
-    pending: list[Any] = [root]
-    while pending:
-        value = pending.pop()
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
-        if isinstance(value, ScriptObject):
-            found[value.type] = None
-            pending += reversed(value.slots)
-        elif isinstance(value, (list, tuple)):
-            pending += reversed(value)
-        elif isinstance(value, dict):
-            pending += [*value, *value.values()]
-    return list(found)
+    return list(dict.fromkeys(obj.type for obj in objects_in(root)))
 
 
 def module_around(function: Function) -> ScriptObject:

@@ -72,13 +72,13 @@ def types_in(codes: Iterable[Code], values: Iterable[Any]) -> Iterator[T.Type]:
             *filter(None, code.register_types),
             *(a.type for a in (*code.schema.arguments, *code.schema.returns)),
         ]
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
     while pending:
         item = pending.pop()
         if isinstance(item, T.AtomType) or id(item) in seen:
             continue
         if isinstance(item, T.Type):
-            seen.add(id(item))
+            seen[id(item)] = item
             yield item
             pending += item.contained
             if isinstance(item, T.ClassType):
@@ -86,7 +86,7 @@ def types_in(codes: Iterable[Code], values: Iterable[Any]) -> Iterator[T.Type]:
         elif isinstance(item, EnumValue):
             pending.append(item.type)
         elif isinstance(item, (ScriptObject, list, tuple, dict)):
-            seen.add(id(item))
+            seen[id(item)] = item
             pending += (
                 [item.type, *item.slots]
                 if isinstance(item, ScriptObject)

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import types as T
 from ..errors import LimitError
-from ..objects import Device, EnumValue, ScriptObject
+from ..objects import Device, EnumValue, ScriptObject, Snapshot
 from ..ops.quantization.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor
 from .materialise import state_type
@@ -50,6 +50,7 @@ class Pickler:
         self.named = class_name
         self.out = bytearray(b"\x80\x02")
         self.memo: dict[Any, int] = {}
+        self.snapshot = Snapshot()
         self.kept: list[Any] = []
         self.shared: dict[int, tuple] = {}
         """Tuples by id that are to be written once."""
@@ -286,14 +287,14 @@ class Pickler:
         self.class_name(obj.type)
         self.out += b")\x81"
         if obj.type.name.startswith(T.CUSTOM_CLASSES):
-            self.value(obj.slots[0], state_type(obj.type.name))
+            self.value(self.snapshot.slots(obj)[0], state_type(obj.type.name))
             self.out += b"b"
             return
         if self.get_state is not None and "__getstate__" in obj.type.methods:
             self.value(self.get_state(obj), obj.type.methods["__getstate__"].schema.returns[0].type)
         else:
             self.out += b"}("
-            for attribute, value in zip(obj.type.attributes, obj.slots):
+            for attribute, value in zip(obj.type.attributes, self.snapshot.slots(obj)):
                 self.string(attribute.name)
                 self.value(value, attribute.type)
             self.out += b"u"

@@ -79,7 +79,31 @@ nb::object get(const NativeObject& o, const Key& key) {
   DomainRef domain = o.domain;
   Turn turn;
   look(&turn, domain, false);
-  return o.read(slot_of(o, key), domain);
+  ToPython convert(kMostValues, domain);
+  return o.read(slot_of(o, key), convert);
+}
+
+// The slots of several objects as of one moment: what two slots hold is one object of Python.
+nb::list slots_together(const NativeObject& first, nb::list objects) {
+  std::vector<nb::object> kept;
+  for (nb::handle object : objects) {
+    const NativeObject& o = nb::cast<const NativeObject&>(object);
+    wait_until_whole(o);
+    join_domains(first.domain, o.domain);
+    kept.push_back(nb::borrow(object));
+  }
+  DomainRef domain = first.domain;
+  Turn turn;
+  look(&turn, domain, false);
+  ToPython convert(0, domain);
+  nb::list found;
+  for (const nb::object& object : kept) {
+    const NativeObject& o = nb::cast<const NativeObject&>(object);
+    nb::list slots;
+    for (const Value& slot : o.object->slots) slots.append(o.read(slot, convert));
+    found.append(slots);
+  }
+  return found;
 }
 
 template <class Key>
@@ -244,6 +268,9 @@ NB_MODULE(_native, m) {
       .def("set", [](const NativeObject& o, const std::string& name, nb::handle value) {
         set(o, name, value);
       }, nb::arg("name"), nb::arg("value").none())
+      .def("together", &slots_together, nb::arg("objects"),
+           "The slots of several objects, this one among them, as they are at one moment: what two "
+           "slots hold is one object.")
       .def("__len__",
            [](const NativeObject& o) {
              wait_until_whole(o);

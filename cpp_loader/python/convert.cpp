@@ -402,8 +402,7 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
   return made;
 }
 
-nb::object NativeObject::read(const Value& slot, DomainRef& of) const {
-  ToPython convert(kMostValues, of);
+nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
   convert.keep();
   if (slot.tag() != Tag::Tensor) return convert(slot);
   const size_t k = size_t(&slot - object->slots.data());

@@ -32,8 +32,8 @@ struct NativeObject {
   };
   mutable std::vector<Read> reads{};
 
-  // What a slot holds, for Python. The caller has the turn in `domain`.
-  nb::object read(const Value& slot, DomainRef& domain) const;
+  // What a slot holds, for Python. The caller has the turn in its domain, of which `convert` is.
+  nb::object read(const Value& slot, class ToPython& convert) const;
 };
 
 // Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from .. import types as T
 from ..building import alone
@@ -101,19 +102,19 @@ def inspect_archive(source, limits: Limits | None = None) -> Report:
 
 def count_parameters(root, report: Report) -> None:
     """Add the modules, parameters and buffers under `root`, each object once."""
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
     pending = [root]
     while pending:
         obj = pending.pop()
         if id(obj) in seen:
             continue
-        seen.add(id(obj))
+        seen[id(obj)] = obj
         report.modules += 1
         for a in obj.type.attributes:
             value = obj.get(a.name)
             if isinstance(getattr(value, "type", None), T.ClassType):
                 pending.append(value)
             elif a.kind in ("parameter", "buffer") and value is not None and id(value) not in seen:
-                seen.add(id(value))
+                seen[id(value)] = value
                 report.parameters += value.numel()
                 report.parameter_bytes += value.numel() * value.element_size()

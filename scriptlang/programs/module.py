@@ -642,6 +642,7 @@ class _Wrapping:
 
     def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]):
         self.engine, self.limits, self.seen = engine, limits, seen
+        self.kept: list[list] = []
         self.most = (limits or Limits()).result_values
         self.count = 0
 
@@ -690,7 +691,9 @@ class _Wrapping:
         made = self.seen.get(id(value))
         if made is None:
             made = self.seen[id(value)] = python.__new__(python)
-            for attribute, part in zip(value.type.attributes, value.slots):
+            slots = list(value.slots)  # which the native engine makes anew
+            self.kept.append(slots)
+            for attribute, part in zip(value.type.attributes, slots):
                 object.__setattr__(made, attribute.name, self.wrap(part))
         return made
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..dtypes import DType
-from ..objects import ScriptObject
+from ..objects import ScriptObject, Snapshot
 from ..tensors import Storage, Tensor, as_tensor
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ class ModuleState:
         """This module and all inside it, with dotted names; each object once, as asked."""
         seen: set[int] = set() if memo is None else memo
         pending = [(prefix, self)]
+        kept = []  # alive: its number is not given to another
         while pending:
             name, module = pending.pop()
+            kept.append(module._object_)
             if id(module._object_) in seen:
                 continue
             if remove_duplicate:
@@ -267,6 +269,10 @@ def place_of(tensor: Tensor) -> tuple:
     return tensor.data_ptr(), tensor.dtype, tensor._size, tensor._stride
 
 
+SNAPSHOT = "scriptlang.objects.Snapshot"
+"""Key in the memo of a deep copy, beside the numbers of values."""
+
+
 def deep_copy(value: Any, memo: dict) -> Any:
     """A copy of a run-time value and all inside it; memory that is shared stays shared."""
     if id(value) in memo:
@@ -274,7 +280,8 @@ def deep_copy(value: Any, memo: dict) -> Any:
     memo.setdefault(id(memo), []).append(value)  # alive: its number is not given to another
     if isinstance(value, ScriptObject):
         made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))
-        made.slots[:] = [deep_copy(v, memo) for v in value.slots]
+        slots = memo.setdefault(SNAPSHOT, Snapshot()).slots(value)
+        made.slots[:] = [deep_copy(v, memo) for v in slots]
         return made
     if isinstance(value, Tensor):
         made = _copy_tensor(value, memo)
