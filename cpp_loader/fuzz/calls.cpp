@@ -14,12 +14,12 @@ namespace fuzz {
 
 namespace {
 
-#define WANT(condition)                                                 \
-  do {                                                                  \
-    if (!(condition)) {                                                 \
+#define WANT(condition)                                                    \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
       std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                     \
-    }                                                                   \
+      std::abort();                                                        \
+    }                                                                      \
   } while (0)
 
 class Bytes {
@@ -29,10 +29,10 @@ class Bytes {
   uint8_t byte() { return at_ < end_ ? *at_++ : 0; }
   size_t below(size_t n) { return n ? byte() % n : 0; }
   int64_t word() {
-    static const int64_t kOdd[] = {0,       1,         -1,        2,          3,
-                                   7,       64,        65,        INT64_MAX,  INT64_MIN,
-                                   1 << 30, 1LL << 31, 1LL << 32, 1LL << 62,  INT64_MAX / 2,
-                                   -2,      1LL << 61, 4096,      INT32_MAX,  INT32_MIN};
+    static const int64_t kOdd[] = {0,       1,         -1,        2,         3,
+                                   7,       64,        65,        INT64_MAX, INT64_MIN,
+                                   1 << 30, 1LL << 31, 1LL << 32, 1LL << 62, INT64_MAX / 2,
+                                   -2,      1LL << 61, 4096,      INT32_MAX, INT32_MIN};
     uint8_t b = byte();
     if (b < 160) return kOdd[b % 20];
     if (b < 230) return b % 8;
@@ -57,7 +57,7 @@ class Bytes {
   const uint8_t *at_, *end_;
 };
 
-int64_t blocks = 0;           // of the caller, which tensors lie over
+int64_t blocks = 0;                            // of the caller, which tensors lie over
 int64_t hooked = 0, asked = 0, refuse_at = 0;  // of the allocator
 
 void end_block(void* user) {
@@ -221,10 +221,21 @@ class Calls {
   }
   static size_t item_size(int dtype) {
     switch (dtype) {
-      case 0: case 1: case 11: return 1;
-      case 2: case 5: case 15: case 27: return 2;
-      case 3: case 6: case 8: case 28: return 4;
-      case 4: case 7: case 9: case 29: return 8;
+      case 0:
+      case 1:
+      case 11: return 1;
+      case 2:
+      case 5:
+      case 15:
+      case 27: return 2;
+      case 3:
+      case 6:
+      case 8:
+      case 28: return 4;
+      case 4:
+      case 7:
+      case 9:
+      case 29: return 8;
       case 10: return 16;
       default: return 0;  // no type, or one of codes
     }
@@ -261,8 +272,8 @@ class Calls {
     char* block = static_cast<char*>(std::malloc(bytes ? bytes : 1));
     std::memset(block, bytes_.byte() % 2, bytes);
     ++blocks;
-    sl_value* made = sl_tensor_strided(block, bytes, sl_dtype(dtype), sizes.data(),
-                                       strides.data(), rank, end_block, block);
+    sl_value* made = sl_tensor_strided(block, bytes, sl_dtype(dtype), sizes.data(), strides.data(),
+                                       rank, end_block, block);
     if (!made) --blocks, std::free(block);
     if (made) read_tensor(made);
     keep(made);
@@ -373,10 +384,27 @@ class Calls {
   }
 
   const char* name() {
-    static const char* const kNames[] = {
-        "weights", "name", "calls", "layer", "none", "", "table", "steps", "limit", "favourite",
-        "owned", "owned.count", "block.inner.0.weight", "block.keeper", "block.keeper.numbers",
-        "block", ".", "block..inner", "training", "tied", "block.inner.1.num_batches_tracked"};
+    static const char* const kNames[] = {"weights",
+                                         "name",
+                                         "calls",
+                                         "layer",
+                                         "none",
+                                         "",
+                                         "table",
+                                         "steps",
+                                         "limit",
+                                         "favourite",
+                                         "owned",
+                                         "owned.count",
+                                         "block.inner.0.weight",
+                                         "block.keeper",
+                                         "block.keeper.numbers",
+                                         "block",
+                                         ".",
+                                         "block..inner",
+                                         "training",
+                                         "tied",
+                                         "block.inner.1.num_batches_tracked"};
     return kNames[bytes_.below(sizeof kNames / sizeof *kNames)];
   }
   static void told(sl_status status, sl_error* error) {
@@ -386,8 +414,8 @@ class Calls {
   }
 
   void change_module() {
-    static const sl_dtype kTypes[] = {SL_FLOAT32, SL_FLOAT64, SL_FLOAT16, SL_BFLOAT16,
-                                      SL_COMPLEX64, SL_INT8, SL_QINT8, SL_COMPLEX32};
+    static const sl_dtype kTypes[] = {SL_FLOAT32,   SL_FLOAT64, SL_FLOAT16, SL_BFLOAT16,
+                                      SL_COMPLEX64, SL_INT8,    SL_QINT8,   SL_COMPLEX32};
     sl_error* error = nullptr;
     sl_status status;
     switch (bytes_.below(4)) {
@@ -411,8 +439,8 @@ class Calls {
     switch (bytes_.below(4)) {
       case 0: {
         int what = int(bytes_.below(7));
-        sl_status status = sl_module_list(module_, sl_listing(what), bytes_.byte() % 2, &dict,
-                                          &error);
+        sl_status status =
+            sl_module_list(module_, sl_listing(what), bytes_.byte() % 2, &dict, &error);
         told(status, error);
         WANT((status == SL_OK) == (dict != nullptr));
         if (dict) keep(dict, 1000);

@@ -8,7 +8,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     auto module = Module::load_memory(data, size);
     module->method_names();
-  } catch (const Error&) {
-  }
+  } catch (const Error&) {}
   return 0;
 }

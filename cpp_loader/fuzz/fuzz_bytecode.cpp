@@ -19,8 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     fuzz::run_both_ways([&](ClassTable* classes) { return read(data, size, classes); },
                         fuzz::hash_of(data, size));
-  } catch (const Error&) {
-  }
+  } catch (const Error&) {}
   return 0;
 }
 
@@ -36,8 +35,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
         std::copy(changed.begin(), changed.end(), reinterpret_cast<char*>(data));
         return changed.size();
       }
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {}
   }
   return LLVMFuzzerMutate(data, size, max_size);
 }

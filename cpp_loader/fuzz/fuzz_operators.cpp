@@ -59,7 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     call(entry, choices);
   } catch (const Error& e) {
     if (std::getenv("FUZZ_SHOW")) std::fprintf(stderr, "%s\n", e.what());
-  } catch (const std::bad_alloc&) {
-  }
+  } catch (const std::bad_alloc&) {}
   return 0;
 }

@@ -19,8 +19,12 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 namespace {
 
 const std::string kCut = "#record#";
-const char* const kNames[] = {"m/data.pkl", "m/bytecode.pkl", "m/constants.pkl",
-                              "m/data/0", "m/scriptlang/program.pkl", "m/constants/0",
+const char* const kNames[] = {"m/data.pkl",
+                              "m/bytecode.pkl",
+                              "m/constants.pkl",
+                              "m/data/0",
+                              "m/scriptlang/program.pkl",
+                              "m/constants/0",
                               "m/scriptlang/names.pkl"};
 constexpr size_t kParts = 7;
 constexpr size_t kTensorBytes = 4096;  // of those that are not in the input
@@ -72,9 +76,7 @@ std::string changed_program(const std::string& part, uint32_t seed) {
   hooks.storage = [](const std::string&, ScalarType) { return Storage::allocate(kTensorBytes); };
   try {
     return fuzz::mutate_program(read_pickle(part, "input", hooks), seed);
-  } catch (const Error&) {
-    return {};
-  }
+  } catch (const Error&) { return {}; }
 }
 
 std::string changed_bytes(std::string part, size_t room) {

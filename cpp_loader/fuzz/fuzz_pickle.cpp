@@ -13,7 +13,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     hooks.storage = [](const std::string&, ScalarType) { return Storage::allocate(256); };
     Value value = read_pickle({reinterpret_cast<const char*>(data), size}, "input", hooks);
     if (size < 200) to_text(value);  // shared parts print again: keep that small
-  } catch (const Error&) {
-  }
+  } catch (const Error&) {}
   return 0;
 }

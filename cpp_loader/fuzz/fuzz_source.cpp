@@ -50,8 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const std::string& name : names_in(code, "class ")) compiler.take_class(name);
     for (const std::string& name : names_in(code, "def ")) compiler.take_function(name);
     fuzz::run_functions(*compiler.program(), fuzz::hash_of(data, size));
-  } catch (const Error&) {
-  }
+  } catch (const Error&) {}
   return 0;
 }
 

@@ -13,7 +13,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       zip->read(record, &buffer);
       zip->storage(record, 8)->release();
     }
-  } catch (const Error&) {
-  }
+  } catch (const Error&) {}
   return 0;
 }

@@ -67,9 +67,7 @@ Value copy(const Value& v, size_t* left) {
   --*left;
   if (!v.is_tuple() && !v.is_list()) return v.is_object() ? Value() : v;
   Items items;
-  for (const Value& item : scriptlang::items_of(v)) {
-    items.push_back(copy(item, left));
-  }
+  for (const Value& item : scriptlang::items_of(v)) { items.push_back(copy(item, left)); }
   if (v.is_tuple()) return tuple(std::move(items));
   return List::make(std::move(items));
 }
@@ -81,7 +79,6 @@ Value finished(const Value& v) {
   for (Value& item : items) item = finished(item);
   return v.is_object() ? Value(Tuple::make(std::move(items))) : List::make(std::move(items));
 }
-
 
 // One function of the tree, and where the depths of its stack are known: when it verifies.
 class Editor {
@@ -123,13 +120,20 @@ class Editor {
   void change() {
     if (depth_.empty() || code_->empty()) return change_anything();
     switch (pick(24)) {
-      case 0: case 1: case 2: change_register(); break;
+      case 0:
+      case 1:
+      case 2: change_register(); break;
       case 3: change_constant(); break;
-      case 4: case 5: change_operator(); break;
-      case 6: case 7: retarget(); break;
-      case 8: case 9: remove_balanced(); break;
-      case 10: case 11: copy_balanced(); break;
-      case 12: case 13: wrap(); break;
+      case 4:
+      case 5: change_operator(); break;
+      case 6:
+      case 7: retarget(); break;
+      case 8:
+      case 9: remove_balanced(); break;
+      case 10:
+      case 11: copy_balanced(); break;
+      case 12:
+      case 13: wrap(); break;
       case 14: change_type(); break;
       case 15: change_anything(); break;
       default: insert(int64_t(pick(code_->size())), snippet()); break;
@@ -145,8 +149,8 @@ class Editor {
   static Items* field(Items& table, const char* name) {
     for (Value& row : table) {
       Items* pair = items_of(row);
-      bool found = pair && pair->size() == 2 && (*pair)[0].is_string() &&
-                   (*pair)[0].as_string() == name;
+      bool found =
+          pair && pair->size() == 2 && (*pair)[0].is_string() && (*pair)[0].as_string() == name;
       if (found) return items_of((*pair)[1]);
     }
     return nullptr;
@@ -267,8 +271,8 @@ class Editor {
       if (pc >= depth_.size() || !is_jump(pc)) continue;
       int64_t target = int64_t(pc) + x(pc).as_int();
       size_t other = pick(depth_.size());
-      bool fits = target >= 0 && target < int64_t(depth_.size()) &&
-                  depth_[other] == depth_[size_t(target)];
+      bool fits =
+          target >= 0 && target < int64_t(depth_.size()) && depth_[other] == depth_[size_t(target)];
       if (!fits) continue;
       x(pc) = Value(int64_t(other) - int64_t(pc));
       return;
@@ -276,11 +280,22 @@ class Editor {
   }
 
   void change_type() {
-    static const char* const kTypes[] = {"int", "float", "bool",
-                                         "Any", "Tensor", "List[int]", "str",
-                                         "List[float]", "Dict[int, int]", "Optional[int]",
-                                         "Tuple[int, float]", "List[Tensor]", "Dict[str, Tensor]",
-                                         "List[List[int]]", "Scalar", "__torch__.M"};
+    static const char* const kTypes[] = {"int",
+                                         "float",
+                                         "bool",
+                                         "Any",
+                                         "Tensor",
+                                         "List[int]",
+                                         "str",
+                                         "List[float]",
+                                         "Dict[int, int]",
+                                         "Optional[int]",
+                                         "Tuple[int, float]",
+                                         "List[Tensor]",
+                                         "Dict[str, Tensor]",
+                                         "List[List[int]]",
+                                         "Scalar",
+                                         "__torch__.M"};
     Value text(kTypes[pick(16)]);
     if (pick(3) == 0 && register_types_ && !register_types_->empty()) {
       (*register_types_)[pick(register_types_->size())] = text;
@@ -288,8 +303,8 @@ class Editor {
       Items* row = items_of((*arguments_)[pick(arguments_->size())]);
       for (Value& part : row ? *row : Items()) {
         Items* pair = items_of(part);
-        bool found = pair && pair->size() == 2 && (*pair)[0].is_string() &&
-                     (*pair)[0].as_string() == "type";
+        bool found =
+            pair && pair->size() == 2 && (*pair)[0].is_string() && (*pair)[0].as_string() == "type";
         if (found) (*pair)[1] = text;
       }
     } else if (!types_->empty()) {
@@ -436,9 +451,7 @@ class Editor {
     auto take = [&](int count) {
       for (int k = 0; k < count; ++k) rows.push_back(source());
     };
-    auto store = [&] {
-      rows.push_back(pick(8) ? Row{"STORE", reg()} : Row{"DROP"});
-    };
+    auto store = [&] { rows.push_back(pick(8) ? Row{"STORE", reg()} : Row{"DROP"}); };
     switch (pick(20)) {
       case 0: take(1), store(); break;
       case 1: rows.push_back({"DROPR", reg()}); break;
@@ -530,8 +543,7 @@ std::string mutate_program(const Value& tree, uint32_t seed) {
     std::shared_ptr<const Program> program;
     try {
       program = Program::decode(finished(changed), std::make_shared<ClassTable>());
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {}
     size_t k = first + random() % (functions->size() - first);
     Editor editor((*functions)[k], program ? program->functions()[k - first].get() : nullptr,
                   &random);

@@ -28,8 +28,8 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
 }
 
 bool names_dimension(const std::string& name) {
-  return name.compare(0, 3, "dim") == 0 || is_one_of(name, {"axis", "start_dim", "end_dim",
-                                                            "source", "destination"});
+  return name.compare(0, 3, "dim") == 0 ||
+         is_one_of(name, {"axis", "start_dim", "end_dim", "source", "destination"});
 }
 
 bool names_indices(const std::string& name) {
@@ -41,9 +41,9 @@ bool names_indices(const std::string& name) {
 
 OperatorArguments::OperatorArguments(Choices& choices) : choices_(choices) {
   static const ScalarType kTypes[] = {
-      ScalarType::Float32, ScalarType::Float32, ScalarType::Float32,  ScalarType::Float64,
-      ScalarType::Int64,   ScalarType::Int32,   ScalarType::Bool,     ScalarType::UInt8,
-      ScalarType::Float16, ScalarType::Int16,   ScalarType::BFloat16, ScalarType::Complex64,
+      ScalarType::Float32, ScalarType::Float32,   ScalarType::Float32,  ScalarType::Float64,
+      ScalarType::Int64,   ScalarType::Int32,     ScalarType::Bool,     ScalarType::UInt8,
+      ScalarType::Float16, ScalarType::Int16,     ScalarType::BFloat16, ScalarType::Complex64,
       ScalarType::Int8,    ScalarType::Complex128};
   static const TypeKind kElements[] = {TypeKind::Int, TypeKind::Float, TypeKind::String,
                                        TypeKind::Tensor};
@@ -91,9 +91,17 @@ Value OperatorArguments::of(const Type& type, const std::string& name) {
 int64_t OperatorArguments::integer(const std::string& name) {
   static const int64_t kOdd[] = {std::numeric_limits<int64_t>::max(),
                                  std::numeric_limits<int64_t>::min(),
-                                 int64_t{1} << 62, -(int64_t{1} << 62), int64_t{1} << 40,
-                                 -(int64_t{1} << 40), int64_t{1} << 31, -(int64_t{1} << 31),
-                                 1000, -1000, 65, -1, 0};
+                                 int64_t{1} << 62,
+                                 -(int64_t{1} << 62),
+                                 int64_t{1} << 40,
+                                 -(int64_t{1} << 40),
+                                 int64_t{1} << 31,
+                                 -(int64_t{1} << 31),
+                                 1000,
+                                 -1000,
+                                 65,
+                                 -1,
+                                 0};
   if (choices_.chance(hostility_)) return kOdd[pick(13)];
   if (name == "dtype") {
     static const int64_t kTypes[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 15, 8, 12, 99};
@@ -106,7 +114,11 @@ int64_t OperatorArguments::integer(const std::string& name) {
 }
 
 double OperatorArguments::number() {
-  static const double kOdd[] = {0.0, -0.0, 1e300, -1e300, 1e-300,
+  static const double kOdd[] = {0.0,
+                                -0.0,
+                                1e300,
+                                -1e300,
+                                1e-300,
                                 std::numeric_limits<double>::quiet_NaN(),
                                 std::numeric_limits<double>::infinity(),
                                 -std::numeric_limits<double>::infinity()};
@@ -114,11 +126,12 @@ double OperatorArguments::number() {
 }
 
 Value OperatorArguments::text() {
-  static const char* kTexts[] = {"none", "tanh", "floor", "trunc", "sum", "mean", "amax", "amin",
-                                 "prod", "reflect", "constant", "ij", "xy", "valid", "same",
-                                 "ortho", "", "left", "right", "i,j->ij", "...i,ij->...j",
-                                 "ii->i", "reduced", "complete", "L", "U", "linear", "replicate",
-                                 "circular", "fro", "nuc", "gelsd"};
+  static const char* kTexts[] = {
+      "none",     "tanh",    "floor",    "trunc",    "sum",   "mean",    "amax",
+      "amin",     "prod",    "reflect",  "constant", "ij",    "xy",      "valid",
+      "same",     "ortho",   "",         "left",     "right", "i,j->ij", "...i,ij->...j",
+      "ii->i",    "reduced", "complete", "L",        "U",     "linear",  "replicate",
+      "circular", "fro",     "nuc",      "gelsd"};
   return kTexts[pick(32)];
 }
 
@@ -155,9 +168,9 @@ Value OperatorArguments::tensor(const std::string& name) {
     sizes[size_t(pick(int(sizes.size())))] = 1;
   }
   if (choices_.chance(hostility_)) {
-    static const ScalarType kTypes[] = {ScalarType::Float64, ScalarType::Int64, ScalarType::Bool,
-                                        ScalarType::UInt8, ScalarType::Float16,
-                                        ScalarType::Complex64};
+    static const ScalarType kTypes[] = {ScalarType::Float64, ScalarType::Int64,
+                                        ScalarType::Bool,    ScalarType::UInt8,
+                                        ScalarType::Float16, ScalarType::Complex64};
     type = kTypes[pick(6)];
     sizes.clear();
     for (int k = pick(7); k > 0; --k) sizes.push_back(pick(8) ? 1 + pick(4) : pick(2) ? 0 : 17);

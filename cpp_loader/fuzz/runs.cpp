@@ -22,7 +22,10 @@ uint64_t hash_of(const uint8_t* data, size_t size) {
 
 int64_t Arguments::integer() {
   static const int64_t kOdd[] = {std::numeric_limits<int64_t>::max(),
-                                 std::numeric_limits<int64_t>::min(), int64_t{1} << 40, 1000, -1000,
+                                 std::numeric_limits<int64_t>::min(),
+                                 int64_t{1} << 40,
+                                 1000,
+                                 -1000,
                                  int64_t{1} << 31};
   return pick(12) ? pick(8) - 2 : kOdd[pick(6)];
 }
@@ -184,9 +187,8 @@ Outcome outcome_of(const Call& call) {
 }
 
 Outcome run_once(const Program& program, const Function& function, std::vector<Value> arguments) {
-  Outcome outcome = outcome_of([&](Context& context) {
-    return run(program, function, arguments, context, limits());
-  });
+  Outcome outcome = outcome_of(
+      [&](Context& context) { return run(program, function, arguments, context, limits()); });
   outcome.arguments = std::move(arguments);
   return outcome;
 }
@@ -240,9 +242,8 @@ bool makes_float(const lower::Code& code, const lower::Step& step) {
     case StepOp::UNPACK_AT: {
       int32_t count = step.op == StepOp::UNPACK_AT ? step.y : step.c;
       const lower::Fill* first = code.fills.data() + step.x;
-      return std::any_of(first, first + count, [](const lower::Fill& fill) {
-        return fill.kind == lower::Fill::Float;
-      });
+      return std::any_of(first, first + count,
+                         [](const lower::Fill& fill) { return fill.kind == lower::Fill::Float; });
     }
     default: return false;
   }

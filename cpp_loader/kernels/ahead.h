@@ -20,8 +20,8 @@ class Ahead {
   }
 
  private:
-  static constexpr int64_t kFar = 4 << 20;        // more than a second cache holds
-  static constexpr int64_t kMost = 16 << 10;      // less than a first cache holds
+  static constexpr int64_t kFar = 4 << 20;    // more than a second cache holds
+  static constexpr int64_t kMost = 16 << 10;  // less than a first cache holds
   static constexpr int64_t kDistance = 8 << 10;
   int64_t bytes_, distance_;
 };

@@ -205,21 +205,28 @@ T alpha(const double* p) {
 }
 
 // X(name, formula of x and y)
+// clang-format off
 #define SL_ANY_BINARY(X)                                \
   X(add, add(x, y))                                     \
   X(mul, multiply(x, y))                                \
   X(add_scaled, add(x, multiply(alpha<T>(p), y)))
+// clang-format on
 
+// clang-format off
 #define SL_REAL_BINARY(X)                               \
   X(div_floor, div_floor(x, y))                         \
   X(div_trunc, div_trunc(x, y))                         \
   X(remainder, python_remainder(x, y))                  \
   X(fmod, c_remainder(x, y))
+// clang-format on
 
+// clang-format off
 #define SL_ORDER_BINARY(X)                              \
   X(maximum, larger(x, y))                              \
   X(minimum, smaller(x, y))
+// clang-format on
 
+// clang-format off
 #define SL_FLOAT_BINARY(X)                              \
   X(atan2, std::atan2(x, y))                            \
   X(hypot, std::hypot(x, y))                            \
@@ -227,26 +234,36 @@ T alpha(const double* p) {
   X(logaddexp, log_add_exp(x, y))                       \
   X(logaddexp2, log_add_exp2(x, y))                     \
   X(xlogy, xlogy(x, y))
+// clang-format on
 
 // In double precision, rounded once; polynomials are in isa/special_loops.cpp.
+// clang-format off
 #define SL_SPECIAL_BINARY(X)                                                  \
   X(zeta, zeta(v, w))                                                         \
   X(igamma, lower_gamma(v, w))                                                \
   X(igammac, upper_gamma(v, w))
+// clang-format on
 
+// clang-format off
 #define SL_INT_BINARY(X)                                \
   X(gcd, gcd(x, y))                                     \
   X(lcm, lcm(x, y))
+// clang-format on
 
+// clang-format off
 #define SL_SHIFTS(X)                                    \
   X(lshift, shift_left(x, y))                           \
   X(rshift, shift_right(x, y))
+// clang-format on
 
+// clang-format off
 #define SL_BIT_BINARY(X)                                \
   X(bitwise_and, static_cast<T>(x & y))                 \
   X(bitwise_or, static_cast<T>(x | y))                  \
   X(bitwise_xor, static_cast<T>(x ^ y))
+// clang-format on
 
+// clang-format off
 #define X(name, formula)                                            \
   struct F_##name {                                                 \
     template <class T>                                              \
@@ -277,6 +294,7 @@ X(nextafter, std::nextafter(x, y))
   };
 SL_SPECIAL_BINARY(X)
 #undef X
+// clang-format on
 struct F_complex_logaddexp {
   template <class T>
   static T apply(T x, T y, const double*) {
@@ -293,10 +311,13 @@ struct F_squared_difference {
 
 #define SL_EQUALITY(X) X(eq, x == y) X(ne, x != y)
 #define SL_ORDER(X) X(lt, x < y) X(le, x <= y) X(gt, x > y) X(ge, x >= y)
+// clang-format off
 #define SL_LOGICAL(X)                         \
   X(logical_and, (x != T()) && (y != T()))    \
   X(logical_or, (x != T()) || (y != T()))     \
   X(logical_xor, (x != T()) != (y != T()))
+// clang-format on
+// clang-format off
 #define X(name, formula)                         \
   struct F_##name {                              \
     template <class T>                           \
@@ -308,6 +329,7 @@ SL_EQUALITY(X)
 SL_ORDER(X)
 SL_LOGICAL(X)
 #undef X
+// clang-format on
 
 struct Tables {
   LoopTable of[static_cast<int>(Binary::kCount)];
@@ -315,6 +337,7 @@ struct Tables {
 
   Tables() {
     Tables& t = *this;
+    // clang-format off
 #define X(name, formula) \
   set_binary<F_##name, SL_RARE_INT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_##name]);
     SL_ANY_BINARY(X)
@@ -342,6 +365,7 @@ struct Tables {
 #define X(name, formula) set_binary<F_##name, SL_INT_TYPES>(t[Binary::k_##name]);
     SL_INT_BINARY(X)
 #undef X
+    // clang-format on
     set_binary<F_heaviside, bool, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Binary::k_heaviside]);
     set_binary<F_complex_logaddexp, SL_COMPLEX_TYPES>(t[Binary::k_logaddexp]);
     set_binary<F_div, SL_COMPLEX_TYPES>(t[Binary::k_div]);

@@ -63,19 +63,23 @@ auto usual_converter() -> decltype(FastConvert::convert) {
 }
 
 // X(name, type)
+// clang-format off
 #define SL_ARITHMETIC_TYPES(X)                                                           \
   X(UInt8, uint8_t) X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) \
   X(Float16, float16) X(Float32, float) X(Float64, double) X(Complex64, complex64)        \
   X(Complex128, complex128) X(Bool, bool) X(BFloat16, bfloat16) X(UInt16, uint16_t)       \
   X(UInt32, uint32_t) X(UInt64, uint64_t)
+// clang-format on
 
 template <class T>
 constexpr ScalarType kTypeOf = ScalarType::Undefined;
+// clang-format off
 #define X(name, type) \
   template <>         \
   constexpr ScalarType kTypeOf<type> = ScalarType::name;
 SL_ARITHMETIC_TYPES(X)
 #undef X
+// clang-format on
 
 template <class T>
 constexpr bool kIsShort = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
@@ -193,10 +197,12 @@ Convert conversion() {
 template <class To>
 Convert converter_to(ScalarType from) {
   switch (from) {
+    // clang-format off
 #define X(name, type) \
   case ScalarType::name: return conversion<To, type>();
     SL_ARITHMETIC_TYPES(X)
 #undef X
+      // clang-format on
     default: return nullptr;
   }
 }
@@ -212,10 +218,12 @@ Convert converter(ScalarType to, ScalarType from) {
     if (Convert fast = fast_converter(to, from)) return fast;
   }
   switch (to) {
+    // clang-format off
 #define X(name, type) \
   case ScalarType::name: return converter_to<type>(from);
     SL_ARITHMETIC_TYPES(X)
 #undef X
+      // clang-format on
     case ScalarType::Complex32: return from == to ? &convert<Raw32, Raw32> : nullptr;
     case ScalarType::QInt8: return from == to ? &convert<int8_t, int8_t> : nullptr;
     case ScalarType::QUInt8: return from == to ? &convert<uint8_t, uint8_t> : nullptr;

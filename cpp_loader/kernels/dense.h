@@ -45,8 +45,7 @@ template <class T>
 int64_t factor_ldl(T* a, int64_t n, bool hermitian, int64_t* pivots);
 // b [n][columns] becomes A^-1 b, by such factors; every |pivot| must be in [1, n].
 template <class T>
-void solve_ldl(const T* a, const int64_t* pivots, int64_t n, bool hermitian, T* b,
-               int64_t columns);
+void solve_ldl(const T* a, const int64_t* pivots, int64_t n, bool hermitian, T* b, int64_t columns);
 
 // R above the diagonal and Householder vectors below it, with min(m, n) factors tau, as LAPACK's
 // geqrf leaves them.

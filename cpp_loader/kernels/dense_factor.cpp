@@ -48,8 +48,7 @@ int64_t factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots, bool pivot) {
 }
 
 template <class T>
-void solve_lu(const T* lu, const int64_t* pivots, int64_t n, T* b, int64_t columns,
-              bool adjoint) {
+void solve_lu(const T* lu, const int64_t* pivots, int64_t n, T* b, int64_t columns, bool adjoint) {
   if (!adjoint) {
     for (int64_t k = 0; k < n; ++k) exchange_rows(b, columns, k, pivots[k]);
     solve_triangle(lu, n, false, true, b, columns);
@@ -98,10 +97,10 @@ void solve_triangle(const T* a, int64_t n, bool upper, bool unit, T* b, int64_t 
   }
 }
 
-#define SL_DENSE(T)                                                                              \
-  template int64_t factor_lu<T>(T*, int64_t, int64_t, int64_t*, bool);                           \
-  template void solve_lu<T>(const T*, const int64_t*, int64_t, T*, int64_t, bool);               \
-  template int64_t factor_cholesky<T>(T*, int64_t);                                              \
+#define SL_DENSE(T)                                                                \
+  template int64_t factor_lu<T>(T*, int64_t, int64_t, int64_t*, bool);             \
+  template void solve_lu<T>(const T*, const int64_t*, int64_t, T*, int64_t, bool); \
+  template int64_t factor_cholesky<T>(T*, int64_t);                                \
   template void solve_triangle<T>(const T*, int64_t, bool, bool, T*, int64_t);
 SL_DENSE(double)
 SL_DENSE(Complex)

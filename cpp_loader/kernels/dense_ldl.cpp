@@ -138,8 +138,8 @@ void solve_ldl(const T* a, const int64_t* pivots, int64_t n, bool hermitian, T* 
   }
 }
 
-#define SL_DENSE(T)                                                \
-  template int64_t factor_ldl<T>(T*, int64_t, bool, int64_t*);     \
+#define SL_DENSE(T)                                            \
+  template int64_t factor_ldl<T>(T*, int64_t, bool, int64_t*); \
   template void solve_ldl<T>(const T*, const int64_t*, int64_t, bool, T*, int64_t);
 SL_DENSE(double)
 SL_DENSE(Complex)

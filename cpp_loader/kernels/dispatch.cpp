@@ -7,31 +7,37 @@
 namespace scriptlang::kernels {
 
 // Widest first.
+// clang-format off
 #define SL_ISAS_X86(X)                                                                      \
   X(avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&      \
                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && \
                 __builtin_cpu_supports("fma"))                                              \
   X(avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+// clang-format on
 
 namespace portable {
 const KernelSet& kernel_set();
 }
 #ifdef SL_HAS_ISA_avx2
+// clang-format off
 #define X(name, test)            \
   namespace name {               \
   const KernelSet& kernel_set(); \
   }
 SL_ISAS_X86(X)
 #undef X
+// clang-format on
 #endif
 
 const KernelSet* usable_kernels(int index) {
 #ifdef SL_HAS_ISA_avx2
   __builtin_cpu_init();
+  // clang-format off
 #define X(name, test) \
   if ((test) && index-- == 0) return &name::kernel_set();
   SL_ISAS_X86(X)
 #undef X
+// clang-format on
 #endif
   return index == 0 ? &portable::kernel_set() : nullptr;
 }

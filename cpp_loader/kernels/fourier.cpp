@@ -14,7 +14,7 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kKeptPoints = 1 << 18;  // of all plans that a thread keeps
 constexpr size_t kKept = 8;               // plans that it keeps at most
-constexpr int64_t kFewPoints = 256;  // below which a line alone is not cut into parts
+constexpr int64_t kFewPoints = 256;       // below which a line alone is not cut into parts
 
 // exp(-2 pi i j / n), exact at the quarters of the circle.
 std::complex<double> root_of_unity(int64_t j, int64_t n) {

@@ -51,7 +51,7 @@ struct FourierLines {
 
 template <class T>
 struct FourierFunctions {
-  int lanes;  // lines that go side by side
+  int lanes;                                        // lines that go side by side
   void (*complex_lines)(const FourierLines<T>& f);  // n pairs to n pairs
   void (*from_real)(const FourierLines<T>& f);      // n numbers to n / 2 + 1 pairs
   void (*to_real)(const FourierLines<T>& f);        // n / 2 + 1 pairs to n numbers

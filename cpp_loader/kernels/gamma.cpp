@@ -15,9 +15,10 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr int kMostTerms = 100000;
 
 // B_2k / (2k)!, of the Euler-Maclaurin formula.
-constexpr double kBernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-                                 -691.0 / 1307674368000, 1.0 / 74724249600,
-                                 -3617.0 / 10670622842880000};
+constexpr double kBernoulli[] = {1.0 / 12,          -1.0 / 720,
+                                 1.0 / 30240,       -1.0 / 1209600,
+                                 1.0 / 47900160,    -691.0 / 1307674368000,
+                                 1.0 / 74724249600, -3617.0 / 10670622842880000};
 
 double zeta_outside(double x, double q, bool pole) {
   if (x == 1) return kInfinity;
@@ -92,8 +93,7 @@ bool is_inside(double a, double x) {
 // Hurwitz's zeta: the sum of (q + k)^-x, the tail by Euler and Maclaurin (23.2).
 double zeta(double x, double q) {
   bool pole = q <= 0 && q == std::floor(q);
-  if (!(x > 1) || !std::isfinite(x) || !std::isfinite(q) || pole ||
-      (q < 0 && x != std::floor(x))) {
+  if (!(x > 1) || !std::isfinite(x) || !std::isfinite(q) || pole || (q < 0 && x != std::floor(x))) {
     return zeta_outside(x, q, pole);
   }
   double total = 0, at = q;

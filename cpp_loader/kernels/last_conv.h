@@ -27,9 +27,9 @@ struct LastConv {
   const float* bias = nullptr;                     // may be null
   const float* added = nullptr;                    // may be null
   float* y = nullptr;
-  int64_t y_row = 0, y_column = 0;                 // strides of the result; 0 for a contiguous one
+  int64_t y_row = 0, y_column = 0;  // strides of the result; 0 for a contiguous one
   Activation activation = Activation::kNone;
-  Finish<float> finish = nullptr;                  // null, or applied after the activation
+  Finish<float> finish = nullptr;  // null, or applied after the activation
 };
 
 struct LastConvFunctions {

@@ -28,8 +28,8 @@ struct LineFunctions {
   void (*add_squares)(int64_t rows, int64_t width, const T* x, int64_t stride, const T* center,
                       T* to);
   // y = x * scale[j] + shift[j] in every row of `width` elements, which follow each other.
-  void (*scale_shift_rows)(int64_t rows, int64_t width, const T* x, const T* scale,
-                           const T* shift, T* y);
+  void (*scale_shift_rows)(int64_t rows, int64_t width, const T* x, const T* scale, const T* shift,
+                           T* y);
 };
 
 struct AllLineFunctions {
@@ -43,8 +43,7 @@ struct AllLineFunctions {
   void (*minimum_u8)(int64_t n, const uint8_t* x, uint8_t* to);
   // How many bytes of a row, or of each column, are not zero.
   int64_t (*count_row)(int64_t n, const uint8_t* x);
-  void (*count_columns)(int64_t rows, int64_t width, const uint8_t* x, int64_t stride,
-                        int64_t* to);
+  void (*count_columns)(int64_t rows, int64_t width, const uint8_t* x, int64_t stride, int64_t* to);
   // to[j] += x[j] of every row, of float16 and bfloat16; null where the machine has no way of its
   // own to widen them.
   void (*add_float16)(int64_t rows, int64_t width, const uint16_t* x, int64_t stride, float* to);

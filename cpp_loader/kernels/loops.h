@@ -36,6 +36,7 @@ struct LoopTable {
   }
 };
 
+// clang-format off
 #define SL_UNARY_NAMES(X)                                                                       \
   X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos)        \
   X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf)       \
@@ -46,13 +47,17 @@ struct LoopTable {
   X(clamp) X(clamp_min) X(clamp_max) X(threshold) X(round_decimals) X(isnan) X(isinf)            \
   X(isfinite) X(isposinf) X(isneginf) X(signbit) X(logical_not) X(copy) X(conj) X(angle)         \
   X(scale_shift) SL_SPECIAL_UNARY_NAMES(X)
+// clang-format on
 
+// clang-format off
 #define SL_SPECIAL_UNARY_NAMES(X)                                                               \
   X(bessel_j0) X(bessel_j1) X(bessel_y0) X(bessel_y1) X(i0e) X(i1) X(i1e) X(modified_bessel_k0)  \
   X(modified_bessel_k1) X(scaled_modified_bessel_k0) X(scaled_modified_bessel_k1)                \
   X(spherical_bessel_j0) X(airy_ai) X(erfcx) X(log_ndtr) X(ndtri) X(entr) X(polygamma)           \
   X(multigammaln)
+// clang-format on
 
+// clang-format off
 #define SL_BINARY_NAMES(X)                                                                      \
   X(add) X(sub) X(mul) X(div) X(add_scaled) X(div_floor) X(div_trunc) X(remainder) X(fmod)       \
   X(pow) X(atan2) X(maximum) X(minimum) X(fmax) X(fmin) X(hypot) X(copysign) X(logaddexp)        \
@@ -60,32 +65,41 @@ struct LoopTable {
   X(bitwise_xor) X(lshift) X(rshift) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and)          \
   X(logical_or) X(logical_xor) X(prelu) X(squared_difference) X(rounded_corner)                  \
   SL_SPECIAL_BINARY_NAMES(X)
+// clang-format on
 
+// clang-format off
 #define SL_SPECIAL_BINARY_NAMES(X)                                                              \
   X(zeta) X(igamma) X(igammac) X(chebyshev_polynomial_t) X(chebyshev_polynomial_u)               \
   X(chebyshev_polynomial_v) X(chebyshev_polynomial_w) X(shifted_chebyshev_polynomial_t)          \
   X(shifted_chebyshev_polynomial_u) X(shifted_chebyshev_polynomial_v)                            \
   X(shifted_chebyshev_polynomial_w) X(hermite_polynomial_h) X(hermite_polynomial_he)             \
   X(laguerre_polynomial_l) X(legendre_polynomial_p)
+// clang-format on
 
 #define SL_TERNARY_NAMES(X) X(where) X(lerp) X(addcmul) X(addcdiv) X(clamp_tensor)
 
 enum class Unary : int {
+// clang-format off
 #define X(name) k_##name,
   SL_UNARY_NAMES(X)
 #undef X
+  // clang-format on
   kCount
 };
 enum class Binary : int {
+// clang-format off
 #define X(name) k_##name,
   SL_BINARY_NAMES(X)
 #undef X
+  // clang-format on
   kCount
 };
 enum class Ternary : int {
+// clang-format off
 #define X(name) k_##name,
   SL_TERNARY_NAMES(X)
 #undef X
+  // clang-format on
   kCount
 };
 

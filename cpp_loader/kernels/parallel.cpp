@@ -90,8 +90,7 @@ class Pool {
       std::lock_guard<std::mutex> lock(sleep_mutex_);
       wake_.notify_all();
     }
-    while (claim(0)) {
-    }
+    while (claim(0)) {}
     for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
       if (spins < 4000) pause_cpu();
       else std::this_thread::yield();
@@ -193,9 +192,7 @@ class Pool {
       if (std::chrono::steady_clock::now() - idle_since < kSpin) continue;
       std::unique_lock<std::mutex> lock(sleep_mutex_);
       sleeping_.fetch_add(1, std::memory_order_seq_cst);
-      wake_.wait(lock, [&] {
-        return has_work() && takes_part(index);
-      });
+      wake_.wait(lock, [&] { return has_work() && takes_part(index); });
       sleeping_.fetch_sub(1, std::memory_order_relaxed);
       idle_since = std::chrono::steady_clock::now();
     }

@@ -88,8 +88,7 @@ struct QuantizedRowFunctions {
                    bool is_signed, bool relu, const Encoding& e, uint8_t* codes);
   // y[i] = the larger of y[i] and x[i].
   void (*larger)(int64_t n, const uint8_t* x, bool is_signed, uint8_t* y);
-  void (*clamp)(int64_t n, const uint8_t* x, bool is_signed, int32_t low, int32_t high,
-                uint8_t* y);
+  void (*clamp)(int64_t n, const uint8_t* x, bool is_signed, int32_t low, int32_t high, uint8_t* y);
 };
 
 }  // namespace scriptlang::kernels

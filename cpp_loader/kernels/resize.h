@@ -25,8 +25,8 @@ struct ResizeFunctions {
                   float* to);
   // The same of bytes, with weights in units of 2^-bits, bits > 0; to the nearest of 0 to 255.
   void (*byte_rows)(const ResizeByteRows& r, int bits);
-  void (*combine_bytes)(int64_t n, int64_t count, const uint8_t* const* from,
-                        const int32_t* weight, int bits, uint8_t* to);
+  void (*combine_bytes)(int64_t n, int64_t count, const uint8_t* const* from, const int32_t* weight,
+                        int bits, uint8_t* to);
 };
 
 }  // namespace scriptlang::kernels

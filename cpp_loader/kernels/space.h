@@ -28,9 +28,13 @@ struct SpaceAllocator {
     std::allocator<T>().deallocate(at, n);
   }
   template <class U>
-  bool operator==(const SpaceAllocator<U>&) const { return true; }
+  bool operator==(const SpaceAllocator<U>&) const {
+    return true;
+  }
   template <class U>
-  bool operator!=(const SpaceAllocator<U>&) const { return false; }
+  bool operator!=(const SpaceAllocator<U>&) const {
+    return false;
+  }
 };
 
 // It ends on the thread that made it.

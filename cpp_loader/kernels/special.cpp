@@ -36,9 +36,9 @@ double digamma(double x) {
   for (; x < 10; x += 1) result -= 1 / x;
   double t = 1 / (x * x);
   double series =
-      t * (1.0 / 12 -
-           t * (1.0 / 120 -
-                t * (1.0 / 252 - t * (1.0 / 240 - t * (1.0 / 132 - t * (691.0 / 32760))))));
+      t *
+      (1.0 / 12 -
+       t * (1.0 / 120 - t * (1.0 / 252 - t * (1.0 / 240 - t * (1.0 / 132 - t * (691.0 / 32760))))));
   return result + std::log(x) - 0.5 / x - series;
 }
 

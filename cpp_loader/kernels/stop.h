@@ -50,9 +50,9 @@ class Stop {
 constexpr int64_t kBudget = 1 << 19;
 
 namespace stopping {
-extern SL_THREAD_SHARED_WORD Stop* here;       // of the call that this thread works for, or null
-extern SL_THREAD_SHARED_WORD bool is_helper;   // a worker of the pool
-extern SL_THREAD_SHARED_WORD int64_t left;     // until the next look
+extern SL_THREAD_SHARED_WORD Stop* here;      // of the call that this thread works for, or null
+extern SL_THREAD_SHARED_WORD bool is_helper;  // a worker of the pool
+extern SL_THREAD_SHARED_WORD int64_t left;    // until the next look
 void look();
 // For loops that cannot throw: whether to leave at once, with any result. Who called them throws
 // when it next says what was done.

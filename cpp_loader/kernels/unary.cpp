@@ -65,6 +65,7 @@ T gelu_tanh(T x) {
 }
 
 // Formulas of x and p, the constants. T is the element type.
+// clang-format off
 #define SL_COMPLEX_ONLY(X)                                                    \
   X(exp, std::exp(x))                                                         \
   X(sqrt, std::sqrt(x))                                                       \
@@ -74,7 +75,9 @@ T gelu_tanh(T x) {
   X(tanh, std::tanh(x))                                                       \
   X(sigmoid, T(1) / (T(1) + std::exp(-x)))                                    \
   X(reciprocal, T(1) / x)
+// clang-format on
 
+// clang-format off
 #define SL_DOUBLE_OR_COMPLEX(X)                                               \
   X(log, std::log(x))                                                         \
   X(log10, std::log10(x))                                                     \
@@ -88,7 +91,9 @@ T gelu_tanh(T x) {
   X(acosh, std::acosh(x))                                                     \
   X(atanh, std::atanh(x))                                                     \
   X(silu, x / (T(1) + std::exp(-x)))
+// clang-format on
 
+// clang-format off
 #define SL_DOUBLE_ONLY(X)                                                     \
   X(exp2, std::exp2(x))                                                       \
   X(expm1, std::expm1(x))                                                     \
@@ -107,23 +112,31 @@ T gelu_tanh(T x) {
   X(hardsigmoid, clamped(x + T(3), T(0), T(6)) / T(6))                        \
   X(logit, logit(x, constant<T>(p, 0)))                                       \
   X(ndtr, static_cast<T>(0.5 * std::erfc(-double(x) * 0.70710678118654752440)))
+// clang-format on
 
+// clang-format off
 #define SL_FLOAT_ONLY(X)                                                      \
   X(digamma, static_cast<T>(digamma(double(x))))                              \
   X(sinc, sinc(x))                                                            \
   X(round_decimals, round_decimals(x, static_cast<int>(p[0])))                \
   X(angle, std::isnan(x) ? x : x < T(0) ? T(3.14159265358979323846) : T(0))
+// clang-format on
 
 // In double precision, rounded once; others are in isa/special_loops.cpp.
+// clang-format off
 #define SL_SPECIAL(X)                                                         \
   X(erfcx, scaled_erfc(v))                                                    \
   X(log_ndtr, log_ndtr(v))
+// clang-format on
 
+// clang-format off
 #define SL_RARE_INT(X)                                                        \
   X(sign, sign_of(x))                                                         \
   X(relu, x < T(0) ? T(0) : x)                                                \
   X(threshold, x <= constant<T>(p, 0) ? constant<T>(p, 1) : x)
+// clang-format on
 
+// clang-format off
 #define X(name, formula)                                \
   struct F_##name {                                     \
     template <class T>                                  \
@@ -137,7 +150,9 @@ SL_DOUBLE_ONLY(X)
 SL_FLOAT_ONLY(X)
 SL_RARE_INT(X)
 #undef X
+// clang-format on
 
+// clang-format off
 #define X(name, formula)                                  \
   struct F_##name {                                       \
     template <class T>                                    \
@@ -148,14 +163,15 @@ SL_RARE_INT(X)
   };
 SL_SPECIAL(X)
 #undef X
+// clang-format on
 
 // Functions of complex numbers that the C++ library lacks.
 template <class R>
 std::complex<R> complex_log1p(std::complex<R> z) {
   R x = z.real(), y = z.imag();
   // Near zero |1 + z|^2 - 1 keeps the digits that |1 + z| loses.
-  R real = std::abs(z) < R(0.5) ? std::log1p(x * (2 + x) + y * y) / 2
-                                : std::log(std::abs(z + R(1)));
+  R real =
+      std::abs(z) < R(0.5) ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(std::abs(z + R(1)));
   return {real, std::atan2(y, 1 + x)};
 }
 template <class R>
@@ -164,6 +180,7 @@ std::complex<R> complex_expm1(std::complex<R> z) {
   return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * s * s, real * std::sin(z.imag())};
 }
 
+// clang-format off
 #define SL_COMPLEX_TOO(X)                                                     \
   X(log1p, complex_log1p(x))                                                  \
   X(expm1, complex_expm1(x))                                                  \
@@ -171,6 +188,8 @@ std::complex<R> complex_expm1(std::complex<R> z) {
   X(log2, std::log(x) * T(1.4426950408889634074))                             \
   X(sinc, sinc(x))                                                            \
   X(nan_to_num, T(nan_to_num(x.real(), p), nan_to_num(x.imag(), p)))
+// clang-format on
+// clang-format off
 #define X(name, formula)                                    \
   struct FC_##name {                                        \
     template <class T>                                      \
@@ -180,6 +199,7 @@ std::complex<R> complex_expm1(std::complex<R> z) {
   };
 SL_COMPLEX_TOO(X)
 #undef X
+// clang-format on
 
 // A negated float zero has its sign changed: 0 - x would not do that.
 struct F_neg {
@@ -243,10 +263,13 @@ bool is_inf(T x) {
   return std::isinf(x.real()) || std::isinf(x.imag());
 }
 
+// clang-format off
 #define SL_COMPLEX_TESTS(X)                     \
   X(isnan, is_nan(x))                           \
   X(isinf, is_inf(x))                           \
   X(isfinite, !is_nan(x) && !is_inf(x))
+// clang-format on
+// clang-format off
 #define X(name, formula)                        \
   struct F_##name {                             \
     template <class T>                          \
@@ -257,6 +280,7 @@ bool is_inf(T x) {
 SL_COMPLEX_TESTS(X)
 X(logical_not, x == T())
 #undef X
+// clang-format on
 struct F_false {
   template <class T>
   static bool apply(T, const double*) {
@@ -282,6 +306,7 @@ struct Tables {
 
   Tables() {
     Tables& t = *this;
+    // clang-format off
 #define X(name, formula) set_unary<F_##name, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
     SL_COMPLEX_ONLY(X)
     SL_COMPLEX_TESTS(X)
@@ -302,15 +327,18 @@ struct Tables {
 #define X(name, formula) set_unary<F_##name, SL_RARE_INT_TYPES>(t[Unary::k_##name]);
     SL_RARE_INT(X)
 #undef X
+    // clang-format on
     for (Unary op : {Unary::k_ceil, Unary::k_floor, Unary::k_round, Unary::k_trunc}) {
       set_unary<F_same, SL_INT_TYPES>(t[op]);
     }
     set_unary<F_same, bool>(t[Unary::k_sign]);
     set_unary<F_sgn, SL_COMPLEX_TYPES>(t[Unary::k_sign]);
 #define X(name) set_unary<F_##name, SL_RARE_INT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
+    // clang-format off
     X(neg) X(square) X(abs) X(logical_not)
+    // clang-format on
 #undef X
-    set_unary<F_not, SL_RARE_INT_TYPES>(t[Unary::k_bitwise_not]);
+        set_unary<F_not, SL_RARE_INT_TYPES>(t[Unary::k_bitwise_not]);
     set_unary<F_same, bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_copy]);
     set_unary<F_conj, SL_COMPLEX_TYPES>(t[Unary::k_conj]);
     set_unary<F_arg, SL_COMPLEX_TYPES>(t[Unary::k_angle]);

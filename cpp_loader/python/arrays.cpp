@@ -8,16 +8,14 @@ namespace {
 // The beginning of an array and of its type, which numpy's binary interface has kept since
 // version 1. `agrees` makes sure.
 struct ArrayHeader {
-  PyObject_HEAD
-  char* data;
+  PyObject_HEAD char* data;
   int ndim;
   Py_ssize_t *dimensions, *strides;
   PyObject *base, *descr;
   int flags;
 };
 struct TypeHeader {
-  PyObject_HEAD
-  PyTypeObject* scalar;
+  PyObject_HEAD PyTypeObject* scalar;
   char kind, type, byteorder, flags;
   int number;
 };
@@ -25,9 +23,7 @@ constexpr int kRowMajor = 0x1, kColumnMajor = 0x2, kAligned = 0x100, kWriteable 
 
 PyObject* array_class = nullptr;  // null: arrays are not read so
 
-ScalarType integer_of(size_t size) {
-  return size == 8 ? ScalarType::Int64 : ScalarType::Int32;
-}
+ScalarType integer_of(size_t size) { return size == 8 ? ScalarType::Int64 : ScalarType::Int32; }
 
 // By numpy's numbers of its types.
 ScalarType type_of(int number) {

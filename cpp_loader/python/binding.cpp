@@ -44,8 +44,8 @@ Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int
 // NotImplemented where the arguments are not all as the function declares them.
 nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_name,
                 const Limits& limits, int64_t most_values) {
-  Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item,
-              arguments.size(), by_name.ptr()};
+  Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item, arguments.size(),
+              by_name.ptr()};
   PythonProgram::Result result;
   if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
   return result.convert(most_values);
@@ -230,9 +230,7 @@ NB_MODULE(_native, m) {
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
-    } catch (const Error& e) {
-      set_python_error(e);
-    }
+    } catch (const Error& e) { set_python_error(e); }
   });
 
   bind_numpy_memory(m);
@@ -250,24 +248,26 @@ NB_MODULE(_native, m) {
         nb::arg("position"), nb::arg("spare").none());
 
   nb::class_<NativeObject>(m, "Object", "Slots of an instance, in the engine; reads as a list.")
-      .def("__init__",
-           [](NativeObject* self, nb::handle type, nb::list values) {
-             Ref<Object> made = Object::make(class_of(type));
-             made->slots.resize(values.size());
-             ToNative convert;
-             for (size_t k = 0; k < values.size(); ++k) made->slots[k] = convert(values[k]);
-             DomainRef domain = convert.domain() ? convert.domain() : DomainRef(Domain::make());
-             new (self) NativeObject{std::move(made), std::move(domain)};
-           },
-           nb::arg("type"), nb::arg("values"))
+      .def(
+          "__init__",
+          [](NativeObject* self, nb::handle type, nb::list values) {
+            Ref<Object> made = Object::make(class_of(type));
+            made->slots.resize(values.size());
+            ToNative convert;
+            for (size_t k = 0; k < values.size(); ++k) made->slots[k] = convert(values[k]);
+            DomainRef domain = convert.domain() ? convert.domain() : DomainRef(Domain::make());
+            new (self) NativeObject{std::move(made), std::move(domain)};
+          },
+          nb::arg("type"), nb::arg("values"))
       .def_prop_ro("class_name", [](const NativeObject& o) { return o.object->type->name; })
       .def_prop_ro("names", [](const NativeObject& o) { return o.object->type->attributes; })
-      .def("get", [](const NativeObject& o, const std::string& name) {
-        return get(o, name);
-      })
-      .def("set", [](const NativeObject& o, const std::string& name, nb::handle value) {
-        set(o, name, value);
-      }, nb::arg("name"), nb::arg("value").none())
+      .def("get", [](const NativeObject& o, const std::string& name) { return get(o, name); })
+      .def(
+          "set",
+          [](const NativeObject& o, const std::string& name, nb::handle value) {
+            set(o, name, value);
+          },
+          nb::arg("name"), nb::arg("value").none())
       .def("together", &slots_together, nb::arg("objects"),
            "The slots of several objects, this one among them, as they are at one moment: what two "
            "slots hold is one object.")
@@ -279,15 +279,16 @@ NB_MODULE(_native, m) {
              look(&turn, domain, false);
              return o.object->slots.size();
            })
-      .def("__getitem__",
-           [](const NativeObject& o, int64_t k) { return get(o, k); })
-      .def("__setitem__", [](const NativeObject& o, int64_t k, nb::handle value) {
-        set(o, k, value);
-      }, nb::arg("index"), nb::arg("value").none())
-      .def("__eq__", [](const NativeObject& o, nb::handle other) {
-        return nb::isinstance<NativeObject>(other) &&
-               nb::cast<NativeObject&>(other).object.get() == o.object.get();
-      })
+      .def("__getitem__", [](const NativeObject& o, int64_t k) { return get(o, k); })
+      .def(
+          "__setitem__",
+          [](const NativeObject& o, int64_t k, nb::handle value) { set(o, k, value); },
+          nb::arg("index"), nb::arg("value").none())
+      .def("__eq__",
+           [](const NativeObject& o, nb::handle other) {
+             return nb::isinstance<NativeObject>(other) &&
+                    nb::cast<NativeObject&>(other).object.get() == o.object.get();
+           })
       .def("__hash__", [](const NativeObject& o) {
         return Py_hash_t(reinterpret_cast<uintptr_t>(o.object.get()) >> 4);
       });
@@ -302,31 +303,32 @@ NB_MODULE(_native, m) {
   nb::class_<PythonProgram>(m, "Program", nb::type_slots(PythonProgram::slots),
                             "Functions in bytecode, verified.")
       .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
-      .def("run",
-           [](PythonProgram& p, const std::string& name, nb::list arguments, int64_t instructions,
-              int64_t memory, int64_t milliseconds, int64_t depth, int64_t values) {
-             return p.run(name, arguments, limits_of(instructions, memory, milliseconds, depth),
-                          values);
-           },
-           nb::arg("name"), nb::arg("arguments"), nb::arg("instructions") = 0,
-           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
-           nb::arg("values") = kMostValues)
+      .def(
+          "run",
+          [](PythonProgram& p, const std::string& name, nb::list arguments, int64_t instructions,
+             int64_t memory, int64_t milliseconds, int64_t depth, int64_t values) {
+            return p.run(name, arguments, limits_of(instructions, memory, milliseconds, depth),
+                         values);
+          },
+          nb::arg("name"), nb::arg("arguments"), nb::arg("instructions") = 0, nb::arg("memory") = 0,
+          nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth, nb::arg("values") = kMostValues)
       .def("enter", &PythonProgram::enter, nb::arg("name"), nb::arg("arguments"),
            nb::arg("positional"),
            "Make `call` run a function whose arguments have these names, kinds and defaults; "
            "entry.h says what they are.")
       .def_rw("failure", &PythonProgram::failure,
               "What makes an exception of a NativeError that a Caller has met.")
-      .def("call",
-           [](PythonProgram& p, nb::tuple arguments, nb::dict by_name, int64_t instructions,
-              int64_t memory, int64_t milliseconds, int64_t depth, int64_t values) {
-             return call(p, arguments, by_name,
-                         limits_of(instructions, memory, milliseconds, depth), values);
-           },
-           nb::arg("arguments"), nb::arg("by_name"), nb::arg("instructions") = 0,
-           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
-           nb::arg("values") = kMostValues,
-           "Run the function; NotImplemented where the arguments want Python's conversions.")
+      .def(
+          "call",
+          [](PythonProgram& p, nb::tuple arguments, nb::dict by_name, int64_t instructions,
+             int64_t memory, int64_t milliseconds, int64_t depth, int64_t values) {
+            return call(p, arguments, by_name, limits_of(instructions, memory, milliseconds, depth),
+                        values);
+          },
+          nb::arg("arguments"), nb::arg("by_name"), nb::arg("instructions") = 0,
+          nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
+          nb::arg("values") = kMostValues,
+          "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")
       .def_prop_ro("functions", &PythonProgram::functions)

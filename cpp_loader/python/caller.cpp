@@ -13,10 +13,9 @@ namespace scriptlang::python {
 namespace {
 
 struct Caller {
-  PyObject_HEAD
-  PyObject* program;   // a PythonProgram; null: every call is `_call_`
+  PyObject_HEAD PyObject* program;  // a PythonProgram; null: every call is `_call_`
   PyObject* function;
-  PyObject* first;     // what is passed before the arguments, or null
+  PyObject* first;  // what is passed before the arguments, or null
 };
 
 nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
@@ -88,11 +87,10 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     nb::object first = nb::borrow(c.first);
     Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
                 size_t(PyTuple_GET_SIZE(args)), kwargs};
-    PyObject* result = guarded(
-        [&]() -> PyObject* {
-          if (!holds(program, function)) return nullptr;
-          return run_program(self, program, function, given);
-        });
+    PyObject* result = guarded([&]() -> PyObject* {
+      if (!holds(program, function)) return nullptr;
+      return run_program(self, program, function, given);
+    });
     if (result) return result;
     if (PyErr_Occurred()) {
       translate(program);

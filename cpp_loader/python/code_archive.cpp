@@ -201,9 +201,8 @@ class CodeArchive {
       for (const source::Routine* m : d.method_order) facts.methods.emplace_back(m->short_name());
       classes_.push_back(std::move(facts));
     });
-    declared.each_named_tuple([&](const std::string&, source::T type) {
-      tuples_.push_back(source::Types::held(type));
-    });
+    declared.each_named_tuple(
+        [&](const std::string&, source::T type) { tuples_.push_back(source::Types::held(type)); });
   }
 
   // Why a function does not run as it is compiled here; empty where it does: all that it may reach
@@ -266,9 +265,10 @@ void bind_code_archive(nb::module_& m) {
       .def_prop_ro("is_pending", &CodeArchive::is_pending, "Whether a __setstate__ has to run.")
       .def("bind", &CodeArchive::bind, nb::arg("types"), "Tell the Python types by their names.")
       .def_prop_ro("root", &CodeArchive::root)
-      .def("objection",
-           [](const CodeArchive& a, const std::string& name) { return a.objection(name); },
-           nb::arg("name"), "Why `program` gives none for a function; empty where it gives one.")
+      .def(
+          "objection",
+          [](const CodeArchive& a, const std::string& name) { return a.objection(name); },
+          nb::arg("name"), "Why `program` gives none for a function; empty where it gives one.")
       .def("program", &CodeArchive::program, nb::arg("name"),
            "A Program for a function; None where another compiler has to make it.");
 }

@@ -14,9 +14,7 @@ namespace scriptlang::python {
 
 namespace {
 
-nb::object interned(const char* text) {
-  return nb::steal(PyUnicode_InternFromString(text));
-}
+nb::object interned(const char* text) { return nb::steal(PyUnicode_InternFromString(text)); }
 
 constexpr size_t kMostCodes = 64;  // of element types that are looked for among those met
 
@@ -28,23 +26,21 @@ struct Names {
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
   nb::object storages;   // the same of the Storages of attributes, tensors: of their Tensors
   nb::object tensors;
-  nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
-  nb::object array;      // numpy.ndarray
+  nb::object classes;        // WeakKeyDictionary: class type -> capsule of its ClassRef
+  nb::object array;          // numpy.ndarray
   nb::object dtypes[256]{};  // by code, those that were met
 
   Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
       m_view{tensor, "_view"}, m_trace{tensor, "_trace"};
-  Member m_data{storage, "_data"}, m_owner{storage, "owner"},
-      m_grown{storage, "has_grown"};
+  Member m_data{storage, "_data"}, m_owner{storage, "owner"}, m_grown{storage, "has_grown"};
   Member m_type{script_object, "type"}, m_slots{script_object, "slots"};
 
   // Attributes that are not slots of these.
   nb::object a_data = interned("data"), a_code = interned("code"),
-             a_quantizer = interned("quantizer"),
-             a_scale = interned("scale"), a_zero_point = interned("zero_point"),
-             a_scales = interned("scales"), a_zero_points = interned("zero_points"),
-             a_axis = interned("axis");
+             a_quantizer = interned("quantizer"), a_scale = interned("scale"),
+             a_zero_point = interned("zero_point"), a_scales = interned("scales"),
+             a_zero_points = interned("zero_points"), a_axis = interned("axis");
 };
 Names* names = nullptr;
 
@@ -56,16 +52,23 @@ __attribute__((noinline, cold)) Names& look_up() {
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
   nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantization.quantized_tensors");
   nb::module_ weakref = nb::module_::import_("weakref");
-  Names* made = new Names{tensor.attr("Tensor"), tensor.attr("Storage"),
-                    objects.attr("ScriptObject"), objects.attr("Device"),
-                    objects.attr("EnumValue"), objects.attr("Future"),
-                    dtypes.attr("by_code"),      quantized.attr("QuantizedTensor"),
-                    quantized.attr("Quantizer"), quantized.attr("ChannelQuantizer"),
-                    nb::module_::import_("scriptlang.types").attr("custom_class"),
-                    weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
-                    weakref.attr("WeakValueDictionary")(), weakref.attr("WeakValueDictionary")(),
-                    weakref.attr("WeakKeyDictionary")(),
-                    nb::module_::import_("numpy").attr("ndarray")};
+  Names* made = new Names{tensor.attr("Tensor"),
+                          tensor.attr("Storage"),
+                          objects.attr("ScriptObject"),
+                          objects.attr("Device"),
+                          objects.attr("EnumValue"),
+                          objects.attr("Future"),
+                          dtypes.attr("by_code"),
+                          quantized.attr("QuantizedTensor"),
+                          quantized.attr("Quantizer"),
+                          quantized.attr("ChannelQuantizer"),
+                          nb::module_::import_("scriptlang.types").attr("custom_class"),
+                          weakref.attr("ref"),
+                          weakref.attr("WeakValueDictionary")(),
+                          weakref.attr("WeakValueDictionary")(),
+                          weakref.attr("WeakValueDictionary")(),
+                          weakref.attr("WeakKeyDictionary")(),
+                          nb::module_::import_("numpy").attr("ndarray")};
   set_array_class(made->array);
   names = made;
   return *names;
@@ -205,15 +208,15 @@ ScalarType type_of_format(const char* format, Py_ssize_t size) {
     case 'h': return ScalarType::Int16;
     case 'i': return size == 4 ? ScalarType::Int32 : ScalarType::Undefined;
     case 'l':
-    case 'q': return size == 8   ? ScalarType::Int64
-                     : size == 4 ? ScalarType::Int32
-                                 : ScalarType::Undefined;
+    case 'q':
+      return size == 8 ? ScalarType::Int64 : size == 4 ? ScalarType::Int32 : ScalarType::Undefined;
     case 'e': return ScalarType::Float16;
     case 'f': return ScalarType::Float32;
     case 'd': return ScalarType::Float64;
-    case 'Z': return format[1] == 'f'   ? ScalarType::Complex64
-                     : format[1] == 'd' ? ScalarType::Complex128
-                                        : ScalarType::Undefined;
+    case 'Z':
+      return format[1] == 'f'   ? ScalarType::Complex64
+             : format[1] == 'd' ? ScalarType::Complex128
+                                : ScalarType::Undefined;
     default: return ScalarType::Undefined;
   }
 }
@@ -278,7 +281,7 @@ static Tensor tensor_from_python(nb::handle value) {
           "; load or script with engine=\"python\"");
   }
   Tensor t = Tensor::on_storage(storage.storage, dtype, TupleInts(n.m_size.get(value)),
-                                  TupleInts(n.m_stride.get(value)), int_of(n.m_offset.get(value)));
+                                TupleInts(n.m_stride.get(value)), int_of(n.m_offset.get(value)));
   t.impl()->requires_grad = PyObject_IsTrue(n.m_grad.get(value).ptr()) == 1;
   if (is_quantized(dtype)) t.impl()->quantizer = quantizer_from_python(value);
   return t;
@@ -343,9 +346,7 @@ static nb::object kept_storage(Storage* storage) {
 
 nb::object ToPython::storage_of(Storage* storage) {
   if (first_.first == storage) return first_.second;
-  if (const nb::object* seen = storages_.find(storage)) {
-    return *seen;
-  }
+  if (const nb::object* seen = storages_.find(storage)) { return *seen; }
   nb::object made;
   if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
     if (!loan->storage.is_valid()) {
@@ -408,8 +409,8 @@ nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
   const size_t k = size_t(&slot - object->slots.data());
   if (reads.size() <= k) reads.resize(k + 1);
   const void* value = slot.as_tensor().impl();
-  nb::object made = convert.same_tensor(
-      slot.as_tensor(), reads[k].value == value ? reads[k].tensor : nb::handle());
+  nb::object made = convert.same_tensor(slot.as_tensor(),
+                                        reads[k].value == value ? reads[k].tensor : nb::handle());
   if (reads.size() <= k) reads.resize(k + 1);  // what was made may have let others in
   reads[k] = {value, made};
   return made;
@@ -481,9 +482,8 @@ nb::object type_of(const ClassType& cls) { return python_type(cls.host, cls.name
 
 void set_class_of(nb::handle type, const ClassRef& cls) {
   cls->host = host_of(type);
-  known().classes[type] = nb::capsule(new ClassRef(cls), [](void* p) noexcept {
-    delete static_cast<ClassRef*>(p);
-  });
+  known().classes[type] =
+      nb::capsule(new ClassRef(cls), [](void* p) noexcept { delete static_cast<ClassRef*>(p); });
 }
 
 ClassRef class_of(nb::handle type) {
@@ -571,9 +571,7 @@ Value ToNative::list_of(nb::handle value, int depth) {
   if (const Value* seen = seen_.find(value.ptr())) return *seen;
   Ref<List> list = List::make();
   seen_.emplace(value.ptr(), list);
-  for (nb::handle item : nb::borrow<nb::list>(value)) {
-    list->push((*this)(item, depth + 1));
-  }
+  for (nb::handle item : nb::borrow<nb::list>(value)) { list->push((*this)(item, depth + 1)); }
   return list;
 }
 
@@ -651,7 +649,8 @@ constexpr int64_t kLookEvery = 1 << 16;
 void ToPython::count(size_t values) {
   left_ -= int64_t(values);
   if (left_ < 0) {
-    raise(ErrorKind::LimitError, "a result has over ", most_, " values, and its limits allow no "
+    raise(ErrorKind::LimitError, "a result has over ", most_,
+          " values, and its limits allow no "
           "more; for a program you trust, load it with limits=Limits(result_values=...)");
   }
   since_look_ += int64_t(values);
@@ -660,9 +659,7 @@ void ToPython::count(size_t values) {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-const nb::object* ToPython::seen(const Value& value) const {
-  return seen_.find(value.bits());
-}
+const nb::object* ToPython::seen(const Value& value) const { return seen_.find(value.bits()); }
 
 void ToPython::remember(const Value& value, const nb::object& made) {
   seen_.emplace(value.bits(), made);
@@ -714,13 +711,14 @@ nb::object ToPython::dict_of(const Value& v, int depth) {
 nb::object ToPython::future_of(const Value& v, int depth) {
   const Future& future = v.as_future();
   if (future.function) {
-    raise(ErrorKind::RuntimeError, "an awaitable that was never waited for cannot be handed to "
+    raise(ErrorKind::RuntimeError,
+          "an awaitable that was never waited for cannot be handed to "
           "Python");
   }
   if (!future.error) return known().future((*this)(future.value, depth + 1));
   const Error& e = *future.error;
-  nb::object translate = nb::module_::import_("scriptlang.interpreter.native_engine")
-                             .attr("translate");
+  nb::object translate =
+      nb::module_::import_("scriptlang.interpreter.native_engine").attr("translate");
   return known().future(nb::none(), translate(error_kind_name(e.kind), e.class_name, e.message));
 }
 
@@ -740,9 +738,7 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       std::string_view text = v.as_string();
       return nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace"));
     }
-    case Tag::Device:
-      wants_wrapping_ = true;
-      return known().device(to_string(v.as_device()));
+    case Tag::Device: wants_wrapping_ = true; return known().device(to_string(v.as_device()));
     case Tag::Tensor: {
       if (const nb::object* known = seen(v)) return *known;
       nb::object made = keeps_ ? same_tensor(v.as_tensor(), {}) : tensor_of(v.as_tensor());
@@ -762,11 +758,8 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       nb::object type = python_type(e.type->host, e.type->name);
       return known().enum_value(type, e.name, (*this)(e.value, depth + 1));
     }
-    case Tag::Future:
-      wants_wrapping_ = true;
-      return future_of(v, depth);
-    default:
-      raise(ErrorKind::TypeError, "a ", tag_name(v.tag()), " cannot be handed to Python");
+    case Tag::Future: wants_wrapping_ = true; return future_of(v, depth);
+    default: raise(ErrorKind::TypeError, "a ", tag_name(v.tag()), " cannot be handed to Python");
   }
 }
 

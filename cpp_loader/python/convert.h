@@ -65,8 +65,8 @@ class ToNative {
  public:
   Value operator()(nb::handle value, int depth = 0);
 
-  Tensor tensor(nb::handle value);                  // of a Tensor
-  Value object(nb::handle value, int depth = 0);    // of a ScriptObject
+  Tensor tensor(nb::handle value);                // of a Tensor
+  Value object(nb::handle value, int depth = 0);  // of a ScriptObject
 
   // A Tensor over the memory of an array; None for one that is not dense, writable and of a type
   // that tensors have in this machine's byte order.
@@ -139,9 +139,9 @@ class ToPython {
   nb::object instance_of(const Ref<Object>& object);
   DomainRef own_domain_;
   DomainRef& domain_;
-  std::pair<Storage*, nb::object> first_;  // most results have one
+  std::pair<Storage*, nb::object> first_;   // most results have one
   RareMap<Storage*, nb::object> storages_;  // the others
-  RareMap<uint64_t, nb::object> seen_;  // by bits; not what only one thing holds
+  RareMap<uint64_t, nb::object> seen_;      // by bits; not what only one thing holds
   int64_t left_, most_;
   int64_t since_look_ = 0;  // values since Python's interrupts were looked at
   bool wants_wrapping_ = false, keeps_ = false;

@@ -28,9 +28,7 @@ struct Given {
   PyObject* by_name;
 
   size_t count() const { return other_count + (first != nullptr); }
-  nb::handle operator[](size_t k) const {
-    return first ? k ? others[k - 1] : first : others[k];
-  }
+  nb::handle operator[](size_t k) const { return first ? k ? others[k - 1] : first : others[k]; }
 };
 
 class Entry {

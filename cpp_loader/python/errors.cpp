@@ -33,8 +33,8 @@ nb::object make_native_error() {
 void set_python_error(const Error& e) {
   nb::list stack;
   for (const ErrorFrame& f : e.stack) stack.append(nb::make_tuple(text_of(f.function), f.pc));
-  nb::tuple arguments = nb::make_tuple(error_kind_name(e.kind), text_of(e.class_name),
-                                       text_of(e.message), stack);
+  nb::tuple arguments =
+      nb::make_tuple(error_kind_name(e.kind), text_of(e.class_name), text_of(e.message), stack);
   PyErr_SetObject(native_error, arguments.ptr());
 }
 
@@ -43,15 +43,11 @@ bool is_native_error() { return PyErr_ExceptionMatches(native_error); }
 void set_python_error() {
   try {
     throw;
-  } catch (const Error& e) {
-    set_python_error(e);
-  } catch (nb::python_error& e) {
+  } catch (const Error& e) { set_python_error(e); } catch (nb::python_error& e) {
     e.restore();
   } catch (const nb::builtin_exception& e) {
     PyErr_SetString(class_of(e.type()), e.what());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& e) {
+  } catch (const std::bad_alloc&) { PyErr_NoMemory(); } catch (const std::exception& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   }
 }

@@ -21,8 +21,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   storage->pin();
   static char empty;
   void* data = storage->nbytes() ? storage->data() : &empty;
-  return PyBuffer_FillInfo(view, self, data, Py_ssize_t(storage->nbytes()),
-                           storage->read_only(), flags);
+  return PyBuffer_FillInfo(view, self, data, Py_ssize_t(storage->nbytes()), storage->read_only(),
+                           flags);
 }
 
 void deallocate(PyObject* self) {

@@ -11,11 +11,10 @@ namespace nb = nanobind;
 
 // An instance of the extension's class Memory, which speaks the buffer protocol.
 struct Memory {
-  PyObject_HEAD
-  Storage* storage;  // one reference
+  PyObject_HEAD Storage* storage;  // one reference
 };
 
-nb::object make_memory_type();           // once, when the module is made
+nb::object make_memory_type();  // once, when the module is made
 bool is_memory(nb::handle value);
 nb::object memory_of(Storage* storage);  // a new instance
 

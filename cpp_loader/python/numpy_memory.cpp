@@ -91,8 +91,8 @@ void limited_free(void*, void* block, size_t size) {
 uintptr_t handler(uintptr_t theirs) {
   numpys = reinterpret_cast<const Handler*>(theirs);
   if (numpys->version != 1) return 0;
-  static Handler ours = {"limited", 1, nullptr, limited_malloc, limited_calloc, limited_realloc,
-                         limited_free};
+  static Handler ours = {"limited",       1,           nullptr, limited_malloc, limited_calloc,
+                         limited_realloc, limited_free};
   return reinterpret_cast<uintptr_t>(&ours);
 }
 
@@ -115,10 +115,12 @@ void bind_numpy_memory(nb::module_& m) {
   m.def("numpy_limit", &limit, nb::arg("room"), nb::arg("deadline"),
         "Let numpy take so many bytes in this thread, until that time of the steady clock in ns; "
         "what was set before.");
-  m.def("numpy_room", [](int64_t bytes) { room = bytes; }, nb::arg("room"),
-        "The bytes that are left.");
-  m.def("numpy_refused", [] { return refused; },
-        "Bytes of the last request that was refused in this run; -1: it came too late; or 0.");
+  m.def(
+      "numpy_room", [](int64_t bytes) { room = bytes; }, nb::arg("room"),
+      "The bytes that are left.");
+  m.def(
+      "numpy_refused", [] { return refused; },
+      "Bytes of the last request that was refused in this run; -1: it came too late; or 0.");
 }
 
 }  // namespace scriptlang::python

@@ -196,8 +196,8 @@ bool PythonProgram::call(const Given& given, const Limits& limits, Result* resul
   return true;
 }
 
-void PythonProgram::run(const Function& function, std::vector<Value> values,
-                        DomainRef of_arguments, const Limits& limits, Result* result) const {
+void PythonProgram::run(const Function& function, std::vector<Value> values, DomainRef of_arguments,
+                        const Limits& limits, Result* result) const {
   bool has_objects = bool(of_arguments);
   if (has_open_constants_ && has_objects) join_domains(of_arguments, domain_);
   result->of_arguments = std::move(of_arguments);
@@ -205,7 +205,8 @@ void PythonProgram::run(const Function& function, std::vector<Value> values,
   Effect effect = effect_of(*program_, function);
   // What reads alone and was given no object takes no turn but in the process.
   Domain* asked = has_objects || has_open_constants_ || effect != Effect::Reads
-                      ? result->domain->get() : nullptr;
+                      ? result->domain->get()
+                      : nullptr;
   bool has_turn = result->turn.try_take(asked, effect);
   Context context;
   context.threads = kernels::thread_count();

@@ -25,8 +25,11 @@ class PythonProgram {
   // Of a program that is there. `domain`: of its constants, of which some may be `open` for runs
   // to write to.
   PythonProgram(std::shared_ptr<const Program> program, DomainRef domain, bool open, nb::dict types)
-      : failure(nb::none()), types_(std::move(types)), program_(std::move(program)),
-        domain_(std::move(domain)), has_open_constants_(open) {}
+      : failure(nb::none()),
+        types_(std::move(types)),
+        program_(std::move(program)),
+        domain_(std::move(domain)),
+        has_open_constants_(open) {}
   static bool has_open_constants(const Program& program);
 
   nb::object run(const std::string& name, nb::list arguments, const Limits& limits,

@@ -5,9 +5,10 @@ namespace scriptlang::python {
 
 const Waiting& for_signals() {
   static const Waiting waiting = {[](void*) {
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  }, nullptr};
+                                    nb::gil_scoped_acquire gil;
+                                    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                                  },
+                                  nullptr};
   return waiting;
 }
 

@@ -45,10 +45,10 @@ struct Code {
   }
   Value tree() const {
     auto field = [](const char* name, Value v) { return tuple({Value(name), std::move(v)}); };
-    std::vector<Value> table = {
-        field("instructions", tuple(instructions)), field("operators", tuple(operators)),
-        field("constants", tuple(constants)), field("types", tuple(types)),
-        field("register_size", Value(registers))};
+    std::vector<Value> table = {field("instructions", tuple(instructions)),
+                                field("operators", tuple(operators)),
+                                field("constants", tuple(constants)), field("types", tuple(types)),
+                                field("register_size", Value(registers))};
     if (!register_types.empty()) table.push_back(field("register_types", tuple(register_types)));
     if (!functions.empty()) table.push_back(field("functions", tuple(functions)));
     std::vector<Value> entry = {Value(name), tuple(table)};

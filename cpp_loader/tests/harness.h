@@ -53,8 +53,8 @@ inline void check_raises(const char* file, int line, scriptlang::ErrorKind kind,
     body();
   } catch (const scriptlang::Error& e) {
     if (e.kind != kind) {
-      fail(file, line, std::string("raises ") + scriptlang::error_kind_name(e.kind) + ": " +
-                           e.message);
+      fail(file, line,
+           std::string("raises ") + scriptlang::error_kind_name(e.kind) + ": " + e.message);
     } else if (e.message.find(part) == std::string::npos) {
       fail(file, line, "the message lacks '" + part + "': " + e.message);
     }
@@ -87,12 +87,11 @@ inline int main(int count, char** arguments) {
   static void name();                                     \
   static ::test::Registrar registrar_##name(#name, name); \
   static void name()
-#define CHECK(condition) \
-  do {                   \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
     if (!(condition)) ::test::fail(__FILE__, __LINE__, "false: " #condition); \
   } while (0)
 #define CHECK_EQ(a, b) ::test::check_equal(__FILE__, __LINE__, #a " == " #b, a, b)
-#define CHECK_RAISES(kind, part, ...)                                                    \
-  ::test::check_raises(__FILE__, __LINE__, ::scriptlang::ErrorKind::kind, part, [&] {    \
-    __VA_ARGS__;                                                                         \
-  })
+#define CHECK_RAISES(kind, part, ...)                                           \
+  ::test::check_raises(__FILE__, __LINE__, ::scriptlang::ErrorKind::kind, part, \
+                       [&] { __VA_ARGS__; })

@@ -33,8 +33,8 @@ inline const scriptlang::Limits& some_limits() {
 }
 
 // The text of the first function's result, or of the error and where it happened.
-inline std::string outcome(const std::vector<Code>& codes, std::vector<Value> arguments,
-                           bool plain, const scriptlang::Limits& limits = some_limits()) {
+inline std::string outcome(const std::vector<Code>& codes, std::vector<Value> arguments, bool plain,
+                           const scriptlang::Limits& limits = some_limits()) {
   auto program = decode(codes);
   for (const auto& f : program->functions()) {
     if (plain) f->lowered.store(lower::Lowering(*f, true).run().release());

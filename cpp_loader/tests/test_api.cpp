@@ -12,12 +12,12 @@
 
 // The engine's own headers stay out of this file: it is a client.
 static int failures = 0;
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      ++failures;                                                      \
+#define CHECK(condition)                                                 \
+  do {                                                                   \
+    if (!(condition)) {                                                  \
+      ++failures;                                                        \
       std::printf("%s:%d: false: %s\n", __FILE__, __LINE__, #condition); \
-    }                                                                  \
+    }                                                                    \
   } while (0)
 
 using namespace test;
@@ -26,8 +26,8 @@ static std::string p_row(const char* name, const std::string& value) {
   return p_tuple({p_text(name), value});
 }
 static std::string p_argument(const char* name, const char* type) {
-  return p_tuple({p_row("name", p_text(name)), p_row("type", p_text(type)),
-                  p_row("default_value", "N")});
+  return p_tuple(
+      {p_row("name", p_text(name)), p_row("type", p_text(type)), p_row("default_value", "N")});
 }
 static std::string p_instruction(const char* op, int x = 0, int n = 0) {
   return p_tuple({p_text(op), p_int(x), p_int(n)});
@@ -35,23 +35,22 @@ static std::string p_instruction(const char* op, int x = 0, int n = 0) {
 
 // class M: def forward(self, x, n: int): if n > 0: return self.w.add(x) ; raise ValueError("no")
 static std::string p_forward(const std::string& add) {
-  std::string code = p_tuple(
-      {p_instruction("STOREN", 1, 3), p_instruction("LOAD", 3), p_instruction("LOADC", 0),
-       p_instruction("OP", 0), p_instruction("JF", 6), p_instruction("LOAD", 1),
-       p_instruction("GET_ATTR", 0), p_instruction("LOAD", 2), p_instruction("OP", 1),
-       p_instruction("RET"), p_instruction("LOADC", 1), p_instruction("LOADC", 2),
-       p_instruction("RAISE_EXCEPTION")});
-  std::string operators =
-      p_tuple({p_tuple({p_text("aten::gt"), p_text("int"), p_int(2)}),
-               p_tuple({p_text("aten::add"), p_text(add), p_int(2)})});
+  std::string code =
+      p_tuple({p_instruction("STOREN", 1, 3), p_instruction("LOAD", 3), p_instruction("LOADC", 0),
+               p_instruction("OP", 0), p_instruction("JF", 6), p_instruction("LOAD", 1),
+               p_instruction("GET_ATTR", 0), p_instruction("LOAD", 2), p_instruction("OP", 1),
+               p_instruction("RET"), p_instruction("LOADC", 1), p_instruction("LOADC", 2),
+               p_instruction("RAISE_EXCEPTION")});
+  std::string operators = p_tuple({p_tuple({p_text("aten::gt"), p_text("int"), p_int(2)}),
+                                   p_tuple({p_text("aten::add"), p_text(add), p_int(2)})});
   std::string constants = p_tuple({p_int(0), p_text("no"), p_text("builtins.ValueError")});
   std::string table = p_tuple({p_row("instructions", code), p_row("operators", operators),
                                p_row("constants", constants), p_row("types", ")"),
                                p_row("register_size", p_int(3))});
-  std::string schema = p_tuple(
-      {p_row("arguments", p_tuple({p_argument("self", "__torch__.M"), p_argument("x", "Tensor"),
-                                   p_argument("n", "int")})),
-       p_row("returns", p_tuple({p_argument("", "Tensor")}))});
+  std::string schema =
+      p_tuple({p_row("arguments", p_tuple({p_argument("self", "__torch__.M"),
+                                           p_argument("x", "Tensor"), p_argument("n", "int")})),
+               p_row("returns", p_tuple({p_argument("", "Tensor")}))});
   return p_tuple({p_text("__torch__.M.forward"), table, schema});
 }
 
@@ -61,9 +60,9 @@ static std::string archive(const std::string& add = "Tensor") {
     float v = float(k);
     std::memcpy(&weights[size_t(k) * 4], &v, 4);
   }
-  std::string data = pickle(
-      p_object("__torch__", "M", {{"w", p_tensor(p_storage("FloatStorage", "0", 4), 0, {4}, {1})},
-                                  {"name", p_text("m")}}));
+  std::string data = pickle(p_object(
+      "__torch__", "M",
+      {{"w", p_tensor(p_storage("FloatStorage", "0", 4), 0, {4}, {1})}, {"name", p_text("m")}}));
   return make_zip({{"m/data.pkl", data},
                    {"m/data/0", weights},
                    {"m/bytecode.pkl", pickle(p_tuple({p_int(8), p_forward(add)}))},
@@ -108,20 +107,18 @@ static std::vector<std::string> p_twice() {
       p_tuple({p_row("instructions", code), p_row("operators", ")"), p_row("constants", ")"),
                p_row("types", ")"), p_row("register_size", p_int(2)),
                p_row("functions", p_tuple({p_text("__torch__.M.twice_1")}))});
-  std::string arguments = p_row(
-      "arguments", p_tuple({p_argument("self", "__torch__.M"), p_argument("x", "Tensor")}));
-  std::string part = p_tuple({p_instruction("STORE", 1), p_instruction("LOAD", 1),
-                              p_instruction("LOAD", 1), p_instruction("OP", 0),
-                              p_instruction("RET")});
-  std::string operators =
-      p_tuple({p_tuple({p_text("aten::add"), p_text("Tensor"), p_int(2)})});
+  std::string arguments =
+      p_row("arguments", p_tuple({p_argument("self", "__torch__.M"), p_argument("x", "Tensor")}));
+  std::string part =
+      p_tuple({p_instruction("STORE", 1), p_instruction("LOAD", 1), p_instruction("LOAD", 1),
+               p_instruction("OP", 0), p_instruction("RET")});
+  std::string operators = p_tuple({p_tuple({p_text("aten::add"), p_text("Tensor"), p_int(2)})});
   std::string part_table =
-      p_tuple({p_row("instructions", part), p_row("operators", operators),
-               p_row("constants", ")"), p_row("types", ")"), p_row("register_size", p_int(1))});
+      p_tuple({p_row("instructions", part), p_row("operators", operators), p_row("constants", ")"),
+               p_row("types", ")"), p_row("register_size", p_int(1))});
   std::string part_arguments = p_row("arguments", p_tuple({p_argument("x", "Tensor")}));
   return {p_tuple({p_text("__torch__.M.twice"), table, p_tuple({arguments, returns})}),
-          p_tuple({p_text("__torch__.M.twice_1"), part_table,
-                   p_tuple({part_arguments, returns})})};
+          p_tuple({p_text("__torch__.M.twice_1"), part_table, p_tuple({part_arguments, returns})})};
 }
 
 static void parts_of_functions_are_no_methods() {
@@ -188,8 +185,7 @@ static void a_damaged_archive_never_crashes() {
       limits.instructions = 10000;
       scriptlang::Module m = scriptlang::load(damaged.data(), damaged.size());
       m("forward", {scriptlang::Tensor::view(x.data(), {4}), 1}, limits);
-    } catch (const scriptlang::Error&) {
-    }
+    } catch (const scriptlang::Error&) {}
   }
 }
 
@@ -237,16 +233,15 @@ static void values_go_in_and_out() {
 static std::atomic<int64_t> live_blocks{0};
 
 static void the_allocator_can_be_replaced() {
-  sl_allocator counting = {
-      [](size_t bytes, void*) {
-        ++live_blocks;
-        return std::aligned_alloc(64, (bytes + 127) / 64 * 64);
-      },
-      [](void* block, size_t, void*) {
-        --live_blocks;
-        std::free(block);
-      },
-      nullptr};
+  sl_allocator counting = {[](size_t bytes, void*) {
+                             ++live_blocks;
+                             return std::aligned_alloc(64, (bytes + 127) / 64 * 64);
+                           },
+                           [](void* block, size_t, void*) {
+                             --live_blocks;
+                             std::free(block);
+                           },
+                           nullptr};
   sl_set_allocator(&counting);
   {
     float x[4] = {};
@@ -266,8 +261,7 @@ static void threads_share_a_module() {
     threads.emplace_back([&, t] {
       std::vector<float> x(4, float(t));
       for (int k = 0; k < 500; ++k) {
-        scriptlang::Tensor y =
-            m("forward", {scriptlang::Tensor::view(x.data(), {4}), 1}).tensor();
+        scriptlang::Tensor y = m("forward", {scriptlang::Tensor::view(x.data(), {4}), 1}).tensor();
         wrong += y.data<float>()[2] != float(t) + 2;
       }
     });

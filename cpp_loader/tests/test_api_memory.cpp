@@ -132,11 +132,11 @@ bool make_and_call(sl_module* m) {
   sl_value* complex = sl_value_complex(1, 2);
   bool all = text && number && tensor && copy && list && tuple && dict && complex;
   if (all) {
-    bool good[] = {call(m, "forward", tensor), call(m, "texts", list), call(m, "by_text", dict),
-                   call(m, "point", tuple),    call(m, "imaginary", complex),
-                   call(m, "fail", text, SL_RUN_ERROR), call(m, "counter", number),
-                   call(m, "later", copy),     call(m, "span", number),
-                   call(m, "none", nullptr, SL_RUN_ERROR)};
+    bool good[] = {call(m, "forward", tensor),    call(m, "texts", list),
+                   call(m, "by_text", dict),      call(m, "point", tuple),
+                   call(m, "imaginary", complex), call(m, "fail", text, SL_RUN_ERROR),
+                   call(m, "counter", number),    call(m, "later", copy),
+                   call(m, "span", number),       call(m, "none", nullptr, SL_RUN_ERROR)};
     for (bool one : good) all = all && one;
   }
   for (sl_value* v : {text, number, tensor, copy, list, tuple, dict, complex}) sl_value_release(v);
@@ -172,8 +172,7 @@ bool look_and_change(sl_module* m) {
       worked([&](auto e) { return sl_module_train(copy, 0, e); }) &&
       worked([&](auto e) { return sl_module_to(copy, SL_FLOAT64, e); }) &&
       worked([&](auto e) { return sl_module_extra(m, "labels.txt", &data, &size, e); }) &&
-      (number = sl_value_int(3)) != nullptr &&
-      worked([&](auto e) {
+      (number = sl_value_int(3)) != nullptr && worked([&](auto e) {
         return sl_module_make(copy, "__torch__.Counter", &number, 1, nullptr, &object, e);
       }) &&
       worked([&](auto e) { return sl_module_set_attribute(copy, "owned", object, e); }) &&
@@ -228,8 +227,7 @@ void sweep(Part part, Way how) {
     run(how, at, [&] { loads_and_calls(part); });
     if (live != before) {
       CHECK(!"blocks are left");
-      std::printf("  %ld more, part %d, at %ld of %ld\n", live - before, int(part), at,
-                  all);
+      std::printf("  %ld more, part %d, at %ld of %ld\n", live - before, int(part), at, all);
       before = live;
     }
   }

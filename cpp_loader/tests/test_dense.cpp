@@ -104,8 +104,8 @@ void check(bool good, const char* what, int kind, int64_t m, int64_t n) {
 
 template <class F>
 void for_matrices(F f) {
-  const int64_t sizes[][2] = {{0, 0}, {3, 0}, {1, 1}, {2, 2}, {3, 3}, {5, 2}, {9, 9}, {20, 7},
-                              {33, 33}, {50, 33}, {70, 70}};
+  const int64_t sizes[][2] = {{0, 0}, {3, 0},  {1, 1},   {2, 2},   {3, 3},  {5, 2},
+                              {9, 9}, {20, 7}, {33, 33}, {50, 33}, {70, 70}};
   for (int kind = 0; kind < kKinds; ++kind)
     for (const auto& size : sizes) f(kind, size[0], size[1]);
 }

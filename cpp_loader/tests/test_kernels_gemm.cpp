@@ -112,8 +112,8 @@ void check_all(const KernelSet& set) {
     for (int64_t n : columns)
       for (int64_t k : depths)
         for (int bits = 0; bits < 8; ++bits) {
-          Way way{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, Start(turn % 4),
-                  Activation(turn % 3), turn % 5 < 2};
+          Way way{(bits & 1) != 0, (bits & 2) != 0,      (bits & 4) != 0,
+                  Start(turn % 4), Activation(turn % 3), turn % 5 < 2};
           ++turn;
           double error = error_of<T>(set.gemm<T>(), m, n, k, way);
           if (error > kAllowed) {
@@ -131,15 +131,19 @@ void for_sets(F f) {
 
 }  // namespace
 
-TEST(products_of_float32) { for_sets([](const KernelSet& set) { check_all<float>(set); }); }
-TEST(products_of_float64) { for_sets([](const KernelSet& set) { check_all<double>(set); }); }
+TEST(products_of_float32) {
+  for_sets([](const KernelSet& set) { check_all<float>(set); });
+}
+TEST(products_of_float64) {
+  for_sets([](const KernelSet& set) { check_all<double>(set); });
+}
 
 TEST(products_shared_by_threads) {
   set_thread_count(3);
   for_sets([](const KernelSet& set) {
     for (int bits = 0; bits < 8; ++bits) {
-      Way way{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, Start::kColumnBias,
-              Activation::kNone, true};
+      Way way{(bits & 1) != 0,    (bits & 2) != 0,   (bits & 4) != 0,
+              Start::kColumnBias, Activation::kNone, true};
       CHECK(error_of<float>(set.gemm<float>(), 150, 333, 401, way) < kAllowed);
       CHECK(error_of<float>(set.gemm<float>(), 3, 1500, 300, way) < kAllowed);
       CHECK(error_of<float>(set.gemm<float>(), 1500, 3, 300, way) < kAllowed);

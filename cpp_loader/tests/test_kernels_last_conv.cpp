@@ -47,8 +47,12 @@ struct Problem {
   std::vector<float> x, w, bias, added, y;
 
   Problem(const Case& k, bool channels_first)
-      : s(shape_of(k)), groups(k.groups), channels(k.channels * k.groups),
-        outputs(k.outputs * k.groups), pixels(s.out_pixels()), first(channels_first) {
+      : s(shape_of(k)),
+        groups(k.groups),
+        channels(k.channels * k.groups),
+        outputs(k.outputs * k.groups),
+        pixels(s.out_pixels()),
+        first(channels_first) {
     std::mt19937 random(static_cast<unsigned>(k.channels * 31 + k.outputs + k.width));
     x = noise(random, channels * s.in_pixels());
     w = noise(random, outputs * s.channels * s.taps());
@@ -70,10 +74,9 @@ struct Problem {
       for (int64_t i = 0; i < s.kernel[1]; ++i)
         for (int64_t j = 0; j < s.kernel[2]; ++j, ++weight) {
           int64_t from = o / s.outputs * s.channels + c;
-          sum += double(*weight) * double(input(from, h * s.stride[1] - s.padding[1] +
-                                                          i * s.dilation[1],
-                                                v * s.stride[2] - s.padding[2] +
-                                                    j * s.dilation[2]));
+          sum += double(*weight) *
+                 double(input(from, h * s.stride[1] - s.padding[1] + i * s.dilation[1],
+                              v * s.stride[2] - s.padding[2] + j * s.dilation[2]));
         }
     return sum < 0 ? 0 : sum;
   }
@@ -112,8 +115,8 @@ void check(const KernelSet& set, const Case& k, bool channels_first, ConvWay way
   for (int64_t pixel = 0; pixel < p.pixels; ++pixel)
     for (int64_t o = 0; o < p.outputs; ++o) {
       double y = p.y[size_t(pixel * p.outputs + o)];
-      double error = std::abs((finished ? -y : y) -
-                              p.wanted(o, pixel / p.s.out[2], pixel % p.s.out[2]));
+      double error =
+          std::abs((finished ? -y : y) - p.wanted(o, pixel / p.s.out[2], pixel % p.s.out[2]));
       worst = std::max(worst, std::isnan(error) ? 1e30 : error);
     }
   double limit = (way == ConvWay::kWinograd ? 8e-6 : 4e-6);

@@ -57,8 +57,9 @@ void check(Unary op, const char* name, double (*exact)(double), float low, float
       }
     }
     if (worst > allowed) {
-      test::fail(__FILE__, __LINE__, scriptlang::concat(usable_kernels(i)->name, " ", name, "(",
-                                                        where, "): ", worst, " units"));
+      test::fail(__FILE__, __LINE__,
+                 scriptlang::concat(usable_kernels(i)->name, " ", name, "(", where, "): ", worst,
+                                    " units"));
     }
   }
 }
@@ -123,14 +124,13 @@ void compare_with_portable(Listed<FastLoop> mine, Listed<FastLoop> portable, int
             double x, y;
             std::memcpy(&x, &left[size_t(i)], 8);
             std::memcpy(&y, &right[size_t(i)], 8);
-            alike = (x != x && y != y) ||
-                   (functions && std::abs(x - y) <= kUnits * std::abs(y));
+            alike = (x != x && y != y) || (functions && std::abs(x - y) <= kUnits * std::abs(y));
           } else if (floats) {
             float x[2], y[2];
             std::memcpy(x, &left[size_t(i)], 8);
             std::memcpy(y, &right[size_t(i)], 8);
             alike = (x[0] == y[0] || (x[0] != x[0] && y[0] != y[0])) &&
-                   (x[1] == y[1] || (x[1] != x[1] && y[1] != y[1]));
+                    (x[1] == y[1] || (x[1] != x[1] && y[1] != y[1]));
           }
           if (alike || left[size_t(i)] == right[size_t(i)]) continue;
           test::fail(__FILE__, __LINE__,
@@ -231,12 +231,25 @@ TEST(a_pair_of_operators_gives_what_both_give) {
 }
 
 TEST(special_functions_give_the_same_bits_everywhere) {
-  const Unary names[] = {Unary::k_i0, Unary::k_i0e, Unary::k_i1, Unary::k_i1e, Unary::k_bessel_j0,
-                         Unary::k_bessel_j1, Unary::k_bessel_y0, Unary::k_bessel_y1,
-                         Unary::k_modified_bessel_k0, Unary::k_modified_bessel_k1,
-                         Unary::k_scaled_modified_bessel_k0, Unary::k_scaled_modified_bessel_k1,
-                         Unary::k_spherical_bessel_j0, Unary::k_airy_ai, Unary::k_ndtri,
-                         Unary::k_entr, Unary::k_polygamma, Unary::k_multigammaln, Unary::k_erfinv,
+  const Unary names[] = {Unary::k_i0,
+                         Unary::k_i0e,
+                         Unary::k_i1,
+                         Unary::k_i1e,
+                         Unary::k_bessel_j0,
+                         Unary::k_bessel_j1,
+                         Unary::k_bessel_y0,
+                         Unary::k_bessel_y1,
+                         Unary::k_modified_bessel_k0,
+                         Unary::k_modified_bessel_k1,
+                         Unary::k_scaled_modified_bessel_k0,
+                         Unary::k_scaled_modified_bessel_k1,
+                         Unary::k_spherical_bessel_j0,
+                         Unary::k_airy_ai,
+                         Unary::k_ndtri,
+                         Unary::k_entr,
+                         Unary::k_polygamma,
+                         Unary::k_multigammaln,
+                         Unary::k_erfinv,
                          Unary::k_lgamma};
   constexpr int kCount = 4003;
   std::vector<double> x;
@@ -317,8 +330,9 @@ TEST(activations) {
     return x * std::tanh(std::log1p(e));
   };
   check(Unary::k_mish, "mish", mish, -80, 100, 4.0);  // an exponential, a quotient, a product
-  check(Unary::k_log_sigmoid, "log_sigmoid",
-        [](double x) { return std::fmin(x, 0) - std::log1p(std::exp(-std::abs(x))); }, -80, 80);
+  check(
+      Unary::k_log_sigmoid, "log_sigmoid",
+      [](double x) { return std::fmin(x, 0) - std::log1p(std::exp(-std::abs(x))); }, -80, 80);
 }
 TEST(sigmoids) {
   check(Unary::k_tanh, "tanh", std::tanh, -12, 12);

@@ -68,9 +68,7 @@ TEST(long_work_stops) {
           for (int64_t i = first; i < last; ++i) sum = sum + i;
           done.fetch_add(last - first);
         });
-      } catch (const Stopped&) {
-        stopped = true;
-      }
+      } catch (const Stopped&) { stopped = true; }
       other.join();
       CHECK(stopped && done.load() > 0);
       CHECK(stop.reason() == (in_time ? Stop::kTime : Stop::kCancelled));
@@ -86,10 +84,12 @@ TEST(an_interrupt_is_asked_for_by_the_caller_alone) {
   static std::thread::id caller;
   caller = std::this_thread::get_id();
   Stop stop;
-  stop.set_interrupted([](void*) {
-    if (std::this_thread::get_id() != caller) ++elsewhere;
-    return ++asked == 3;
-  }, nullptr);
+  stop.set_interrupted(
+      [](void*) {
+        if (std::this_thread::get_id() != caller) ++elsewhere;
+        return ++asked == 3;
+      },
+      nullptr);
   bool stopped = false;
   try {
     StopScope scope(&stop);
@@ -97,9 +97,7 @@ TEST(an_interrupt_is_asked_for_by_the_caller_alone) {
       volatile int64_t sum = 0;
       for (int64_t i = first; i < last; ++i) sum = sum + i;
     });
-  } catch (const Stopped&) {
-    stopped = true;
-  }
+  } catch (const Stopped&) { stopped = true; }
   CHECK(stopped && asked == 3 && elsewhere == 0 && stop.reason() == Stop::kInterrupted);
 }
 
@@ -132,9 +130,7 @@ TEST(an_exception_reaches_the_caller_after_all_chunks) {
         if (i == 17) throw std::runtime_error("seventeen");
       }
     });
-  } catch (const std::runtime_error& e) {
-    caught = std::strcmp(e.what(), "seventeen") == 0;
-  }
+  } catch (const std::runtime_error& e) { caught = std::strcmp(e.what(), "seventeen") == 0; }
   CHECK(caught);
   CHECK(ended.load() > 32);
   CHECK(covers(100, 1));

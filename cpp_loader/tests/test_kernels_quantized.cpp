@@ -57,9 +57,15 @@ struct Product {
   std::vector<float> bias, factor;
 
   Product(int64_t m, int64_t n, int64_t k)
-      : m(m), n(n), k(k), a_row((k + 3) / 4 * 4), a(whole<uint8_t>(m * a_row + 8, 0, 255)),
-        b(whole<int8_t>(k * n, -128, 127)), offset(whole<int32_t>(padded(n), -9999, 9999)),
-        zeros(whole<int32_t>(padded(n), -5, 5)), bias(numbers(padded(n), 3000)),
+      : m(m),
+        n(n),
+        k(k),
+        a_row((k + 3) / 4 * 4),
+        a(whole<uint8_t>(m * a_row + 8, 0, 255)),
+        b(whole<int8_t>(k * n, -128, 127)),
+        offset(whole<int32_t>(padded(n), -9999, 9999)),
+        zeros(whole<int32_t>(padded(n), -5, 5)),
+        bias(numbers(padded(n), 3000)),
         factor(numbers(padded(n), 1e-3f)) {}
 
   int32_t sum(int64_t i, int64_t j, bool moved) const {

@@ -77,8 +77,8 @@ TEST(numbers_are_read_as_the_c_library_reads_them) {
                            "99999999999999.9", "-2.5", " 4", "123456789.123456789"}) {
     CHECK_EQ(call_op("aten::Float.str", {Value(text)}).as_double(), std::strtod(text, nullptr));
   }
-  for (const char* text : {"0", "007", "-12", "+3", " 4", "999999999999999",
-                           "9223372036854775807"}) {
+  for (const char* text :
+       {"0", "007", "-12", "+3", " 4", "999999999999999", "9223372036854775807"}) {
     CHECK_EQ(call_op("aten::Int.str", {Value(text)}).as_int(), std::strtoll(text, nullptr, 10));
   }
   for (const char* text : {"", "1.5.2", "5a", "a", "1..", "--1"}) {
@@ -186,8 +186,7 @@ TEST(strings_are_cut_and_joined) {
 }
 
 TEST(a_width_that_no_memory_holds_is_refused) {
-  CHECK_RAISES(MemoryError, "",
-               call_op("aten::zfill", {Value("x"), Value(INT64_MAX)}));
+  CHECK_RAISES(MemoryError, "", call_op("aten::zfill", {Value("x"), Value(INT64_MAX)}));
 }
 
 TEST(lists_are_indexed_and_sliced) {

@@ -69,9 +69,7 @@ TEST(room_is_counted_before_it_is_taken) {
   bool stopped = false;
   try {
     for (int64_t k = 0; k < 100000; ++k) list->push(k);
-  } catch (const Error& e) {
-    stopped = e.kind == ErrorKind::MemoryError;
-  }
+  } catch (const Error& e) { stopped = e.kind == ErrorKind::MemoryError; }
   CHECK(stopped);
   CHECK(list->size() > 1000);
   CHECK_EQ(list->get(1000).as_int(), 1000);

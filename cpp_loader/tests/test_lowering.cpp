@@ -38,11 +38,20 @@ TEST(a_counted_loop_is_its_arithmetic_and_one_step) {
 
 // (x + a) of each operator and constant, and of each comparison.
 TEST(steps_hold_small_constants) {
-  const char* names[] = {"aten::add", "aten::sub", "aten::mul", "aten::floordiv",
-                         "aten::remainder", "aten::lt", "aten::le", "aten::gt", "aten::ge",
-                         "aten::eq", "aten::ne"};
-  const int64_t numbers[] = {0, 1, -1, 7, -7, INT32_MAX, INT32_MIN, int64_t(INT32_MAX) + 1,
-                             int64_t(INT32_MIN) - 1, INT64_MAX, INT64_MIN};
+  const char* names[] = {"aten::add",       "aten::sub", "aten::mul", "aten::floordiv",
+                         "aten::remainder", "aten::lt",  "aten::le",  "aten::gt",
+                         "aten::ge",        "aten::eq",  "aten::ne"};
+  const int64_t numbers[] = {0,
+                             1,
+                             -1,
+                             7,
+                             -7,
+                             INT32_MAX,
+                             INT32_MIN,
+                             int64_t(INT32_MAX) + 1,
+                             int64_t(INT32_MIN) - 1,
+                             INT64_MAX,
+                             INT64_MIN};
   for (const char* name : names) {
     for (int64_t number : numbers) {
       Code code;
@@ -280,9 +289,7 @@ TEST(a_call_with_proven_arguments_skips_the_checks) {
   std::string message;
   try {
     run_codes({caller, callee}, {Value(3), Value("no int")});
-  } catch (const Error& e) {
-    message = e.message;
-  }
+  } catch (const Error& e) { message = e.message; }
   CHECK_EQ(message, "expected a value of type int but got str");
 }
 
@@ -319,9 +326,7 @@ TEST(a_loop_is_all_that_an_endless_loop_does) {
   std::string kind;
   try {
     run_codes({code}, {}, limits);
-  } catch (const Error& e) {
-    kind = error_kind_name(e.kind);
-  }
+  } catch (const Error& e) { kind = error_kind_name(e.kind); }
   CHECK_EQ(kind, "LimitError");
 }
 
@@ -339,9 +344,7 @@ TEST(a_loop_that_leaves_into_its_own_body_is_counted) {
   std::string kind;
   try {
     run_codes({code}, {Value(1)}, limits);
-  } catch (const Error& e) {
-    kind = error_kind_name(e.kind);
-  }
+  } catch (const Error& e) { kind = error_kind_name(e.kind); }
   CHECK_EQ(kind, "LimitError");
 }
 

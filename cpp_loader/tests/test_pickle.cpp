@@ -137,33 +137,31 @@ TEST(other_globals_are_refused_by_name) {
 
 TEST(misuse_is_refused) {
   const std::string bodies[] = {
-      "",                                       // nothing
-      "e",                                      // no mark
-      "(e",                                     // no list below
-      "N(" + p_int(1) + "e",                    // not a list
-      "](" + p_text("k") + p_int(1) + "u",      // SETITEMS on a list
-      "}(" + p_text("k") + "u",                 // a key without a value
-      std::string("h\0", 2),                    // an empty memo
-      std::string("]r\xff\xff\xff\x7f", 6),     // a far memo index
-      "(t0)",                                   // fine until the end: two pops and one push
-      "N)R",                                    // calling None
-      p_global("torch", "FloatStorage"),        // a name is no value
+      "",                                        // nothing
+      "e",                                       // no mark
+      "(e",                                      // no list below
+      "N(" + p_int(1) + "e",                     // not a list
+      "](" + p_text("k") + p_int(1) + "u",       // SETITEMS on a list
+      "}(" + p_text("k") + "u",                  // a key without a value
+      std::string("h\0", 2),                     // an empty memo
+      std::string("]r\xff\xff\xff\x7f", 6),      // a far memo index
+      "(t0)",                                    // fine until the end: two pops and one push
+      "N)R",                                     // calling None
+      p_global("torch", "FloatStorage"),         // a name is no value
       p_global("__torch__", "C") + "K\1R)\x81",  // NEWOBJ of an enum member
-      "N}b",                                    // state of None
-      "(" + p_text("x") + "tQ",                 // no storage
-      "\x8a\x09" + std::string(9, 'x'),         // an integer of nine bytes
-      "}]Ns",                                   // a list as a key
-      "\x95" + std::string(8, '\0') + "N",      // a frame of protocol 4
-      "i",                                      // unknown
+      "N}b",                                     // state of None
+      "(" + p_text("x") + "tQ",                  // no storage
+      "\x8a\x09" + std::string(9, 'x'),          // an integer of nine bytes
+      "}]Ns",                                    // a list as a key
+      "\x95" + std::string(8, '\0') + "N",       // a frame of protocol 4
+      "i",                                       // unknown
   };
   int refused = 0;
   for (const std::string& body : bodies) {
     try {
       Value v = read(body);
       if (body == "(t0)") ++refused;
-    } catch (const Error& e) {
-      refused += e.kind == ErrorKind::ArchiveError;
-    }
+    } catch (const Error& e) { refused += e.kind == ErrorKind::ArchiveError; }
   }
   CHECK_EQ(refused, int(sizeof bodies / sizeof bodies[0]));
 }
@@ -180,9 +178,7 @@ TEST(every_truncation_and_flip_ends_well) {
     hooks.storage = [](const std::string&, ScalarType) { return Storage::allocate(64); };
     try {
       read_pickle(bytes, "data.pkl", hooks);
-    } catch (const Error& e) {
-      CHECK(e.kind == ErrorKind::ArchiveError);
-    }
+    } catch (const Error& e) { CHECK(e.kind == ErrorKind::ArchiveError); }
   };
   for (size_t n = 0; n < body.size(); ++n) attempt(body.substr(0, n));
   for (size_t at = 0; at < body.size(); ++at) {
@@ -224,8 +220,7 @@ TEST(names_are_given_to_classes) {
   std::string named = "\x80\x02" + p_global("__torch__", "Color");
   Value v = read_pickle(named + p_int(2) + "R.", "names", hooks);
   CHECK_EQ(v.as_enum().known_name(), "B");
-  CHECK_RAISES(ArchiveError, "has no member 3",
-               read_pickle(named + p_int(3) + "R.", "x", hooks));
+  CHECK_RAISES(ArchiveError, "has no member 3", read_pickle(named + p_int(3) + "R.", "x", hooks));
   Value unknown = read(p_global("__torch__", "Color") + p_int(2) + "R");
   CHECK_RAISES(RuntimeError, "is not known", unknown.as_enum().known_name());
   CHECK_RAISES(RuntimeError, "is not known", to_text(unknown));

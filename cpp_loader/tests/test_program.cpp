@@ -209,7 +209,7 @@ TEST(indices_must_lie_inside_their_tables) {
       {"OP", 0, 0, "an operator"},        {"CREATE_OBJECT", 0, 0, "a type"},
       {"ISINSTANCE", 0, 1, "a type"},     {"CALL", 0, 0, "a function"},
       {"INTERFACE_CALL", 0, 1, "method"}, {"TUPLE_CONSTRUCT", -5, 0, "a count"},
-      {"GET_ATTR", -1, 0, "a count"},  {"LIST_UNPACK", 1 << 30, 0, "a count"},
+      {"GET_ATTR", -1, 0, "a count"},     {"LIST_UNPACK", 1 << 30, 0, "a count"},
   };
   for (const Row& row : rows) {
     Code code;
@@ -283,9 +283,7 @@ TEST(a_huge_register_file_is_refused) {
 
 TEST(malformed_trees_are_refused) {
   auto classes = std::make_shared<ClassTable>();
-  auto refuse = [&](Value tree) {
-    CHECK_RAISES(ArchiveError, "", Program::decode(tree, classes));
-  };
+  auto refuse = [&](Value tree) { CHECK_RAISES(ArchiveError, "", Program::decode(tree, classes)); };
   refuse(Value(1));
   refuse(tuple({Value(3)}));
   refuse(tuple({Value(8), Value("x")}));

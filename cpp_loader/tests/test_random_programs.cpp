@@ -22,10 +22,9 @@ class ProgramMaker {
 
   Code make() {
     code_.registers = kRegisters;
-    code_.constants = {Value(0),     Value(1),    Value(2),   Value(3),
-                       Value(true),  Value(false), Value("b"), Value("two words")};
-    code_.types = {Value("List[int]"), Value("List[List[int]]"),
-                   Value("List[Tuple[int, str]]")};
+    code_.constants = {Value(0),    Value(1),     Value(2),   Value(3),
+                       Value(true), Value(false), Value("b"), Value("two words")};
+    code_.types = {Value("List[int]"), Value("List[List[int]]"), Value("List[Tuple[int, str]]")};
     for (char type : std::string(kArgumentTypes)) code_.argument(type == 'i' ? "int" : "Any");
     code_.emit("STOREN", 1, kArguments);
     for (int k = 0; k < kArguments; ++k) held_[k] = kArgumentTypes[k];
@@ -149,8 +148,7 @@ class ProgramMaker {
         code_.emit("LOADC", 6), op(kOrders[1 + below(2)], "str", 2);
         return;
       case 1:
-      case 2: value('s', depth - 1), value('s', depth - 1), op(kOrders[below(4)], "str", 2);
-        return;
+      case 2: value('s', depth - 1), value('s', depth - 1), op(kOrders[below(4)], "str", 2); return;
       default: value('i', depth - 1), value('i', depth - 1), op(kOrders[below(3)], "int", 2);
     }
   }
@@ -230,9 +228,7 @@ class ProgramMaker {
         value('m', 1), index(2), op("aten::__getitem__", "t", 2), value('i', 2);
         op("aten::append", "t", 2), code_.emit("DROP");
         return;
-      case 13:
-        value('u', 1), value('t', 2), op("aten::append", "t", 2), code_.emit("DROP");
-        return;
+      case 13: value('u', 1), value('t', 2), op("aten::append", "t", 2), code_.emit("DROP"); return;
       case 10:
         value('m', 1), index(2), op("aten::__getitem__", "t", 2), index(2), value('i', 2);
         op("aten::_set_item", "t", 3), code_.emit("DROP");
@@ -324,8 +320,8 @@ class ProgramMaker {
 
   Code code_;
   std::mt19937 random_;
-  char held_[kRegisters] = {};   // the type in each register; 0: not to be read
-  bool kept_[kRegisters] = {};   // read again in a loop: not to be left
+  char held_[kRegisters] = {};  // the type in each register; 0: not to be read
+  bool kept_[kRegisters] = {};  // read again in a loop: not to be left
 };
 
 std::vector<Value> arguments() {
@@ -347,9 +343,7 @@ std::string outcome(const Code& code, bool plain) {
   std::vector<Value> given = arguments();
   try {
     return text_of(run(*program, f, given, context, limits));
-  } catch (const Error& e) {
-    return concat(error_kind_name(e.kind), ": ", e.message);
-  }
+  } catch (const Error& e) { return concat(error_kind_name(e.kind), ": ", e.message); }
 }
 
 }  // namespace

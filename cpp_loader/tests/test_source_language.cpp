@@ -67,8 +67,8 @@ TEST(empty_literals_take_the_type_that_is_declared) {
   CHECK(list.as_list().element->kind == TypeKind::Int);
   Value tuple = run(") -> Tuple[int, List[str]]", "return (1, [])", {});
   CHECK(tuple.as_tuple().items[1].as_list().element->kind == TypeKind::String);
-  Value none = run(") -> List[Optional[int]]",
-                   "return annotate(List[Optional[int]], [None, 1])", {});
+  Value none =
+      run(") -> List[Optional[int]]", "return annotate(List[Optional[int]], [None, 1])", {});
   CHECK_EQ(none.as_list().size(), 2u);
 }
 
@@ -197,15 +197,14 @@ TEST(isinstance_is_asked_or_known) {
 }
 
 TEST(strings_dicts_and_slices) {
-  CHECK_EQ(text(run(", x: str) -> str", "return torch.format(\"{} and {}\", x, 2)",
-                    {Value("a")})),
+  CHECK_EQ(text(run(", x: str) -> str", "return torch.format(\"{} and {}\", x, 2)", {Value("a")})),
            "a and 2");
   CHECK_EQ(text(run(") -> str", "return \"a\\n\\x41\\u00e9\" \"b\"", {})), "a\nA\u00e9b");
-  CHECK_EQ(run(", k: str) -> int",
-               "d = {\"a\": 1, \"b\": 2}\n_0 = torch._set_item(d, \"c\", 3)\nreturn d[k]",
-               {Value("c")})
-               .as_int(),
-           3);
+  CHECK_EQ(
+      run(", k: str) -> int",
+          "d = {\"a\": 1, \"b\": 2}\n_0 = torch._set_item(d, \"c\", 3)\nreturn d[k]", {Value("c")})
+          .as_int(),
+      3);
   CHECK_EQ(run(") -> int", "x = [1, 2, 3, 4]\nreturn torch.len(x[1:3])", {}).as_int(), 2);
 }
 

@@ -33,12 +33,12 @@ float first(const Value& v) { return static_cast<float*>(v.as_tensor().raw())[0]
 }  // namespace
 
 TEST(bodies_take_the_place_of_calls) {
-  auto module = module_of(with_functions(
-      "def g(x: Tensor, n: int) -> Tensor:\n"
-      "  if torch.gt(n, 3):\n"
-      "    return torch.mul(x, n)\n"
-      "  return torch.neg(x)\n",
-      "return torch.matmul(__torch__.g(x, n, ), __torch__.g(x, 5, ))"));
+  auto module =
+      module_of(with_functions("def g(x: Tensor, n: int) -> Tensor:\n"
+                               "  if torch.gt(n, 3):\n"
+                               "    return torch.mul(x, n)\n"
+                               "  return torch.neg(x)\n",
+                               "return torch.matmul(__torch__.g(x, n, ), __torch__.g(x, 5, ))"));
   auto f = made_of(*module);
   CHECK_EQ(how_many(*f, Opcode::CALL), 0);
   CHECK_EQ(f->inlined.size(), 2u);
@@ -118,12 +118,12 @@ TEST(functions_stop_growing) {
 }
 
 TEST(errors_name_the_functions_whose_code_was_put_in) {
-  auto module = module_of(with_functions(
-      "def g(x: Tensor) -> Tensor:\n"
-      "  y = torch.mul(x, 2.)\n"
-      "  return torch.add(torch.tanh(y), torch.zeros([7]))\n",
-      "z = x\n"
-      "return torch.neg(__torch__.g(z, ))"));
+  auto module =
+      module_of(with_functions("def g(x: Tensor) -> Tensor:\n"
+                               "  y = torch.mul(x, 2.)\n"
+                               "  return torch.add(torch.tanh(y), torch.zeros([7]))\n",
+                               "z = x\n"
+                               "return torch.neg(__torch__.g(z, ))"));
   try {
     call(*module, "f", {Value(numbers({1, 2})), Value(0)});
     CHECK(false);

@@ -53,9 +53,7 @@ void at_once(int threads, const std::function<void(int)>& body) {
       while (waiting > 0) std::this_thread::yield();
       try {
         body(k);
-      } catch (const std::exception& e) {
-        fail(__FILE__, __LINE__, e.what());
-      }
+      } catch (const std::exception& e) { fail(__FILE__, __LINE__, e.what()); }
     });
   }
   for (std::thread& t : all) t.join();
@@ -416,18 +414,18 @@ std::string archive_of_setter() {
     return p_tuple({p_text(op), p_int(x), p_int(n)});
   };
   auto argument = [&](const char* name, const char* type) {
-    return p_tuple({row("name", p_text(name)), row("type", p_text(type)),
-                    row("default_value", "N")});
+    return p_tuple(
+        {row("name", p_text(name)), row("type", p_text(type)), row("default_value", "N")});
   };
   std::string code = p_tuple({step("STOREN", 1, 2), step("LOAD", 1), step("LOAD", 2),
                               step("LOAD", 2), step("LIST_CONSTRUCT", 0, 2), step("SET_ATTR", 0),
                               step("LOAD", 1), step("GET_ATTR", 0), step("RET")});
-  std::string table = p_tuple({row("instructions", code), row("operators", ")"),
-                               row("constants", ")"), row("types", p_tuple({p_text("List[int]")})),
-                               row("register_size", p_int(2))});
-  std::string schema = p_tuple(
-      {row("arguments", p_tuple({argument("self", "__torch__.M"), argument("i", "int")})),
-       row("returns", p_tuple({argument("", "List[int]")}))});
+  std::string table =
+      p_tuple({row("instructions", code), row("operators", ")"), row("constants", ")"),
+               row("types", p_tuple({p_text("List[int]")})), row("register_size", p_int(2))});
+  std::string schema =
+      p_tuple({row("arguments", p_tuple({argument("self", "__torch__.M"), argument("i", "int")})),
+               row("returns", p_tuple({argument("", "List[int]")}))});
   std::string function = p_tuple({p_text("__torch__.M.f"), table, schema});
   return make_zip({{"m/data.pkl", pickle(p_object("__torch__", "M", {{"l", p_tuple({})}}))},
                    {"m/bytecode.pkl", pickle(p_tuple({p_int(8), function}))},

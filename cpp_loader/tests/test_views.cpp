@@ -13,9 +13,7 @@ template <class F>
 bool refused(F f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.kind == ErrorKind::RuntimeError;
-  }
+  } catch (const Error& e) { return e.kind == ErrorKind::RuntimeError; }
   return false;
 }
 
@@ -69,6 +67,5 @@ TEST(exact_numbers_raise_where_others_overflow) {
   CHECK(refused([] { (void)(Exact(INT64_MIN) - 1); }));
   CHECK(refused([] { (void)(1 - Exact(INT64_MIN)); }));
 }
-
 
 int main(int count, char** arguments) { return test::main(count, arguments); }

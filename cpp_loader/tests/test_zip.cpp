@@ -99,8 +99,8 @@ TEST(a_bomb_is_refused_by_its_ratio) {
 }
 
 TEST(all_bombs_together_are_refused) {
-  std::string file = make_zip({{"a", std::string(40 << 20, 'x'), true},
-                               {"b", std::string(40 << 20, 'y'), true}});
+  std::string file =
+      make_zip({{"a", std::string(40 << 20, 'x'), true}, {"b", std::string(40 << 20, 'y'), true}});
   auto zip = open(file);
   std::string buffer;
   zip->read(zip->records()[0], &buffer);
@@ -190,9 +190,7 @@ TEST(flipped_bits_never_read_outside) {
           zip->read(r, &buffer);
           zip->storage(r, 4)->release();
         }
-      } catch (const Error& e) {
-        CHECK(e.kind == ErrorKind::ArchiveError);
-      }
+      } catch (const Error& e) { CHECK(e.kind == ErrorKind::ArchiveError); }
     }
   }
 }

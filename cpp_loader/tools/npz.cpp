@@ -20,9 +20,9 @@ struct Kind {
   ScalarType type;
 };
 constexpr Kind kKinds[] = {
-    {"|b1", ScalarType::Bool},     {"|u1", ScalarType::UInt8},      {"|i1", ScalarType::Int8},
-    {"<i2", ScalarType::Int16},    {"<i4", ScalarType::Int32},      {"<i8", ScalarType::Int64},
-    {"<f2", ScalarType::Float16},  {"<f4", ScalarType::Float32},    {"<f8", ScalarType::Float64},
+    {"|b1", ScalarType::Bool},      {"|u1", ScalarType::UInt8},       {"|i1", ScalarType::Int8},
+    {"<i2", ScalarType::Int16},     {"<i4", ScalarType::Int32},       {"<i8", ScalarType::Int64},
+    {"<f2", ScalarType::Float16},   {"<f4", ScalarType::Float32},     {"<f8", ScalarType::Float64},
     {"<c8", ScalarType::Complex64}, {"<c16", ScalarType::Complex128},
 };
 
@@ -100,8 +100,8 @@ std::string npy_of(const Tensor& tensor) {
   }
   std::string shape;
   for (int64_t d = 0; d < tensor.dim(); ++d) shape += std::to_string(tensor.size(d)) + ", ";
-  std::string header = concat("{'descr': '", text, "', 'fortran_order': False, 'shape': (", shape,
-                              "), }");
+  std::string header =
+      concat("{'descr': '", text, "', 'fortran_order': False, 'shape': (", shape, "), }");
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string out("\x93NUMPY\x01\x00", 8);
@@ -131,8 +131,8 @@ void write(const std::string& path, const std::vector<std::pair<std::string, Ten
   for (const auto& [name, tensor] : arrays) {
     const std::string data = npy_of(tensor), record = name + ".npy";
     const uint32_t at = uint32_t(file.size()), size = uint32_t(data.size());
-    const auto crc = uint32_t(
-        crc32(0, reinterpret_cast<const Bytef*>(data.data()), uInt(data.size())));
+    const auto crc =
+        uint32_t(crc32(0, reinterpret_cast<const Bytef*>(data.data()), uInt(data.size())));
     std::string common;
     put<uint16_t>(&common, 20);
     put<uint16_t>(&common, 0);

@@ -76,8 +76,7 @@ void flatten(const Value& value, std::vector<std::pair<std::string, Tensor>>* ou
   }
 }
 
-int run(const char* model, const char* inputs, const char* outputs, const char* method,
-        int times) {
+int run(const char* model, const char* inputs, const char* outputs, const char* method, int times) {
   Clock::time_point start = Clock::now();
   auto module = Module::load_file(model);
   std::printf("load %.2f ms\n", milliseconds(start));

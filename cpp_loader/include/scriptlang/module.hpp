@@ -39,7 +39,7 @@ struct Limits : sl_limits {
 // What a method takes and gives, without self.
 struct Signature {
   struct Argument {
-    std::string name, type;            // "Optional[List[int]]"
+    std::string name, type;              // "Optional[List[int]]"
     std::optional<Value> default_value;  // none: it has to be given
   };
   std::vector<Argument> arguments;
@@ -170,7 +170,8 @@ class Module {
   Module clone() const {
     return of_module([&](sl_module** copy, sl_error** error) {
              return sl_module_clone(handle(), copy, error);
-           }).value();
+           })
+        .value();
   }
   // To be read: attributes, methods, submodules.
   std::string text() const {
@@ -342,8 +343,8 @@ inline Value make_object(const Module& module, const char* class_name,
                          const std::vector<Value>& arguments) {
   std::vector<sl_value*> handles = Value::handles_of(arguments);
   return Value(detail::made<sl_value>([&](sl_value** object, sl_error** error) {
-                 return sl_module_make(module.handle(), class_name, handles.data(),
-                                       handles.size(), nullptr, object, error);
+                 return sl_module_make(module.handle(), class_name, handles.data(), handles.size(),
+                                       nullptr, object, error);
                }).value());
 }
 
@@ -373,9 +374,8 @@ Result<Module> loaded(const LoadOptions& options, F&& call) {
     };
     given.user = const_cast<void*>(static_cast<const void*>(&options));
   }
-  Result<sl_module*> handle = made<sl_module>([&](sl_module** module, sl_error** error) {
-    return call(&given, module, error);
-  });
+  Result<sl_module*> handle = made<sl_module>(
+      [&](sl_module** module, sl_error** error) { return call(&given, module, error); });
   if (!handle) return handle.error();
   return Module(*handle);
 }

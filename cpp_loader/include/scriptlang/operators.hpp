@@ -51,14 +51,10 @@ inline sl_status call_operator(void* user, sl_value* const* arguments, size_t co
 #if SCRIPTLANG_EXCEPTIONS
   } catch (const Error& e) {
     return give_results(e, results, result_count, error);
-  } catch (const std::bad_alloc&) {
-    return SL_OUT_OF_MEMORY;
-  } catch (const std::exception& e) {
+  } catch (const std::bad_alloc&) { return SL_OUT_OF_MEMORY; } catch (const std::exception& e) {
     *error = sl_error_make(nullptr, e.what());
     return SL_RUN_ERROR;
-  } catch (...) {
-    return SL_RUN_ERROR;
-  }
+  } catch (...) { return SL_RUN_ERROR; }
 #endif
 }
 

@@ -143,9 +143,8 @@ typedef struct sl_load_options {
 } sl_load_options;
 SL_API sl_status sl_load_file_with(const char* path, const sl_load_options* options,
                                    sl_module** module, sl_error** error);
-SL_API sl_status sl_load_memory_with(const void* data, size_t size,
-                                     const sl_load_options* options, sl_module** module,
-                                     sl_error** error);
+SL_API sl_status sl_load_memory_with(const void* data, size_t size, const sl_load_options* options,
+                                     sl_module** module, sl_error** error);
 /* From anywhere: `read` puts up to so many bytes to where it is told, and says how many; 0 at the
  * end, (size_t)-1 where it cannot, which gives SL_ARCHIVE_ERROR. */
 SL_API sl_status sl_load_stream(size_t (*read)(void* to, size_t bytes, void* user), void* user,
@@ -177,9 +176,8 @@ typedef struct sl_extra {
 SL_API sl_status sl_save_file(sl_module* module, const char* path, const sl_extra* extra,
                               size_t count, sl_error** error);
 SL_API sl_status sl_save_stream(sl_module* module,
-                                int (*write)(const void* data, size_t size, void* user),
-                                void* user, const sl_extra* extra, size_t count,
-                                sl_error** error);
+                                int (*write)(const void* data, size_t size, void* user), void* user,
+                                const sl_extra* extra, size_t count, sl_error** error);
 
 /* ---- what a module holds
  *
@@ -209,8 +207,8 @@ SL_API int sl_module_has_attribute(const sl_module* module, const char* name); /
  * as, as arguments are: lists and dicts are copied, tensors and objects shared. Where the archive
  * does not declare it (bytecode without code), it takes values of the kind that it has, and None.
  * SL_RUN_ERROR for a value that does not fit. */
-SL_API sl_status sl_module_set_attribute(sl_module* module, const char* name,
-                                         const sl_value* value, sl_error** error);
+SL_API sl_status sl_module_set_attribute(sl_module* module, const char* name, const sl_value* value,
+                                         sl_error** error);
 
 /* The submodule, or other object, of that name; "" gives the module itself. Release it: the handle
  * keeps the whole module. SL_INVALID_ARGUMENT when there is no object of that name. */
@@ -254,11 +252,11 @@ SL_API sl_status sl_module_text(const sl_module* module, char** text, size_t* si
  * arguments, as sl_call takes them. SL_RUN_ERROR where the program has no such class, or the class
  * no __init__. */
 SL_API sl_status sl_module_make(sl_module* module, const char* class_name,
-                                sl_value* const* arguments, size_t count,
-                                const sl_limits* limits, sl_value** object, sl_error** error);
+                                sl_value* const* arguments, size_t count, const sl_limits* limits,
+                                sl_value** object, sl_error** error);
 /* A member of an enum of the program by its name. SL_RUN_ERROR when there is none. */
-SL_API sl_status sl_module_enum(const sl_module* module, const char* class_name,
-                                const char* member, sl_value** value, sl_error** error);
+SL_API sl_status sl_module_enum(const sl_module* module, const char* class_name, const char* member,
+                                sl_value** value, sl_error** error);
 
 /* ---- signatures: what a method takes and gives, without self
  *
@@ -361,8 +359,8 @@ SL_API sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes
 /* The same with strides, of memory of so many bytes, in which all elements have to lie; data is the
  * first element. Strides are not negative. */
 SL_API sl_value* sl_tensor_strided(void* data, size_t bytes, sl_dtype dtype, const int64_t* sizes,
-                                   const int64_t* strides, size_t ndim,
-                                   void (*release)(void* user), void* user);
+                                   const int64_t* strides, size_t ndim, void (*release)(void* user),
+                                   void* user);
 /* A tensor with a copy of contiguous memory, aligned or not. Null as above. */
 SL_API sl_value* sl_tensor_copy(const void* data, sl_dtype dtype, const int64_t* sizes,
                                 size_t ndim);

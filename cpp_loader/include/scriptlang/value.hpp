@@ -28,15 +28,32 @@ namespace detail {
 
 template <class T>
 struct dtype_of;
-template <> struct dtype_of<float> { static constexpr sl_dtype value = SL_FLOAT32; };
-template <> struct dtype_of<double> { static constexpr sl_dtype value = SL_FLOAT64; };
-template <> struct dtype_of<Half> { static constexpr sl_dtype value = SL_FLOAT16; };
-template <> struct dtype_of<BFloat16> { static constexpr sl_dtype value = SL_BFLOAT16; };
-template <> struct dtype_of<bool> { static constexpr sl_dtype value = SL_BOOL8; };
-template <> struct dtype_of<std::complex<float>> {
+template <>
+struct dtype_of<float> {
+  static constexpr sl_dtype value = SL_FLOAT32;
+};
+template <>
+struct dtype_of<double> {
+  static constexpr sl_dtype value = SL_FLOAT64;
+};
+template <>
+struct dtype_of<Half> {
+  static constexpr sl_dtype value = SL_FLOAT16;
+};
+template <>
+struct dtype_of<BFloat16> {
+  static constexpr sl_dtype value = SL_BFLOAT16;
+};
+template <>
+struct dtype_of<bool> {
+  static constexpr sl_dtype value = SL_BOOL8;
+};
+template <>
+struct dtype_of<std::complex<float>> {
   static constexpr sl_dtype value = SL_COMPLEX64;
 };
-template <> struct dtype_of<std::complex<double>> {
+template <>
+struct dtype_of<std::complex<double>> {
   static constexpr sl_dtype value = SL_COMPLEX128;
 };
 
@@ -66,9 +83,20 @@ constexpr sl_dtype type_of() {
 
 inline size_t size_of(sl_dtype type) {
   switch (type) {
-    case SL_UINT8: case SL_INT8: case SL_BOOL8: case SL_QINT8: case SL_QUINT8: return 1;
-    case SL_INT16: case SL_FLOAT16: case SL_BFLOAT16: case SL_UINT16: return 2;
-    case SL_INT32: case SL_FLOAT32: case SL_COMPLEX32: case SL_QINT32: case SL_UINT32: return 4;
+    case SL_UINT8:
+    case SL_INT8:
+    case SL_BOOL8:
+    case SL_QINT8:
+    case SL_QUINT8: return 1;
+    case SL_INT16:
+    case SL_FLOAT16:
+    case SL_BFLOAT16:
+    case SL_UINT16: return 2;
+    case SL_INT32:
+    case SL_FLOAT32:
+    case SL_COMPLEX32:
+    case SL_QINT32:
+    case SL_UINT32: return 4;
     case SL_COMPLEX128: return 16;
     default: return 8;
   }

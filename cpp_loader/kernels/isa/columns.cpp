@@ -35,8 +35,7 @@ void tops_of(int64_t rows, int64_t width, const float* x, int64_t stride, float*
   lines.f32.maximum_of_columns(rows - 1, width, x + stride, stride, top);
 }
 
-void softmax_band(int64_t rows, int64_t width, const float* x, int64_t stride, float* y,
-                  bool log) {
+void softmax_band(int64_t rows, int64_t width, const float* x, int64_t stride, float* y, bool log) {
   float top[kWidth], total[kWidth];
   tops_of(rows, width, x, stride, top);
   if (log) {

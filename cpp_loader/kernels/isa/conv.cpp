@@ -16,9 +16,9 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-constexpr int64_t kDepth = 256;       // products between two visits of a result tile
-constexpr int64_t kGroupPanels = 8;   // panels that one task gathers
-constexpr int64_t kFewPixels = 8;     // up to here dot products waste less
+constexpr int64_t kDepth = 256;      // products between two visits of a result tile
+constexpr int64_t kGroupPanels = 8;  // panels that one task gathers
+constexpr int64_t kFewPixels = 8;    // up to here dot products waste less
 constexpr int64_t kSplitRows = 2 * kTileRows;
 
 // The input with zeros around it. Rows hold `stride` runs of `run` columns each.
@@ -34,8 +34,8 @@ struct Frame {
   }
   int64_t tap(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
     int64_t column = w * s.dilation[2];
-    return d * s.dilation[0] * plane + h * s.dilation[1] * row +
-           column % s.stride[2] * run + column / s.stride[2];
+    return d * s.dilation[0] * plane + h * s.dilation[1] * row + column % s.stride[2] * run +
+           column / s.stride[2];
   }
   int64_t pixel(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
     return d * s.stride[0] * plane + h * s.stride[1] * row + w;
@@ -313,8 +313,7 @@ void convolve_by_taps(const Conv<T>& c) {
   for (int64_t t = 0; t < taps; ++t) {
     if (MetTap(s, t).pixels() > 0) indices[met++] = t;
   }
-  Scratch space(sizeof(T) *
-                static_cast<size_t>(met * matrix + (s.channels + s.outputs) * pixels));
+  Scratch space(sizeof(T) * static_cast<size_t>(met * matrix + (s.channels + s.outputs) * pixels));
   T *weights = space.as<T>(), *x = weights + met * matrix, *y = x + s.channels * pixels;
   for (int64_t i = 0; i < matrix; ++i)
     for (int64_t j = 0; j < met; ++j) weights[j * matrix + i] = c.w[i * taps + indices[j]];
@@ -460,8 +459,9 @@ void convolve(const Conv<T>& c) {
   if (s.channels == 1 && s.outputs <= 4) {
     return convolve_depthwise(c, f, space.as<T>(), offsets);
   }
-  Job<T> job{c,      f,      space.as<T>(), offsets, s.channels * taps, pixels,
-             ceil_div(pixels, kPanel<T>), nullptr};
+  Job<T> job{
+      c,      f, space.as<T>(), offsets, s.channels * taps, pixels, ceil_div(pixels, kPanel<T>),
+      nullptr};
   convolve_panels(job);
 }
 

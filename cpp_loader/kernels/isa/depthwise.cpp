@@ -26,11 +26,11 @@ struct ResultRow {
   int64_t first_slot;   // which has the row of the first tap
   int64_t kernel[2], dilation[2], step;
   const float* weights;
-  int64_t tap;          // from the weights of a tap to those of the next
-  const float* bias;    // may be null
-  const float* added;   // may be null
+  int64_t tap;         // from the weights of a tap to those of the next
+  const float* bias;   // may be null
+  const float* added;  // may be null
   float* y;
-  int64_t pixel;        // from a result to the next, of `added` too
+  int64_t pixel;  // from a result to the next, of `added` too
   Activation activation;
   int channels;
 };
@@ -95,7 +95,8 @@ const RowPiece* row_pieces(const ConvShape& s) {
 class Ring {
  public:
   explicit Ring(const LastConv& c)
-      : c_(c), slots_((c.shape.kernel[1] - 1) * c.shape.dilation[1] + 1),
+      : c_(c),
+        slots_((c.shape.kernel[1] - 1) * c.shape.dilation[1] + 1),
         width_((c.shape.out[2] - 1) * c.shape.stride[2] +
                (c.shape.kernel[2] - 1) * c.shape.dilation[2] + 1),
         space_(sizeof(float) * static_cast<size_t>(slots_ * width_ * W)) {

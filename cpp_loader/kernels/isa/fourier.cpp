@@ -50,23 +50,37 @@ struct Point {
   V re, im;
 };
 template <class V>
-SL_INLINE Point<V> operator+(Point<V> a, Point<V> b) { return {a.re + b.re, a.im + b.im}; }
+SL_INLINE Point<V> operator+(Point<V> a, Point<V> b) {
+  return {a.re + b.re, a.im + b.im};
+}
 template <class V>
-SL_INLINE Point<V> operator-(Point<V> a, Point<V> b) { return {a.re - b.re, a.im - b.im}; }
+SL_INLINE Point<V> operator-(Point<V> a, Point<V> b) {
+  return {a.re - b.re, a.im - b.im};
+}
 template <class V, class R>
 SL_INLINE Point<V> times(Point<V> a, R re, R im) {
   return {a.re * re - a.im * im, a.re * im + a.im * re};
 }
 template <class V>
-SL_INLINE Point<V> times(Point<V> a, const Number<V>* pair) { return times(a, pair[0], pair[1]); }
+SL_INLINE Point<V> times(Point<V> a, const Number<V>* pair) {
+  return times(a, pair[0], pair[1]);
+}
 template <class V>
-SL_INLINE Point<V> scaled(Point<V> a, Number<V> by) { return {a.re * by, a.im * by}; }
+SL_INLINE Point<V> scaled(Point<V> a, Number<V> by) {
+  return {a.re * by, a.im * by};
+}
 template <class V>
-SL_INLINE Point<V> turned_back(Point<V> a) { return {a.im, -a.re}; }  // times -i
+SL_INLINE Point<V> turned_back(Point<V> a) {
+  return {a.im, -a.re};
+}  // times -i
 template <class V>
-SL_INLINE Point<V> exchanged(Point<V> a) { return {a.im, a.re}; }
+SL_INLINE Point<V> exchanged(Point<V> a) {
+  return {a.im, a.re};
+}
 template <class V>
-SL_INLINE Point<V> conjugate(Point<V> a) { return {a.re, -a.im}; }
+SL_INLINE Point<V> conjugate(Point<V> a) {
+  return {a.re, -a.im};
+}
 
 template <class V>
 SL_INLINE Point<V> load_point(const Number<V>* x, int64_t at) {
@@ -281,9 +295,8 @@ template <class V, class T>
 void store_lines(const FourierSide<T>& y, T* at, int lines, int64_t n, Order order,
                  const T (&scales)[2], const T* rows) {
   constexpr int W = Lane<V>::count;
-  auto row = [&](int64_t i) SL_ALWAYS {
-    return Lane<V>::load(rows + order.row(i) * W) * scales[i % 2];
-  };
+  auto row = [&](int64_t i)
+                 SL_ALWAYS { return Lane<V>::load(rows + order.row(i) * W) * scales[i % 2]; };
   int64_t i = 0;
   for (; y.pair == 2 && y.number == 1 && i < n; i += W) {
     const int some = static_cast<int>(min_of(W, n - i));
@@ -419,43 +432,45 @@ const FourierPlan<T>& real_plan(const FourierPlan<T>& plan) {
 
 template <class T>
 void from_real(const FourierLines<T>& f) {
-  const FourierPlan<T> &plan = *f.plan, &used = real_plan(plan);
+  const FourierPlan<T>&plan = *f.plan, &used = real_plan(plan);
   const int64_t pairs = plan.n / 2 + 1;
   const T scales[2] = {f.scale, f.inverse ? -f.scale : f.scale};
-  for_each_lanes<T>(f.lines, max_of(points_of(used), pairs), [&](auto v, int64_t first, int lines,
-                                                                 T* a, T* b) {
-    using V = decltype(v);
-    load_lines<V>(f.x, f.x.at + first * f.x.line, lines, plan.n, Order{!plan.half, 0}, a);
-    T* done = transform_lanes<V>(used, a, b);
-    if (plan.half) unfold<V>(plan, done);
-    store_lines<V>(f.y, f.y.at + first * f.y.line, lines, 2 * pairs, Order{false, 0}, scales, done);
-  });
+  for_each_lanes<T>(
+      f.lines, max_of(points_of(used), pairs), [&](auto v, int64_t first, int lines, T* a, T* b) {
+        using V = decltype(v);
+        load_lines<V>(f.x, f.x.at + first * f.x.line, lines, plan.n, Order{!plan.half, 0}, a);
+        T* done = transform_lanes<V>(used, a, b);
+        if (plan.half) unfold<V>(plan, done);
+        store_lines<V>(f.y, f.y.at + first * f.y.line, lines, 2 * pairs, Order{false, 0}, scales,
+                       done);
+      });
 }
 
 template <class T>
 void to_real(const FourierLines<T>& f) {
-  const FourierPlan<T> &plan = *f.plan, &used = real_plan(plan);
+  const FourierPlan<T>&plan = *f.plan, &used = real_plan(plan);
   const int64_t n = plan.n, pairs = n / 2 + 1;
   const T scales[2] = {f.scale, f.scale};
-  for_each_lanes<T>(f.lines, max_of(points_of(used), pairs), [&](auto v, int64_t first, int lines,
-                                                                 T* a, T* b) {
-    using V = decltype(v);
-    load_lines<V>(f.x, f.x.at + first * f.x.line, lines, 2 * pairs, Order{false, 0}, a);
-    if (!f.inverse) {
-      for (int64_t k = 0; k < pairs; ++k) store_point(a, k, conjugate(load_point<V>(a, k)));
-    }
-    if (plan.half) {
-      fold<V>(plan, a);
-    } else {
-      store_point(a, 0, Point<V>{load_point<V>(a, 0).re, V{}});
-      for (int64_t k = 1; k < pairs; ++k) {
-        store_point(a, n - k, conjugate(load_point<V>(a, k)));
-      }
-    }
-    for (int64_t k = 0; k < used.n; ++k) store_point(a, k, exchanged(load_point<V>(a, k)));
-    const T* done = transform_lanes<V>(used, a, b);
-    store_lines<V>(f.y, f.y.at + first * f.y.line, lines, n, Order{!plan.half, 1}, scales, done);
-  });
+  for_each_lanes<T>(
+      f.lines, max_of(points_of(used), pairs), [&](auto v, int64_t first, int lines, T* a, T* b) {
+        using V = decltype(v);
+        load_lines<V>(f.x, f.x.at + first * f.x.line, lines, 2 * pairs, Order{false, 0}, a);
+        if (!f.inverse) {
+          for (int64_t k = 0; k < pairs; ++k) store_point(a, k, conjugate(load_point<V>(a, k)));
+        }
+        if (plan.half) {
+          fold<V>(plan, a);
+        } else {
+          store_point(a, 0, Point<V>{load_point<V>(a, 0).re, V{}});
+          for (int64_t k = 1; k < pairs; ++k) {
+            store_point(a, n - k, conjugate(load_point<V>(a, k)));
+          }
+        }
+        for (int64_t k = 0; k < used.n; ++k) store_point(a, k, exchanged(load_point<V>(a, k)));
+        const T* done = transform_lanes<V>(used, a, b);
+        store_lines<V>(f.y, f.y.at + first * f.y.line, lines, n, Order{!plan.half, 1}, scales,
+                       done);
+      });
 }
 
 }  // namespace

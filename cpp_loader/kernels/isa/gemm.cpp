@@ -269,8 +269,8 @@ template <class T, int Rows, int Columns>
 SL_NOINLINE void dot_tile(const Dots<T>& d) {
   constexpr int W = kLanes<T>;
   Vector<T> sum[Rows][Columns];
-  SL_UNROLL for (int r = 0; r < Rows; ++r)
-    SL_UNROLL for (int c = 0; c < Columns; ++c) sum[r][c] = Vector<T>{};
+  SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int c = 0; c < Columns; ++c) sum[r][c] =
+      Vector<T>{};
   for (int64_t k = 0; k < d.k; k += W) {
     int left = static_cast<int>(min_of(W, d.k - k));
     Vector<T> a[Rows];
@@ -283,8 +283,8 @@ SL_NOINLINE void dot_tile(const Dots<T>& d) {
       SL_UNROLL for (int r = 0; r < Rows; ++r) sum[r][c] += a[r] * b;
     }
   }
-  SL_UNROLL for (int r = 0; r < Rows; ++r)
-    SL_UNROLL for (int c = 0; c < Columns; ++c) d.sums[r * Columns + c] = sum_lanes<T>(sum[r][c]);
+  SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int c = 0; c < Columns; ++c)
+      d.sums[r * Columns + c] = sum_lanes<T>(sum[r][c]);
 }
 
 // One long product, in sums that do not wait for each other.

@@ -40,8 +40,7 @@ SL_INLINE Vector<float> gather(const float* from, Index<float> at, Index<float> 
 }
 SL_INLINE Vector<double> gather(const double* from, Index<double> at, Index<double> mask) {
   __mmask8 lanes = _mm512_movepi64_mask((__m512i)mask);
-  return (Vector<double>)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), lanes, (__m512i)at, from,
-                                                  8);
+  return (Vector<double>)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), lanes, (__m512i)at, from, 8);
 }
 #elif defined(__AVX2__)
 template <int How>
@@ -64,8 +63,9 @@ SL_INLINE Vector<double> gather(const double* from, Index<double> at, Index<doub
 template <int How, class V>
 SL_INLINE V to_integers(V x) {
   for (size_t i = 0; i < sizeof(V) / sizeof(x[0]); ++i) {
-    x[i] = How == 9 ? __builtin_floor(x[i]) : How == 11 ? __builtin_trunc(x[i])
-                                                        : __builtin_rint(x[i]);
+    x[i] = How == 9    ? __builtin_floor(x[i])
+           : How == 11 ? __builtin_trunc(x[i])
+                       : __builtin_rint(x[i]);
   }
   return x;
 }
@@ -127,8 +127,11 @@ struct Sampler {
   const T half_x, half_y;  // half of what -1 to 1 spans
 
   explicit Sampler(const GridSample& sample)
-      : s(sample), r(sample.steps), repeated(sample.outside != Outside::kZeros),
-        half_x(half(sample.width)), half_y(half(sample.height)) {}
+      : s(sample),
+        r(sample.steps),
+        repeated(sample.outside != Outside::kZeros),
+        half_x(half(sample.width)),
+        half_y(half(sample.height)) {}
 
   T half(int64_t size) const {
     return r(splat(static_cast<T>(size - (s.align_corners ? 1 : 0)) / 2))[0];
@@ -139,9 +142,7 @@ struct Sampler {
   }
 
   // Moves a position that lies outside back in, as is asked for.
-  SL_INLINE V inside(V x, int64_t size) const {
-    return repeated ? moved_in(x, size) : x;
-  }
+  SL_INLINE V inside(V x, int64_t size) const { return repeated ? moved_in(x, size) : x; }
   SL_NOINLINE V moved_in(V x, int64_t size) const {
     if (s.outside == Outside::kReflection) x = reflected(x, size);
     V last = r(splat(static_cast<T>(size - 1)));
@@ -171,9 +172,7 @@ struct Sampler {
       if (repeated) at = at < last ? at : last;
       limit(size);
     }
-    SL_INLINE void limit(int64_t size) {
-      there = (at >= 0) & (at < static_cast<Number>(size));
-    }
+    SL_INLINE void limit(int64_t size) { there = (at >= 0) & (at < static_cast<Number>(size)); }
   };
   SL_INLINE I row(I y) const { return y * static_cast<typename Place::Number>(s.width); }
 
@@ -223,12 +222,9 @@ struct Sampler {
 
   SL_INLINE void cubic_weights(V t, V* weights) const {
     constexpr T a = T(-0.75);
-    auto far = [&](V x) SL_ALWAYS {
-      return r(r(r(r(r(r(a * x) - 5 * a) * x) + 8 * a) * x) - 4 * a);
-    };
-    auto near = [&](V x) SL_ALWAYS {
-      return r(r(r(r(r((a + 2) * x) - (a + 3)) * x) * x) + T(1));
-    };
+    auto far = [&](V x)
+                   SL_ALWAYS { return r(r(r(r(r(r(a * x) - 5 * a) * x) + 8 * a) * x) - 4 * a); };
+    auto near = [&](V x) SL_ALWAYS { return r(r(r(r(r((a + 2) * x) - (a + 3)) * x) * x) + T(1)); };
     weights[0] = far(r(t + T(1)));
     weights[1] = near(t);
     weights[2] = near(r(T(1) - t));

@@ -16,7 +16,7 @@ constexpr int64_t kPiecePanels = 3;         // A is then read as it lies
 constexpr int64_t kPieceBytes = 384 << 10;  // of B, at once
 constexpr int64_t kDotRows = 8;             // up to here rows of A and columns of B are multiplied
 constexpr int64_t kDotBytes = 64 << 10;
-constexpr int64_t kChunkWork = 400'000;     // multiply-adds that are worth a chunk of a thread
+constexpr int64_t kChunkWork = 400'000;  // multiply-adds that are worth a chunk of a thread
 
 // Between float32 and a 16-bit type; elements `step` apart.
 struct Widening {
@@ -42,8 +42,8 @@ void for_pieces(const HalfProduct& p, int64_t panel_bytes, F f) {
   const int64_t work = max_of(1, step * kPanelColumns * p.k * max_of(p.m, 8));
   parallel_for(ceil_div(panels, step), max_of(1, kChunkWork / work),
                [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(i * step, min_of(panels, (i + 1) * step));
-  });
+                 for (int64_t i = begin; i < end; ++i) f(i * step, min_of(panels, (i + 1) * step));
+               });
 }
 
 // Columns [first, last) of B as rows of float32: dot products.
@@ -52,27 +52,28 @@ void multiply_dots(const HalfProduct& p, const Widening& w, const float* a, cons
       max_of(8, kDotBytes / (max_of(1, p.k) * static_cast<int64_t>(sizeof(float))));
   parallel_for(ceil_div(p.n, together), max_of(1, kChunkWork / max_of(1, together * p.k * 8)),
                [&](int64_t begin, int64_t end) {
-    Scratch space(sizeof(float) * static_cast<size_t>(together * (p.k + p.m)));
-    float *rows = space.as<float>(), *result = rows + together * p.k;
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i * together, count = min_of(together, p.n - first);
-      for (int64_t j = 0; j < count; ++j) {
-        w.widen(p.k, rows + j * p.k, p.b + (first + j) * p.b_column);
-      }
-      Gemm<float> g;
-      g.m = p.m;
-      g.n = g.c_row = count;
-      g.k = g.a_row = g.b_column = p.k;
-      g.b_row = 1;
-      g.a = a;
-      g.b = rows;
-      g.c = result;
-      g.start = bias ? Start::kColumnBias : Start::kZero;
-      g.bias = bias ? bias + first : nullptr;
-      dot_products(g, 1);
-      for (int64_t r = 0; r < p.m; ++r) w.narrow(count, p.c + r * p.n + first, result + r * count);
-    }
-  });
+                 Scratch space(sizeof(float) * static_cast<size_t>(together * (p.k + p.m)));
+                 float *rows = space.as<float>(), *result = rows + together * p.k;
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t first = i * together, count = min_of(together, p.n - first);
+                   for (int64_t j = 0; j < count; ++j) {
+                     w.widen(p.k, rows + j * p.k, p.b + (first + j) * p.b_column);
+                   }
+                   Gemm<float> g;
+                   g.m = p.m;
+                   g.n = g.c_row = count;
+                   g.k = g.a_row = g.b_column = p.k;
+                   g.b_row = 1;
+                   g.a = a;
+                   g.b = rows;
+                   g.c = result;
+                   g.start = bias ? Start::kColumnBias : Start::kZero;
+                   g.bias = bias ? bias + first : nullptr;
+                   dot_products(g, 1);
+                   for (int64_t r = 0; r < p.m; ++r)
+                     w.narrow(count, p.c + r * p.n + first, result + r * count);
+                 }
+               });
 }
 
 // One panel of B, `width` of whose columns exist, its missing ones zero.
@@ -95,7 +96,8 @@ SL_NOINLINE void widen_panel(const HalfProduct& p, const Widening& w, int64_t co
     for (int64_t part = 0; part < kPanelColumns; part += W) {
       for (int64_t j = 0; j < W; ++j) {
         if (part + j < width) w.widen(depth, rows + j * kDeep, from + (part + j) * p.b_column + k);
-        else for (int64_t i = 0; i < depth; ++i) rows[j * kDeep + i] = 0.0f;
+        else
+          for (int64_t i = 0; i < depth; ++i) rows[j * kDeep + i] = 0.0f;
       }
       int64_t i = 0;
       for (; i + W <= depth; i += W) {
@@ -217,10 +219,9 @@ SL_PAIRS SL_NOINLINE void multiply_pairs(const PairTile& t) {
     SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] += 2;
   }
   alignas(64) float sums[Rows * kPanelColumns];
-  SL_UNROLL for (int r = 0; r < Rows; ++r)
-    SL_UNROLL for (int j = 0; j < 2; ++j) {
-      _mm512_store_ps(sums + r * kPanelColumns + j * 16, sum[r][j]);
-    }
+  SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < 2; ++j) {
+    _mm512_store_ps(sums + r * kPanelColumns + j * 16, sum[r][j]);
+  }
   finish_pairs(t, Rows, sums);
 }
 
@@ -345,9 +346,12 @@ void multiply_by_pairs(const HalfProduct& p) {
       const int64_t row = tiles.first(tile);
       for (int64_t i = first; i < last; ++i) {
         const int64_t column = i * kPanelColumns;
-        PairTile t{pairs, a + row * a_row, a_row,
+        PairTile t{pairs,
+                   a + row * a_row,
+                   a_row,
                    piece.as<uint16_t>() + (i - first) * pairs * kPanelColumns * 2,
-                   p.c + row * p.n + column, p.n,
+                   p.c + row * p.n + column,
+                   p.n,
                    static_cast<int>(min_of(kPanelColumns, p.n - column)),
                    p.bias ? p.bias + column : nullptr};
         pair_tile(tiles.height(tile), std::make_integer_sequence<int, kTileRows>{})(t);

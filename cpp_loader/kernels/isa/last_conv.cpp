@@ -19,9 +19,9 @@ namespace {
 
 constexpr int W = kLanes<float>;
 constexpr int kWide = kPanel<float>;
-constexpr int64_t kBlockBytes = 192 << 10;  // of the frame: stays in the second cache
+constexpr int64_t kBlockBytes = 192 << 10;   // of the frame: stays in the second cache
 constexpr int64_t kGatheredBytes = 2 << 20;  // of pixels with all their taps
-constexpr int64_t kSmallWork = 200'000;     // multiply-adds that are not worth a thread
+constexpr int64_t kSmallWork = 200'000;      // multiply-adds that are not worth a thread
 
 int64_t all_channels(const ConvShape& s, int64_t groups) { return s.channels * groups; }
 
@@ -107,7 +107,9 @@ struct Taps {
   // space: for two numbers a tap.
   Taps(const ConvShape& s, const LastFrame& f, int64_t* space)
       : length(f.joined ? s.channels * s.kernel[2] : s.channels),
-        columns(f.joined ? 1 : s.kernel[2]), offsets(space), weights(space + s.taps()) {}
+        columns(f.joined ? 1 : s.kernel[2]),
+        offsets(space),
+        weights(space + s.taps()) {}
 
   // The taps with anything of the input for the pixels [first, first + n) of a row.
   void find(const ConvShape& s, const LastFrame& f, int64_t out_row, int64_t first, int64_t n) {
@@ -149,8 +151,9 @@ void direct_block(const LastConv& c, const LastFrame& f, const float* framed, in
   RowTiles tiles(s.out[2]);
   const int tallest = tiles.height(0);
   for (int64_t p = first; p < last;) {
-    int width = tallest <= kQuadRows && last - p >= 4 ? 4
-                : tallest <= kPairRows && last - p >= 2 ? 2 : 1;
+    int width = tallest <= kQuadRows && last - p >= 4   ? 4
+                : tallest <= kPairRows && last - p >= 2 ? 2
+                                                        : 1;
     int64_t column = p * kWide, output = group * s.outputs + column;
     t.b = c.packed + (group * panels + p) * t.b_stride;
     t.bias = c.bias ? c.bias + output : nullptr;

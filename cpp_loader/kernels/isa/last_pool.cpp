@@ -41,8 +41,8 @@ SL_INLINE void combine(const PoolWindow& w, int64_t channel, int left, F f, Vect
 
 template <int Vectors, class F>
 SL_INLINE void piece(const PoolWindow& w, int64_t channel, F f, float divisor) {
-  int left = static_cast<int>(w.channels - channel < Vectors * W ? w.channels - channel
-                                                                 : Vectors * W);
+  int left =
+      static_cast<int>(w.channels - channel < Vectors * W ? w.channels - channel : Vectors * W);
   Vector<float> result[Vectors];
   combine<Vectors>(w, channel, left, f, result);
   SL_UNROLL for (int j = 0; j < Vectors; ++j) {

@@ -155,9 +155,8 @@ SL_INLINE void copy_few(uint16_t* to, const uint16_t* from, int count) {
 template <bool Bfloat>
 void add_halves(int64_t rows, int64_t width, const uint16_t* x, int64_t stride, float* to) {
   constexpr int W = kLanes<float>;
-  auto wide = [](const uint16_t* p) SL_ALWAYS {
-    return Bfloat ? widened_bfloat(p) : widened_half(p);
-  };
+  auto wide = [](const uint16_t* p)
+                  SL_ALWAYS { return Bfloat ? widened_bfloat(p) : widened_half(p); };
   int64_t j = 0;
   for (; j + 2 * W <= width; j += 2 * W) {
     Vector<float> a = load(to + j), b = load(to + j + W);
@@ -341,7 +340,8 @@ constexpr LineFunctions<T, Place> functions{
 
 }  // namespace
 
-const AllLineFunctions lines{functions<float, int32_t>, functions<double, int64_t>,
+const AllLineFunctions lines{functions<float, int32_t>,
+                             functions<double, int64_t>,
                              functions<int64_t, int64_t>,
                              &fold_row<Extreme<true>, int32_t>,
                              &fold_row<Extreme<false>, int32_t>,

@@ -54,15 +54,27 @@ SL_INLINE Reduced reduce_exp(F16 x) {
   return e;
 }
 // 2^(j/16), and what rounding took from it.
-alignas(64) constexpr float kPowers[16] = {
-    1.0f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,
-    1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f, 1.68179286f, 1.75625217f, 1.8340081f,
-    1.91520655f};
-alignas(64) constexpr float kPowersRest[16] = {
-    0.0f, 4.83347016e-08f, -1.30775399e-08f, 5.38622231e-08f, 3.79763527e-08f, 4.4968381e-08f,
-    -4.01899953e-08f, -1.01233493e-08f, 2.4203235e-08f, -4.50089885e-08f, 8.07090483e-09f,
-    9.83621717e-09f, -2.47553267e-08f, -9.23577037e-09f, -1.1239278e-08f, 9.84532811e-09f};
-constexpr float kMagicSixteenth = kMagic / 16;  // what is added to it becomes sixteenths
+alignas(64) constexpr float kPowers[16] = {1.0f,        1.04427373f, 1.09050775f, 1.13878858f,
+                                           1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,
+                                           1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f,
+                                           1.68179286f, 1.75625217f, 1.8340081f,  1.91520655f};
+alignas(64) constexpr float kPowersRest[16] = {0.0f,
+                                               4.83347016e-08f,
+                                               -1.30775399e-08f,
+                                               5.38622231e-08f,
+                                               3.79763527e-08f,
+                                               4.4968381e-08f,
+                                               -4.01899953e-08f,
+                                               -1.01233493e-08f,
+                                               2.4203235e-08f,
+                                               -4.50089885e-08f,
+                                               8.07090483e-09f,
+                                               9.83621717e-09f,
+                                               -2.47553267e-08f,
+                                               -9.23577037e-09f,
+                                               -1.1239278e-08f,
+                                               9.84532811e-09f};
+constexpr float kMagicSixteenth = kMagic / 16;             // what is added to it becomes sixteenths
 SL_INLINE F16 looked_up(const float* table, F16 marked) {  // by the last four bits
   return _mm512_permutexvar_ps(_mm512_castps_si512(marked), _mm512_load_ps(table));
 }
@@ -116,13 +128,25 @@ SL_INLINE F16 expm1_512(F16 x) {
 // g / (2 - g) with g = 1 - e^-2t. An error of 2t by n units of its last place is one of tanh by
 // n / 2^n. Powers 2^(-j/16), and minus half of what rounding took from them.
 alignas(64) constexpr float kFallingPowers[16] = {
-    1.0f, 0.957603276f, 0.917004049f, 0.878126085f, 0.840896428f, 0.805245161f, 0.771105409f,
-    0.738413095f, 0.707106769f, 0.677127779f, 0.648419797f, 0.620928884f, 0.594603539f, 0.56939429f,
-    0.545253873f, 0.522136867f};
-alignas(64) constexpr float kFallingRest[16] = {
-    0.0f, -2.46133203e-09f, 2.80981949e-09f, 2.30894259e-09f, 6.18883167e-09f, -2.45905429e-09f,
-    -2.01772621e-09f, 1.12522471e-08f, -6.05080874e-09f, 2.53083732e-09f, 1.00474988e-08f,
-    -1.12420953e-08f, -9.49408818e-09f, -1.34655558e-08f, 3.26938498e-09f, -1.20836754e-08f};
+    1.0f,         0.957603276f, 0.917004049f, 0.878126085f, 0.840896428f, 0.805245161f,
+    0.771105409f, 0.738413095f, 0.707106769f, 0.677127779f, 0.648419797f, 0.620928884f,
+    0.594603539f, 0.56939429f,  0.545253873f, 0.522136867f};
+alignas(64) constexpr float kFallingRest[16] = {0.0f,
+                                                -2.46133203e-09f,
+                                                2.80981949e-09f,
+                                                2.30894259e-09f,
+                                                6.18883167e-09f,
+                                                -2.45905429e-09f,
+                                                -2.01772621e-09f,
+                                                1.12522471e-08f,
+                                                -6.05080874e-09f,
+                                                2.53083732e-09f,
+                                                1.00474988e-08f,
+                                                -1.12420953e-08f,
+                                                -9.49408818e-09f,
+                                                -1.34655558e-08f,
+                                                3.26938498e-09f,
+                                                -1.20836754e-08f};
 SL_INLINE F16 tanh_512(F16 x) {
   F16 t = at_most(magnitude(x), 10.0f), marked = fma(t, all(2.88539008f), all(kMagicSixteenth));
   F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), r = from_product(t, n, all(0.346573590f));

@@ -277,8 +277,8 @@ SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_
 template <class Block, class One>
 SL_INLINE void reduced(int64_t n, void* out, const void* const* in, const int64_t* step,
                        Block block, One one) {
-  guarded<float>(n, out, in, step, block,
-                 [](float x) SL_ALWAYS { return absolute(x) < kExactSine; }, one);
+  guarded<float>(
+      n, out, in, step, block, [](float x) SL_ALWAYS { return absolute(x) < kExactSine; }, one);
 }
 
 }  // namespace

@@ -24,16 +24,16 @@ constexpr int kPanel = kTileVectors * kLanes<T>;  // columns of a packed panel o
 
 template <class T>
 struct Tile {
-  int64_t k;            // products to add
-  const T* a;           // a packed tile [k][rows], or rows of A
-  int64_t a_row;        // stride of the rows of A when not packed
-  const T* b;           // packed panels [k][kPanel], or rows of B
-  int64_t b_stride;     // from panel to panel, or from row to row of B
+  int64_t k;         // products to add
+  const T* a;        // a packed tile [k][rows], or rows of A
+  int64_t a_row;     // stride of the rows of A when not packed
+  const T* b;        // packed panels [k][kPanel], or rows of B
+  int64_t b_stride;  // from panel to panel, or from row to row of B
   T* c;
   int64_t c_row;
-  int columns;          // of c that exist, at most the width of the tile
+  int columns;  // of c that exist, at most the width of the tile
   Start start;
-  const T* bias;        // per column or per row, by `start`
+  const T* bias;  // per column or per row, by `start`
   Activation activation;
   Finish<T> finish = nullptr;
   const T* added = nullptr;  // null, or another result to add, laid out as c
@@ -125,7 +125,7 @@ SL_NOINLINE void pack_rows(int64_t m, int64_t k, const T* a, int64_t row, int64_
             SL_UNROLL for (int r = 0; r < W; ++r) store(to + (p + r) * height, square[r]);
           } else {
             SL_UNROLL for (int r = 0; r < W; ++r)
-              store_first(to + (p + r) * height + part, square[r], here);
+                store_first(to + (p + r) * height + part, square[r], here);
           }
         }
       }

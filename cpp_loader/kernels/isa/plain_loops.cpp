@@ -14,10 +14,10 @@ struct Of {
   using Wide = T;
   static constexpr bool kInt = false, kBool = false;
 };
-#define X(type, wide)                               \
-  template <>                                       \
-  struct Of<type> {                                 \
-    using Wide = wide;                              \
+#define X(type, wide)                                 \
+  template <>                                         \
+  struct Of<type> {                                   \
+    using Wide = wide;                                \
     static constexpr bool kInt = true, kBool = false; \
   };
 X(uint8_t, uint32_t)
@@ -34,10 +34,10 @@ struct Of<bool> {
 
 template <class T>
 constexpr ScalarType scalar_type();
-#define X(type, name)                            \
-  template <>                                    \
-  constexpr ScalarType scalar_type<type>() {     \
-    return ScalarType::name;                     \
+#define X(type, name)                        \
+  template <>                                \
+  constexpr ScalarType scalar_type<type>() { \
+    return ScalarType::name;                 \
   }
 X(uint8_t, UInt8)
 X(int8_t, Int8)
@@ -73,6 +73,7 @@ SL_INLINE T constant(const double* params, int i) {
 // ---- one operand
 
 // Each is called with the element and three constants of its type.
+// clang-format off
 #define SL_UNARY(X, name, formula)                            \
   struct U_##name {                                           \
     template <class T>                                        \
@@ -83,6 +84,7 @@ SL_INLINE T constant(const double* params, int i) {
       return formula;                                         \
     }                                                         \
   };
+// clang-format on
 
 SL_INLINE float truncated(float x) { return __builtin_truncf(x); }
 SL_INLINE double truncated(double x) { return __builtin_trunc(x); }
@@ -120,6 +122,7 @@ SL_INLINE T replaced(T x, T nan, T above, T below) {
   return x != x ? nan : y;
 }
 
+// clang-format off
 #define SL_INT_OR_FLOAT_UNARY(X)                                              \
   X(sign, static_cast<T>((T(0) < x) - (x < T(0))))                            \
   X(relu, x < T(0) ? T(0) : x)                                                \
@@ -156,7 +159,9 @@ SL_INLINE T replaced(T x, T nan, T above, T below) {
   X(square_float, x* x)                                                       \
   X(leaky_relu, x > T(0) ? x : x * p)                                         \
   X(scale_shift, x* p + q)
+// clang-format on
 
+// clang-format off
 #define X(name, formula) SL_UNARY(X, name, formula)
 SL_INT_OR_FLOAT_UNARY(X)
 SL_INT_UNARY(X)
@@ -164,6 +169,7 @@ SL_FLOAT_UNARY(X)
 SL_DOUBLE_UNARY(X)
 X(logical_not, x == T(0))
 #undef X
+// clang-format on
 
 template <class T, class F>
 void unary(int64_t n, void* out, const void* const* in, const int64_t* step, const double* params) {
@@ -231,9 +237,8 @@ SL_INLINE void half_loop(int64_t n, void* out, const void* const* in, const int6
 void half_sqrt(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
   const void* both[2] = {in[0], in[0]};
   const int64_t steps[2] = {step[0], 0};
-  half_loop(n, out, both, steps, [](__m512 x, __m512) SL_ALWAYS {
-    return _mm512_maskz_sqrt_ps(0xffff, x);
-  });
+  half_loop(n, out, both, steps,
+            [](__m512 x, __m512) SL_ALWAYS { return _mm512_maskz_sqrt_ps(0xffff, x); });
 }
 void half_div(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
   half_loop(n, out, in, step, [](__m512 x, __m512 y) SL_ALWAYS { return _mm512_div_ps(x, y); });
@@ -276,6 +281,7 @@ SL_INLINE T shifted_right(T x, T by) {
   return !kSigned && !inside ? T(0) : static_cast<T>(x >> least);
 }
 
+// clang-format off
 #define SL_INT_OR_BOOL_BINARY(X)                          \
   X(add, sum_of(x, y))                                    \
   X(mul, product_of(x, y))                                \
@@ -307,18 +313,20 @@ SL_INLINE T shifted_right(T x, T by) {
   X(logical_and, (x != T(0)) & (y != T(0)))               \
   X(logical_or, (x != T(0)) | (y != T(0)))                \
   X(logical_xor, (x != T(0)) ^ (y != T(0)))
+// clang-format on
 
 // The second type: what is written.
-#define SL_BINARY(name, formula, Out)                               \
-  struct B_##name {                                                 \
-    template <class T>                                              \
-    static SL_INLINE Out apply(T x, T y, T alpha) {                 \
-      (void)alpha;                                                  \
-      using W = typename Of<T>::Wide;                               \
-      (void)sizeof(W);                                              \
-      return formula;                                               \
-    }                                                               \
+#define SL_BINARY(name, formula, Out)               \
+  struct B_##name {                                 \
+    template <class T>                              \
+    static SL_INLINE Out apply(T x, T y, T alpha) { \
+      (void)alpha;                                  \
+      using W = typename Of<T>::Wide;               \
+      (void)sizeof(W);                              \
+      return formula;                               \
+    }                                               \
   };
+// clang-format off
 #define X(name, formula) SL_BINARY(name, formula, T)
 SL_INT_OR_BOOL_BINARY(X)
 SL_INT_BINARY(X)
@@ -329,6 +337,7 @@ SL_FLOAT_BINARY(X)
 SL_COMPARISONS(X)
 SL_LOGICAL(X)
 #undef X
+// clang-format on
 
 // An integer type takes the factor of add_scaled from the second slot, where it is exact.
 template <class T>
@@ -468,6 +477,7 @@ constexpr int number(Op op) {
 
 constexpr FastLoop kUnaryLoops[] = {
 #define ROW(name, type) {number(Unary::k_##name), scalar_type<type>(), &unary<type, U_##name>},
+// clang-format off
 #define X(name, formula) SL_EACH_INT(ROW, name)
     SL_INT_OR_FLOAT_UNARY(X) SL_INT_UNARY(X) X(logical_not, )
 #undef X
@@ -477,10 +487,12 @@ constexpr FastLoop kUnaryLoops[] = {
 #define X(name, formula) ROW(name, double)
     SL_INT_OR_FLOAT_UNARY(X)
 #undef X
+    // clang-format on
     ROW(sign, float) ROW(threshold, float) ROW(logical_not, bool) ROW(sqrt, double)
-    ROW(rsqrt, double) ROW(reciprocal, double) ROW(leaky_relu, double) ROW(scale_shift, double)
+        ROW(rsqrt, double) ROW(reciprocal, double) ROW(leaky_relu, double) ROW(scale_shift, double)
 #undef ROW
-    {number(Unary::k_bitwise_not), ScalarType::Bool, &unary<bool, U_logical_not>},
+            {number(Unary::k_bitwise_not), ScalarType::Bool, &unary<bool, U_logical_not>},
+// clang-format off
 #define X(name) {number(Unary::k_##name), ScalarType::Float64, &full_##name},
     SL_FULL_UNARY_NAMES(X)
 #undef X
@@ -489,15 +501,16 @@ constexpr FastLoop kUnaryLoops[] = {
     {number(Unary::k_##name), ScalarType::Float64, &special_##name##_double},
     SL_BLOCK_UNARY_NAMES(X)
 #undef X
+    // clang-format on
     {number(Unary::k_erfinv), ScalarType::Float64, &special_erfinv_double},
     {number(Unary::k_lgamma), ScalarType::Float64, &special_lgamma_double},
-#define ROW(type, name)                                                               \
-    {number(Unary::k_clamp), ScalarType::name, &clamp_small<type, true, true>},         \
-    {number(Unary::k_clamp_min), ScalarType::name, &clamp_small<type, true, false>},    \
-    {number(Unary::k_clamp_max), ScalarType::name, &clamp_small<type, false, true>},
+#define ROW(type, name)                                                                \
+  {number(Unary::k_clamp), ScalarType::name, &clamp_small<type, true, true>},          \
+      {number(Unary::k_clamp_min), ScalarType::name, &clamp_small<type, true, false>}, \
+      {number(Unary::k_clamp_max), ScalarType::name, &clamp_small<type, false, true>},
     ROW(int8_t, Int8) ROW(int16_t, Int16)
 #undef ROW
-    {number(Unary::k_neg), ScalarType::Float16, &turn_bits<0xffff, 0x8000>},
+        {number(Unary::k_neg), ScalarType::Float16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_neg), ScalarType::BFloat16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_abs), ScalarType::Float16, &turn_bits<0x7fff, 0>},
     {number(Unary::k_abs), ScalarType::BFloat16, &turn_bits<0x7fff, 0>},
@@ -511,6 +524,7 @@ constexpr FastLoop kUnaryLoops[] = {
 
 constexpr FastLoop kBinaryLoops[] = {
 #define ROW(name, type) {number(Binary::k_##name), scalar_type<type>(), &binary<type, B_##name>},
+// clang-format off
 #define X(name, formula) SL_EACH_INT(ROW, name)
     SL_INT_OR_BOOL_BINARY(X) SL_INT_BINARY(X) SL_NO_NAN_BINARY(X) SL_COMPARISONS(X) SL_LOGICAL(X)
 #undef X
@@ -523,15 +537,18 @@ constexpr FastLoop kBinaryLoops[] = {
 #define X(name, formula) ROW(name, float)
     SL_LOGICAL(X)
 #undef X
+// clang-format on
 #undef ROW
 #if defined(__AVX512F__)
-    {number(Binary::k_div), ScalarType::Float16, &half_div},
+                    {number(Binary::k_div), ScalarType::Float16, &half_div},
 #endif
+// clang-format off
 #define X(name)                                                             \
     {number(Binary::k_##name), ScalarType::Float32, &special_##name##_float}, \
     {number(Binary::k_##name), ScalarType::Float64, &special_##name##_double},
     SL_BLOCK_BINARY_NAMES(X)
 #undef X
+    // clang-format on
     {number(Binary::k_fmax), ScalarType::Float32, &binary<float, B_float_fmax>},
     {number(Binary::k_fmin), ScalarType::Float32, &binary<float, B_float_fmin>},
     {number(Binary::k_fmax), ScalarType::Float64, &binary<double, B_float_fmax>},
@@ -541,18 +558,22 @@ constexpr FastLoop kBinaryLoops[] = {
 constexpr FastLoop kTernaryLoops[] = {
 #define ROW(name, type) {number(Ternary::k_##name), scalar_type<type>(), &ternary<type, T_##name>},
     SL_EACH_FLOAT(ROW, lerp) SL_EACH_FLOAT(ROW, addcmul) SL_EACH_FLOAT(ROW, addcdiv)
-    SL_EACH_FLOAT(ROW, clamp_tensor) SL_EACH_INT(ROW, addcmul) SL_EACH_INT(ROW, clamp_tensor)
+        SL_EACH_FLOAT(ROW, clamp_tensor) SL_EACH_INT(ROW, addcmul) SL_EACH_INT(ROW, clamp_tensor)
 #undef ROW
 };
 
+// clang-format off
 #define SL_CONVERTED(X, from)                                                             \
   X(uint8_t, from) X(int8_t, from) X(int32_t, from) X(int64_t, from) X(float, from)       \
   X(double, from) X(bool, from)
+// clang-format on
 constexpr FastConvert kConverts[] = {
+// clang-format off
 #define X(to, from) {scalar_type<to>(), scalar_type<from>(), &convert<to, from>},
     SL_CONVERTED(X, uint8_t) SL_CONVERTED(X, int8_t) SL_CONVERTED(X, int32_t)
     SL_CONVERTED(X, int64_t) SL_CONVERTED(X, float) SL_CONVERTED(X, double) SL_CONVERTED(X, bool)
 #undef X
+    // clang-format on
 };
 
 template <class T, int N>

@@ -46,6 +46,7 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
 }
 
 // X(name, formula of x and the constants p, q, r)
+// clang-format off
 #define SL_FAST_UNARY(X)                                                       \
   X(exp, exp_f32(x))                                                           \
   X(exp2, exp2_f32(x))                                                         \
@@ -79,6 +80,7 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(mish, mish_f32(x))                                                         \
   X(logit, log_f32(odds(x, p)))                                                \
   X(scale_shift, x* p + q)
+// clang-format on
 
 SL_INLINE float clamp(float x, float low, float high) {
   x = x < low ? low : x;
@@ -92,6 +94,7 @@ SL_INLINE float odds(float x, float eps) {
   return x / (1.0f - x);
 }
 
+// clang-format off
 #define X(name, formula)                                                                       \
   void loop_##name(int64_t n, void* out, const void* const* in, const int64_t* step,           \
                    const double* params) {                                                     \
@@ -102,14 +105,16 @@ SL_INLINE float odds(float x, float eps) {
   }
 SL_FAST_UNARY(X)
 #undef X
+// clang-format on
 
 template <int Quarter>
 void loop_sine(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
-  reduced(n, out, in, step,
-          [](int64_t count, const float* x, float* o) SL_ALWAYS {
-            for (int64_t i = 0; i < count; ++i) o[i] = sine_shifted(x[i], Quarter);
-          },
-          [](float v) { return Quarter ? __builtin_cosf(v) : __builtin_sinf(v); });
+  reduced(
+      n, out, in, step,
+      [](int64_t count, const float* x, float* o) SL_ALWAYS {
+        for (int64_t i = 0; i < count; ++i) o[i] = sine_shifted(x[i], Quarter);
+      },
+      [](float v) { return Quarter ? __builtin_cosf(v) : __builtin_sinf(v); });
 }
 
 template <class T>
@@ -120,6 +125,7 @@ SL_INLINE T rounded_corner(T difference, T edge, T inner) {
 }
 
 // X(name, formula of x, y and the constants p and q)
+// clang-format off
 #define SL_FAST_BINARY(X)                                  \
   X(add, x + y)                                            \
   X(sub, x - y)                                            \
@@ -131,7 +137,9 @@ SL_INLINE T rounded_corner(T difference, T edge, T inner) {
   X(prelu, x > T(0) ? x : x * y)                           \
   X(squared_difference, (x - y) * (x - y))                 \
   X(rounded_corner, rounded_corner(x - y, p, q))
+// clang-format on
 
+// clang-format off
 #define X(name, formula)                                                                       \
   template <class T>                                                                           \
   void loop_##name##_pair(int64_t n, void* out, const void* const* in, const int64_t* step,    \
@@ -142,6 +150,7 @@ SL_INLINE T rounded_corner(T difference, T edge, T inner) {
   }
 SL_FAST_BINARY(X)
 #undef X
+// clang-format on
 
 template <class F>
 SL_INLINE void compare_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
@@ -161,8 +170,11 @@ SL_INLINE void compare_loop(int64_t n, void* out, const void* const* in, const i
     for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
   }
 }
+// clang-format off
 #define SL_FAST_COMPARE(X) \
   X(eq, x == y) X(ne, x != y) X(lt, x < y) X(le, x <= y) X(gt, x > y) X(ge, x >= y)
+// clang-format on
+// clang-format off
 #define X(name, formula)                                                                        \
   void compare_##name(int64_t n, void* out, const void* const* in, const int64_t* step,         \
                       const double*) {                                                          \
@@ -170,6 +182,7 @@ SL_INLINE void compare_loop(int64_t n, void* out, const void* const* in, const i
   }
 SL_FAST_COMPARE(X)
 #undef X
+// clang-format on
 
 // Bits of y where the bool is true, of z elsewhere.
 template <class T>
@@ -252,6 +265,7 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
 
 #if defined(__AVX512F__)
 // X(name, formula of x and the constants p, q, r): in place of those above.
+// clang-format off
 #define SL_WIDE_UNARY(X)                        \
   X(exp, exp_512(x))                            \
   X(exp2, exp2_512(x))                          \
@@ -272,6 +286,7 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
   X(softplus, softplus_512(x, p, q))            \
   X(log_sigmoid, log_sigmoid_512(x))            \
   X(elu, elu_512(x, p, q, r))
+// clang-format on
 
 SL_INLINE F16 odds_512(F16 x, F16 eps) {
   __mmask16 limited = _mm512_cmp_ps_mask(eps, all(0.0f), _CMP_GE_OQ);
@@ -281,6 +296,7 @@ SL_INLINE F16 odds_512(F16 x, F16 eps) {
   return _mm512_div_ps(x, _mm512_sub_ps(all(1.0f), x));
 }
 
+// clang-format off
 #define X(name, formula)                                                                       \
   void wide_##name(int64_t n, void* out, const void* const* in, const int64_t* step,           \
                    const double* params) {                                                     \
@@ -304,6 +320,7 @@ SL_INLINE void wide_loop(int64_t n, void* out, const void* const* in, const int6
 }
 SL_WIDE_UNARY(X)
 #undef X
+// clang-format on
 
 // Arguments beyond the short reduction go through double, vector by vector.
 template <class F>
@@ -339,8 +356,10 @@ void wide_tan(int64_t n, void* out, const void* const* in, const int64_t* step, 
 #endif
 
 // Activations of a tile: the constants of a formula are loaded once for all of its rows.
+// clang-format off
 #define SL_FINISH(X)                                                                            \
   X(sigmoid) X(silu) X(gelu) X(gelu_tanh) X(hardswish) X(hardsigmoid) X(tanh)
+// clang-format on
 #if defined(__AVX512F__)
 // Loads without a mask: what has just been stored with one does not reach a load with one.
 template <class F>
@@ -372,6 +391,7 @@ SL_INLINE F16 hardswish_512(F16 x) {
   F16 low = at_most(at_least(_mm512_add_ps(x, all(3.0f)), 0.0f), 6.0f);
   return _mm512_mul_ps(_mm512_mul_ps(x, low), all(1.0f / 6.0f));
 }
+// clang-format off
 #define X(name)                                                                                \
   void finish_##name(float* c, int64_t row, int64_t rows, int64_t columns) {                   \
     finish_tile(c, row, rows, columns,                                                         \
@@ -379,7 +399,9 @@ SL_INLINE F16 hardswish_512(F16 x) {
   }
 SL_FINISH(X)
 #undef X
+// clang-format on
 #else
+// clang-format off
 #define X(name)                                                                                \
   void finish_##name(float* c, int64_t row, int64_t rows, int64_t columns) {                   \
     const int64_t step[1] = {1};                                                               \
@@ -390,10 +412,12 @@ SL_FINISH(X)
   }
 SL_FINISH(X)
 #undef X
+// clang-format on
 #endif
 
 constexpr FastLoops make_loops() {
   FastLoops loops{};
+  // clang-format off
 #define X(name) loops.finish[static_cast<int>(Unary::k_##name)] = &finish_##name;
   SL_FINISH(X)
 #undef X
@@ -406,16 +430,20 @@ constexpr FastLoops make_loops() {
 #define X(name, formula) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &loop_##name;
   SL_FAST_UNARY(X)
 #undef X
+  // clang-format on
   loops.unary_f32[static_cast<int>(Unary::k_sin)] = &loop_sine<0>;
   loops.unary_f32[static_cast<int>(Unary::k_cos)] = &loop_sine<1>;
 #if defined(__AVX512F__)
+  // clang-format off
 #define X(name, formula) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &wide_##name;
   SL_WIDE_UNARY(X)
 #undef X
+  // clang-format on
   loops.unary_f32[static_cast<int>(Unary::k_sin)] = &wide_sine<0>;
   loops.unary_f32[static_cast<int>(Unary::k_cos)] = &wide_sine<1>;
   loops.unary_f32[static_cast<int>(Unary::k_tan)] = &wide_tan;
 #endif
+  // clang-format off
 #define X(name, formula)                                                                       \
   loops.binary_f32[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<float>;           \
   loops.binary_f64[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<double>;
@@ -424,6 +452,7 @@ constexpr FastLoops make_loops() {
 #define X(name, formula) loops.binary_f32[static_cast<int>(Binary::k_##name)] = &compare_##name;
   SL_FAST_COMPARE(X)
 #undef X
+  // clang-format on
   loops.where_4 = &where_loop<uint32_t>;
   loops.where_8 = &where_loop<uint64_t>;
 #if defined(__F16C__)

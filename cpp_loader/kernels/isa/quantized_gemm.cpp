@@ -103,7 +103,8 @@ SL_INLINE void finish(const QuantizedProduct& p, Words sums, int32_t row_sum, in
   if (p.sums == Sums::kPlain) {
     int32_t* c = static_cast<int32_t*>(p.c) + at;
     if (n >= kWords) *reinterpret_cast<LooseWords*>(c) = sums;
-    else for (int i = 0; i < n; ++i) c[i] = sums[i];
+    else
+      for (int i = 0; i < n; ++i) c[i] = sums[i];
     return;
   }
   finish_sums(p, __builtin_convertvector(sums, Vector<float>), column, n,
@@ -173,7 +174,7 @@ SL_NOINLINE void panel(Tile t, const int32_t* b, int64_t column, const int32_t* 
     int64_t height = t.p.m / count + (i < t.p.m % count);
     switch (height) {
       case 6: tile<Dot, kRows, Vectors, 1>(t, b, row, column); break;
-      case 5: tile<Dot, kRows < 5 ? kRows : 5, Vectors, 1>(t, b, row, column); break;
+      case 5: tile < Dot, kRows<5 ? kRows : 5, Vectors, 1>(t, b, row, column); break;
       case 4: tile<Dot, 4, Vectors, 1>(t, b, row, column); break;
       case 3: tile<Dot, 3, Vectors, 1>(t, b, row, column); break;
       case 2: tile<Dot, 2, Vectors, 2>(t, b, row, column); break;

@@ -73,9 +73,8 @@ float extreme(int64_t n, const float* x) {
   F16 best[4];
   for (F16& b : best) b = all(kNone);
   __mmask16 nan = 0;
-  auto beyond = [](F16 a, F16 b) SL_ALWAYS {
-    return Least ? _mm512_min_ps(a, b) : _mm512_max_ps(a, b);
-  };
+  auto beyond = [](F16 a, F16 b)
+                    SL_ALWAYS { return Least ? _mm512_min_ps(a, b) : _mm512_max_ps(a, b); };
   auto look = [&](F16& b, F16 v) SL_ALWAYS {
     nan |= _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
     b = beyond(b, v);

@@ -164,7 +164,7 @@ struct Hankel {
       const double t = absolute(x.at[i]);
       u.at[i] = t < 8.0 ? 8.0 : 64.0 / t;
     });
-    const double(*table)[16] = order == 0 ? kWave0 : kWave1;
+    const double (*table)[16] = order == 0 ? kWave0 : kWave1;
     each([&](int i) SL_ALWAYS { u.at[i] = u.at[i] < 8.0 ? u.at[i] : 7.999999999999999; });
     piecewise(table, 8, u, sum);
     each([&](int i) SL_ALWAYS { u.at[i] += 8.0; });
@@ -332,10 +332,9 @@ void entr(const Block& x, Block& y) {
 }
 
 void lgamma(const Block& x, Block& y) {
-  constexpr double kStirling[] = {0.08333333333333333,    -0.002777777777777778,
-                                  0.0007936507936507937,  -0.0005952380952380953,
-                                  0.0008417508417508417,  -0.0019175269175269176,
-                                  0.00641025641025641};
+  constexpr double kStirling[] = {
+      0.08333333333333333,   -0.002777777777777778,  0.0007936507936507937, -0.0005952380952380953,
+      0.0008417508417508417, -0.0019175269175269176, 0.00641025641025641};
   Block u, value, logarithm;
   each([&](int i) SL_ALWAYS {
     const double t = x.at[i] < 1.0 ? x.at[i] + 1.0 : x.at[i];
@@ -349,8 +348,8 @@ void lgamma(const Block& x, Block& y) {
     const double v = x.at[i], l = logarithm.at[i], t = v < 1.0 ? v + 1.0 : v;
     const double near = (t - 1.0) * (t - 2.0) * value.at[i];
     const double inverse = 1.0 / v;
-    double far = (v - 0.5) * l - v + 0.9189385332046728 +
-                 inverse * polynomial(kStirling, inverse * inverse);
+    double far =
+        (v - 0.5) * l - v + 0.9189385332046728 + inverse * polynomial(kStirling, inverse * inverse);
     double r = v < 11.0 ? (v < 1.0 ? near - l : near) : far;
     y.at[i] = v == kInfinity ? v : v != v ? v : r + 0.0;
   });
@@ -374,9 +373,9 @@ void multivariate(const Block& x, double p, Block& y) {
 
 // Eight steps up, then the asymptotic series; below 1/2 by reflection.
 void trigamma(const Block& x, Block& y) {
-  constexpr double kSeries[] = {0.16666666666666666, -0.03333333333333333, 0.023809523809523808,
-                                -0.03333333333333333, 0.07575757575757576, -0.2531135531135531,
-                                1.1666666666666667,   -7.092156862745098,  54.971177944862156};
+  constexpr double kSeries[] = {0.16666666666666666,  -0.03333333333333333, 0.023809523809523808,
+                                -0.03333333333333333, 0.07575757575757576,  -0.2531135531135531,
+                                1.1666666666666667,   -7.092156862745098,   54.971177944862156};
   Block angle, sine, cosine;
   each([&](int i) SL_ALWAYS { angle.at[i] = kPi * x.at[i]; });
   waves(angle, sine, cosine);
@@ -448,14 +447,12 @@ SL_NOINLINE void orthogonal(const Orthogonal& p, Block& x, Block& degree, Block&
         step([&](int i, double a, double b) SL_ALWAYS { return x.at[i] * a - k * b; });
         break;
       case Family::kLaguerre:
-        step([&](int i, double a, double b) SL_ALWAYS {
-          return ((odd - x.at[i]) * a - k * b) / above;
-        });
+        step([&](int i, double a, double b)
+                 SL_ALWAYS { return ((odd - x.at[i]) * a - k * b) / above; });
         break;
       case Family::kLegendre:
-        step([&](int i, double a, double b) SL_ALWAYS {
-          return (odd * x.at[i] * a - k * b) / above;
-        });
+        step([&](int i, double a, double b)
+                 SL_ALWAYS { return (odd * x.at[i] * a - k * b) / above; });
         break;
     }
   }
@@ -466,7 +463,6 @@ SL_NOINLINE void orthogonal(const Orthogonal& p, Block& x, Block& degree, Block&
 }
 
 // ---- loops
-
 
 struct Chosen {
   void (*plain)(const Block& x, Block& y);  // or, where it is null:
@@ -525,10 +521,10 @@ SL_NOINLINE void run(int64_t n, void* out, const void* const* in, const int64_t*
 
 }  // namespace
 
-#define LOOP(name, type, function)                                                        \
-  void special_##name##_##type(int64_t n, void* out, const void* const* in,               \
-                               const int64_t* step, const double*) {                      \
-    run<type>(n, out, in, step, {function});                                              \
+#define LOOP(name, type, function)                                                               \
+  void special_##name##_##type(int64_t n, void* out, const void* const* in, const int64_t* step, \
+                               const double*) {                                                  \
+    run<type>(n, out, in, step, {function});                                                     \
   }
 #define BOTH(name, function) LOOP(name, float, function) LOOP(name, double, function)
 BOTH(i0, (&modified_i<0, false>))
@@ -550,24 +546,24 @@ BOTH(entr, &entr)
 LOOP(erfinv, double, &erfinv)
 LOOP(lgamma, double, &lgamma)
 
-#define WITH_CONSTANT(name, type, function)                                               \
-  void special_##name##_##type(int64_t n, void* out, const void* const* in,               \
-                               const int64_t* step, const double* params) {               \
-    run<type>(n, out, in, step, {nullptr, function, params[0]});                          \
+#define WITH_CONSTANT(name, type, function)                                                      \
+  void special_##name##_##type(int64_t n, void* out, const void* const* in, const int64_t* step, \
+                               const double* params) {                                           \
+    run<type>(n, out, in, step, {nullptr, function, params[0]});                                 \
   }
 WITH_CONSTANT(polygamma, float, &polygammas)
 WITH_CONSTANT(polygamma, double, &polygammas)
 WITH_CONSTANT(multigammaln, float, &multivariate)
 WITH_CONSTANT(multigammaln, double, &multivariate)
 
-#define ORTHOGONAL(name, ...)                                                             \
-  void special_##name##_float(int64_t n, void* out, const void* const* in,                \
-                              const int64_t* step, const double*) {                       \
-    run<float>(n, out, in, step, Orthogonal{__VA_ARGS__});                                \
-  }                                                                                       \
-  void special_##name##_double(int64_t n, void* out, const void* const* in,               \
-                               const int64_t* step, const double*) {                      \
-    run<double>(n, out, in, step, Orthogonal{__VA_ARGS__});                               \
+#define ORTHOGONAL(name, ...)                                                                    \
+  void special_##name##_float(int64_t n, void* out, const void* const* in, const int64_t* step,  \
+                              const double*) {                                                   \
+    run<float>(n, out, in, step, Orthogonal{__VA_ARGS__});                                       \
+  }                                                                                              \
+  void special_##name##_double(int64_t n, void* out, const void* const* in, const int64_t* step, \
+                               const double*) {                                                  \
+    run<double>(n, out, in, step, Orthogonal{__VA_ARGS__});                                      \
   }
 ORTHOGONAL(chebyshev_polynomial_t, Family::kChebyshev, 1, 0)
 ORTHOGONAL(chebyshev_polynomial_u, Family::kChebyshev, 2, 0)

@@ -80,7 +80,7 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
   Lanes<T> lanes[Vectors];  // that exist
   SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(t.columns - j * W);
   const bool through_memory = !kLeavesOut && t.columns < Vectors * W;
-  constexpr bool kStreams = Vectors > kTileVectors;  // B is read once: fetch it ahead
+  constexpr bool kStreams = Vectors > kTileVectors;          // B is read once: fetch it ahead
   if (t.added != nullptr) prefetch_added(t, Rows, Vectors);  // needed when the products are done
   if (t.start == Start::kResult || t.start == Start::kColumnBias) {
     const T* from = t.start == Start::kResult ? t.c : t.bias;
@@ -98,8 +98,8 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
     }
   } else {
     const T* bias = unknown(t.start == Start::kRowBias ? t.bias : kNoBias<T>);
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = splat(bias[r]);
+    SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] =
+        splat(bias[r]);
   }
   const T* b = t.b;
   const T* b_ahead = t.b_ahead ? t.b_ahead : t.c;
@@ -179,8 +179,8 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
     }
     if (t.activation != Activation::kNone) {
       const Bounds<T> bounds(t.activation);
-      SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = bounds.apply(sum[r][j]);
+      SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j)
+          sum[r][j] = bounds.apply(sum[r][j]);
     }
   }
   SL_UNROLL for (int r = 0; r < Rows; ++r) {

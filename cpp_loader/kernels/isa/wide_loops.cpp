@@ -87,10 +87,10 @@ SL_INLINE float exact_div_floor(float a, float b) {
 
 }  // namespace
 
-#define UNARY(name, formula)                                                              \
-  void double_##name(int64_t n, void* out, const void* const* in, const int64_t* step,    \
-                     const double*) {                                                     \
-    unary(n, out, in, step, [](float x) SL_ALWAYS { return formula; });                   \
+#define UNARY(name, formula)                                                           \
+  void double_##name(int64_t n, void* out, const void* const* in, const int64_t* step, \
+                     const double*) {                                                  \
+    unary(n, out, in, step, [](float x) SL_ALWAYS { return formula; });                \
   }
 UNARY(atan, atan_f32(x))
 UNARY(asin, asin_f32(x))
@@ -104,10 +104,10 @@ UNARY(erfc, erfc_f32(x))
 UNARY(ndtr, ndtr_f32(x))
 UNARY(erfinv, erfinv_f32(x))
 
-#define BINARY(name, formula)                                                             \
-  void double_##name(int64_t n, void* out, const void* const* in, const int64_t* step,    \
-                     const double*) {                                                     \
-    binary(n, out, in, step, [](float x, float y) SL_ALWAYS { return formula; });         \
+#define BINARY(name, formula)                                                          \
+  void double_##name(int64_t n, void* out, const void* const* in, const int64_t* step, \
+                     const double*) {                                                  \
+    binary(n, out, in, step, [](float x, float y) SL_ALWAYS { return formula; });      \
   }
 BINARY(atan2, atan2_f32(x, y))
 BINARY(pow, pow_f32(x, y))
@@ -118,22 +118,23 @@ BINARY(logaddexp2, logaddexp2_f32(x, y))
 BINARY(xlogy, xlogy_f32(x, y))
 BINARY(copysign, with_sign(absolute(x), y))
 
-#define MODULAR(name, formula, one_by_one)                                                \
-  void double_##name(int64_t n, void* out, const void* const* in, const int64_t* step,    \
-                     const double*) {                                                     \
-    modular(n, out, in, step, [](float x, float y) SL_ALWAYS { return formula; },         \
-            [](float x, float y) { return one_by_one; });                                 \
+#define MODULAR(name, formula, one_by_one)                                             \
+  void double_##name(int64_t n, void* out, const void* const* in, const int64_t* step, \
+                     const double*) {                                                  \
+    modular(                                                                           \
+        n, out, in, step, [](float x, float y) SL_ALWAYS { return formula; },          \
+        [](float x, float y) { return one_by_one; });                                  \
   }
 MODULAR(fmod, fmod_f32(x, y), __builtin_fmodf(x, y))
 MODULAR(remainder, remainder_f32(x, y), exact_remainder(x, y))
 MODULAR(div_floor, div_floor_f32(x, y), exact_div_floor(x, y))
 
 void double_tan(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
-  reduced(n, out, in, step,
-          [](int64_t count, const float* x, float* o) SL_ALWAYS {
-            map_f32(count, x, o, [](float v) SL_ALWAYS { return tan_short(v); });
-          },
-          [](float v) { return __builtin_tanf(v); });
+  reduced(
+      n, out, in, step,
+      [](int64_t count, const float* x, float* o)
+          SL_ALWAYS { map_f32(count, x, o, [](float v) SL_ALWAYS { return tan_short(v); }); },
+      [](float v) { return __builtin_tanf(v); });
 }
 
 }  // namespace scriptlang::kernels::SL_ISA

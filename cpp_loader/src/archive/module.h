@@ -53,8 +53,7 @@ class Module {
   // Arguments as a host gives them: see bind(). Those of self are not among them. The turn is the
   // caller's: what the result shares with the module may be looked at until that is given back.
   Value call(std::string_view method, std::vector<Value> arguments,
-             std::vector<NamedArgument> named, Context& context, const Limits& limits,
-             Turn* turn) {
+             std::vector<NamedArgument> named, Context& context, const Limits& limits, Turn* turn) {
     return call_on(root_, method, std::move(arguments), std::move(named), context, limits, turn);
   }
   // The same of any object of the program.

@@ -14,8 +14,17 @@ namespace scriptlang {
 namespace {
 
 enum class GlobalKind : uint8_t {
-  StorageType, RebuildTensor, RebuildQuantized, RebuildParameter, OrderedDict, Device, Size,
-  Complex, BuildList, RestoreTypeTag, Class,
+  StorageType,
+  RebuildTensor,
+  RebuildQuantized,
+  RebuildParameter,
+  OrderedDict,
+  Device,
+  Size,
+  Complex,
+  BuildList,
+  RestoreTypeTag,
+  Class,
 };
 
 struct GlobalEntry {
@@ -347,7 +356,8 @@ class Unpickler {
         return;
       }
     }
-    fail("the file refers to '", qualified, "', which TorchScript archives have no need of; "
+    fail("the file refers to '", qualified,
+         "', which TorchScript archives have no need of; "
          "it is refused, nothing of it was run");
   }
 
@@ -471,8 +481,7 @@ class Unpickler {
       for (const auto& [member, of] : cls.members) names->set(of, Value(member));
     }
     const Value* found = names->find(value);  // 1, 1.0 and True are one key
-    bool fits = found && cls.members[0].second.is_double() == value.is_double() &&
-                !value.is_bool();
+    bool fits = found && cls.members[0].second.is_double() == value.is_double() && !value.is_bool();
     return fits ? std::string(found->as_string()) : "";
   }
 
@@ -517,8 +526,8 @@ class Unpickler {
         break;
       case GlobalKind::Complex:
         want(2, 2);
-        push(Value(std::complex<double>(arguments[0].value.as_double(),
-                                        arguments[1].value.as_double())));
+        push(Value(
+            std::complex<double>(arguments[0].value.as_double(), arguments[1].value.as_double())));
         break;
       case GlobalKind::BuildList:
         want(1, 1);

@@ -191,7 +191,7 @@ class Pickler {
   }
   // Pickles do not know element types: some lists have builders, others and dicts carry a tag.
   void list(const List& v, const Type* type) {
-    TypeRef element = v.element ? v.element
+    TypeRef element = v.element                              ? v.element
                       : type && type->kind == TypeKind::List ? type->elements[0]
                                                              : common_type(v);
     const char* builder = element->kind == TypeKind::Int      ? "build_intlist"

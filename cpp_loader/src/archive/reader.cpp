@@ -26,9 +26,8 @@ void ArchiveReader::close() noexcept {
 
 bool ArchiveReader::has_folder(const std::string& name) const {
   std::string prefix = folder_ + name + "/";
-  return std::any_of(zip_->records().begin(), zip_->records().end(), [&](const auto& r) {
-    return r.name.compare(0, prefix.size(), prefix) == 0;
-  });
+  return std::any_of(zip_->records().begin(), zip_->records().end(),
+                     [&](const auto& r) { return r.name.compare(0, prefix.size(), prefix) == 0; });
 }
 
 std::unordered_set<std::string> ArchiveReader::folders_of_code() const {
@@ -51,8 +50,8 @@ std::string ArchiveReader::text(const std::string& name) const {
   return std::string(zip_->read(*record, &buffer));
 }
 
-Value ArchiveReader::pickle(const std::string& name,
-                            const std::vector<std::string>& folders, PickleHooks hooks) {
+Value ArchiveReader::pickle(const std::string& name, const std::vector<std::string>& folders,
+                            PickleHooks hooks) {
   const ZipArchive::Record* record = find(name);
   if (record->size > kMaxPickle) {
     raise(ErrorKind::ArchiveError, "the record ", name, " has ", record->size, " bytes");
@@ -78,16 +77,14 @@ void check_bools(const Storage& storage, const std::string& name) {
 
 }  // namespace
 
-Storage* ArchiveReader::storage(const std::string& key,
-                                const std::vector<std::string>& folders, ScalarType dtype) {
+Storage* ArchiveReader::storage(const std::string& key, const std::vector<std::string>& folders,
+                                ScalarType dtype) {
   for (const std::string& folder : folders) {
     std::string name = folder + "/" + key;
     const ZipArchive::Record* record = find(name);
     if (!record) continue;
     auto known = storages_.find(name);
-    if (known == storages_.end()) {
-      known = storages_.emplace(name, nullptr).first;
-    }
+    if (known == storages_.end()) { known = storages_.emplace(name, nullptr).first; }
     if (!known->second) {  // it has its place before it has to be given back
       known->second = zip_->storage(*record, itemsize(dtype));
     }
@@ -112,7 +109,8 @@ void check_kind(const ArchiveReader& archive) {
   }
   if (has_bytecode(archive) || archive.has_folder("code")) return;
   if (!archive.find("constants.pkl")) {
-    raise(ErrorKind::ArchiveError, "a file of torch.save: it holds tensors, not a program; "
+    raise(ErrorKind::ArchiveError,
+          "a file of torch.save: it holds tensors, not a program; "
           "save the model with torch.jit.save");
   }
   raise(ErrorKind::ArchiveError, "the archive has neither code nor bytecode");
@@ -144,8 +142,8 @@ namespace {
 void check_size(const ZipArchive::Record& record) {
   constexpr int64_t kMost = 16 << 20, kFloor = 256 << 10, kRatio = 40;
   if (record.size > std::min(kMost, kFloor + kRatio * record.compressed_size)) {
-    raise(ErrorKind::ArchiveError, record.name, ": a source of ", record.size,
-          " bytes, packed in ", record.compressed_size, ", is more than is read");
+    raise(ErrorKind::ArchiveError, record.name, ": a source of ", record.size, " bytes, packed in ",
+          record.compressed_size, ", is more than is read");
   }
 }
 

@@ -38,8 +38,7 @@ class ArchiveReader {
     return zip_->read(record, buffer);
   }
   // folders: where its tensors may lie; none: it may hold none.
-  Value pickle(const std::string& name, const std::vector<std::string>& folders,
-               PickleHooks hooks);
+  Value pickle(const std::string& name, const std::vector<std::string>& folders, PickleHooks hooks);
   // Lets go of the storages: nothing more is read from pickles.
   void close() noexcept;
 

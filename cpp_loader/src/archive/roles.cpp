@@ -43,8 +43,9 @@ Role Roles::of(const std::string& name, const ClassType& cls, size_t slot, const
     auto has = [&](const std::vector<std::string_view>& names) {
       return std::find(names.begin(), names.end(), cls.attributes[slot]) != names.end();
     };
-    return has(found->parameters) ? Role::Parameter : has(found->buffers) ? Role::Buffer
-                                                                          : Role::Other;
+    return has(found->parameters) ? Role::Parameter
+           : has(found->buffers)  ? Role::Buffer
+                                  : Role::Other;
   }
   if (!held.is_tensor()) return Role::Other;
   return held.as_tensor().requires_grad() ? Role::Parameter : Role::Buffer;

@@ -71,7 +71,8 @@ class States {
     const ClassType& cls = *object.as_object().type;
     if (!module_.method(cls, "__getstate__")) module_.complete();
     if (!module_.method(cls, "__getstate__")) {
-      raise(ErrorKind::RuntimeError, "objects of ", cls.name, " restore themselves by "
+      raise(ErrorKind::RuntimeError, "objects of ", cls.name,
+            " restore themselves by "
             "__setstate__, and the archive has no __getstate__ for them: it cannot be saved");
     }
     Turn turn;

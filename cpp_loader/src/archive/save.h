@@ -21,7 +21,6 @@ using WriteBytes = std::function<void(const void* data, size_t size)>;
 void save(Module* module, const Value& root, const ExtraFiles& extra, const WriteBytes& write);
 // The same to a file, which is there whole or not at all. Raises RuntimeError with the reason of
 // the system.
-void save_file(Module* module, const Value& root, const ExtraFiles& extra,
-               const std::string& path);
+void save_file(Module* module, const Value& root, const ExtraFiles& extra, const std::string& path);
 
 }  // namespace scriptlang

@@ -140,7 +140,9 @@ constexpr Signature kSignatures[] = {
     {"\x89PNG", 4, "a PNG image"},
     {"GIF8", 4, "a GIF image"},
     {"%PDF", 4, "a PDF document"},
-    {"\x7f" "ELF", 4, "an ELF program or library"},
+    {"\x7f"
+     "ELF",
+     4, "an ELF program or library"},
     {"\x1f\x8b", 2, "a gzip file; unpack it first"},
     {"\x93NUMPY", 6, "a numpy .npy file"},
     {"\x89HDF", 4, "an HDF5 file"},
@@ -191,8 +193,7 @@ Directory locate_directory(std::string_view bytes) {
   const char* p = bytes.data() + end;
   Directory d{u32(p + 16), u32(p + 12), u16(p + 10)};
   bool is_part = u16(p + 4) != 0 || u16(p + 6) != 0 || u16(p + 8) != u16(p + 10);
-  bool is_64 = end >= kLocator64Size &&
-               u32(bytes.data() + end - kLocator64Size) == kLocator64Magic;
+  bool is_64 = end >= kLocator64Size && u32(bytes.data() + end - kLocator64Size) == kLocator64Magic;
   if (is_64) {
     int64_t at = checked_u64(bytes.data() + end - kLocator64Size + 8);
     if (at > end - kLocator64Size - kEnd64Size || u32(bytes.data() + at) != kEnd64Magic) {
@@ -304,8 +305,13 @@ void ZipArchive::add_record(const char* p, std::string_view name, std::string_vi
                             int64_t directory_offset, const ZipLimits& limits) {
   std::string_view bytes = bytes_->view();
   check_name(name);
-  Record r{std::string(name), uint16_t(u16(p + 10)), uint32_t(u32(p + 16)), u32(p + 20),
-           u32(p + 24),       0,                    0};
+  Record r{std::string(name),
+           uint16_t(u16(p + 10)),
+           uint32_t(u32(p + 16)),
+           u32(p + 20),
+           u32(p + 24),
+           0,
+           0};
   int64_t local = u32(p + 42);
   apply_zip64(extra, &r.size, &r.compressed_size, &local);
   auto fail = [&](const char* what) {
@@ -427,8 +433,7 @@ void release_bytes(void* user) { delete static_cast<std::shared_ptr<Bytes>*>(use
 
 }  // namespace
 
-std::string_view ZipArchive::read(const Record& record, std::string* buffer,
-                                  bool check_crc) const {
+std::string_view ZipArchive::read(const Record& record, std::string* buffer, bool check_crc) const {
   const char* data = bytes_->data() + record.data_offset;
   if (record.method == 8) {
     count_inflated(record);

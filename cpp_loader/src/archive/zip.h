@@ -48,7 +48,7 @@ class Bytes {
 struct ZipLimits {
   int64_t max_records = 1 << 20;
   int64_t max_record_bytes = int64_t(1) << 40;
-  int64_t max_ratio = 1100;  // deflate cannot exceed 1032
+  int64_t max_ratio = 1100;     // deflate cannot exceed 1032
   bool check_storages = false;  // the checksums of tensors, too, which reads them all
 };
 

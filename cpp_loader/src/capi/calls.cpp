@@ -107,8 +107,8 @@ Value call_on(Module* module, const Value& object, const char* method, const Giv
   check_count(given.named, given.named_count);
   for (size_t k = 0; k < given.count; ++k) join_domain(domain, given.arguments[k]);
   for (size_t k = 0; k < given.named_count; ++k) join_domain(domain, given.named[k]);
-  return module->call_on(object, method, values_of(given.arguments, given.count),
-                         std::move(pairs), context, limits, turn);
+  return module->call_on(object, method, values_of(given.arguments, given.count), std::move(pairs),
+                         context, limits, turn);
 }
 
 }  // namespace
@@ -218,8 +218,8 @@ std::unique_ptr<sl_signature> signature_of(const std::string& name, const Functi
   }
   for (size_t k = 1; k < function.arguments.size(); ++k) {
     const Argument& a = function.arguments[k];
-    made->arguments.push_back({a.name, to_string(*a.type), a.has_default,
-                               deep_copy(a.default_value)});
+    made->arguments.push_back(
+        {a.name, to_string(*a.type), a.has_default, deep_copy(a.default_value)});
   }
   for (const Argument& r : function.returns) {
     made->results.push_back({"", to_string(*r.type), false, {}});
@@ -229,8 +229,8 @@ std::unique_ptr<sl_signature> signature_of(const std::string& name, const Functi
 
 }  // namespace
 
-sl_status sl_module_signature(const sl_module* module, const char* method,
-                              sl_signature** signature, sl_error** error) {
+sl_status sl_module_signature(const sl_module* module, const char* method, sl_signature** signature,
+                              sl_error** error) {
   if (signature) *signature = nullptr;
   if (!module || !method || !signature) {
     return misuse(error, "sl_module_signature needs three pointers");

@@ -73,9 +73,7 @@ sl_status guarded(sl_error** error, F&& body) noexcept {
     Outside outside;
     body();
     return SL_OK;
-  } catch (...) {
-    return report_current(error);
-  }
+  } catch (...) { return report_current(error); }
 }
 
 // A handle of the value that `body` gives; null where it throws. The handle is there first: who has
@@ -87,9 +85,7 @@ sl_value* made(F&& body) noexcept {
     auto handle = std::make_unique<sl_value>();
     handle->value = body();
     return handle.release();
-  } catch (...) {
-    return nullptr;
-  }
+  } catch (...) { return nullptr; }
 }
 
 // For the functions that give null where they cannot make a value.

@@ -37,8 +37,13 @@ bool fits(const sl_value* container, const sl_value* given, const TypeRef& type,
 
 bool is_key(const Value& key) {
   switch (key.tag()) {
-    case Tag::None: case Tag::List: case Tag::Dict: case Tag::Tuple: case Tag::Object:
-    case Tag::Generator: case Tag::Future: return false;
+    case Tag::None:
+    case Tag::List:
+    case Tag::Dict:
+    case Tag::Tuple:
+    case Tag::Object:
+    case Tag::Generator:
+    case Tag::Future: return false;
     default: return true;
   }
 }

@@ -44,14 +44,22 @@ struct TypeRow {
   uint8_t code, bits;
 };
 constexpr TypeRow kTypes[] = {
-    {ScalarType::UInt8, kUInt, 8},          {ScalarType::UInt16, kUInt, 16},
-    {ScalarType::UInt32, kUInt, 32},        {ScalarType::UInt64, kUInt, 64},
-    {ScalarType::Int8, kInt, 8},            {ScalarType::Int16, kInt, 16},
-    {ScalarType::Int32, kInt, 32},          {ScalarType::Int64, kInt, 64},
-    {ScalarType::Float16, kFloat, 16},      {ScalarType::Float32, kFloat, 32},
-    {ScalarType::Float64, kFloat, 64},      {ScalarType::BFloat16, kBfloat, 16},
-    {ScalarType::Complex32, kComplex, 32},  {ScalarType::Complex64, kComplex, 64},
-    {ScalarType::Complex128, kComplex, 128}, {ScalarType::Bool, kBool, 8},
+    {ScalarType::UInt8, kUInt, 8},
+    {ScalarType::UInt16, kUInt, 16},
+    {ScalarType::UInt32, kUInt, 32},
+    {ScalarType::UInt64, kUInt, 64},
+    {ScalarType::Int8, kInt, 8},
+    {ScalarType::Int16, kInt, 16},
+    {ScalarType::Int32, kInt, 32},
+    {ScalarType::Int64, kInt, 64},
+    {ScalarType::Float16, kFloat, 16},
+    {ScalarType::Float32, kFloat, 32},
+    {ScalarType::Float64, kFloat, 64},
+    {ScalarType::BFloat16, kBfloat, 16},
+    {ScalarType::Complex32, kComplex, 32},
+    {ScalarType::Complex64, kComplex, 64},
+    {ScalarType::Complex128, kComplex, 128},
+    {ScalarType::Bool, kBool, 8},
 };
 
 // What is handed out, with the geometry that it points to.
@@ -102,8 +110,7 @@ size_t extent_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& 
 
 }  // namespace
 
-sl_status sl_tensor_to_dlpack(const sl_value* tensor, DLManagedTensor** managed,
-                              sl_error** error) {
+sl_status sl_tensor_to_dlpack(const sl_value* tensor, DLManagedTensor** managed, sl_error** error) {
   if (managed) *managed = nullptr;
   if (!tensor || !managed || !tensor->value.is_tensor()) {
     return misuse(error, "sl_tensor_to_dlpack needs a tensor and a place");
@@ -121,8 +128,13 @@ sl_status sl_tensor_to_dlpack(const sl_value* tensor, DLManagedTensor** managed,
     made->strides.assign(t.strides().begin(), t.strides().end());
     t.storage()->pin();  // its address is known outside
     DLTensor& out = made->managed.dl_tensor;
-    out = {t.raw(), {kCpu, 0}, int32_t(t.dim()), {found->code, found->bits, 1},
-           made->shape.data(), made->strides.data(), 0};
+    out = {t.raw(),
+           {kCpu, 0},
+           int32_t(t.dim()),
+           {found->code, found->bits, 1},
+           made->shape.data(),
+           made->strides.data(),
+           0};
     made->managed.manager_ctx = made.get();
     made->managed.deleter = end_export;
     *managed = &made.release()->managed;

@@ -65,9 +65,7 @@ sl_status report_current(sl_error** error) noexcept {
     return report(error, SL_OUT_OF_MEMORY, "MemoryError", "out of memory");
   } catch (const std::exception& e) {
     return report(error, SL_RUN_ERROR, "RuntimeError", e.what());
-  } catch (...) {
-    return report(error, SL_RUN_ERROR, "RuntimeError", "an unknown error");
-  }
+  } catch (...) { return report(error, SL_RUN_ERROR, "RuntimeError", "an unknown error"); }
 }
 
 }  // namespace scriptlang::capi

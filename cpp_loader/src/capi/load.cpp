@@ -32,9 +32,7 @@ const char* check_options(const sl_load_options* given) {
     return nullptr;
   } catch (const std::bad_alloc&) {
     return nullptr;  // the loading will say so
-  } catch (...) {
-    return "the device of the options is none";
-  }
+  } catch (...) { return "the device of the options is none"; }
 }
 
 void give_notices(const sl_load_options* given) {

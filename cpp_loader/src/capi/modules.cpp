@@ -115,8 +115,8 @@ const char* sl_module_method_name(const sl_module* module, size_t index) {
 }
 int sl_module_has_method(const sl_module* module, const char* name) {
   const std::vector<std::string>& names = known_methods(module);
-  return name && std::binary_search(names.begin(), names.end(), std::string_view(name),
-                                    std::less<>());
+  return name &&
+         std::binary_search(names.begin(), names.end(), std::string_view(name), std::less<>());
 }
 size_t sl_module_missing_count(const sl_module* module) {
   return module ? module->module->missing_operators().size() : 0;
@@ -273,11 +273,11 @@ sl_status sl_module_list(const sl_module* module, sl_listing what, int recurse, 
       Role role = wanted == SL_PARAMETERS ? Role::Parameter : Role::Buffer;
       return held.is_tensor() && walk.role(cls, slot, held) == role;
     };
-    walk.attributes(module->object, recurse != 0,
-                    [&](const std::string& name, const ClassType& cls, size_t slot,
-                        const Value& held) {
-                      if (is_wanted(cls, slot, held)) found->set(Value(name), held);
-                    });
+    walk.attributes(
+        module->object, recurse != 0,
+        [&](const std::string& name, const ClassType& cls, size_t slot, const Value& held) {
+          if (is_wanted(cls, slot, held)) found->set(Value(name), held);
+        });
     *dict = value_of(*module->module, Value(std::move(found)));
   });
 }

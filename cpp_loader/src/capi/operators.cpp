@@ -36,8 +36,8 @@ class Handles {
 [[noreturn]] void raise_for(sl_status status, sl_error* error, const Schema& schema) {
   std::unique_ptr<sl_error, void (*)(sl_error*)> held(error, sl_error_release);
   if (status == SL_OUT_OF_MEMORY) {
-    raise(ErrorKind::MemoryError, error ? error->message : "the operator " + schema.name +
-                                                               " has no memory");
+    raise(ErrorKind::MemoryError,
+          error ? error->message : "the operator " + schema.name + " has no memory");
   }
   Error made(ErrorKind::RuntimeError,
              error ? error->message : concat("the operator ", schema.name, " failed"));
@@ -67,8 +67,8 @@ void run_host(void* user, Context&, Args args, Value* out, const Schema& schema)
     const Type& type = *schema.returns[k].type;
     if (type.kind == TypeKind::Float && value.is_int()) value = Value(double(value.as_int()));
     if (!matches(value, type)) {
-      raise(ErrorKind::RuntimeError, "the operator ", schema.name, " gave a ",
-            type_text(value), " where its schema says ", to_string(type));
+      raise(ErrorKind::RuntimeError, "the operator ", schema.name, " gave a ", type_text(value),
+            " where its schema says ", to_string(type));
     }
     out[k] = std::move(value);
   }

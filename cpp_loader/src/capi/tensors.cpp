@@ -12,25 +12,31 @@ using namespace scriptlang::capi;
 namespace scriptlang::capi {
 
 // The one table of element types: outside name, inside name.
+// clang-format off
 #define SL_DTYPES(X)                                                                             \
   X(SL_UINT8, UInt8) X(SL_INT8, Int8) X(SL_INT16, Int16) X(SL_INT32, Int32) X(SL_INT64, Int64)   \
   X(SL_FLOAT16, Float16) X(SL_FLOAT32, Float32) X(SL_FLOAT64, Float64)                           \
   X(SL_COMPLEX32, Complex32) X(SL_COMPLEX64, Complex64) X(SL_COMPLEX128, Complex128)             \
   X(SL_BOOL8, Bool) X(SL_QINT8, QInt8) X(SL_QUINT8, QUInt8) X(SL_QINT32, QInt32)                 \
   X(SL_BFLOAT16, BFloat16) X(SL_UINT16, UInt16) X(SL_UINT32, UInt32) X(SL_UINT64, UInt64)
+// clang-format on
 
 // Programs pass dtypes as ints: both sides must mean the same.
+// clang-format off
 #define X(outside, inside) static_assert(int(outside) == int(ScalarType::inside), "dtypes");
 SL_DTYPES(X)
 #undef X
+// clang-format on
 
 sl_dtype dtype_of(ScalarType type) {
   switch (type) {
+    // clang-format off
 #define X(outside, inside) \
   case ScalarType::inside: \
     return outside;
     SL_DTYPES(X)
 #undef X
+      // clang-format on
     case ScalarType::Undefined: break;
   }
   raise(ErrorKind::RuntimeError, "a tensor without an element type");
@@ -74,8 +80,8 @@ void check_memory(const void* data, size_t bytes, ScalarType type) {
     raise(ErrorKind::ValueError, "the memory is not aligned for its type");
   }
   const uint8_t* at = static_cast<const uint8_t*>(data);
-  bool whole = type != ScalarType::Bool ||
-               std::all_of(at, at + bytes, [](uint8_t b) { return b <= 1; });
+  bool whole =
+      type != ScalarType::Bool || std::all_of(at, at + bytes, [](uint8_t b) { return b <= 1; });
   if (!whole) raise(ErrorKind::ValueError, "a bool is neither 0 nor 1");
 }
 

@@ -14,7 +14,7 @@ namespace scriptlang {
 
 namespace {
 
-constexpr int kMaxPlans = 32;    // kept for one group
+constexpr int kMaxPlans = 32;          // kept for one group
 constexpr int64_t kWorthPlan = 16384;  // elements
 
 // The names of operators that have the fact `fusible` (scriptlang/ops/facts.py), sorted.
@@ -86,7 +86,9 @@ namespace {
 class Straight {
  public:
   Straight(const Function& f, Context& context)
-      : f_(f), context_(context), registers_(size_t(f.registers) + 1),
+      : f_(f),
+        context_(context),
+        registers_(size_t(f.registers) + 1),
         stack_(size_t(f.max_stack) + 2) {}
 
   static bool is_straight(const Function& f) {
@@ -94,9 +96,15 @@ class Straight {
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
       const Instruction& i = f.code[pc];
       switch (i.op) {
-        case Opcode::LOAD: case Opcode::MOVE: case Opcode::STORE: case Opcode::STOREN:
-        case Opcode::DROP: case Opcode::DROPR: case Opcode::LOADC: break;
-        case Opcode::OP_ONE: case Opcode::OP_ANY:
+        case Opcode::LOAD:
+        case Opcode::MOVE:
+        case Opcode::STORE:
+        case Opcode::STOREN:
+        case Opcode::DROP:
+        case Opcode::DROPR:
+        case Opcode::LOADC: break;
+        case Opcode::OP_ONE:
+        case Opcode::OP_ANY:
           if (i.results != 1 || !is_fusible(f.operators[size_t(i.x)])) return false;
           break;
         case Opcode::RET:
@@ -297,8 +305,7 @@ int64_t largest(const Value* args, int count) {
 const FusedPlan* FusedGroup::add(std::unique_ptr<FusedPlan> fresh) {
   FusedPlan* p = fresh.release();
   p->next = first_.load(std::memory_order_relaxed);
-  while (!first_.compare_exchange_weak(p->next, p, std::memory_order_acq_rel)) {
-  }
+  while (!first_.compare_exchange_weak(p->next, p, std::memory_order_acq_rel)) {}
   latest_.store(p, std::memory_order_release);
   return p;
 }

@@ -220,8 +220,11 @@ class Planner {
     const Tensor& t = value(v);
     IntSpan sizes = t.sizes(), strides = t.strides();
     plan_.made.push_back({v,
-                          {t.dtype(), {sizes.begin(), sizes.end()},
-                           {strides.begin(), strides.end()}, t.is_contiguous(), t.numel()}});
+                          {t.dtype(),
+                           {sizes.begin(), sizes.end()},
+                           {strides.begin(), strides.end()},
+                           t.is_contiguous(),
+                           t.numel()}});
   }
 
   // Arguments that die here and that no later part reads may give their memory to an output.

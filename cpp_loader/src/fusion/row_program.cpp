@@ -17,7 +17,7 @@ constexpr int64_t kCacheBytes = 32 << 10;  // of the first cache, for tiles
 constexpr int64_t kLongRow = 16384;        // elements; longer rows are done in pieces
 constexpr int64_t kParallelWork = 65536;   // instructions times elements worth a thread
 constexpr int64_t kPiecesPerTask = 4;
-constexpr int64_t kPartialBytes = 8;       // the largest element that a row function reduces to
+constexpr int64_t kPartialBytes = 8;  // the largest element that a row function reduces to
 
 }  // namespace
 
@@ -74,8 +74,8 @@ bool RowProgram::compile(const Recording& recording, const std::vector<int>& ste
   for (size_t i = inputs.size(); i < tensors.size(); ++i) {
     bool full = tensors[i]->sizes() == shape.sizes;
     if (full && streams_[i].inner == 0) return false;
-    compiler.add_output(outputs[i - inputs.size()], int(i),
-                        full ? Extent::kFull : Extent::kPerRow, true);
+    compiler.add_output(outputs[i - inputs.size()], int(i), full ? Extent::kFull : Extent::kPerRow,
+                        true);
   }
   for (int index : steps) {
     if (!compiler.add_step(recording.steps()[size_t(index)]) || !compiler.fits()) return false;
@@ -191,8 +191,8 @@ bool RowProgram::settle_ways() {
       if (i.in[k] < 0) continue;
       const Register& in = registers[size_t(i.in[k])];
       way.step[k] = in.extent == Extent::kFull || in.extent == Extent::kColumns;
-      way.at_once = way.at_once && flat[size_t(i.in[k])] &&
-                    (in.is_one() || in.extent == out.extent);
+      way.at_once =
+          way.at_once && flat[size_t(i.in[k])] && (in.is_one() || in.extent == out.extent);
       if (in_pieces_ && i.row && late[size_t(i.in[k])]) return false;
       is_late = is_late || late[size_t(i.in[k])];
     }

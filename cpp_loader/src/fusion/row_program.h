@@ -32,8 +32,7 @@ class RowProgram : public StreamProgram {
  public:
   // A program for these steps (indices, in order), which reads and writes these values. Null if
   // their geometry does not allow it.
-  static std::unique_ptr<RowProgram> make(const Recording& recording,
-                                          const std::vector<int>& steps,
+  static std::unique_ptr<RowProgram> make(const Recording& recording, const std::vector<int>& steps,
                                           const std::vector<int>& inputs,
                                           const std::vector<int>& outputs, const RowShape& shape);
 
@@ -44,8 +43,8 @@ class RowProgram : public StreamProgram {
   using Instruction = TileCode::Instruction;
   struct Stream {
     ScalarType type;
-    int64_t inner = 0;          // stride inside a row, in bytes: 0 or the size of an element
-    int64_t outer[kMaxDims];    // strides of the dimensions outside, innermost first
+    int64_t inner = 0;        // stride inside a row, in bytes: 0 or the size of an element
+    int64_t outer[kMaxDims];  // strides of the dimensions outside, innermost first
     int reg = -1;
   };
   // How an instruction runs on several rows.
@@ -77,9 +76,9 @@ class RowProgram : public StreamProgram {
   void finish_row(char* const* at, const char* partials, int64_t row) const;
 
   TileCode code_;
-  std::vector<Way> ways_;           // of instructions
-  std::vector<int64_t> advance_;    // of registers: bytes to the next row's
-  std::vector<Stream> streams_;     // inputs, then outputs
+  std::vector<Way> ways_;         // of instructions
+  std::vector<int64_t> advance_;  // of registers: bytes to the next row's
+  std::vector<Stream> streams_;   // inputs, then outputs
   int inputs_ = 0;
   int64_t n_ = 1, rows_ = 1;
   int64_t ndim_ = 1, sizes_[kMaxDims] = {1};  // outside rows, innermost first

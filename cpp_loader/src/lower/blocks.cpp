@@ -98,9 +98,8 @@ void find_private_counts(const Function& f, Shape* shape) {
 std::vector<int> predecessor_counts(const Function& f, const Flow& flow) {
   std::vector<int> predecessors(flow.starts.size(), 0);
   for (int32_t start : flow.starts) {
-    for_successors(f, flow, last_of(flow, size_t(start)), [&](int32_t next) {
-      ++predecessors[size_t(next)];
-    });
+    for_successors(f, flow, last_of(flow, size_t(start)),
+                   [&](int32_t next) { ++predecessors[size_t(next)]; });
   }
   return predecessors;
 }
@@ -116,12 +115,10 @@ bool only_moves(const Function& f, size_t first, size_t last) {
       case Opcode::MOVE:
       case Opcode::LOADC:
       case Opcode::DROP:
-      case Opcode::DROPR:
-        break;
+      case Opcode::DROPR: break;
       case Opcode::JMP:
       case Opcode::JF:
-      case Opcode::RET:
-        break;  // the last instruction
+      case Opcode::RET: break;  // the last instruction
       default: return false;
     }
   }

@@ -24,7 +24,7 @@ struct BlockParameters {
 struct Shape {
   Flow flow;
   std::vector<BlockParameters> parameters;  // by block
-  std::vector<char> expanded;     // by block: a LOOP whose decision each predecessor makes itself
+  std::vector<char> expanded;  // by block: a LOOP whose decision each predecessor makes itself
   // By block: a LOOP whose body never reads the trip number and limit below the carried values.
   std::vector<char> private_counts;
   // By block: only moves and a jump; each predecessor gets a copy of them (tail duplication).

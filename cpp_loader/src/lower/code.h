@@ -30,6 +30,7 @@ struct Function;
 namespace scriptlang::lower {
 
 // X(name, kind of both operands, kind of the result, result of a and b)
+// clang-format off
 #define SL_BINARY_STEPS(X)                                      \
   X(ADD_INT, int, int, scalars::wrap_add(a, b))                 \
   X(SUB_INT, int, int, scalars::wrap_sub(a, b))                 \
@@ -54,14 +55,18 @@ namespace scriptlang::lower {
   X(OR_BOOL, bool, bool, a || b)                                \
   X(NE_BOOL, bool, bool, a != b)                                \
   X(EQ_BOOL, bool, bool, a == b)
+// clang-format on
 
 // The same for results that may be an error.
+// clang-format off
 #define SL_RAISING_STEPS(X)                                     \
   X(FLOORDIV_INT, int, int, scalars::floordiv(a, b))            \
   X(MOD_INT, int, int, scalars::remainder(a, b))                \
   X(POW_FLOAT, double, double, scalars::power(a, b))
+// clang-format on
 
 // Comparisons; each is also a branch where it holds, and one where it does not.
+// clang-format off
 #define SL_COMPARE_STEPS(X)                                     \
   X(LT_INT, int, a < b) X(LE_INT, int, a <= b)                  \
   X(GT_INT, int, a > b) X(GE_INT, int, a >= b)                  \
@@ -69,8 +74,10 @@ namespace scriptlang::lower {
   X(LT_FLOAT, double, a < b) X(LE_FLOAT, double, a <= b)        \
   X(GT_FLOAT, double, a > b) X(GE_FLOAT, double, a >= b)        \
   X(EQ_FLOAT, double, a == b) X(NE_FLOAT, double, a != b)
+// clang-format on
 
 // Steps on an int and an int constant, which is `c` itself: see hold_constants().
+// clang-format off
 #define SL_CONSTANT_STEPS(X)                                    \
   X(ADD_INT, scalars::wrap_add(a, b))                           \
   X(SUB_INT, scalars::wrap_sub(a, b))                           \
@@ -83,9 +90,11 @@ namespace scriptlang::lower {
   X(LT_INT, a < b) X(LE_INT, a <= b)                            \
   X(GT_INT, a > b) X(GE_INT, a >= b)                            \
   X(EQ_INT, a == b) X(NE_INT, a != b)
+// clang-format on
 
 // Tests of counted values: steps that give a bool, from operands b and c. Each has a variant that
 // branches if the test fails; such a branch is never a back edge, so it accounts for no work.
+// clang-format off
 #define SL_TEST_STEPS(X)                                        \
   X(DICT_HAS, B.as_dict().find(C) != nullptr)                   \
   X(STRING_EQ, same_text(B, C))                                 \
@@ -96,8 +105,10 @@ namespace scriptlang::lower {
   X(STRING_GE, order_of(B, C) >= 0)                             \
   X(IS, B.same(C))                                              \
   X(IS_NOT, !B.same(C))
+// clang-format on
 
 // X(name, kind of the operand, kind of the result, result of a)
+// clang-format off
 #define SL_UNARY_STEPS(X)                                       \
   X(NEG_INT, int, int, scalars::wrap_sub(0, a))                 \
   X(NEG_FLOAT, double, double, -a)                              \
@@ -111,30 +122,39 @@ namespace scriptlang::lower {
   X(BOOL_TO_INT, bool, int, int64_t(a))                         \
   X(BOOL_TO_FLOAT, bool, double, double(a))                     \
   X(SQRT_FLOAT, double, double, std::sqrt(a))
+// clang-format on
 
 // Steps that do what the instruction of the same name does, on the stack slots from `a` on. These
 // make values from values and need nothing of the machine.
+// clang-format off
 #define SL_PLAIN_STEPS(X)                                                                \
   X(LIST_UNPACK) X(TUPLE_UNPACK) X(DICT_CONSTRUCT) X(CREATE_OBJECT) X(ISINSTANCE)         \
   X(TUPLE_SLICE) X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA)
+// clang-format on
 
 // The same for instructions that concern the machine: calls, futures, errors, results.
+// clang-format off
 #define SL_STACK_STEPS(X)                                                                \
   SL_PLAIN_STEPS(X) X(RAISE_EXCEPTION) X(WARN) X(INTERFACE_CALL) X(ENTER)                \
   X(EXIT) X(FORK) X(AWAITABLE) X(WAIT) X(RET) X(OP_MISSING) X(FUSED)
+// clang-format on
 
 // A getter: a step that reads a value out of a container. Its variants for numbers raise TypeError
 // if the value is of another type. All of them drop the old value of the result's slot.
+// clang-format off
 #define SL_GETTER(X, name, operands) \
   X(name, operands) X(name##_INT, operands) X(name##_FLOAT, operands) X(name##_BOOL, operands)
+// clang-format on
 
 // Getters whose result the next step only reads. The value is borrowed from its container: its
 // bytes are copied to a borrowed slot, and no reference is counted or dropped.
+// clang-format off
 #define SL_BORROWED_GETTERS(X)                                      \
   X(LIST_GET_BORROWED, "abc") X(ROW_GET_BORROWED, "abcs")       \
   X(DICT_GET_BORROWED, "abc") X(ATTRIBUTE_BORROWED, "abx")      \
   X(TUPLE_AT_BORROWED, "abc") X(PART_GET_BORROWED, "abcs")      \
   X(DICT_GET_OR_BORROWED, "abcs")
+// clang-format on
 
 // X(suffix, type): the element types that lists store without tags; each has typed steps.
 #define SL_NUMBERS(X) X(INT, int64_t) X(FLOAT, double) X(BOOL, bool)
@@ -142,6 +162,7 @@ namespace scriptlang::lower {
 // The others, with their operands in the order in which they are printed: a b c are slots, s is the
 // slot in x, y the slot in y, x and n (the field c) are numbers, j is the distance of a jump.
 // "taken when it is counted": a counted operand is moved, so its slot is None afterwards.
+// clang-format off
 #define SL_OTHER_STEPS(X)                                                                         \
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
@@ -227,8 +248,10 @@ namespace scriptlang::lower {
   X(LIST_SWAP_BOOL, "abc")                                                                        \
   X(DIM, "ab")                 /* a = number of dimensions of tensor b */                         \
   X(DTYPE, "ab")               /* a = dtype of tensor b */
+// clang-format on
 
 enum class StepOp : uint16_t {
+// clang-format off
 #define X(name, ...) name,
   SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X) SL_UNARY_STEPS(X)
   SL_STACK_STEPS(X) SL_OTHER_STEPS(X) SL_TEST_STEPS(X)
@@ -245,8 +268,10 @@ enum class StepOp : uint16_t {
 #define X(name, ...) name##_BY,
   SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
 #undef X
+  // clang-format on
 };
 // How many there are. It is no StepOp: nothing can go where no step is.
+// clang-format off
 #define X(...) +1
 constexpr size_t kStepOps =
     0 SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X) SL_UNARY_STEPS(X)
@@ -255,6 +280,7 @@ constexpr size_t kStepOps =
     SL_CONSTANT_COMPARES(X) SL_CONSTANT_COMPARES(X)
     SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X);
 #undef X
+// clang-format on
 
 // `c` of RET: the number of results; `x`: what the frame holds besides the results.
 // kNothingAtAll: the results are not counted values either.
@@ -266,14 +292,14 @@ struct Step {
   int32_t a = 0, b = 0, c = 0;
   int32_t x = 0;
   union {
-    int64_t work = 0;                  // instructions of a back edge, for the limits
-    double (*function)(double);        // FLOAT_CALL
+    int64_t work = 0;            // instructions of a back edge, for the limits
+    double (*function)(double);  // FLOAT_CALL
     double (*function_two)(double, double);
-    const Function* callee;            // CALL, CALL_PROVEN
-    const Type* type;                  // TUPLE: the NamedTuple's, or null; LIST
-    uint64_t inverse;                  // FLOORDIV_INT_BY, MOD_INT_BY: of the divisor; x: its shift
-    int32_t y;                         // CHARACTER_EQ and its like: a slot; UNPACK_AT: a number
-    const struct Call* call;           // OP and its like: call x
+    const Function* callee;   // CALL, CALL_PROVEN
+    const Type* type;         // TUPLE: the NamedTuple's, or null; LIST
+    uint64_t inverse;         // FLOORDIV_INT_BY, MOD_INT_BY: of the divisor; x: its shift
+    int32_t y;                // CHARACTER_EQ and its like: a slot; UNPACK_AT: a number
+    const struct Call* call;  // OP and its like: call x
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
@@ -283,14 +309,20 @@ static_assert(sizeof(Step) == 32, "two steps a cache line");
 // TypeError if the part is of another type, and Nowhere drops the part.
 struct Fill {
   enum Kind : int32_t {
-    Raw,  // a copy of what is not counted
+    Raw,   // a copy of what is not counted
     Plus,  // an argument of a call: an int and the number `to`
-    Copy, Move, Constant, FreshList,
-    Int, Float, Bool, Nowhere
+    Copy,
+    Move,
+    Constant,
+    FreshList,
+    Int,
+    Float,
+    Bool,
+    Nowhere
   } kind = Copy;
   int32_t to = 0;
-  int32_t from = 0;                  // of Raw, Plus, Copy and Move
-  const Value* constant = nullptr;   // of Constant and FreshList
+  int32_t from = 0;                 // of Raw, Plus, Copy and Move
+  const Value* constant = nullptr;  // of Constant and FreshList
 };
 
 // A call of an operator. The rows lay out its arguments in the frame from `first` on; results are
@@ -302,7 +334,7 @@ struct Call {
   int32_t first = 0;  // offset
   int32_t arguments = 0, results = 0;
   int32_t fill = 0, fills = 0;  // rows in Code::fills
-  int32_t borrowed_from = 0;        // in Code::borrowed
+  int32_t borrowed_from = 0;    // in Code::borrowed
   const Fill* rows = nullptr;
   const Value* borrowed = nullptr;
 };
@@ -316,14 +348,14 @@ struct Code {
   std::vector<Step> steps;
   std::vector<Fill> fills;
   std::vector<Call> calls;
-  std::vector<Value> borrowed;      // of OP_BORROWED: argument lists with constants filled in
+  std::vector<Value> borrowed;   // of OP_BORROWED: argument lists with constants filled in
   std::vector<Value> constants;  // numbers and strings
   std::vector<Value> image;      // of a frame at its start: None, then constants; copied as bytes
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
   bool in_order = false;            // one behind the other, from the first slot on
-  int32_t slots = 0;             // of a frame
-  int64_t bytes = 0;             // which they take
-  int32_t first_constant = 0;    // slot
+  int32_t slots = 0;                // of a frame
+  int64_t bytes = 0;                // which they take
+  int32_t first_constant = 0;       // slot
   // The frame never holds a counted value (except an argument that its check refuses), and no slot
   // is read before it is written. Then the frame is trivial: its slots need not be None at the
   // start, only the constants of the image are copied, and nothing is dropped at the end.

@@ -17,6 +17,7 @@ std::optional<Op> holding(Op op, int64_t number) {
   if (number != int32_t(number) || (divides && number <= 0)) return std::nullopt;
   if (op == Op::SHR_INT && (number < 0 || number > 63)) return std::nullopt;
   switch (op) {
+    // clang-format off
 #define X(name, ...)   \
   case Op::name:       \
     return Op::name##_BY;
@@ -29,7 +30,8 @@ std::optional<Op> holding(Op op, int64_t number) {
     return Op::JUMP_NOT_##name##_BY;
     SL_CONSTANT_COMPARES(X)
 #undef X
-    default: return std::nullopt;
+        // clang-format on
+        default : return std::nullopt;
   }
 }
 
@@ -51,9 +53,7 @@ void hold(Step* step, Op op, int32_t number) {
 // The last slot of a frame that any step or move uses.
 int32_t last_used(const Code& code) {
   int32_t last = 0;
-  auto use = [&](int32_t offset) {
-    last = std::max(last, offset / int32_t(sizeof(Value)));
-  };
+  auto use = [&](int32_t offset) { last = std::max(last, offset / int32_t(sizeof(Value))); };
   for (const Step& step : code.steps) {
     for (const char* letter = operands_of(step.op); *letter; ++letter) {
       switch (*letter) {
@@ -88,8 +88,8 @@ void hold_constants(Code* code) {
     std::optional<Op> op;
     if (value.is_int()) op = holding(step.op, value.raw_int());
     if (!op) continue;
-    hold(&step, *op, int32_t(*op == Op::AND_INT_BY && step.op == Op::MOD_INT ? INT32_MAX
-                                                                             : value.raw_int()));
+    hold(&step, *op,
+         int32_t(*op == Op::AND_INT_BY && step.op == Op::MOD_INT ? INT32_MAX : value.raw_int()));
   }
   size_t kept = size_t(std::max(0, last_used(*code) + 1 - code->first_constant));
   if (kept < code->constants.size()) code->constants.resize(kept);

@@ -296,8 +296,8 @@ void Lowering::loop(int32_t block, int64_t work) {
   if (number == kNowhere) number = home(condition);
 
   Entry decision = stack_[size_t(condition)];
-  bool always = decision.kind == Entry::Constant &&
-                f_.constants[size_t(decision.index)].same(Value(true));
+  bool always =
+      decision.kind == Entry::Constant && f_.constants[size_t(decision.index)].same(Value(true));
   Compare compare;
   if (!always && !counts) compare = take_compare(decision, condition);
   for (int64_t position : {trip, most}) {
@@ -417,9 +417,7 @@ void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
   int32_t body = shape_.flow.block[at + 1];
   int64_t depth = int64_t(stack_.size()), trip = depth - f_.code[at].n - 1;
   if (plain_ || carried > kMostCarried) {
-    if (carried) {
-      emit(Op::SHIFT, offset_of(home(trip)), offset_of(home(trip + 3)), carried);
-    }
+    if (carried) { emit(Op::SHIFT, offset_of(home(trip)), offset_of(home(trip + 3)), carried); }
     for (int64_t k = 0; k < carried && !plain_; ++k) {
       set_tags(home(trip + k), tags(home(trip + 3 + k)));
     }

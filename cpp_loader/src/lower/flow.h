@@ -10,10 +10,10 @@ namespace scriptlang::lower {
 
 // Depths and reachability, recomputed from code that verify() has passed.
 struct Flow {
-  std::vector<int32_t> depth;  // of the stack before each instruction; -1 if unreachable
-  std::vector<int32_t> block;  // of an instruction that begins one; else -1
-  std::vector<int32_t> starts; // the instruction each block begins with
-  std::vector<int32_t> lasts;  // and the one it ends with
+  std::vector<int32_t> depth;      // of the stack before each instruction; -1 if unreachable
+  std::vector<int32_t> block;      // of an instruction that begins one; else -1
+  std::vector<int32_t> starts;     // the instruction each block begins with
+  std::vector<int32_t> lasts;      // and the one it ends with
   std::vector<int32_t> registers;  // the slot of each register: several may share one
   // By instruction, of MOVE and DROPR, which end the life of a register:
   // kUnread: nothing reads the register again, so a number may stay in the slot.
@@ -39,9 +39,7 @@ struct Flow {
 // At first each register has a slot of its own, and every MOVE and DROPR is kReadAgain.
 Flow flow_of(const Function& function);
 
-inline size_t target_of(const Function& f, size_t pc) {
-  return pc + size_t(int64_t(f.code[pc].x));
-}
+inline size_t target_of(const Function& f, size_t pc) { return pc + size_t(int64_t(f.code[pc].x)); }
 
 // How many values all instructions of a function pop and push, each counted once.
 size_t moved_values(const Function& function);

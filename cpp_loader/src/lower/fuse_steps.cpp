@@ -42,8 +42,8 @@ std::optional<Op> product_of(const Step* s) {
 
 // A tuple that is stored in a dict at once.
 bool is_tuple_set(const Step* s) {
-  return s[0].op == Op::TUPLE && s[1].op == Op::DICT_SET && s[1].c == s[0].a &&
-         s[1].a != s[0].a && s[1].b != s[0].a;
+  return s[0].op == Op::TUPLE && s[1].op == Op::DICT_SET && s[1].c == s[0].a && s[1].a != s[0].a &&
+         s[1].b != s[0].a;
 }
 
 bool gives_number(const Step& step) {

@@ -17,22 +17,48 @@ constexpr size_t kMostWork = size_t(1) << 26;
 // The switch has no default: a new opcode does not compile until it is listed here.
 Op stack_op(Opcode op) {
   switch (op) {
+    // clang-format off
 #define X(name)                      \
   case Opcode::name:                 \
     return Op::name;
     SL_STACK_STEPS(X)
 #undef X
+      // clang-format on
     // Lowering::step() and block() handle these.
-    case Opcode::OP: case Opcode::OPN: case Opcode::OP_ONE: case Opcode::OP_ANY:
-    case Opcode::LOAD: case Opcode::MOVE: case Opcode::LOADC: case Opcode::STORE:
-    case Opcode::STOREN: case Opcode::DROP: case Opcode::DROPR: case Opcode::JF: case Opcode::JMP:
-    case Opcode::LOOP: case Opcode::CALL: case Opcode::GET_ATTR: case Opcode::SET_ATTR:
-    case Opcode::TUPLE_CONSTRUCT: case Opcode::NAMED_TUPLE_CONSTRUCT: case Opcode::LIST_CONSTRUCT:
-    case Opcode::TUPLE_INDEX: case Opcode::DICT_INDEX: case Opcode::UNCHECKED_CAST:
-    case Opcode::UN_INITIALIZED: case Opcode::__IS__: case Opcode::__ISNOT__:
-    case Opcode::__NOT__: case Opcode::DTYPE: case Opcode::DIM:
+    case Opcode::OP:
+    case Opcode::OPN:
+    case Opcode::OP_ONE:
+    case Opcode::OP_ANY:
+    case Opcode::LOAD:
+    case Opcode::MOVE:
+    case Opcode::LOADC:
+    case Opcode::STORE:
+    case Opcode::STOREN:
+    case Opcode::DROP:
+    case Opcode::DROPR:
+    case Opcode::JF:
+    case Opcode::JMP:
+    case Opcode::LOOP:
+    case Opcode::CALL:
+    case Opcode::GET_ATTR:
+    case Opcode::SET_ATTR:
+    case Opcode::TUPLE_CONSTRUCT:
+    case Opcode::NAMED_TUPLE_CONSTRUCT:
+    case Opcode::LIST_CONSTRUCT:
+    case Opcode::TUPLE_INDEX:
+    case Opcode::DICT_INDEX:
+    case Opcode::UNCHECKED_CAST:
+    case Opcode::UN_INITIALIZED:
+    case Opcode::__IS__:
+    case Opcode::__ISNOT__:
+    case Opcode::__NOT__:
+    case Opcode::DTYPE:
+    case Opcode::DIM:
     // The verifier refuses these.
-    case Opcode::GUARD: case Opcode::TYPECHECK: case Opcode::FAIL_GUARD: case Opcode::PROFILE_OP:
+    case Opcode::GUARD:
+    case Opcode::TYPECHECK:
+    case Opcode::FAIL_GUARD:
+    case Opcode::PROFILE_OP:
     case Opcode::TAIL_CALL: break;
   }
   raise(ErrorKind::RuntimeError, opcode_name(op), " has no step on the stack");
@@ -60,9 +86,7 @@ char result_letter(const Function& f) {
   return one ? letter_of(*f.returns[0].type) : 0;
 }
 
-bool unpacks(Op op) {
-  return op == Op::UNPACK || op == Op::UNPACK_LAST || op == Op::UNPACK_AT;
-}
+bool unpacks(Op op) { return op == Op::UNPACK || op == Op::UNPACK_LAST || op == Op::UNPACK_AT; }
 bool has_rows(Op op) {
   return op == Op::FILL || unpacks(op) || op == Op::TUPLE || op == Op::LIST || op == Op::CALL ||
          op == Op::CALL_PROVEN;
@@ -303,8 +327,9 @@ void Lowering::give_back(int32_t slot) {
                                    uncounted(one(constants_[size_t(constant)].tag()))
                              : slot < int32_t(tags_.size()) && uncounted(tags(slot));
   bool number = empty && f_.results == 1 && known;
-  emit(Op::RET, offset_of(slot), 0, int32_t(f_.results)).x =
-      number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
+  emit(Op::RET, offset_of(slot), 0, int32_t(f_.results)).x = number  ? kNothingAtAll
+                                                             : empty ? kNothingCounted
+                                                                     : kCounted;
 }
 
 // Sets a register to None, after the entries that still name it got their values.
@@ -334,8 +359,9 @@ bool Lowering::proven_arguments(const Function& callee, int64_t first) const {
 void Lowering::unpack() {
   int64_t position = int64_t(stack_.size()) - 1, count = f_.code[pc_].n;
   const Instruction& next = f_.code[pc_ + 1];
-  bool stored = shape_.flow.block[pc_ + 1] < 0 && (count == 1 ? next.op == Opcode::STORE
-                                : next.op == Opcode::STOREN && next.n == count);
+  bool stored =
+      shape_.flow.block[pc_ + 1] < 0 &&
+      (count == 1 ? next.op == Opcode::STORE : next.op == Opcode::STOREN && next.n == count);
   int32_t tuple = plain_ || !stored ? -1 : read_slot(position);
   if (tuple < 0 || shape_.flow.stores(next, tuple)) {
     return stack_step(StepOp::TUPLE_UNPACK, kAnyTags);
@@ -378,10 +404,9 @@ void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_
   // The tuple can be borrowed, unless a part overwrites the register that holds its container.
   Step* getter = e.kind == Entry::Home ? borrowable(tuple) : nullptr;
   bool held = getter && getter->b < offset_of(f_.registers) &&
-              std::none_of(draft_->fills.begin() + long(rows), draft_->fills.end(),
-                           [&](const Fill& row) {
-                             return row.to == getter->b || row.to == getter->x;
-                           });
+              std::none_of(
+                  draft_->fills.begin() + long(rows), draft_->fills.end(),
+                  [&](const Fill& row) { return row.to == getter->b || row.to == getter->x; });
   if (held) {
     stack_.push_back(e);
     tuple = borrow_through(position, tuple);
@@ -507,13 +532,13 @@ void Lowering::call_operator(const OperatorUse& use) {
   add_fills(first, given);
   int64_t outs = use.trailing_out, at = first + given - outs;
   for (int64_t k = outs; filled && k-- > 0;) {
-    draft_->fills.push_back({Fill::Move, offset_of(home(at + k + filled)), offset_of(home(at + k)),
-                             nullptr});
+    draft_->fills.push_back(
+        {Fill::Move, offset_of(home(at + k + filled)), offset_of(home(at + k)), nullptr});
   }
   for (int64_t k = 0; k < filled; ++k) {
     const Value& value = use.defaults[size_t(k)];
-    draft_->fills.push_back({value.is_list() ? Fill::FreshList : Fill::Constant,
-                             offset_of(home(at + k)), 0, &value});
+    draft_->fills.push_back(
+        {value.is_list() ? Fill::FreshList : Fill::Constant, offset_of(home(at + k)), 0, &value});
   }
   call.fills = int32_t(draft_->fills.size()) - call.fill;
   stack_.resize(size_t(first));
@@ -673,17 +698,14 @@ void destroy(const Code* code) noexcept { delete code; }
 static std::unique_ptr<Code> proven(const Function& function) {
   try {
     if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0).run();
-  } catch (const NoSpareSlot&) {
-  }
+  } catch (const NoSpareSlot&) {}
   return Lowering(function, false, kSpareSlots).run();
 }
 
 static std::unique_ptr<Code> lowered(const Function& function) {
   try {
     return proven(function);
-  } catch (const TooLarge&) {
-    return Lowering(function, true, kSpareSlots).run();
-  }
+  } catch (const TooLarge&) { return Lowering(function, true, kSpareSlots).run(); }
 }
 
 // Of source as it was compiled: the code of the function that is made of it.
@@ -702,8 +724,7 @@ static std::unique_ptr<Code> lowered_source(const Function& function) {
 
 const Code& code_of(const Function& function) {
   if (const Code* code = function.lowered.load(std::memory_order_acquire)) return *code;
-  std::unique_ptr<Code> made =
-      function.is_raw ? lowered_source(function) : lowered(function);
+  std::unique_ptr<Code> made = function.is_raw ? lowered_source(function) : lowered(function);
   const Code* known = nullptr;
   const Code* fresh = made.get();
   if (function.lowered.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) {

@@ -251,7 +251,7 @@ class Lowering {
 };
 
 bool is_jump(StepOp op);
-void shorten_jumps(std::vector<Step>* steps);   // distances are known
+void shorten_jumps(std::vector<Step>* steps);  // distances are known
 StepOp number_getter(StepOp op, char letter);  // the variant of an untyped getter for a number
 Tags tags_of(char letter);                     // letters i f b; else any
 

@@ -11,8 +11,8 @@ using Op = StepOp;
 
 namespace {
 
-constexpr Op kGetters[] = {Op::LIST_GET, Op::ROW_GET,   Op::DICT_GET,
-                           Op::DICT_GET_OR, Op::ATTRIBUTE, Op::TUPLE_AT, Op::PART_GET};
+constexpr Op kGetters[] = {Op::LIST_GET,  Op::ROW_GET,  Op::DICT_GET, Op::DICT_GET_OR,
+                           Op::ATTRIBUTE, Op::TUPLE_AT, Op::PART_GET};
 
 bool is_untyped_getter(Op op) {
   return std::find(std::begin(kGetters), std::end(kGetters), op) != std::end(kGetters);
@@ -43,8 +43,8 @@ constexpr size_t kBorrowedAtOnce = 3;  // how many steps a getter may lie before
 bool only_computes(Op op) {
   return op <= Op::SQRT_FLOAT || is_getter(op) || is_borrowing_getter(op) || op == Op::GUARD_INT ||
          op == Op::GUARD_FLOAT || op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET ||
-         op == Op::COPY || op == Op::STRING_AT || op == Op::LIST_LEN ||
-         op == Op::STRING_LEN || op == Op::DICT_LEN;
+         op == Op::COPY || op == Op::STRING_AT || op == Op::LIST_LEN || op == Op::STRING_LEN ||
+         op == Op::DICT_LEN;
 }
 
 }  // namespace
@@ -86,8 +86,8 @@ Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
   if (!here || !producer_.movable) return nullptr;
   Step& step = (*out_)[producer_.index];
   if (step.a != offset_of(slot)) return nullptr;
-  bool only_resets = std::all_of(
-      out_->begin() + long(producer_.index) + 1, out_->end(), [&](const Step& later) {
+  bool only_resets =
+      std::all_of(out_->begin() + long(producer_.index) + 1, out_->end(), [&](const Step& later) {
         return later.op == Op::RESET && later.a != offset_of(slot) && later.a != offset_of(to);
       });
   return only_resets ? &step : nullptr;
@@ -165,8 +165,10 @@ void Lowering::copy_value(int32_t to, Entry::Kind kind, int32_t from) {
   if (to == from) return;
   // A value without a reference count is copied, not moved: another entry may still read it.
   bool plain_value = uncounted(tags(from)), moves = kind == Entry::Move && !plain_value;
-  emit(raw && plain_value ? Op::COPY_RAW : moves ? Op::MOVE : Op::COPY, offset_of(to),
-       offset_of(from));
+  emit(raw && plain_value ? Op::COPY_RAW
+       : moves            ? Op::MOVE
+                          : Op::COPY,
+       offset_of(to), offset_of(from));
   set_tags(to, tags(from));
   if (moves) set_tags(from, one(Tag::None));
 }
@@ -306,8 +308,8 @@ int32_t Lowering::borrow_through(int64_t position, int32_t slot) {
   Step* getter = above ? borrowable(slot) : nullptr;
   if (!getter) return slot;
   int32_t from = getter->b / int32_t(sizeof(Value)), to = from < first_constant_ ? -1 : from;
-  bool borrowed = std::find(borrowed_slots_.begin(), borrowed_slots_.end(), to) !=
-                  borrowed_slots_.end();
+  bool borrowed =
+      std::find(borrowed_slots_.begin(), borrowed_slots_.end(), to) != borrowed_slots_.end();
   if (!borrowed) to = new_borrowed_slot();
   getter->op = *borrowing_variant(getter->op);
   getter->a = offset_of(to);
@@ -416,7 +418,9 @@ int32_t Lowering::guarded(int64_t position, char letter) {
   if (Step* getter = getter_of(slot)) {
     getter->op = number_getter(getter->op, letter);
   } else {
-    emit(letter == 'i' ? Op::GUARD_INT : letter == 'b' ? Op::GUARD_BOOL : Op::GUARD_FLOAT,
+    emit(letter == 'i'   ? Op::GUARD_INT
+         : letter == 'b' ? Op::GUARD_BOOL
+                         : Op::GUARD_FLOAT,
          offset_of(slot));
   }
   set_tags(slot, one(tag));

@@ -12,6 +12,7 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
+// clang-format off
 #define X(name, ...) {#name, "abc"},
     SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X)
 #undef X
@@ -39,13 +40,13 @@ constexpr Form kForms[] = {
 #define X(name, ...) {#name, "abk"},
     SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
 #undef X
+    // clang-format on
 };
 static_assert(sizeof(kForms) / sizeof(*kForms) == kStepOps);
 
 class Printer {
  public:
-  explicit Printer(const Function& function)
-      : code_(code_of(function)), f_(*code_.function) {}
+  explicit Printer(const Function& function) : code_(code_of(function)), f_(*code_.function) {}
 
   std::string text() {
     std::string out = concat(f_.name, ": ", f_.registers, " registers, ", code_.slots, " slots\n");
@@ -105,14 +106,14 @@ class Printer {
     }
     if (step.op == StepOp::FILL) out += fills(step.x, step.c);
     bool makes = step.op == StepOp::TUPLE || step.op == StepOp::TUPLE_SET ||
-                 step.op == StepOp::LIST ||
-                 step.op == StepOp::CALL || step.op == StepOp::CALL_PROVEN;
+                 step.op == StepOp::LIST || step.op == StepOp::CALL ||
+                 step.op == StepOp::CALL_PROVEN;
     if (makes) out += fills(step.x, step.c, false);
     if (step.op == StepOp::OP_BORROWED || step.op == StepOp::OP_BORROWED_ONE) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];
-      std::string name = from.op == Opcode::FORMAT
-                             ? "format" : f_.operators[size_t(from.x)].qualified_name();
+      std::string name =
+          from.op == Opcode::FORMAT ? "format" : f_.operators[size_t(from.x)].qualified_name();
       out += concat(" ", name, " of");
       for (int32_t k = 0, row = 0; k < call.arguments; ++k) {
         bool lies = row < call.fills && call.rows[row].to == offset_of(k);
@@ -122,8 +123,8 @@ class Printer {
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];
-      out += concat(" ", f_.operators[size_t(from.x)].qualified_name(), " from ",
-                    slot(call.first), fills(call.fill, call.fills));
+      out += concat(" ", f_.operators[size_t(from.x)].qualified_name(), " from ", slot(call.first),
+                    fills(call.fill, call.fills));
     }
     return out + "\n";
   }

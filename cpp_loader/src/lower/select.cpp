@@ -10,35 +10,41 @@ namespace {
 
 using Op = StepOp;
 
-#define SL_MIXED(name, step)                                          \
-  {"aten::" name ".float", RuleKind::Binary, Op::step, "ff", 'f'},        \
-  {"aten::" name ".int_float", RuleKind::Binary, Op::step, "nf", 'f'},    \
-  {"aten::" name ".float_int", RuleKind::Binary, Op::step, "fn", 'f'}
-#define SL_ORDER(name, step)                                                 \
-  {"aten::" name ".int", RuleKind::Compare, Op::step##_INT, "ii", 'b'},          \
-  {"aten::" name ".float", RuleKind::Compare, Op::step##_FLOAT, "ff", 'b'},      \
-  {"aten::" name ".int_float", RuleKind::Compare, Op::step##_FLOAT, "nf", 'b'},  \
-  {"aten::" name ".float_int", RuleKind::Compare, Op::step##_FLOAT, "fn", 'b'},  \
-  {"aten::" name, RuleKind::Numbers, Op::step##_INT, "--", 'b'}
-#define SL_FUNCTION(name)                                                            \
-  {"aten::" #name ".float", RuleKind::FloatCall, Op::FLOAT_CALL, "f", 'f', std::name},   \
-  {"aten::" #name ".int", RuleKind::FloatCall, Op::FLOAT_CALL, "n", 'f', std::name}
-#define SL_FUNCTION_TWO(name)                                                        \
-  {"aten::" #name ".float", RuleKind::FloatCallTwo, Op::FLOAT_CALL_TWO, "ff", 'f', nullptr, \
+#define SL_MIXED(name, step)                                               \
+  {"aten::" name ".float", RuleKind::Binary, Op::step, "ff", 'f'},         \
+      {"aten::" name ".int_float", RuleKind::Binary, Op::step, "nf", 'f'}, \
+      {"aten::" name ".float_int", RuleKind::Binary, Op::step, "fn", 'f'}
+#define SL_ORDER(name, step)                                                        \
+  {"aten::" name ".int", RuleKind::Compare, Op::step##_INT, "ii", 'b'},             \
+      {"aten::" name ".float", RuleKind::Compare, Op::step##_FLOAT, "ff", 'b'},     \
+      {"aten::" name ".int_float", RuleKind::Compare, Op::step##_FLOAT, "nf", 'b'}, \
+      {"aten::" name ".float_int", RuleKind::Compare, Op::step##_FLOAT, "fn", 'b'}, \
+      {"aten::" name, RuleKind::Numbers, Op::step##_INT, "--", 'b'}
+#define SL_FUNCTION(name)                                                                \
+  {"aten::" #name ".float", RuleKind::FloatCall, Op::FLOAT_CALL, "f", 'f', std::name}, { \
+    "aten::" #name ".int", RuleKind::FloatCall, Op::FLOAT_CALL, "n", 'f', std::name      \
+  }
+#define SL_FUNCTION_TWO(name) \
+  {"aten::" #name ".float",   \
+   RuleKind::FloatCallTwo,    \
+   Op::FLOAT_CALL_TWO,        \
+   "ff",                      \
+   'f',                       \
+   nullptr,                   \
    std::name}
-#define SL_DICT_RULES(key)                                                           \
-  {"aten::__getitem__.Dict_" key, RuleKind::DictGet, Op::DICT_GET, "--", '-'},           \
-  {"aten::get.default_" key, RuleKind::DictGetOr, Op::DICT_GET_OR, "---", '-'},          \
-  {"aten::__contains__." key, RuleKind::DictHas, Op::DICT_HAS, "--", 'b'},               \
-  {"aten::_set_item." key, RuleKind::DictSet, Op::DICT_SET, "---", '-'},                 \
-  {"aten::len.Dict_" key, RuleKind::Length, Op::DICT_LEN, "-", 'i'}
+#define SL_DICT_RULES(key)                                                          \
+  {"aten::__getitem__.Dict_" key, RuleKind::DictGet, Op::DICT_GET, "--", '-'},      \
+      {"aten::get.default_" key, RuleKind::DictGetOr, Op::DICT_GET_OR, "---", '-'}, \
+      {"aten::__contains__." key, RuleKind::DictHas, Op::DICT_HAS, "--", 'b'},      \
+      {"aten::_set_item." key, RuleKind::DictSet, Op::DICT_SET, "---", '-'},        \
+      {"aten::len.Dict_" key, RuleKind::Length, Op::DICT_LEN, "-", 'i'}
 #define SL_BORROWED(name, result) {"aten::" name, RuleKind::Borrowed, Op::OP_BORROWED, "", result}
-#define SL_BORROWED_LISTS(name, result)                                                  \
-  SL_BORROWED(name "int_list", result), SL_BORROWED(name "float_list", result),              \
-  SL_BORROWED(name "bool_list", result), SL_BORROWED(name "str_list", result)
-#define SL_BORROWED_DICTS(name)                                                          \
-  SL_BORROWED(name "str", '-'), SL_BORROWED(name "int", '-'), SL_BORROWED(name "float", '-'),    \
-  SL_BORROWED(name "bool", '-')
+#define SL_BORROWED_LISTS(name, result)                                         \
+  SL_BORROWED(name "int_list", result), SL_BORROWED(name "float_list", result), \
+      SL_BORROWED(name "bool_list", result), SL_BORROWED(name "str_list", result)
+#define SL_BORROWED_DICTS(name)                                                               \
+  SL_BORROWED(name "str", '-'), SL_BORROWED(name "int", '-'), SL_BORROWED(name "float", '-'), \
+      SL_BORROWED(name "bool", '-')
 
 const Rule kRules[] = {
     {"aten::add.int", RuleKind::Binary, Op::ADD_INT, "ii", 'i'},
@@ -98,11 +104,26 @@ const Rule kRules[] = {
     {"aten::sqrt.int", RuleKind::Unary, Op::SQRT_FLOAT, "n", 'f'},
     {"aten::floor.float", RuleKind::Unary, Op::FLOOR, "f", 'i'},
     {"aten::ceil.float", RuleKind::Unary, Op::CEIL, "f", 'i'},
-    SL_FUNCTION(exp), SL_FUNCTION(log), SL_FUNCTION(log10), SL_FUNCTION(sin), SL_FUNCTION(cos),
-    SL_FUNCTION(tan), SL_FUNCTION(asin), SL_FUNCTION(acos), SL_FUNCTION(atan), SL_FUNCTION(sinh),
-    SL_FUNCTION(cosh), SL_FUNCTION(tanh), SL_FUNCTION(expm1), SL_FUNCTION(log1p),
-    SL_FUNCTION(erf), SL_FUNCTION(erfc), SL_FUNCTION(fabs),
-    SL_FUNCTION_TWO(atan2), SL_FUNCTION_TWO(fmod), SL_FUNCTION_TWO(copysign),
+    SL_FUNCTION(exp),
+    SL_FUNCTION(log),
+    SL_FUNCTION(log10),
+    SL_FUNCTION(sin),
+    SL_FUNCTION(cos),
+    SL_FUNCTION(tan),
+    SL_FUNCTION(asin),
+    SL_FUNCTION(acos),
+    SL_FUNCTION(atan),
+    SL_FUNCTION(sinh),
+    SL_FUNCTION(cosh),
+    SL_FUNCTION(tanh),
+    SL_FUNCTION(expm1),
+    SL_FUNCTION(log1p),
+    SL_FUNCTION(erf),
+    SL_FUNCTION(erfc),
+    SL_FUNCTION(fabs),
+    SL_FUNCTION_TWO(atan2),
+    SL_FUNCTION_TWO(fmod),
+    SL_FUNCTION_TWO(copysign),
     {"aten::__derive_index", RuleKind::DeriveIndex, Op::DERIVE_INDEX, "iii", 'i'},
     {"aten::__range_length", RuleKind::RangeLength, Op::RANGE_LENGTH, "iii", 'i'},
     {"aten::len.t", RuleKind::Length, Op::LIST_LEN, "-", 'i'},
@@ -126,23 +147,47 @@ const Rule kRules[] = {
     SL_DICT_RULES("int"),
     SL_DICT_RULES("float"),
     SL_DICT_RULES("bool"),
-    SL_BORROWED("isalnum", 'b'), SL_BORROWED("isalpha", 'b'), SL_BORROWED("isdecimal", 'b'),
-    SL_BORROWED("isdigit", 'b'), SL_BORROWED("isidentifier", 'b'), SL_BORROWED("islower", 'b'),
-    SL_BORROWED("isnumeric", 'b'), SL_BORROWED("isprintable", 'b'), SL_BORROWED("isspace", 'b'),
-    SL_BORROWED("istitle", 'b'), SL_BORROWED("isupper", 'b'),
-    SL_BORROWED("startswith", 'b'), SL_BORROWED("endswith", 'b'),
-    SL_BORROWED("Int.str", 'i'), SL_BORROWED("Float.str", 'f'),
-    SL_BORROWED("find", 'i'), SL_BORROWED("rfind", 'i'), SL_BORROWED("count", 'i'),
-    SL_BORROWED("split.str", '-'), SL_BORROWED("rsplit", '-'), SL_BORROWED("splitlines", '-'),
-    SL_BORROWED("join", '-'), SL_BORROWED("replace", '-'),
-    SL_BORROWED("strip", '-'), SL_BORROWED("lstrip", '-'), SL_BORROWED("rstrip", '-'),
-    SL_BORROWED("upper", '-'), SL_BORROWED("lower", '-'), SL_BORROWED("title", '-'),
-    SL_BORROWED("capitalize", '-'), SL_BORROWED("list", '-'),
-    SL_BORROWED("slice.t", '-'), SL_BORROWED("add.t", '-'),
-    SL_BORROWED("list.t", '-'), SL_BORROWED("pop.t", '-'),
+    SL_BORROWED("isalnum", 'b'),
+    SL_BORROWED("isalpha", 'b'),
+    SL_BORROWED("isdecimal", 'b'),
+    SL_BORROWED("isdigit", 'b'),
+    SL_BORROWED("isidentifier", 'b'),
+    SL_BORROWED("islower", 'b'),
+    SL_BORROWED("isnumeric", 'b'),
+    SL_BORROWED("isprintable", 'b'),
+    SL_BORROWED("isspace", 'b'),
+    SL_BORROWED("istitle", 'b'),
+    SL_BORROWED("isupper", 'b'),
+    SL_BORROWED("startswith", 'b'),
+    SL_BORROWED("endswith", 'b'),
+    SL_BORROWED("Int.str", 'i'),
+    SL_BORROWED("Float.str", 'f'),
+    SL_BORROWED("find", 'i'),
+    SL_BORROWED("rfind", 'i'),
+    SL_BORROWED("count", 'i'),
+    SL_BORROWED("split.str", '-'),
+    SL_BORROWED("rsplit", '-'),
+    SL_BORROWED("splitlines", '-'),
+    SL_BORROWED("join", '-'),
+    SL_BORROWED("replace", '-'),
+    SL_BORROWED("strip", '-'),
+    SL_BORROWED("lstrip", '-'),
+    SL_BORROWED("rstrip", '-'),
+    SL_BORROWED("upper", '-'),
+    SL_BORROWED("lower", '-'),
+    SL_BORROWED("title", '-'),
+    SL_BORROWED("capitalize", '-'),
+    SL_BORROWED("list", '-'),
+    SL_BORROWED("slice.t", '-'),
+    SL_BORROWED("add.t", '-'),
+    SL_BORROWED("list.t", '-'),
+    SL_BORROWED("pop.t", '-'),
     SL_BORROWED_LISTS("__contains__.", 'b'),
-    SL_BORROWED_LISTS("eq.", 'b'), SL_BORROWED_LISTS("ne.", 'b'),
-    SL_BORROWED_DICTS("keys."), SL_BORROWED_DICTS("values."), SL_BORROWED_DICTS("items."),
+    SL_BORROWED_LISTS("eq.", 'b'),
+    SL_BORROWED_LISTS("ne.", 'b'),
+    SL_BORROWED_DICTS("keys."),
+    SL_BORROWED_DICTS("values."),
+    SL_BORROWED_DICTS("items."),
     {"prim::unchecked_cast", RuleKind::Same, Op::COPY, "-", '-'},
 };
 

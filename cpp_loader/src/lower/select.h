@@ -8,16 +8,31 @@
 namespace scriptlang::lower {
 
 enum class RuleKind : uint8_t {
-  Unary, Binary, Compare, FloatCall, FloatCallTwo, DeriveIndex, RangeLength,
-  Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringSlice,
+  Unary,
+  Binary,
+  Compare,
+  FloatCall,
+  FloatCallTwo,
+  DeriveIndex,
+  RangeLength,
+  Length,
+  ListGet,
+  ListSet,
+  ListAppend,
+  DictGet,
+  DictGetOr,
+  DictHas,
+  DictSet,
+  StringAt,
+  StringSlice,
   StringAdd,
   ToText,
   StringEqual,
   StringOrder,
-  Borrowed, // an operator that only reads its arguments: see OP_BORROWED
-  Same,     // the result is the operand: prim::unchecked_cast
-  Convert,  // a Scalar to the type of the result
-  Numbers,  // on Scalars: the proven tags of the operands choose the step
+  Borrowed,  // an operator that only reads its arguments: see OP_BORROWED
+  Same,      // the result is the operand: prim::unchecked_cast
+  Convert,   // a Scalar to the type of the result
+  Numbers,   // on Scalars: the proven tags of the operands choose the step
 };
 
 // operands: a letter for each argument. i int, f float, b bool, n an int that is used as a float,

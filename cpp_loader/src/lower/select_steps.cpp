@@ -75,9 +75,7 @@ bool Lowering::typed_operator(const Rule& rule) {
     case RuleKind::DictGetOr: dict_get_or(); return true;
     case RuleKind::DictGet:
     case RuleKind::DictHas:
-    case RuleKind::StringOrder:
-      look_at_two(rule.op, tags_of(rule.result));
-      return true;
+    case RuleKind::StringOrder: look_at_two(rule.op, tags_of(rule.result)); return true;
     case RuleKind::DictSet: dict_set(); return true;
     default: typed(rule.op, rule.operands, rule.result, rule); return true;
   }
@@ -126,8 +124,8 @@ void Lowering::typed(StepOp op, const char* letters, char result, const Rule& ru
     slots[k] = letters[k] == 'n' ? as_float(first + k) : guarded(first + k, letters[k]);
   }
   for (int64_t k = 0; k < count; ++k) pop();
-  Step& step = emit_result(op, home(first), offset_of(slots[0]), offset_of(slots[1]),
-                           tags_of(result));
+  Step& step =
+      emit_result(op, home(first), offset_of(slots[0]), offset_of(slots[1]), tags_of(result));
   if (rule.kind == RuleKind::FloatCall) step.function = rule.function;
   if (rule.kind == RuleKind::FloatCallTwo) step.function_two = rule.function_two;
   if (count == 3) step.x = offset_of(slots[2]);
@@ -191,8 +189,8 @@ void Lowering::call_borrowing(OpFn run, int64_t given, const std::vector<Value>&
   bool in_place = holders[0].kind == Entry::Home && !uncounted(tags(home(first)));
   bool single = call.arguments == 1 && call.fills == 1;
   emit_result(single ? Op::OP_BORROWED_ONE : Op::OP_BORROWED, home(first),
-              single ? draft_->fills.back().from : 0, 0, result, !in_place).x =
-      int32_t(draft_->calls.size()) - 1;
+              single ? draft_->fills.back().from : 0, 0, result, !in_place)
+      .x = int32_t(draft_->calls.size()) - 1;
   for (int64_t k = given; k-- > 1;) release(holders[size_t(k)], first + k);
   if (holders[0].kind != Entry::Home) release(holders[0], first);
   stack_.push_back(Entry());
@@ -321,8 +319,8 @@ void Lowering::string_at() {
 bool Lowering::string_slice(const Rule& rule) {
   const Instruction& i = f_.code[pc_];
   const std::vector<Value>& defaults = f_.operators[size_t(i.x)].defaults;
-  bool single = i.arguments == 4 ? is_one(stack_.back())
-                                 : i.arguments == 3 && defaults.back().same(Value(1));
+  bool single =
+      i.arguments == 4 ? is_one(stack_.back()) : i.arguments == 3 && defaults.back().same(Value(1));
   int64_t first = int64_t(stack_.size()) - i.arguments;
   if (!single) return borrowing_operator(rule);
   for (int64_t p = first + 1; p < first + 3; ++p) {
@@ -333,7 +331,8 @@ bool Lowering::string_slice(const Rule& rule) {
   Entry holder = pop();
   bool in_place = text == home(first);
   emit_result(Op::STRING_SLICE, home(first), offset_of(text), offset_of(start), kStringTags,
-              !in_place).x = offset_of(end);
+              !in_place)
+      .x = offset_of(end);
   if (holder.kind != Entry::Home) release(holder, first);
   stack_.push_back(Entry());
   return true;
@@ -344,7 +343,7 @@ void Lowering::string_equal(StepOp op) {
   int64_t first = int64_t(stack_.size()) - 2;
   Step left, right;
   bool both_home = !plain_ && stack_[size_t(first)].kind == Entry::Home &&
-                  stack_[size_t(first + 1)].kind == Entry::Home;
+                   stack_[size_t(first + 1)].kind == Entry::Home;
   bool taken = both_home && take_step(Op::STRING_AT, home(first + 1), &right);
   if (is_character(stack_.back()) && stack_[size_t(first)].kind == Entry::Home &&
       take_step(Op::STRING_AT, home(first), &left)) {  // that of a text that is a character
@@ -439,8 +438,7 @@ int32_t Lowering::name_rows(int64_t first, int64_t count) {
   for (int64_t p = first; p < first + count; ++p) {
     Entry e = stack_[size_t(p)];
     Fill row;
-    bool number = e.kind == Entry::Constant &&
-                  uncounted(one(f_.constants[size_t(e.index)].tag()));
+    bool number = e.kind == Entry::Constant && uncounted(one(f_.constants[size_t(e.index)].tag()));
     if (e.kind == Entry::Constant && (plain_ || !number)) {
       row.kind = Fill::Constant;
       row.constant = &f_.constants[size_t(e.index)];

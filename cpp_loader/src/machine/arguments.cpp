@@ -543,8 +543,8 @@ std::vector<Value> bind(const Program& program, const Function& function,
     raise(ErrorKind::RuntimeError, name, "() has no schema: its arguments have no names");
   }
   if (int64_t(positional.size()) != function.parameters) {
-    raise(ErrorKind::RuntimeError, name, "() takes ", function.parameters - 1,
-          " arguments but ", positional.size() - 1, " were given");
+    raise(ErrorKind::RuntimeError, name, "() takes ", function.parameters - 1, " arguments but ",
+          positional.size() - 1, " were given");
   }
   Converter converter(program);
   for (Value& value : positional) value = converter.copied(value);

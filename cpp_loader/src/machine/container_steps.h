@@ -104,9 +104,7 @@ inline size_t position_in(const List& list, int64_t index) {
   }
   return size_t(at);
 }
-inline Value element(const List& list, int64_t index) {
-  return list.get(position_in(list, index));
-}
+inline Value element(const List& list, int64_t index) { return list.get(position_in(list, index)); }
 // An element, by reference. If the list stores numbers without tags, it is copied to `number`.
 inline const Value& borrowed_element(const List& list, int64_t index, Value* number) {
   size_t at = position_in(list, index);
@@ -169,9 +167,13 @@ inline const T* number_in_slot(const Value& object, int64_t slot) {
 template <class T>
 T number_of(const Value& v);
 template <>
-inline int64_t number_of<int64_t>(const Value& v) { return v.as_int(); }
+inline int64_t number_of<int64_t>(const Value& v) {
+  return v.as_int();
+}
 template <>
-inline bool number_of<bool>(const Value& v) { return v.as_bool(); }
+inline bool number_of<bool>(const Value& v) {
+  return v.as_bool();
+}
 template <>
 inline double number_of<double>(const Value& v) {
   return v.is_int() ? double(v.raw_int()) : v.as_double();

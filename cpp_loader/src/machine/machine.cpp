@@ -57,13 +57,9 @@ Value Machine::call(const Function& function, std::vector<Value>& arguments) {
     } catch (Error& error) {
       if (error.stack.empty()) add_stack(&error);
       if (!fail_fork(error)) throw;
-    } catch (const kernels::Stopped&) {
-      fail_stopped();
-    } catch (const std::bad_alloc&) {
+    } catch (const kernels::Stopped&) { fail_stopped(); } catch (const std::bad_alloc&) {
       rethrow_as_memory_error();
-    } catch (const std::length_error&) {
-      rethrow_as_memory_error();
-    }
+    } catch (const std::length_error&) { rethrow_as_memory_error(); }
   }
 }
 
@@ -77,9 +73,9 @@ void Machine::rethrow_as_memory_error() {
 void Machine::fail_stopped() {
   const bool is_late = stop_.reason() == kernels::Stop::kTime;
   Error error(is_late ? ErrorKind::LimitError : ErrorKind::Cancelled,
-              is_late ? concat("the program ran longer than its limit of ", limits_.milliseconds,
-                               " ms")
-                      : std::string("the call was cancelled"));
+              is_late
+                  ? concat("the program ran longer than its limit of ", limits_.milliseconds, " ms")
+                  : std::string("the call was cancelled"));
   add_stack(&error);
   throw error;
 }
@@ -177,9 +173,7 @@ void Machine::start(Value* slot) {
 
 void Frames::grow() {
   int64_t size = next_ - first_;
-  if (size >= limit_) {
-    raise(ErrorKind::LimitError, "calls are nested deeper than ", limit_);
-  }
+  if (size >= limit_) { raise(ErrorKind::LimitError, "calls are nested deeper than ", limit_); }
   Frame* fresh = static_cast<Frame*>(memory::take(size_t(2 * room_) * sizeof(Frame)));
   std::memcpy(static_cast<void*>(fresh), first_, size_t(size) * sizeof(Frame));
   memory::give(first_, size_t(room_) * sizeof(Frame));

@@ -140,8 +140,8 @@ inline Frame& Machine::push_frame(const lower::Code* code) {
   frame.room = Frame::Behind;
   frame.special = false;
   Value* slots = top_;
-  if (__builtin_expect(reinterpret_cast<char*>(end_) - reinterpret_cast<char*>(slots) <
-                           code->bytes, 0)) {
+  if (__builtin_expect(reinterpret_cast<char*>(end_) - reinterpret_cast<char*>(slots) < code->bytes,
+                       0)) {
     frames_.remove();  // if this raises, the frame does not exist yet
     slots = reserve_far(code->slots, &frame.room);
     frames_.add();

@@ -137,8 +137,8 @@ inline void pass_row(char* slots, const lower::Fill& row, Value* place) {
 inline void pass_in_order(char* slots, const lower::Fill* rows, int32_t count, Value* place) {
   for (const lower::Fill* end = rows + count; rows != end; ++rows) pass_row(slots, *rows, place++);
 }
-__attribute__((noinline)) inline void pass_rows(char* slots, const lower::Fill* rows,
-                                                int32_t count, Value* to, const int32_t* places) {
+__attribute__((noinline)) inline void pass_rows(char* slots, const lower::Fill* rows, int32_t count,
+                                                Value* to, const int32_t* places) {
   for (int32_t k = 0; k < count; ++k) {
     if (places[k] >= 0) {
       pass_row(slots, rows[k], value_at(to, places[k]));

@@ -54,12 +54,8 @@ void plain_step(StepOp op, const Instruction& from, const Function& f, Value* fi
   switch (op) {
     case StepOp::LIST_UNPACK: unpack(first, first->as_list(), from.x, "list"); break;
     case StepOp::TUPLE_UNPACK: unpack(first, first->as_tuple().items, from.n, "tuple"); break;
-    case StepOp::DICT_CONSTRUCT:
-      *first = make_dict(*f.types[size_t(from.x)], first, from.n);
-      break;
-    case StepOp::CREATE_OBJECT:
-      *first = Value(Object::make(f.types[size_t(from.x)]->cls));
-      break;
+    case StepOp::DICT_CONSTRUCT: *first = make_dict(*f.types[size_t(from.x)], first, from.n); break;
+    case StepOp::CREATE_OBJECT: *first = Value(Object::make(f.types[size_t(from.x)]->cls)); break;
     case StepOp::ISINSTANCE: {
       bool is = is_instance(*first, f.types.data() + from.x, from.n);
       first->set_bool(is);
@@ -72,8 +68,8 @@ void plain_step(StepOp op, const Instruction& from, const Function& f, Value* fi
       *first = Value(Device());
       break;
     case StepOp::TO_LIST:
-      replace(first, 3, language::to_list(first[0].as_tensor(), first[1].as_int(),
-                                          first[2].as_int()));
+      replace(first, 3,
+              language::to_list(first[0].as_tensor(), first[1].as_int(), first[2].as_int()));
       break;
     case StepOp::NUM_TO_TENSOR: *first = language::number_to_tensor(*first); break;
     case StepOp::IS_CUDA:

@@ -62,8 +62,8 @@ void prepare_arguments(const Function& function, std::vector<Value>* arguments) 
   auto name = [&] { return unqualified(function.name); };
   if (!function.has_schema) {
     if (int64_t(arguments->size()) != function.parameters) {
-      raise(ErrorKind::RuntimeError, name(), "() takes ", function.parameters,
-            " arguments but ", arguments->size(), " were given");
+      raise(ErrorKind::RuntimeError, name(), "() takes ", function.parameters, " arguments but ",
+            arguments->size(), " were given");
     }
     return;
   }

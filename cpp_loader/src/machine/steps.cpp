@@ -60,6 +60,7 @@ void Machine::loop() {
 
 #if SL_COMPUTED_GOTO
   static const void* const kLabels[] = {
+  // clang-format off
 #define X(name, ...) &&L_##name,
       SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X) SL_UNARY_STEPS(X)
       SL_STACK_STEPS(X) SL_OTHER_STEPS(X) SL_TEST_STEPS(X)
@@ -76,6 +77,7 @@ void Machine::loop() {
 #define X(name, ...) &&L_##name##_BY,
       SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
 #undef X
+      // clang-format on
   };
   static_assert(sizeof(kLabels) / sizeof(*kLabels) == lower::kStepOps, "a label for each step");
 #define DISPATCH() goto* kLabels[size_t(pc->op)]
@@ -85,12 +87,14 @@ void Machine::loop() {
 #else
 #define DISPATCH() goto next
 #define CASE(name) case StepOp::name
-#define BEGIN next: switch (pc->op) {
+#define BEGIN \
+  next:       \
+  switch (pc->op) {
 #define END }
 #endif
-#define NEXT() \
-  do {         \
-    ++pc;      \
+#define NEXT()  \
+  do {          \
+    ++pc;       \
     DISPATCH(); \
   } while (0)
 #define GO()     \
@@ -99,82 +103,82 @@ void Machine::loop() {
     DISPATCH();  \
   } while (0)
   // A back edge: its work is accounted for before the condition is tested.
-#define ACCOUNT()                                                        \
-  do {                                                                   \
+#define ACCOUNT()                                                              \
+  do {                                                                         \
     if (__builtin_expect((slice_ -= pc->work) < 0, 0)) SAVE(), check_limits(); \
   } while (0)
 
   RELOAD();
   BEGIN
-#define X(name, from, to, result)                         \
-  CASE(name) : {                                          \
+#define X(name, from, to, result)                            \
+  CASE(name) : {                                             \
     auto a = read<kind_##from>(B), b = read<kind_##from>(C); \
-    PUT(A, kind_##to(result));                            \
-    NEXT();                                               \
+    PUT(A, kind_##to(result));                               \
+    NEXT();                                                  \
   }
   SL_BINARY_STEPS(X)
 #undef X
-#define X(name, from, to, result)                         \
-  CASE(name) : {                                          \
-    SAVE();                                               \
+#define X(name, from, to, result)                            \
+  CASE(name) : {                                             \
+    SAVE();                                                  \
     auto a = read<kind_##from>(B), b = read<kind_##from>(C); \
-    PUT(A, kind_##to(result));                            \
-    NEXT();                                               \
+    PUT(A, kind_##to(result));                               \
+    NEXT();                                                  \
   }
   SL_RAISING_STEPS(X)
 #undef X
-#define X(name, from, result)                             \
-  CASE(name) : {                                          \
+#define X(name, from, result)                                \
+  CASE(name) : {                                             \
     auto a = read<kind_##from>(B), b = read<kind_##from>(C); \
-    PUT(A, bool(result));                                 \
-    NEXT();                                               \
-  }                                                       \
-  CASE(JUMP_##name) : {                                   \
-    ACCOUNT();                                            \
+    PUT(A, bool(result));                                    \
+    NEXT();                                                  \
+  }                                                          \
+  CASE(JUMP_##name) : {                                      \
+    ACCOUNT();                                               \
     auto a = read<kind_##from>(B), b = read<kind_##from>(C); \
-    if (result) GO();                                     \
-    NEXT();                                               \
-  }                                                       \
-  CASE(JUMP_NOT_##name) : {                               \
+    if (result) GO();                                        \
+    NEXT();                                                  \
+  }                                                          \
+  CASE(JUMP_NOT_##name) : {                                  \
     auto a = read<kind_##from>(B), b = read<kind_##from>(C); \
-    if (!(result)) GO();                                  \
-    NEXT();                                               \
+    if (!(result)) GO();                                     \
+    NEXT();                                                  \
   }
   SL_COMPARE_STEPS(X)
 #undef X
-#define X(name, result)                                   \
-  CASE(name##_BY) : {                                     \
-    int64_t a = B.raw_int();                              \
-    [[maybe_unused]] int64_t b = pc->c;                   \
-    PUT(A, int64_t(result));                              \
-    NEXT();                                               \
+#define X(name, result)                 \
+  CASE(name##_BY) : {                   \
+    int64_t a = B.raw_int();            \
+    [[maybe_unused]] int64_t b = pc->c; \
+    PUT(A, int64_t(result));            \
+    NEXT();                             \
   }
   SL_CONSTANT_STEPS(X)
 #undef X
-#define X(name, result)                                   \
-  CASE(name##_BY) : {                                     \
-    int64_t a = B.raw_int(), b = pc->c;                   \
-    PUT(A, bool(result));                                 \
-    NEXT();                                               \
-  }                                                       \
-  CASE(JUMP_##name##_BY) : {                              \
-    ACCOUNT();                                            \
-    int64_t a = B.raw_int(), b = pc->c;                   \
-    if (result) GO();                                     \
-    NEXT();                                               \
-  }                                                       \
-  CASE(JUMP_NOT_##name##_BY) : {                          \
-    int64_t a = B.raw_int(), b = pc->c;                   \
-    if (!(result)) GO();                                  \
-    NEXT();                                               \
+#define X(name, result)                 \
+  CASE(name##_BY) : {                   \
+    int64_t a = B.raw_int(), b = pc->c; \
+    PUT(A, bool(result));               \
+    NEXT();                             \
+  }                                     \
+  CASE(JUMP_##name##_BY) : {            \
+    ACCOUNT();                          \
+    int64_t a = B.raw_int(), b = pc->c; \
+    if (result) GO();                   \
+    NEXT();                             \
+  }                                     \
+  CASE(JUMP_NOT_##name##_BY) : {        \
+    int64_t a = B.raw_int(), b = pc->c; \
+    if (!(result)) GO();                \
+    NEXT();                             \
   }
   SL_CONSTANT_COMPARES(X)
 #undef X
-#define X(name, from, to, result)                         \
-  CASE(name) : {                                          \
-    auto a = read<kind_##from>(B);                        \
-    PUT(A, kind_##to(result));                            \
-    NEXT();                                               \
+#define X(name, from, to, result)  \
+  CASE(name) : {                   \
+    auto a = read<kind_##from>(B); \
+    PUT(A, kind_##to(result));     \
+    NEXT();                        \
   }
   SL_UNARY_STEPS(X)
 #undef X
@@ -314,16 +318,16 @@ void Machine::loop() {
     NEXT();
   }
   // Stores the result of an operator; `result` is None afterwards.
-#define GIVEN()                                                    \
-  do {                                                             \
-    look();                                                        \
-    if (is_plain(A)) {                                             \
-      copy_bytes(&A, &result);                                     \
-      result.forget();                                             \
-    } else {                                                       \
-      A = std::move(result);                                       \
-    }                                                              \
-    NEXT();                                                        \
+#define GIVEN()                \
+  do {                         \
+    look();                    \
+    if (is_plain(A)) {         \
+      copy_bytes(&A, &result); \
+      result.forget();         \
+    } else {                   \
+      A = std::move(result);   \
+    }                          \
+    NEXT();                    \
   } while (0)
   CASE(OP_BORROWED) : {
     SAVE();
@@ -380,14 +384,14 @@ void Machine::loop() {
   }
   // Returns to the caller: the result is moved first.
 #define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a) /* holds nothing counted */
-#define LEAVE()                                  \
-  do {                                           \
-    top_ = frame->slots;                         \
-    frames_.remove();                            \
-    --frame;                                     \
-    pc = frame->pc;                              \
+#define LEAVE()                                    \
+  do {                                             \
+    top_ = frame->slots;                           \
+    frames_.remove();                              \
+    --frame;                                       \
+    pc = frame->pc;                                \
     slots = reinterpret_cast<char*>(frame->slots); \
-    NEXT();                                      \
+    NEXT();                                        \
   } while (0)
   CASE(RET_NUMBER) : {
     if (__builtin_expect(frame->special, 0)) {
@@ -406,15 +410,15 @@ void Machine::loop() {
     new (RESULT()) Value(int64_t(pc->c));
     LEAVE();
   }
-#define X(NAME, sum)                                      \
-  CASE(NAME) : {                                          \
-    int64_t number = sum;                                 \
-    if (__builtin_expect(frame->special, 0)) {            \
-      PUT(A, number);                                     \
-      NEXT();                                             \
-    }                                                     \
-    new (RESULT()) Value(number);                         \
-    LEAVE();                                              \
+#define X(NAME, sum)                           \
+  CASE(NAME) : {                               \
+    int64_t number = sum;                      \
+    if (__builtin_expect(frame->special, 0)) { \
+      PUT(A, number);                          \
+      NEXT();                                  \
+    }                                          \
+    new (RESULT()) Value(number);              \
+    LEAVE();                                   \
   }
   X(ADD_INT_RET, scalars::wrap_add(B.raw_int(), C.raw_int()))
   X(ADD_INT_BY_RET, scalars::wrap_add(B.raw_int(), pc->c))
@@ -427,7 +431,8 @@ void Machine::loop() {
     }
     results = &A;
   }
-leave_special : {
+leave_special:
+  {
     int64_t count = frame->code->function->results;
     if (frames_.size() == 1) {
       if (count == 1) {
@@ -447,22 +452,22 @@ leave_special : {
     RELOAD();
     NEXT();
   }
-#define CALL_FROM(start)                                                 \
-  do {                                                                   \
-    SAVE();                                                              \
-    const Function& function = *pc->callee;                              \
-    const lower::Code* code = code_of(function);                         \
-    spend(code->work);                                                   \
-    const Fill* rows = frame->code->fills.data() + pc->x;                \
-    frame = &push_frame(code);                                           \
-    if (__builtin_expect(code->in_order, 1)) {                           \
-      pass_in_order(slots, rows, pc->c, frame->slots);                   \
-    } else {                                                             \
+#define CALL_FROM(start)                                                    \
+  do {                                                                      \
+    SAVE();                                                                 \
+    const Function& function = *pc->callee;                                 \
+    const lower::Code* code = code_of(function);                            \
+    spend(code->work);                                                      \
+    const Fill* rows = frame->code->fills.data() + pc->x;                   \
+    frame = &push_frame(code);                                              \
+    if (__builtin_expect(code->in_order, 1)) {                              \
+      pass_in_order(slots, rows, pc->c, frame->slots);                      \
+    } else {                                                                \
       pass_rows(slots, rows, pc->c, frame->slots, code->parameters.data()); \
-    }                                                                    \
-    slots = reinterpret_cast<char*>(frame->slots);                       \
-    pc = code->start;                                                    \
-    DISPATCH();                                                          \
+    }                                                                       \
+    slots = reinterpret_cast<char*>(frame->slots);                          \
+    pc = code->start;                                                       \
+    DISPATCH();                                                             \
   } while (0)
   CASE(CALL) : CALL_FROM(first);
   CASE(CALL_PROVEN) : CALL_FROM(proven);
@@ -508,6 +513,7 @@ leave_special : {
     RELOAD();
     DISPATCH();
   }
+  // clang-format off
 #define X(name) CASE(name) :
   SL_PLAIN_STEPS(X) {
     SAVE();
@@ -515,6 +521,7 @@ leave_special : {
     NEXT();
   }
 #undef X
+  // clang-format on
   CASE(RAISE_EXCEPTION) : {
     SAVE();
     language::raise_exception((&A)[0], (&A)[1]);

@@ -22,7 +22,7 @@ constexpr int kLook = 50;  // milliseconds between two calls of Waiting
 struct alignas(64) Place {
   std::atomic<uint32_t> inside{0};
   Turn* turn = nullptr;  // of the thread that uses this place
-  bool used = true;  // under `mutex`
+  bool used = true;      // under `mutex`
   Place* next = nullptr;
 };
 
@@ -104,7 +104,8 @@ bool others_inside(const Process& p) {
 class Patience {
  public:
   Patience(const Waiting& waiting, int64_t milliseconds)
-      : waiting_(waiting), milliseconds_(milliseconds),
+      : waiting_(waiting),
+        milliseconds_(milliseconds),
         end_(Clock::now() + std::chrono::milliseconds(milliseconds)) {}
   // Called with nothing locked.
   void look() {
@@ -188,9 +189,8 @@ bool Domain::lock_for(bool alone, int milliseconds) {
   std::unique_lock<std::mutex> lock(mutex_);
   auto place = queue_.insert(queue_.end(), 0);
   state_.fetch_or(kQueue, std::memory_order_acq_rel);
-  bool done = changed_.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] {
-    return place == queue_.begin() && enter(alone, 0);
-  });
+  bool done = changed_.wait_for(lock, std::chrono::milliseconds(milliseconds),
+                                [&] { return place == queue_.begin() && enter(alone, 0); });
   queue_.erase(place);
   if (queue_.empty()) state_.fetch_and(~kQueue, std::memory_order_acq_rel);
   changed_.notify_all();
@@ -247,7 +247,8 @@ bool Turn::is_nested(Domain* domain, bool alone) const {
   if (!is_inside()) return false;
   const Turn& own = *own_place->turn;
   if (domain && own.domain_ == domain->root() && (own.alone_ || !alone)) return true;
-  raise(ErrorKind::RuntimeError, "a program or an attribute of one was asked for while this thread "
+  raise(ErrorKind::RuntimeError,
+        "a program or an attribute of one was asked for while this thread "
         "finishes a run; a finalizer must not do so");
 }
 

@@ -10,10 +10,10 @@ namespace scriptlang {
 
 // What a call may use. Zero means no limit, except for depth.
 struct Limits {
-  int64_t instructions = 0;   // counted at backward jumps and calls
-  int64_t memory_bytes = 0;   // tensors and strings that the call holds
-  int64_t milliseconds = 0;   // wall time; looked at between instructions, and in operators
-  int64_t depth = 2000;       // script calls inside each other
+  int64_t instructions = 0;  // counted at backward jumps and calls
+  int64_t memory_bytes = 0;  // tensors and strings that the call holds
+  int64_t milliseconds = 0;  // wall time; looked at between instructions, and in operators
+  int64_t depth = 2000;      // script calls inside each other
   const std::atomic<bool>* cancelled = nullptr;  // the call ends when it is true
 };
 

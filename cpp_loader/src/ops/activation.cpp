@@ -86,13 +86,14 @@ Tensor clamp_numbers(const Tensor& self, const Value& low, const Value& high, co
   Params p{};
   if (!low.is_none()) p.values[0] = clamp_bound(Scalar::of(low), type.get());
   if (!high.is_none()) p.values[low.is_none() ? 0 : 1] = clamp_bound(Scalar::of(high), type.get());
-  Unary op = low.is_none() ? Unary::k_clamp_max : high.is_none() ? Unary::k_clamp_min
-                                                                 : Unary::k_clamp;
+  Unary op = low.is_none()    ? Unary::k_clamp_max
+             : high.is_none() ? Unary::k_clamp_min
+                              : Unary::k_clamp;
   ScalarType result = type.get();
   for (double bound : {p.values[0], p.values[1]}) {
     if (!std::isnan(bound)) continue;
-    return binary_result(self, Scalar(bound), kernels::Binary::k_add, "clamp", Rule::kSame,
-                         nullptr, into);
+    return binary_result(self, Scalar(bound), kernels::Binary::k_add, "clamp", Rule::kSame, nullptr,
+                         into);
   }
   if (into.defined()) {
     check_can_cast(result, into.dtype());
@@ -191,8 +192,7 @@ SL_OP(aten_logit) {
 }
 SL_OP(aten_logit_) {
   double p[kernels::kParams] = {args.number(1, -1.0)};
-  out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, p,
-                        args.tensor(0));
+  out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, p, args.tensor(0));
 }
 SL_OP(aten_special_logit) { op_aten_logit(ctx, args, out); }
 SL_OP(aten_log_sigmoid_forward) {
@@ -225,12 +225,8 @@ SL_OP(aten_clip) { op_aten_clamp(ctx, args, out); }
 SL_OP(aten_clip_) { op_aten_clamp_(ctx, args, out); }
 SL_OP(aten_clamp_min) { out[0] = clamp_numbers(args.tensor(0), args[1], Value(), Tensor()); }
 SL_OP(aten_clamp_max) { out[0] = clamp_numbers(args.tensor(0), Value(), args[1], Tensor()); }
-SL_OP(aten_clamp_min_) {
-  out[0] = clamp_numbers(args.tensor(0), args[1], Value(), args.tensor(0));
-}
-SL_OP(aten_clamp_max_) {
-  out[0] = clamp_numbers(args.tensor(0), Value(), args[1], args.tensor(0));
-}
+SL_OP(aten_clamp_min_) { out[0] = clamp_numbers(args.tensor(0), args[1], Value(), args.tensor(0)); }
+SL_OP(aten_clamp_max_) { out[0] = clamp_numbers(args.tensor(0), Value(), args[1], args.tensor(0)); }
 SL_OP(aten_clamp_Tensor) {
   out[0] = clamp_tensors(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), Tensor());
 }

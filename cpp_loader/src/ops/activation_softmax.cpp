@@ -59,8 +59,10 @@ void softmax_of_doubles(int64_t rows, int64_t width, const double* x, int64_t st
     for (int64_t r = 0; r < rows; ++r) {
       double* to = y + r * stride;
       const double* from = x + r * stride;
-      if (log) for (int64_t j = 0; j < n; ++j) to[j] = from[j] - top[j] - total[j];
-      else for (int64_t j = 0; j < n; ++j) to[j] *= total[j];
+      if (log)
+        for (int64_t j = 0; j < n; ++j) to[j] = from[j] - top[j] - total[j];
+      else
+        for (int64_t j = 0; j < n; ++j) to[j] *= total[j];
     }
   }
 }
@@ -115,12 +117,11 @@ Tensor softmax_of_columns(const Tensor& self, int64_t dim, ScalarType computed, 
 // Along the last dimension; others are moved there.
 Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
   dim = wrap_dim(dim, self.dim());
-  ScalarType computed = computed_type(result, log ? "log_softmax_lastdim_kernel_impl"
-                                                  : "softmax_lastdim_kernel_impl");
+  ScalarType computed = computed_type(
+      result, log ? "log_softmax_lastdim_kernel_impl" : "softmax_lastdim_kernel_impl");
   if (is_symbolic(self)) return record_softmax(self, dim, computed, result, log);
   if (self.dim() == 0) return view_squeeze(softmax(view_unsqueeze(self, 0), 0, result, log));
-  if (Tensor done = softmax_of_columns(self, dim, computed, result, log);
-      done.defined()) {
+  if (Tensor done = softmax_of_columns(self, dim, computed, result, log); done.defined()) {
     return to_dtype(done, result);
   }
   Tensor moved = dim == self.dim() - 1 ? self : view_transpose(self, dim, -1);
@@ -163,9 +164,7 @@ void check_half(Args args) {
 
 }  // namespace
 
-Tensor softmax(const Tensor& self, int64_t dim) {
-  return softmax(self, dim, self.dtype(), false);
-}
+Tensor softmax(const Tensor& self, int64_t dim) { return softmax(self, dim, self.dtype(), false); }
 Tensor log_softmax(const Tensor& self, int64_t dim) {
   return softmax(self, dim, self.dtype(), true);
 }

@@ -11,8 +11,8 @@ namespace {
 
 // Powers in float64 (or complex128), whatever the operands are.
 Tensor float_power(const Input& base, const Input& exponent) {
-  ScalarType type = is_complex(result_type(base, exponent)) ? ScalarType::Complex128
-                                                            : ScalarType::Float64;
+  ScalarType type =
+      is_complex(result_type(base, exponent)) ? ScalarType::Complex128 : ScalarType::Float64;
   Tensor x = base.tensor ? to_dtype(*base.tensor, type) : full(IntSpan(), type, base.number);
   if (exponent.tensor) return pow(x, to_dtype(*exponent.tensor, type));
   return is_symbolic(x) ? pow(x, exponent.number) : power_of_tensor(x, exponent.number, Tensor());
@@ -60,13 +60,11 @@ SL_OP(aten_ldexp_Tensor) {
   const Tensor &self = args.tensor(0), &other = args.tensor(1);
   ScalarType type = result_type(self, other);
   if (is_integral(type, true)) type = ScalarType::Float32;
-  ScalarType wide = type == ScalarType::Float16 || type == ScalarType::BFloat16
-                        ? ScalarType::Float32 : type;
+  ScalarType wide =
+      type == ScalarType::Float16 || type == ScalarType::BFloat16 ? ScalarType::Float32 : type;
   out[0] = to_dtype(mul(to_dtype(self, wide), pow(Scalar(2.0), to_dtype(other, wide))), type);
 }
-SL_OP(aten_special_xlog1py) {
-  out[0] = xlog1py(Input::of(args[0]), Input::of(args[1]));
-}
+SL_OP(aten_special_xlog1py) { out[0] = xlog1py(Input::of(args[0]), Input::of(args[1])); }
 SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }
 SL_OP(aten_special_xlog1py_self_scalar) { op_aten_special_xlog1py(ctx, args, out); }
 

@@ -109,14 +109,14 @@ void run_all(const Attention& a) {
   const int64_t blocks = block_count(a.y.size(0) * heads, rows, keys);
   const int64_t tasks = a.y.size(0) * heads * blocks;
   const int64_t work = (rows / blocks + 1) * keys * (a.q.size(3) + a.v.size(3));
-  kernels::parallel_for(tasks, 200'000 / std::max<int64_t>(1, work) + 1,
-                        [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t block = task % blocks, head = task / blocks % heads;
-      int64_t first = rows * block / blocks, last = rows * (block + 1) / blocks;
-      run_block<T>(a, task / blocks / heads, head, first, last - first);
-    }
-  });
+  kernels::parallel_for(
+      tasks, 200'000 / std::max<int64_t>(1, work) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          int64_t block = task % blocks, head = task / blocks % heads;
+          int64_t first = rows * block / blocks, last = rows * (block + 1) / blocks;
+          run_block<T>(a, task / blocks / heads, head, first, last - first);
+        }
+      });
 }
 
 // [a, b, ..., rows, width] with exactly four dimensions; the leading ones are joined.
@@ -143,7 +143,8 @@ Tensor additive(const Tensor& mask, ScalarType dtype) {
 // Key and value heads that several query heads share.
 Tensor repeated_heads(const Tensor& t, int64_t heads) {
   int64_t d = t.dim() - 3, have = t.size(d);
-  SL_CHECK(have > 0 && heads % have == 0, "Number of heads in key and value must divide the number "
+  SL_CHECK(have > 0 && heads % have == 0,
+           "Number of heads in key and value must divide the number "
            "of heads in query when enable_gqa is set");
   if (have == heads) return t;
   std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
@@ -160,8 +161,7 @@ bool flashes(const Tensor& q, const Tensor& k, const Tensor& v, bool dropout, bo
   if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 || dropout) return false;
   bool heads = grouped || (q.size(1) == k.size(1) && q.size(1) == v.size(1));
   return heads && q.size(0) == k.size(0) && q.size(0) == v.size(0) && q.size(3) == v.size(3) &&
-         q.size(2) > 0 && k.size(2) > 0 && q.stride(3) == 1 && k.stride(3) == 1 &&
-         v.stride(3) == 1;
+         q.size(2) > 0 && k.size(2) > 0 && q.stride(3) == 1 && k.stride(3) == 1 && v.stride(3) == 1;
 }
 
 }  // namespace

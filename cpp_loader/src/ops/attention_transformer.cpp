@@ -58,8 +58,8 @@ Tensor split_heads(const Tensor& t, int64_t heads) {
 
 Attended attend(const Tensor& query, const Tensor& key, const Tensor& value, const Heads& h,
                 const Tensor& mask, const Value& mask_type) {
-  SL_CHECK(query.dim() == 3 && key.dim() == 3 && value.dim() == 3,
-           "expected 3-D `query`, got ", query.dim(), "-D tensor");
+  SL_CHECK(query.dim() == 3 && key.dim() == 3 && value.dim() == 3, "expected 3-D `query`, got ",
+           query.dim(), "-D tensor");
   SL_CHECK(h.count > 0 && h.embed % h.count == 0 && query.size(2) == h.embed,
            "passed-in embed_dim ", h.embed, " didn't match last dim of query ", query.size(2));
   SL_CHECK(h.qkv_weight.dim() == 2 && h.qkv_weight.size(0) == 3 * h.embed,
@@ -98,10 +98,10 @@ Tensor plus(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 SL_OP(aten__native_multi_head_attention) {
-  Heads h{args.tensor(5), args.tensor(6), args.tensor(7), args.tensor(8), args.integer(3),
-          args.integer(4)};
-  Attended a = attend(args.tensor(0), args.tensor(1), args.tensor(2), h, args.opt_tensor(9),
-                      args[12]);
+  Heads h{args.tensor(5), args.tensor(6),  args.tensor(7),
+          args.tensor(8), args.integer(3), args.integer(4)};
+  Attended a =
+      attend(args.tensor(0), args.tensor(1), args.tensor(2), h, args.opt_tensor(9), args[12]);
   out[0] = a.result;
   if (!args.boolean(10)) return;
   if (args.boolean(11)) {
@@ -112,8 +112,8 @@ SL_OP(aten__native_multi_head_attention) {
 }
 
 SL_OP(aten__transformer_encoder_layer_fwd) {
-  Heads h{args.tensor(3), args.tensor(4), args.tensor(5), args.tensor(6), args.integer(1),
-          args.integer(2)};
+  Heads h{args.tensor(3), args.tensor(4),  args.tensor(5),
+          args.tensor(6), args.integer(1), args.integer(2)};
   bool norm_first = args.boolean(8);
   double eps = args.number(9);
   auto norm = [&](const Tensor& t, int weight) {

@@ -40,15 +40,16 @@ Tensor where(const Tensor& condition, const Input& a, const Input& b) {
   return where_result(condition, a, b, type);
 }
 
-Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value,
-                   const Tensor& into) {
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value, const Tensor& into) {
   SL_CHECK(mask.dtype() == ScalarType::Bool,
            "masked_fill_ only supports boolean masks, but got mask with dtype ",
            dtype_name(mask.dtype()));
   if (value.is_tensor()) {
     const Tensor& v = value.as_tensor();
-    SL_CHECK(v.dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got "
-             "tensor with ", v.dim(), " dimension(s).");
+    SL_CHECK(v.dim() == 0,
+             "masked_fill_ only supports a 0-dimensional value tensor, but got "
+             "tensor with ",
+             v.dim(), " dimension(s).");
   }
   Scalar number = Scalar::of(value);
   check_fits(number, self.dtype());

@@ -43,10 +43,10 @@ void fold_band(const Columns& c, const Tensor& self, kernels::Convert convert, i
 // Of float16 and bfloat16, where the machine widens them as it adds; null elsewhere.
 auto adder_of_halves(ScalarType from, ScalarType to) {
   const auto& lines = *kernels::kernels().lines;
-  return to != ScalarType::Float32        ? nullptr
-         : from == ScalarType::Float16    ? lines.add_float16
-         : from == ScalarType::BFloat16   ? lines.add_bfloat16
-                                          : nullptr;
+  return to != ScalarType::Float32      ? nullptr
+         : from == ScalarType::Float16  ? lines.add_float16
+         : from == ScalarType::BFloat16 ? lines.add_bfloat16
+                                        : nullptr;
 }
 
 }  // namespace
@@ -62,10 +62,11 @@ bool try_products(const Tensor& self, const Dims& dims, const Tensor& to) {
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
       T* target = to.data<T>() + result;
       std::fill_n(target, width, T(1));
-      fold_band<T>(c, self, convert, at, width, [] {},
-                   [&](int64_t rows, int64_t n, const T* x, int64_t step) {
-        lines.multiply_columns(rows, n, x, step, target);
-      });
+      fold_band<T>(
+          c, self, convert, at, width, [] {},
+          [&](int64_t rows, int64_t n, const T* x, int64_t step) {
+            lines.multiply_columns(rows, n, x, step, target);
+          });
     });
   });
   return true;
@@ -95,14 +96,13 @@ bool try_sums(const Tensor& self, const Dims& dims, const Tensor& to, bool numbe
         if (halves) return;
       }
       std::fill_n(part, width, T(0));
-      fold_band<T>(c, self, convert, at, width,
-                   [&] {
-        lines.add_columns(1, width, part, 0, target);
-        std::fill_n(part, width, T(0));
-      },
-                   [&](int64_t rows, int64_t n, const T* x, int64_t step) {
-        add(rows, n, x, step, part);
-      });
+      fold_band<T>(
+          c, self, convert, at, width,
+          [&] {
+            lines.add_columns(1, width, part, 0, target);
+            std::fill_n(part, width, T(0));
+          },
+          [&](int64_t rows, int64_t n, const T* x, int64_t step) { add(rows, n, x, step, part); });
       lines.add_columns(1, width, part, 0, target);
     });
   });

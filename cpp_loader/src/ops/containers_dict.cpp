@@ -31,8 +31,8 @@ Value values(const Dict& dict) {
 TypeRef pair_of(const TypeRef& key, const TypeRef& value) {
   if (!key || !value) return {};
   static thread_local TypeRef last;
-  bool again = last && last->elements[0].get() == key.get() &&
-               last->elements[1].get() == value.get();
+  bool again =
+      last && last->elements[0].get() == key.get() && last->elements[1].get() == value.get();
   if (!again) last = Type::make(TypeKind::Tuple, {key, value});
   return last;
 }
@@ -94,43 +94,41 @@ Value pop_item(Dict& dict) {
 
 }  // namespace
 
-#define SL_DICT(key)                                                                       \
-  SL_OP(aten_len_Dict_##key) { out[0].set_int(args.dict(0).size()); }                      \
-  SL_OP(aten___getitem___Dict_##key) {                                                     \
-    out[0] = language::dict_index(args.dict(0), args[1]);                                  \
-  }                                                                                        \
-  SL_OP(aten___contains___##key) { out[0].set_bool(args.dict(0).find(args[1]) != nullptr); } \
-  SL_OP(aten__set_item_##key) { args.dict(0).set(std::move(args[1]), std::move(args[2])); } \
-  SL_OP(aten_get_##key) {                                                                  \
-    const Value* found = args.dict(0).find(args[1]);                                       \
-    out[0] = found ? *found : Value();                                                     \
-  }                                                                                        \
-  SL_OP(aten_get_default_##key) {                                                          \
-    const Value* found = args.dict(0).find(args[1]);                                       \
-    out[0] = found ? *found : std::move(args[2]);                                          \
-  }                                                                                        \
-  SL_OP(aten_setdefault_##key) {                                                           \
-    if (const Value* found = args.dict(0).find(args[1])) {                                 \
-      out[0] = *found;                                                                     \
-    } else {                                                                               \
-      out[0] = args[2];                                                                    \
-      args.dict(0).set(std::move(args[1]), std::move(args[2]));                            \
-    }                                                                                      \
-  }                                                                                        \
-  SL_OP(aten_Delete_Dict_##key) { pop(args.dict(0), args[1]); }                            \
-  SL_OP(aten_pop_Dict_##key) { out[0] = pop(args.dict(0), args[1]); }                      \
-  SL_OP(aten_pop_Dict_default_##key) {                                                     \
-    bool there = args.dict(0).find(args[1]) != nullptr;                                    \
-    out[0] = there ? pop(args.dict(0), args[1]) : std::move(args[2]);                      \
-  }                                                                                        \
-  SL_OP(aten_popitem_##key) { out[0] = pop_item(args.dict(0)); }                           \
-  SL_OP(aten_clear_##key) { args.dict(0).clear(); }                                        \
-  SL_OP(aten_copy_Dict_##key) { out[0] = copy(args.dict(0)); }                             \
-  SL_OP(aten_keys_##key) { out[0] = keys(args.dict(0)); }                                  \
-  SL_OP(aten_values_##key) { out[0] = values(args.dict(0)); }                              \
-  SL_OP(aten_items_##key) { out[0] = items_of(args.dict(0)); }                             \
-  SL_OP(aten_update_##key) { update(args.dict(0), args.dict(1)); }                         \
-  SL_OP(aten_dict_##key) { out[0] = from_pairs(args.list(0)); }                            \
+#define SL_DICT(key)                                                                           \
+  SL_OP(aten_len_Dict_##key) { out[0].set_int(args.dict(0).size()); }                          \
+  SL_OP(aten___getitem___Dict_##key) { out[0] = language::dict_index(args.dict(0), args[1]); } \
+  SL_OP(aten___contains___##key) { out[0].set_bool(args.dict(0).find(args[1]) != nullptr); }   \
+  SL_OP(aten__set_item_##key) { args.dict(0).set(std::move(args[1]), std::move(args[2])); }    \
+  SL_OP(aten_get_##key) {                                                                      \
+    const Value* found = args.dict(0).find(args[1]);                                           \
+    out[0] = found ? *found : Value();                                                         \
+  }                                                                                            \
+  SL_OP(aten_get_default_##key) {                                                              \
+    const Value* found = args.dict(0).find(args[1]);                                           \
+    out[0] = found ? *found : std::move(args[2]);                                              \
+  }                                                                                            \
+  SL_OP(aten_setdefault_##key) {                                                               \
+    if (const Value* found = args.dict(0).find(args[1])) {                                     \
+      out[0] = *found;                                                                         \
+    } else {                                                                                   \
+      out[0] = args[2];                                                                        \
+      args.dict(0).set(std::move(args[1]), std::move(args[2]));                                \
+    }                                                                                          \
+  }                                                                                            \
+  SL_OP(aten_Delete_Dict_##key) { pop(args.dict(0), args[1]); }                                \
+  SL_OP(aten_pop_Dict_##key) { out[0] = pop(args.dict(0), args[1]); }                          \
+  SL_OP(aten_pop_Dict_default_##key) {                                                         \
+    bool there = args.dict(0).find(args[1]) != nullptr;                                        \
+    out[0] = there ? pop(args.dict(0), args[1]) : std::move(args[2]);                          \
+  }                                                                                            \
+  SL_OP(aten_popitem_##key) { out[0] = pop_item(args.dict(0)); }                               \
+  SL_OP(aten_clear_##key) { args.dict(0).clear(); }                                            \
+  SL_OP(aten_copy_Dict_##key) { out[0] = copy(args.dict(0)); }                                 \
+  SL_OP(aten_keys_##key) { out[0] = keys(args.dict(0)); }                                      \
+  SL_OP(aten_values_##key) { out[0] = values(args.dict(0)); }                                  \
+  SL_OP(aten_items_##key) { out[0] = items_of(args.dict(0)); }                                 \
+  SL_OP(aten_update_##key) { update(args.dict(0), args.dict(1)); }                             \
+  SL_OP(aten_dict_##key) { out[0] = from_pairs(args.list(0)); }                                \
   SL_OP(aten_dict_Dict_##key) { out[0] = copy(args.dict(0)); }
 
 SL_DICT(str)

@@ -28,8 +28,7 @@ Value repeated(const List& list, int64_t times) {
   Ref<List> out = List::like(list);
   if (times <= 0 || list.empty()) return out;
   int64_t total;
-  if (__builtin_mul_overflow(int64_t(list.size()), times, &total) ||
-      total > int64_t(1) << 40) {
+  if (__builtin_mul_overflow(int64_t(list.size()), times, &total) || total > int64_t(1) << 40) {
     raise(ErrorKind::MemoryError, "a list of ", list.size(), " elements, ", times, " times");
   }
   out->reserve(size_t(total));
@@ -250,9 +249,7 @@ SL_OP(aten_slice_t) {
   int64_t size = int64_t(list.size()), step = args.integer(3);
   if (step == 0) raise(ErrorKind::RuntimeError, "List slice should have non-zero step");
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  auto clamp = [&](int64_t at) {
-    return std::clamp(at < 0 ? at + size : at, low, high);
-  };
+  auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
   int64_t start = args.none(1) ? (step > 0 ? low : high) : clamp(args.integer(1));
   int64_t end = args.none(2) ? (step > 0 ? high : low) : clamp(args.integer(2));
   int64_t count = scalars::range_length(start, end, step);
@@ -267,24 +264,24 @@ SL_CONTAINS(aten___contains___int_list)
 SL_CONTAINS(aten___contains___str_list)
 SL_CONTAINS(aten___contains___float_list)
 
-#define SL_FAMILY_SEARCH(name)                                                                  \
-  SL_OP(aten_index_list_##name) {                                                               \
-    size_t at = find(args.list(0), args[1]);                                                    \
-    if (at == args.list(0).size()) {                                                            \
-      raise(ErrorKind::RuntimeError, "'", to_text(args[1]), "' is not in list");                \
-    }                                                                                           \
-    out[0].set_int(int64_t(at));                                                                \
-  }                                                                                             \
-  SL_OP(aten_remove_##name) {                                                                   \
-    List& list = args.list(0);                                                                  \
-    size_t at = find(list, args[1]);                                                            \
-    if (at == list.size()) raise(ErrorKind::RuntimeError, "list.remove(x): x not in list");     \
-    list.take(at);                                                                              \
-  }                                                                                             \
-  SL_OP(aten_count_##name) {                                                                    \
-    int64_t count = 0;                                                                          \
-    for (const Value& item : args.list(0)) count += equal(item, args[1]);                       \
-    out[0].set_int(count);                                                                      \
+#define SL_FAMILY_SEARCH(name)                                                              \
+  SL_OP(aten_index_list_##name) {                                                           \
+    size_t at = find(args.list(0), args[1]);                                                \
+    if (at == args.list(0).size()) {                                                        \
+      raise(ErrorKind::RuntimeError, "'", to_text(args[1]), "' is not in list");            \
+    }                                                                                       \
+    out[0].set_int(int64_t(at));                                                            \
+  }                                                                                         \
+  SL_OP(aten_remove_##name) {                                                               \
+    List& list = args.list(0);                                                              \
+    size_t at = find(list, args[1]);                                                        \
+    if (at == list.size()) raise(ErrorKind::RuntimeError, "list.remove(x): x not in list"); \
+    list.take(at);                                                                          \
+  }                                                                                         \
+  SL_OP(aten_count_##name) {                                                                \
+    int64_t count = 0;                                                                      \
+    for (const Value& item : args.list(0)) count += equal(item, args[1]);                   \
+    out[0].set_int(count);                                                                  \
   }
 SL_FAMILY_SEARCH(int)
 SL_FAMILY_SEARCH(float)
@@ -295,8 +292,8 @@ SL_FAMILY_SEARCH(str)
 
 namespace {
 bool equal_tensors(const Value& a, const Value& b) {
-  Tensor same = binary_result(a.as_tensor(), b.as_tensor(), kernels::Binary::k_eq, "eq",
-                              Rule::kToBool);
+  Tensor same =
+      binary_result(a.as_tensor(), b.as_tensor(), kernels::Binary::k_eq, "eq", Rule::kToBool);
   SL_CHECK(same.numel() == 1, "Boolean value of Tensor with ",
            same.numel() ? "more than one" : "no", " value", same.numel() ? "" : "s",
            " is ambiguous");
@@ -320,7 +317,8 @@ Ref<List> sorted_tensors(const List& list, bool reverse) {
   for (const Value& v : list) {
     SL_CHECK(!is_complex(v.as_tensor().dtype()) || list.size() == 1,
              "complex numbers have no order");
-    SL_CHECK(v.as_tensor().numel() == 1 || list.size() == 1, "Boolean value of Tensor with more "
+    SL_CHECK(v.as_tensor().numel() == 1 || list.size() == 1,
+             "Boolean value of Tensor with more "
              "than one value is ambiguous");
     keyed.push_back({list.size() == 1 ? 0 : Scalar::of(v).to_double(), v});
   }
@@ -354,12 +352,10 @@ SL_OP(aten_count_Tensor) {
 
 // ---- sorting
 
-SL_OP(aten_sort_Tensor) {
-  args.list(0).swap(*sorted_tensors(args.list(0), args.boolean(1)));
-}
+SL_OP(aten_sort_Tensor) { args.list(0).swap(*sorted_tensors(args.list(0), args.boolean(1))); }
 SL_OP(aten_sorted_Tensor) { out[0] = sorted_tensors(args.list(0), false); }
 
-#define SL_FAMILY_SORT(name)                                                            \
+#define SL_FAMILY_SORT(name)                                                             \
   SL_OP(aten_sort_##name) { args.list(0).swap(*sorted(args.list(0), args.boolean(1))); } \
   SL_OP(aten_sorted_##name) { out[0] = sorted(args.list(0), false); }
 SL_FAMILY_SORT(int)

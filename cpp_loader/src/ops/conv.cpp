@@ -38,8 +38,10 @@ void check_windows(const Settings& s, const Tensor& weight) {
   for (int64_t v : s.dilation) SL_CHECK(v > 0, "dilation should be greater than zero");
   SL_CHECK(s.groups > 0, "non-positive groups is not supported");
   for (int64_t i = 2; i < weight.dim(); ++i) {
-    SL_CHECK(weight.size(i) > 0, "weight should have at least one element along each dimension, "
-             "but got sizes ", to_string(weight.sizes()));
+    SL_CHECK(weight.size(i) > 0,
+             "weight should have at least one element along each dimension, "
+             "but got sizes ",
+             to_string(weight.sizes()));
   }
 }
 
@@ -49,24 +51,28 @@ void check_settings(const Settings& s, const Tensor& input, const Tensor& weight
   SL_CHECK(input.dim() == weight.dim(), "Expected ", weight.dim(), "-dimensional input for ",
            weight.dim(), "-dimensional weight ", to_string(weight.sizes()), ", but got ",
            input.dim(), "-dimensional input of size ", to_string(input.sizes()), " instead");
-  SL_CHECK(weight.size(0) >= s.groups, "Given groups=", s.groups, ", expected weight to be at "
-           "least ", s.groups, " at dimension 0, but got weight of size ",
-           to_string(weight.sizes()), " instead");
-  SL_CHECK(weight.size(0) % s.groups == 0, "Given groups=", s.groups, ", expected weight to be "
-           "divisible by ", s.groups, " at dimension 0, but got weight of size ",
-           to_string(weight.sizes()), " instead");
+  SL_CHECK(weight.size(0) >= s.groups, "Given groups=", s.groups,
+           ", expected weight to be at "
+           "least ",
+           s.groups, " at dimension 0, but got weight of size ", to_string(weight.sizes()),
+           " instead");
+  SL_CHECK(weight.size(0) % s.groups == 0, "Given groups=", s.groups,
+           ", expected weight to be "
+           "divisible by ",
+           s.groups, " at dimension 0, but got weight of size ", to_string(weight.sizes()),
+           " instead");
   int64_t grouped = Exact(weight.size(1)) * s.groups;
   int64_t channels = s.transposed ? weight.size(0) : grouped;
   int64_t outputs = s.transposed ? grouped : weight.size(0);
-  SL_CHECK(input.size(1) == channels, "Given ", s.transposed ? "transposed=1" : "groups=",
-           s.transposed ? "" : std::to_string(s.groups), ", weight of size ",
-           to_string(weight.sizes()), ", expected input", to_string(input.sizes()), " to have ",
-           channels, " channels, but got ", input.size(1), " channels instead");
+  SL_CHECK(input.size(1) == channels, "Given ",
+           s.transposed ? "transposed=1" : "groups=", s.transposed ? "" : std::to_string(s.groups),
+           ", weight of size ", to_string(weight.sizes()), ", expected input",
+           to_string(input.sizes()), " to have ", channels, " channels, but got ", input.size(1),
+           " channels instead");
   SL_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == outputs), "Given ",
            s.transposed ? "transposed=1" : "weight", " of size ", to_string(weight.sizes()),
-           ", expected bias to be 1-dimensional with ", outputs,
-           " elements, but got bias of size ", to_string(bias.defined() ? bias.sizes() : IntSpan()),
-           " instead");
+           ", expected bias to be 1-dimensional with ", outputs, " elements, but got bias of size ",
+           to_string(bias.defined() ? bias.sizes() : IntSpan()), " instead");
   SL_CHECK(input.dtype() == weight.dtype(), "Input type (", dtype_name(input.dtype()),
            ") and weight type (", dtype_name(weight.dtype()), ") should be the same");
   SL_CHECK(!bias.defined() || bias.dtype() == input.dtype(), "Input type (",
@@ -104,7 +110,8 @@ std::vector<int64_t> result_sizes(const Settings& s, const Tensor& input, const 
     if (s.transposed) {
       SL_CHECK(s.output_padding[u] < std::max(s.stride[u], s.dilation[u]),
                "output padding must be smaller than either stride or dilation, but got "
-               "output_padding: ", to_string(s.output_padding));
+               "output_padding: ",
+               to_string(s.output_padding));
       int64_t grown;
       SL_CHECK(!__builtin_mul_overflow(in - 1, s.stride[u], &grown), "the result is too large");
       sizes.push_back(grown - 2 * s.padding[u] + extent + s.output_padding[u]);
@@ -164,14 +171,14 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
   const auto& functions = kernels::kernels().conv<T>();
   for_each_group(x.size(0), s.groups, out * shape.channels * shape.taps(),
                  [&](int64_t image, int64_t group) {
-    Conv<T> c;
-    c.shape = shape;
-    c.x = x.data<T>() + (image * s.groups + group) * in;
-    c.w = w.data<T>() + group * weights;
-    c.bias = bias.defined() ? bias.data<T>() + group * shape.outputs : nullptr;
-    c.y = y.data<T>() + (image * s.groups + group) * out;
-    functions.convolve(c);
-  });
+                   Conv<T> c;
+                   c.shape = shape;
+                   c.x = x.data<T>() + (image * s.groups + group) * in;
+                   c.w = w.data<T>() + group * weights;
+                   c.bias = bias.defined() ? bias.data<T>() + group * shape.outputs : nullptr;
+                   c.y = y.data<T>() + (image * s.groups + group) * out;
+                   functions.convolve(c);
+                 });
 }
 
 // Adds the columns of a patch matrix [outputs * taps][pixels] where they came from.
@@ -311,11 +318,11 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
 }
 
 // n spatial dimensions; an input without the batch dimension is given one for the time being.
-Tensor convolve(const char* name, int64_t n, Tensor input, const Tensor& weight,
-                const Tensor& bias, const Settings& s) {
+Tensor convolve(const char* name, int64_t n, Tensor input, const Tensor& weight, const Tensor& bias,
+                const Settings& s) {
   SL_CHECK(input.dim() == n + 1 || input.dim() == n + 2, "Expected ", n + 1, "D (unbatched) or ",
-           n + 2, "D (batched) input to ", name, ", but got input of size: ",
-           to_string(input.sizes()));
+           n + 2, "D (batched) input to ", name,
+           ", but got input of size: ", to_string(input.sizes()));
   SL_CHECK(weight.dim() == n + 2, name, " expected a weight of ", n + 2,
            " dimensions, but got one of size ", to_string(weight.sizes()));
   bool batched = input.dim() == n + 2;
@@ -423,10 +430,17 @@ SL_OP(aten_conv_tbc) {
   const Tensor &self = args.tensor(0), &weight = args.tensor(1);
   SL_CHECK(self.dim() == 3, "Input must have 3 dims: time, batch, in_channel, got size ",
            to_string(self.sizes()));
-  SL_CHECK(weight.dim() == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, "
-           "out_channels, got size ", to_string(weight.sizes()));
-  Value given[7] = {view_permute(self, {1, 2, 0}), view_permute(weight, {2, 1, 0}), args[2],
-                    int_list({1}), int_list({args.integer(3)}), int_list({1}), int64_t{1}};
+  SL_CHECK(weight.dim() == 3,
+           "Weight tensor must have 3 dims: kernel_width, in_channels, "
+           "out_channels, got size ",
+           to_string(weight.sizes()));
+  Value given[7] = {view_permute(self, {1, 2, 0}),
+                    view_permute(weight, {2, 1, 0}),
+                    args[2],
+                    int_list({1}),
+                    int_list({args.integer(3)}),
+                    int_list({1}),
+                    int64_t{1}};
   Tensor y = forward_op("conv1d", 1, Args(given, 7));
   out[0] = to_contiguous(view_permute(y, {2, 0, 1}));
 }

@@ -66,8 +66,8 @@ void copy_into(const Tensor& dst, const Tensor& src) {
 void copy_elements(const Tensor& dst, const Tensor& src) {
   if (is_symbolic(src)) Recording::give_up();
   Convert convert = converter(dst.dtype(), src.dtype());
-  SL_CHECK(convert != nullptr, "a tensor of ", dtype_name(src.dtype()),
-           " cannot be converted to ", dtype_name(dst.dtype()));
+  SL_CHECK(convert != nullptr, "a tensor of ", dtype_name(src.dtype()), " cannot be converted to ",
+           dtype_name(dst.dtype()));
   char* to = static_cast<char*>(dst.raw());
   char* from = static_cast<char*>(src.raw());
   if (dst.sizes() == src.sizes() && dst.is_contiguous() && src.is_contiguous()) {
@@ -91,9 +91,8 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
   }
   // Leading dimensions of one element are dropped, as in PyTorch's setitem.
   SL_CHECK(fits, "The expanded size of the tensor ", to_string(dst.sizes()),
-           " must match the existing size ", to_string(src.sizes()),
-           ": output with shape ", to_string(dst.sizes()),
-           " doesn't match the broadcast shape of the source");
+           " must match the existing size ", to_string(src.sizes()), ": output with shape ",
+           to_string(dst.sizes()), " doesn't match the broadcast shape of the source");
   if (dst.numel() == 0) return;
   if (may_overlap(dst, src)) {
     bool same = dst.raw() == src.raw() && dst.sizes() == src.sizes() &&

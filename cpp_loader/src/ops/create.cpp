@@ -46,11 +46,12 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
            "upper bound and lower bound inconsistent with step sign");
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
     // The distance of two int64 may need 64 bits.
-    uint64_t distance = forward ? uint64_t(end.i) - uint64_t(start.i)
-                                : uint64_t(start.i) - uint64_t(end.i);
+    uint64_t distance =
+        forward ? uint64_t(end.i) - uint64_t(start.i) : uint64_t(start.i) - uint64_t(end.i);
     uint64_t stride = forward ? uint64_t(step.i) : 0 - uint64_t(step.i);
     uint64_t length = distance / stride + (distance % stride != 0);
-    SL_CHECK(length <= uint64_t(std::numeric_limits<int64_t>::max()), "invalid size, possible "
+    SL_CHECK(length <= uint64_t(std::numeric_limits<int64_t>::max()),
+             "invalid size, possible "
              "overflow?");
     return int64_t(length);
   }
@@ -88,7 +89,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, Args args, int first) {
     for (Scalar* s : {&start, &end, &step}) *s = Scalar(s->to_int());
   }
   int64_t n = arange_length(start, end, step);
-  ScalarType computed = is_integral(dtype, true) ? ScalarType::Int64
+  ScalarType computed = is_integral(dtype, true)       ? ScalarType::Int64
                         : dtype == ScalarType::Float32 ? ScalarType::Float32
                                                        : ScalarType::Float64;
   Tensor t = Tensor::empty({n}, computed);
@@ -116,7 +117,8 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarTyp
     fill_between(t.data<std::complex<double>>(), steps, start.to_complex(), end.to_complex());
     return to_dtype(t, dtype);
   }
-  SL_CHECK(start.kind != Scalar::Complex && end.kind != Scalar::Complex, "torch.linspace(): "
+  SL_CHECK(start.kind != Scalar::Complex && end.kind != Scalar::Complex,
+           "torch.linspace(): "
            "inferred dtype ComplexFloat can't be safely cast to passed dtype ",
            dtype_display_name(dtype));
   Tensor t = Tensor::empty({steps}, wide ? ScalarType::Float64 : ScalarType::Float32);
@@ -169,12 +171,11 @@ struct Literal {
 
 void examine(const Value& v, size_t depth, Literal& literal) {
   if (!v.is_list() && !v.is_tuple()) {
-    SL_CHECK(depth == literal.sizes.size(),
-             "Expected sequence of length ", depth < literal.sizes.size()
-                 ? literal.sizes[depth] : 0, " at dim ", depth, ", but got a number");
+    SL_CHECK(depth == literal.sizes.size(), "Expected sequence of length ",
+             depth < literal.sizes.size() ? literal.sizes[depth] : 0, " at dim ", depth,
+             ", but got a number");
     ScalarType type = v.is_tensor() ? v.as_tensor().dtype() : type_of_number(Scalar::of(v));
-    literal.dtype =
-        literal.dtype == ScalarType::Undefined ? type : promote(literal.dtype, type);
+    literal.dtype = literal.dtype == ScalarType::Undefined ? type : promote(literal.dtype, type);
     return;
   }
   std::vector<Value> items = items_of(v);
@@ -210,8 +211,7 @@ Tensor from_value(const Value& v, const Value& dtype_value) {
     level = items[0];
   }
   examine(v, 0, literal);
-  ScalarType natural =
-      literal.dtype == ScalarType::Undefined ? ScalarType::Float32 : literal.dtype;
+  ScalarType natural = literal.dtype == ScalarType::Undefined ? ScalarType::Float32 : literal.dtype;
   ScalarType dtype = natural;
   if (!dtype_value.is_none()) {
     SL_CHECK(is_scalar_type(dtype_value.as_int()), "dtype number ", dtype_value.as_int(),
@@ -219,9 +219,9 @@ Tensor from_value(const Value& v, const Value& dtype_value) {
     dtype = ScalarType(dtype_value.as_int());
   }
   Tensor t = Tensor::empty(literal.sizes, dtype);
-  ScalarType via = is_integral(natural, true)   ? ScalarType::Int64
-                   : is_complex(natural) ? ScalarType::Complex128
-                                         : ScalarType::Float64;
+  ScalarType via = is_integral(natural, true) ? ScalarType::Int64
+                   : is_complex(natural)      ? ScalarType::Complex128
+                                              : ScalarType::Float64;
   Tensor one = Tensor::empty(IntSpan(), via);
   kernels::Convert convert = kernels::converter(dtype, via);
   SL_CHECK(convert != nullptr, "a tensor of ", dtype_name(dtype), " cannot be made from numbers");
@@ -233,9 +233,9 @@ Tensor from_value(const Value& v, const Value& dtype_value) {
 Tensor literal(Args args) {
   args.want_cpu(2);
   Tensor made = from_value(args[0], args[1]);
-  SL_CHECK(args.size() < 4 || !args.boolean(3) || is_floating(made.dtype()) ||
-               is_complex(made.dtype()),
-           "Only Tensors of floating point and complex dtype can require gradients");
+  SL_CHECK(
+      args.size() < 4 || !args.boolean(3) || is_floating(made.dtype()) || is_complex(made.dtype()),
+      "Only Tensors of floating point and complex dtype can require gradients");
   return made;
 }
 
@@ -304,14 +304,15 @@ SL_OP(aten_linspace) {
 }
 static void check_ends(Args args) {
   for (int i : {0, 1}) {
-    SL_CHECK(!args[i].is_tensor() || args.tensor(i).dim() == 0, "linspace and logspace only "
+    SL_CHECK(!args[i].is_tensor() || args.tensor(i).dim() == 0,
+             "linspace and logspace only "
              "support 0-dimensional start and end tensors");
   }
 }
-#define SL_SPACE(name, overload)             \
-  SL_OP(aten_##name##_##overload) {          \
-    check_ends(args);                        \
-    op_aten_##name(ctx, args, out);          \
+#define SL_SPACE(name, overload)    \
+  SL_OP(aten_##name##_##overload) { \
+    check_ends(args);               \
+    op_aten_##name(ctx, args, out); \
   }
 SL_SPACE(linspace, Tensor_Tensor)
 SL_SPACE(linspace, Tensor_Scalar)
@@ -322,8 +323,8 @@ SL_SPACE(logspace, Tensor_Scalar)
 SL_SPACE(logspace, Scalar_Tensor)
 #undef SL_SPACE
 SL_OP(aten_range_step) {
-  out[0] = range(args.scalar(0), args.scalar(1), args.scalar(2),
-                 options(args, 3, ScalarType::Float32));
+  out[0] =
+      range(args.scalar(0), args.scalar(1), args.scalar(2), options(args, 3, ScalarType::Float32));
 }
 SL_OP(aten_range) {
   out[0] = range(args.scalar(0), args.scalar(1), Scalar(int64_t{1}),

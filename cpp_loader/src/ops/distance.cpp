@@ -30,8 +30,8 @@ bool has_distances(const Tensor& t, double p) {
 
 // Of the rows of every [p, m] of one batch from those of the [r, m] of the other.
 Tensor distances_of_rows(const Tensor& a, const Tensor& b, bool euclid) {
-  std::vector<int64_t> sizes = broadcast_shapes({a.sizes().data, a.dim() - 2},
-                                                {b.sizes().data, b.dim() - 2});
+  std::vector<int64_t> sizes =
+      broadcast_shapes({a.sizes().data, a.dim() - 2}, {b.sizes().data, b.dim() - 2});
   const int64_t batch = checked_numel(sizes);
   const int64_t p = a.size(a.dim() - 2), r = b.size(b.dim() - 2), m = a.size(a.dim() - 1);
   auto spread = [&](const Tensor& t, int64_t rows) {
@@ -64,11 +64,12 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   SL_CHECK(is_floating(a.dtype()) && is_floating(b.dtype()),
            "cdist only supports floating-point dtypes, X1 got: ", dtype_display_name(a.dtype()),
            " and X2 got: ", dtype_display_name(b.dtype()));
-  SL_CHECK(a.dim() >= 2 && b.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ",
-           a.dim(), "D, X2 got: ", b.dim(), "D");
+  SL_CHECK(a.dim() >= 2 && b.dim() >= 2,
+           "cdist only supports at least 2D tensors, X1 got: ", a.dim(), "D, X2 got: ", b.dim(),
+           "D");
   SL_CHECK(a.size(a.dim() - 1) == b.size(b.dim() - 1),
-           "X1 and X2 must have the same number of columns. X1: ", a.size(a.dim() - 1), " X2: ",
-           b.size(b.dim() - 1));
+           "X1 and X2 must have the same number of columns. X1: ", a.size(a.dim() - 1),
+           " X2: ", b.size(b.dim() - 1));
   SL_CHECK(p >= 0, "cdist only supports non-negative p values");
   if (a.dtype() == b.dtype() && has_distances(a, p) && has_distances(b, p)) {
     return distances_of_rows(a, b, p == 2);

@@ -41,8 +41,10 @@ Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& ge
 
 // Integers would have to become floats.
 void check_droppable(const Tensor& self) {
-  SL_CHECK(!is_integral(self.dtype(), true), "result type Float can't be cast to the desired "
-           "output type ", dtype_display_name(self.dtype()));
+  SL_CHECK(!is_integral(self.dtype(), true),
+           "result type Float can't be cast to the desired "
+           "output type ",
+           dtype_display_name(self.dtype()));
 }
 
 void drop_op(Context& ctx, Args args, Value* out, bool in_place, bool planes) {

@@ -10,9 +10,9 @@ namespace scriptlang::express {
 using kernels::Binary;
 using kernels::Unary;
 
-#define SL_EXPRESS_BINARY(name, op, rule)                      \
-  inline Tensor name(const Input& a, const Input& b) {         \
-    return binary_result(a, b, Binary::k_##op, #op, rule);     \
+#define SL_EXPRESS_BINARY(name, op, rule)                  \
+  inline Tensor name(const Input& a, const Input& b) {     \
+    return binary_result(a, b, Binary::k_##op, #op, rule); \
   }
 SL_EXPRESS_BINARY(add, add, Rule::kSame)
 SL_EXPRESS_BINARY(sub, sub, Rule::kSame)

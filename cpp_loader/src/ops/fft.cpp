@@ -178,8 +178,7 @@ Tensor from_real_all(Args args, bool inverse) {
   SL_CHECK(!whole.dims.empty(), "rfftn must transform at least one axis");
   Order order = order_for(self, whole, inverse ? Spectrum::kHalfByLast : Spectrum::kHalf);
   return laid(self, whole, order, [&](const Tensor& x, Plan plan) {
-    Tensor t = transform(x, plan.sizes.back(), plan.dims.back(), args[3], inverse,
-                         Kind::kFromReal);
+    Tensor t = transform(x, plan.sizes.back(), plan.dims.back(), args[3], inverse, Kind::kFromReal);
     plan.dims.pop_back();
     plan.sizes.pop_back();
     return transform_all(t, plan, args[3], inverse);
@@ -192,16 +191,17 @@ Tensor to_real_all(const Tensor& self, const Value& s, const Value& dim, const V
   SL_CHECK(!whole.dims.empty(), "irfftn must transform at least one axis");
   Ints sizes(s);
   int64_t n = !s.is_none() && sizes[sizes.size() - 1] != -1
-                  ? sizes[sizes.size() - 1] : 2 * (self.size(whole.dims.back()) - 1);
+                  ? sizes[sizes.size() - 1]
+                  : 2 * (self.size(whole.dims.back()) - 1);
   whole.sizes.back() = checked_points(n);
   return laid(self, whole, order_for(self, whole, Spectrum::kToReal),
               [&](const Tensor& x, Plan plan) {
-    int64_t last = plan.dims.back();
-    plan.dims.pop_back();
-    plan.sizes.pop_back();
-    return transform(transform_all(x, plan, norm, inverse), n, last, norm, inverse,
-                     Kind::kToReal);
-  });
+                int64_t last = plan.dims.back();
+                plan.dims.pop_back();
+                plan.sizes.pop_back();
+                return transform(transform_all(x, plan, norm, inverse), n, last, norm, inverse,
+                                 Kind::kToReal);
+              });
 }
 
 Tensor to_real_one(Args args, bool inverse) {
@@ -211,8 +211,8 @@ Tensor to_real_one(Args args, bool inverse) {
   Plan whole{{dim}, {n}};
   return laid(self, whole, order_for(self, whole, Spectrum::kToReal),
               [&](const Tensor& x, const Plan& plan) {
-    return transform(x, n, plan.dims[0], args[3], inverse, Kind::kToReal);
-  });
+                return transform(x, n, plan.dims[0], args[3], inverse, Kind::kToReal);
+              });
 }
 
 // What a transform of real numbers to n points has beside its first half: the same, conjugated and
@@ -259,18 +259,17 @@ Tensor from_real_one(Args args, bool inverse) {
   Plan whole{{dim}, {checked_points(n)}};
   return laid(self, whole, order_for(self, whole, Spectrum::kHalf),
               [&](const Tensor& x, const Plan& plan) {
-    return transform(x, n, plan.dims[0], args[3], inverse, Kind::kFromReal);
-  });
+                return transform(x, n, plan.dims[0], args[3], inverse, Kind::kFromReal);
+              });
 }
 
 Tensor complex_all(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
   Plan whole = plan_for(self, args[1], args[2]);
   if (whole.dims.empty()) return contiguous_as(clone(self), complex_type(self.dtype()));
-  return laid(self, whole, order_for(self, whole, Spectrum::kWhole),
-              [&](const Tensor& x, const Plan& plan) {
-    return transform_all(x, plan, args[3], inverse);
-  });
+  return laid(
+      self, whole, order_for(self, whole, Spectrum::kWhole),
+      [&](const Tensor& x, const Plan& plan) { return transform_all(x, plan, args[3], inverse); });
 }
 
 // Rolls every dimension by half its size.
@@ -295,8 +294,8 @@ Tensor frequencies(Args args, bool half) {
   int64_t n = args.integer(0);
   double d = args.number(1);
   ScalarType type = options(args, 2, ScalarType::Float32);
-  SL_CHECK(is_floating(type) || is_complex(type),
-           half ? "r" : "", "fftfreq requires a floating point or complex dtype");
+  SL_CHECK(is_floating(type) || is_complex(type), half ? "r" : "",
+           "fftfreq requires a floating point or complex dtype");
   int64_t count = half ? n / 2 + 1 : n;
   SL_CHECK(count >= 0, "Trying to create tensor with negative dimension ", count);
   Tensor t = Tensor::empty({count}, ScalarType::Float64);
@@ -359,8 +358,10 @@ Frames frames_of(int64_t n_fft, const Value& hop, const Value& length, const Ten
   SL_CHECK(n_fft > 0 && n_fft < kLimit && f.hop < kLimit, "stft: n_fft=", n_fft,
            " and hop_length=", f.hop, " are out of range");
   SL_CHECK(f.hop > 0, "stft: expected hop_length > 0, but got hop_length=", f.hop);
-  SL_CHECK(f.length > 0 && f.length <= n_fft, "stft: expected 0 < win_length <= n_fft, but got "
-           "win_length=", f.length);
+  SL_CHECK(f.length > 0 && f.length <= n_fft,
+           "stft: expected 0 < win_length <= n_fft, but got "
+           "win_length=",
+           f.length);
   SL_CHECK(!window.defined() || (window.dim() == 1 && window.size(0) == f.length),
            "stft: expected a 1D window tensor of size equal to win_length=", f.length,
            ", but got window with size ", to_string(window.defined() ? window.sizes() : IntSpan()));
@@ -380,9 +381,10 @@ Tensor reflected(const Tensor& x, int64_t pad, std::string_view mode) {
   }
   SL_CHECK(mode == "reflect" || mode == "replicate", "stft: padding mode ", mode,
            " is not supported");
-  SL_CHECK(mode == "replicate" || pad < n, "Argument #4: Padding size should be less than the "
-           "corresponding input dimension, but got: padding (", pad, ", ", pad,
-           ") at dimension 2 of input ", to_string(x.sizes()));
+  SL_CHECK(mode == "replicate" || pad < n,
+           "Argument #4: Padding size should be less than the "
+           "corresponding input dimension, but got: padding (",
+           pad, ", ", pad, ") at dimension 2 of input ", to_string(x.sizes()));
   Tensor left, right;
   if (mode == "reflect") {
     left = flip(view_slice(x, 1, 1, pad + 1), {1});
@@ -414,8 +416,8 @@ Tensor stft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& le
   const ScalarType computed = complex_in ? x.dtype() : to_real(to_complex(x.dtype()));
   x = contiguous_as(x, computed);
   int64_t count = 1 + (x.size(1) - n_fft) / f.hop;
-  Tensor pieces = x.as_strided({x.size(0), count, n_fft}, {x.size(1), f.hop, 1},
-                               x.storage_offset());
+  Tensor pieces =
+      x.as_strided({x.size(0), count, n_fft}, {x.size(1), f.hop, 1}, x.storage_offset());
   bool half = onesided.is_none() ? !complex_in : onesided.as_bool();
   SL_CHECK(!half || !complex_in, "Cannot have onesided output if window or input is complex");
   Tensor t = mul(pieces, to_dtype(f.window, to_real(x.dtype())));
@@ -470,14 +472,18 @@ Tensor overlapped(const Tensor& t, const Frames& f, bool center, const Value& wa
 Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& length,
              const Tensor& window, bool center, bool normalized, const Value& onesided,
              const Value& wanted, bool return_complex) {
-  SL_CHECK(is_complex(self.dtype()), "istft requires a complex-valued input tensor matching the "
+  SL_CHECK(is_complex(self.dtype()),
+           "istft requires a complex-valued input tensor matching the "
            "output from stft with return_complex=True.");
-  SL_CHECK(self.dim() == 2 || self.dim() == 3, "istft: expected a tensor with 2 or 3 dimensions, "
-           "but got ", self.dim());
+  SL_CHECK(self.dim() == 2 || self.dim() == 3,
+           "istft: expected a tensor with 2 or 3 dimensions, "
+           "but got ",
+           self.dim());
   Tensor x = self.dim() == 2 ? view_unsqueeze(self, 0) : self;
   bool half = onesided.is_none() ? x.size(1) != n_fft : onesided.as_bool();
   SL_CHECK(n_fft > 0, "istft: expected n_fft > 0, but got n_fft=", n_fft);
-  SL_CHECK(x.size(1) == (half ? n_fft / 2 + 1 : n_fft), "istft: expected the frequency dimension "
+  SL_CHECK(x.size(1) == (half ? n_fft / 2 + 1 : n_fft),
+           "istft: expected the frequency dimension "
            "(3rd to the last) of the input tensor to match n_fft when onesided=",
            half ? "True" : "False", ", but got ", x.size(1));
   Frames f = frames_of(n_fft, hop, length, window);
@@ -514,13 +520,9 @@ SL_OP(aten_fft_rfftn) { out[0] = from_real_all(args, false); }
 SL_OP(aten_fft_rfft2) { out[0] = from_real_all(args, false); }
 SL_OP(aten_fft_ihfftn) { out[0] = from_real_all(args, true); }
 SL_OP(aten_fft_ihfft2) { out[0] = from_real_all(args, true); }
-SL_OP(aten_fft_irfftn) {
-  out[0] = to_real_all(args.tensor(0), args[1], args[2], args[3], true);
-}
+SL_OP(aten_fft_irfftn) { out[0] = to_real_all(args.tensor(0), args[1], args[2], args[3], true); }
 SL_OP(aten_fft_irfft2) { op_aten_fft_irfftn(ctx, args, out); }
-SL_OP(aten_fft_hfftn) {
-  out[0] = to_real_all(args.tensor(0), args[1], args[2], args[3], false);
-}
+SL_OP(aten_fft_hfftn) { out[0] = to_real_all(args.tensor(0), args[1], args[2], args[3], false); }
 SL_OP(aten_fft_hfft2) { op_aten_fft_hfftn(ctx, args, out); }
 SL_OP(aten_fft_fftshift) { out[0] = shifted(args.tensor(0), args[1], true); }
 SL_OP(aten_fft_ifftshift) { out[0] = shifted(args.tensor(0), args[1], false); }

@@ -120,9 +120,9 @@ void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   out<How>(base, outs, ctx, args, results);
 }
 
-#define SL_SHARING(How)                                                                \
-  template void out<Sharing::How>(OpFn, int, Context&, Args, Value*);                  \
-  template void exact_out<Sharing::How>(OpFn, int, Context&, Args, Value*);            \
+#define SL_SHARING(How)                                                     \
+  template void out<Sharing::How>(OpFn, int, Context&, Args, Value*);       \
+  template void exact_out<Sharing::How>(OpFn, int, Context&, Args, Value*); \
   template void typed_out<Sharing::How>(OpFn, int, Context&, Args, Value*);
 SL_SHARING(free)
 SL_SHARING(same)
@@ -169,9 +169,7 @@ void copy(OpFn base, int, Context& ctx, Args args, Value* results) {
     return;
   }
   std::vector<Tensor> copies;
-  for (const Value& view : made.as_list()) {
-    copies.push_back(row_major_copy(view.as_tensor()));
-  }
+  for (const Value& view : made.as_list()) { copies.push_back(row_major_copy(view.as_tensor())); }
   results[0] = tensor_list(std::move(copies));
 }
 

@@ -105,10 +105,9 @@ Tensor multiply_linear(Args args, IntSpan sizes, const Ending& e) {
   g.m = x.numel() / g.k;
   g.a = x.data<float>();
   g.a_row = g.k;
-  g.packed_b = Prepared::get(w.storage(), Prepared::Key(w, kLinearWeight),
-                             gemm.packed_size(g.k, g.n), [&](float* to) {
-    gemm.pack(g.k, g.n, w.data<float>(), w.stride(1), w.stride(0), to);
-  });
+  g.packed_b = Prepared::get(
+      w.storage(), Prepared::Key(w, kLinearWeight), gemm.packed_size(g.k, g.n),
+      [&](float* to) { gemm.pack(g.k, g.n, w.data<float>(), w.stride(1), w.stride(0), to); });
   g.c = y.data<float>();
   g.c_row = g.n;
   g.start = row.defined() ? kernels::Start::kColumnBias : kernels::Start::kZero;

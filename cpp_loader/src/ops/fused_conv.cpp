@@ -135,10 +135,12 @@ Tensor convolve_last(Args args, const Layer& layer, const Ending& e) {
 class Bands {
  public:
   Bands(const LastConv& expansion, const LastConv& last)
-      : expansion_(expansion), last_(last), row_(last.shape.in[2] * last.groups),
+      : expansion_(expansion),
+        last_(last),
+        row_(last.shape.in[2] * last.groups),
         reach_((last.shape.kernel[1] - 1) * last.shape.dilation[1] + 1),
-        height_(std::max<int64_t>(1, (kBytes / (row_ * int64_t(sizeof(float))) - reach_) /
-                                         last.shape.stride[1])) {
+        height_(std::max<int64_t>(
+            1, (kBytes / (row_ * int64_t(sizeof(float))) - reach_) / last.shape.stride[1])) {
     height_ = std::min(height_, last.shape.out[1]);
   }
   int64_t height() const { return height_; }  // rows of the result that are made at a time
@@ -233,8 +235,13 @@ Tensor convolve(Context& ctx, Args args) {
   if (settled && !leaves_lanes_empty(layer, x)) {
     y = convolve_last(args, layer, e);
   } else {
-    Value values[7] = {settled ? Value(to_contiguous(x)) : args[0], args[1], args[2], args[3],
-                       args[4], args[5], args[6]};
+    Value values[7] = {settled ? Value(to_contiguous(x)) : args[0],
+                       args[1],
+                       args[2],
+                       args[3],
+                       args[4],
+                       args[5],
+                       args[6]};
     Value result;
     op_aten_conv2d(ctx, Args(values, 7), &result);
     y = result.as_tensor();
@@ -250,10 +257,18 @@ SL_OP(scriptlang_conv2d) { out[0] = convolve(ctx, args); }
 
 SL_OP(scriptlang_expanded_conv2d) {
   const int64_t ones[2] = {1, 1}, zeros[2] = {0, 0};
-  Value first[10] = {args[0], args[1], args[2], int_list({ones, 2}), int_list({zeros, 2}),
-                     int_list({ones, 2}), int64_t{1}, Value(), args[3], int64_t{kChannelsLast}};
-  Value second[10] = {Value(), args[4], args[5], args[6], args[7], args[8], args[9], args[10],
-                      args[11], args[12]};
+  Value first[10] = {args[0],
+                     args[1],
+                     args[2],
+                     int_list({ones, 2}),
+                     int_list({zeros, 2}),
+                     int_list({ones, 2}),
+                     int64_t{1},
+                     Value(),
+                     args[3],
+                     int64_t{kChannelsLast}};
+  Value second[10] = {Value(), args[4], args[5],  args[6],  args[7],
+                      args[8], args[9], args[10], args[11], args[12]};
   const Args expansion(first, 10), last(second, 10);
   const Ending &inner = ending(expansion.string(8)), &outer = ending(last.string(8));
   Layer a, b;
@@ -261,8 +276,7 @@ SL_OP(scriptlang_expanded_conv2d) {
                        a.shape.taps() == 1 && b.settle(a.sizes, last) &&
                        a.way() == ConvWay::kDirect && b.way() == ConvWay::kDepthwise;
   if (settled) {
-    out[0] = in_wanted_format(convolve_bands(expansion, a, inner, last, b, outer),
-                              last.integer(9));
+    out[0] = in_wanted_format(convolve_bands(expansion, a, inner, last, b, outer), last.integer(9));
     return;
   }
   second[0] = convolve(ctx, expansion);

@@ -208,16 +208,16 @@ const float* packed_spread(const Transposed& t, const Tensor& w) {
   const int64_t taps = t.axes[0].kernel * t.axes[1].kernel, row = taps * t.outputs;
   return Prepared::get(w.storage(), Prepared::Key(w, kSpreadWeight),
                        functions.packed_size(t.channels, row), [&](float* to) {
-    std::vector<float> turned(size_t(w.numel()));
-    Tensor whole = to_contiguous(w);
-    const float* from = whole.data<float>();
-    for (int64_t c = 0; c < t.channels; ++c)
-      for (int64_t o = 0; o < t.outputs; ++o)
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          turned[size_t((c * taps + tap) * t.outputs + o)] = *from++;
-        }
-    functions.pack(t.channels, row, turned.data(), row, 1, to);
-  });
+                         std::vector<float> turned(size_t(w.numel()));
+                         Tensor whole = to_contiguous(w);
+                         const float* from = whole.data<float>();
+                         for (int64_t c = 0; c < t.channels; ++c)
+                           for (int64_t o = 0; o < t.outputs; ++o)
+                             for (int64_t tap = 0; tap < taps; ++tap) {
+                               turned[size_t((c * taps + tap) * t.outputs + o)] = *from++;
+                             }
+                         functions.pack(t.channels, row, turned.data(), row, 1, to);
+                       });
 }
 
 // Row `h` of a result: what the pixels of the rows of the input that reach it add.
@@ -290,8 +290,12 @@ void run_spread(const Work& work) {
 Tensor run(Args args, const Transposed& t, IntSpan sizes, Activation activation) {
   const Tensor& bias = args.opt_tensor(2);
   checked_numel(sizes);
-  Work work{t, args.tensor(0), args.tensor(1), bias.defined() ? to_contiguous(bias) : bias,
-            Tensor::empty(sizes, ScalarType::Float32), activation};
+  Work work{t,
+            args.tensor(0),
+            args.tensor(1),
+            bias.defined() ? to_contiguous(bias) : bias,
+            Tensor::empty(sizes, ScalarType::Float32),
+            activation};
   const int64_t width = work.width();
   if (work.y.numel() == 0) return work.y;
   lay(work.y, {work.image(), 1, t.outputs * width, t.outputs});

@@ -10,8 +10,7 @@ namespace scriptlang {
 namespace {
 
 Value number_of(const Tensor& t) {
-  SL_CHECK(t.numel() == 1, "a Tensor with ", t.numel(),
-           " elements cannot be converted to Scalar");
+  SL_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
   Scalar s = Scalar::of(Value(t));
   switch (s.kind) {
     case Scalar::Bool: return s.i != 0;
@@ -44,8 +43,7 @@ SL_OP(aten_size_int) {
   const Tensor& t = args.tensor(0);
   int64_t dim = args.integer(1);
   if (t.dim() == 0) {
-    raise(ErrorKind::IndexError, "Dimension specified as ", dim,
-          " but tensor has no dimensions");
+    raise(ErrorKind::IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
   }
   out[0] = t.size(wrap_dim(dim, t.dim()));
 }
@@ -69,9 +67,7 @@ SL_OP(aten_len_Tensor) {
 SL_OP(aten_is_floating_point) { out[0] = is_floating(args.tensor(0).dtype()); }
 SL_OP(aten_is_complex) { out[0] = is_complex(args.tensor(0).dtype()); }
 SL_OP(aten_is_contiguous) { out[0] = args.tensor(0).is_contiguous(); }
-SL_OP(aten_is_contiguous_memory_format) {
-  out[0] = is_in_format(args.tensor(0), args.integer(1));
-}
+SL_OP(aten_is_contiguous_memory_format) { out[0] = is_in_format(args.tensor(0), args.integer(1)); }
 SL_OP(aten_is_nonzero) { out[0] = truth_of(args.tensor(0)); }
 SL_OP(aten_is_same_size) { out[0] = args.tensor(0).sizes() == args.tensor(1).sizes(); }
 SL_OP(aten_item) { out[0] = number_of(args.tensor(0)); }
@@ -91,9 +87,8 @@ SL_OP(aten_Float_Tensor) {
 SL_OP(aten_IntImplicit) {
   const Tensor& t = args.tensor(0);
   SL_CHECK(t.dim() == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
-  SL_CHECK(is_integral(t.dtype(), false),
-           "Cannot input a tensor of type ", dtype_display_name(t.dtype()),
-           " as an integral argument");
+  SL_CHECK(is_integral(t.dtype(), false), "Cannot input a tensor of type ",
+           dtype_display_name(t.dtype()), " as an integral argument");
   out[0] = int_of(t);
 }
 SL_OP(aten_FloatImplicit) {

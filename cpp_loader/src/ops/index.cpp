@@ -71,8 +71,8 @@ std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>&
     for (int64_t d = 0; d < index.dim(); ++d) plain.push_back(view_select(found, 1, d));
   }
   if (int64_t(plain.size()) > self.dim()) {
-    raise(ErrorKind::IndexError, "too many indices for tensor of dimension ", self.dim(),
-          " (got ", plain.size(), ")");
+    raise(ErrorKind::IndexError, "too many indices for tensor of dimension ", self.dim(), " (got ",
+          plain.size(), ")");
   }
   return plain;
 }
@@ -116,12 +116,14 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   for (size_t d = 0; d < indices.size(); ++d) {
     if (!indices[d].defined()) continue;
     try {
-      shape = count == 0 ? std::vector<int64_t>(indices[d].sizes().begin(),
-                                                indices[d].sizes().end())
-                         : broadcast_shapes(shape, indices[d].sizes());
+      shape = count == 0
+                  ? std::vector<int64_t>(indices[d].sizes().begin(), indices[d].sizes().end())
+                  : broadcast_shapes(shape, indices[d].sizes());
     } catch (const Error&) {
-      raise(ErrorKind::IndexError, "shape mismatch: indexing tensors could not be broadcast "
-            "together with shapes ", to_string(shape), ", ", to_string(indices[d].sizes()));
+      raise(ErrorKind::IndexError,
+            "shape mismatch: indexing tensors could not be broadcast "
+            "together with shapes ",
+            to_string(shape), ", ", to_string(indices[d].sizes()));
     }
     if (first < 0) first = int64_t(d);
     last = int64_t(d);
@@ -360,8 +362,8 @@ const Tensor* only_mask(const std::vector<Tensor>& indices) {
 
 }  // namespace
 
-void index_put_checked(const Tensor& self, const std::vector<Tensor>& indices,
-                       const Tensor& values, bool accumulate) {
+void index_put_checked(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+                       bool accumulate) {
   check_count(self, indices);
   const Tensor* mask = accumulate || values.numel() != 1 ? nullptr : only_mask(indices);
   if (mask != nullptr) {

@@ -14,8 +14,8 @@ void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Ten
                bool accumulate);
 // The same, checked as what a program says: counts and element types; one number goes by a mask
 // whatever its type and shape.
-void index_put_checked(const Tensor& self, const std::vector<Tensor>& indices,
-                       const Tensor& values, bool accumulate);
+void index_put_checked(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+                       bool accumulate);
 // The parts of a contiguous tensor that contiguous places (int64) name along one dimension, for
 // which the dimensions of `places` stand in the result. Those below zero count from the end.
 Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places);

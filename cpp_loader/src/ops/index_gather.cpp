@@ -14,7 +14,7 @@ namespace {
 
 // Walks an index tensor. `self` is the tensor that the indices point into.
 struct IndexWalk {
-  Tensor index;  // int64, contiguous, at least one dimension
+  Tensor index;        // int64, contiguous, at least one dimension
   Tensor self, other;  // other: read or written at the index's own place; may be undefined
   int64_t dim, size, self_step;
 
@@ -78,7 +78,8 @@ Tensor at_least_1d(const Tensor& t) { return t.dim() == 0 ? view_unsqueeze(t, 0)
 IndexWalk walk(const char* name, const Tensor& self, int64_t dim, const Tensor& index,
                const Tensor& other) {
   SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32 ||
-           index.numel() == 0, name, "(): Expected dtype int32/int64 for index");
+               index.numel() == 0,
+           name, "(): Expected dtype int32/int64 for index");
   IndexWalk w;
   w.dim = wrap_dim(dim, self.dim());
   w.self = at_least_1d(self);
@@ -90,10 +91,9 @@ IndexWalk walk(const char* name, const Tensor& self, int64_t dim, const Tensor& 
            "Index tensor must have the same number of dimensions as ",
            std::strcmp(name, "gather") == 0 ? "input" : "self", " tensor");
   for (int64_t d = 0; d < w.index.dim(); ++d) {
-    SL_CHECK(d == w.dim || w.index.size(d) <= w.self.size(d),
-             "Size does not match at dimension ", d, " expected index ",
-             to_string(index.sizes()), " to be no larger than self ", to_string(self.sizes()),
-             " apart from dimension ", w.dim);
+    SL_CHECK(d == w.dim || w.index.size(d) <= w.self.size(d), "Size does not match at dimension ",
+             d, " expected index ", to_string(index.sizes()), " to be no larger than self ",
+             to_string(self.sizes()), " apart from dimension ", w.dim);
   }
   if (other.defined()) {
     w.other = at_least_1d(other);
@@ -206,9 +206,8 @@ void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
           named = combine(Combine::kAdd, named, from[j * by]);
         });
       } else {
-        row.each([from, by, how](T& named, int64_t j) {
-          named = combine(how, named, from[j * by]);
-        });
+        row.each(
+            [from, by, how](T& named, int64_t j) { named = combine(how, named, from[j * by]); });
       }
     });
   });
@@ -235,8 +234,10 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   static const struct {
     const char* name;
     Combine how;
-  } kReductions[] = {{"sum", Combine::kAdd},     {"prod", Combine::kMultiply},
-                     {"mean", Combine::kAdd},    {"amin", Combine::kLeast},
+  } kReductions[] = {{"sum", Combine::kAdd},
+                     {"prod", Combine::kMultiply},
+                     {"mean", Combine::kAdd},
+                     {"amin", Combine::kLeast},
                      {"amax", Combine::kGreatest}};
   const Combine* how = nullptr;
   for (const auto& r : kReductions) {
@@ -244,8 +245,7 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   }
   SL_CHECK(how, "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce, ".");
   wrap_dim(dim, self.dim());
-  SL_CHECK(src.dtype() == self.dtype(),
-           "scatter(): Expected self.dtype to be equal to src.dtype");
+  SL_CHECK(src.dtype() == self.dtype(), "scatter(): Expected self.dtype to be equal to src.dtype");
   if (index.numel() == 0) return;
   if (!include_self) {
     // The first value that arrives replaces: write one of the sources, then combine with the
@@ -282,8 +282,8 @@ Tensor scattered(const Tensor& self, Args args, Combine how) {
 // Indices below zero count from the end of `length` elements.
 Tensor from_the_end(const Tensor& index, int64_t length) {
   Tensor wrapped = binary_result(index, Scalar(length), kernels::Binary::k_add, "add", Rule::kSame);
-  Tensor below = binary_result(index, Scalar(int64_t{0}), kernels::Binary::k_lt, "lt",
-                               Rule::kToBool);
+  Tensor below =
+      binary_result(index, Scalar(int64_t{0}), kernels::Binary::k_lt, "lt", Rule::kToBool);
   return where_result(below, wrapped, index, index.dtype());
 }
 
@@ -295,9 +295,9 @@ SL_OP(aten_take_along_dim) {
   SL_CHECK(args.tensor(1).dtype() == ScalarType::Int64,
            "torch.take_along_dim(): dtype of indices should be Long but got ",
            dtype_display_name(args.tensor(1).dtype()));
-  int64_t length = args.none(2)       ? self.numel()
+  int64_t length = args.none(2)      ? self.numel()
                    : self.dim() == 0 ? 1
-                                      : self.size(wrap_dim(args.integer(2), self.dim()));
+                                     : self.size(wrap_dim(args.integer(2), self.dim()));
   Tensor index = from_the_end(args.tensor(1), length);
   if (args.none(2)) {
     out[0] = gather(reshape(self, {self.numel()}), 0, reshape(index, {index.numel()}));
@@ -306,8 +306,8 @@ SL_OP(aten_take_along_dim) {
   int64_t dim = wrap_dim(args.integer(2), self.dim());
   SL_CHECK(self.dim() > 0 && self.dim() == index.dim(),
            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
-           "but got ", self.dim(), " dimensions for input, and ", index.dim(),
-           " dimensions for indices");
+           "but got ",
+           self.dim(), " dimensions for input, and ", index.dim(), " dimensions for indices");
   std::vector<int64_t> a(self.sizes().begin(), self.sizes().end());
   std::vector<int64_t> b(index.sizes().begin(), index.sizes().end());
   a[size_t(dim)] = b[size_t(dim)] = 1;

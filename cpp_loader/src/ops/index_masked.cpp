@@ -40,14 +40,17 @@ void scatter_where(const Tensor& self, const uint8_t* mask, const Tensor& values
 
 // The elements of source, in order, at the places where the mask is set.
 void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
-  SL_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same "
-           "dtypes but got ", dtype_display_name(self.dtype()), " and ",
-           dtype_display_name(source.dtype()));
-  SL_CHECK(mask.dtype() == ScalarType::Bool, "masked_scatter_ only supports boolean masks, but got "
-           "mask with dtype ", dtype_display_name(mask.dtype()));
+  SL_CHECK(self.dtype() == source.dtype(),
+           "masked_scatter: expected self and source to have same "
+           "dtypes but got ",
+           dtype_display_name(self.dtype()), " and ", dtype_display_name(source.dtype()));
+  SL_CHECK(mask.dtype() == ScalarType::Bool,
+           "masked_scatter_ only supports boolean masks, but got "
+           "mask with dtype ",
+           dtype_display_name(mask.dtype()));
   Tensor wide = to_contiguous(view_expand(mask, self.sizes()));
-  int64_t count = kernels::kernels().lines->count_row(wide.numel(),
-                                                      static_cast<const uint8_t*>(wide.raw()));
+  int64_t count =
+      kernels::kernels().lines->count_row(wide.numel(), static_cast<const uint8_t*>(wide.raw()));
   SL_CHECK(count <= source.numel(), "Number of elements of source < number of ones in mask");
   Tensor values = view_narrow(reshape(to_contiguous(source), {source.numel()}), 0, 0, count);
   check_writable(self);

@@ -99,8 +99,8 @@ Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places) {
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   dim = wrap_dim(dim, self.dim());
   if (index.dim() > 1) {
-    raise(ErrorKind::IndexError, "index_select(): Index is supposed to be a vector, but got dim: ",
-          index.dim());
+    raise(ErrorKind::IndexError,
+          "index_select(): Index is supposed to be a vector, but got dim: ", index.dim());
   }
   SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32,
            "index_select(): Expected dtype int32 or int64 for index");
@@ -191,11 +191,14 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
                  bool accumulate, const Scalar& factor) {
   check_apart(self, index, false);
   check_apart(self, source, false);
-  SL_CHECK(accumulate || index.dtype() == ScalarType::Int64, "index_copy_(): Expected a long "
-           "tensor for index, but got ", dtype_display_name(index.dtype()));
-  SL_CHECK(source.dtype() == self.dtype(), "index_add_(): self and source expected to have the "
-           "same dtype, but got (self) ", dtype_display_name(self.dtype()), " and (source) ",
-           dtype_display_name(source.dtype()));
+  SL_CHECK(accumulate || index.dtype() == ScalarType::Int64,
+           "index_copy_(): Expected a long "
+           "tensor for index, but got ",
+           dtype_display_name(index.dtype()));
+  SL_CHECK(source.dtype() == self.dtype(),
+           "index_add_(): self and source expected to have the "
+           "same dtype, but got (self) ",
+           dtype_display_name(self.dtype()), " and (source) ", dtype_display_name(source.dtype()));
   dim = wrap_dim(dim, self.dim());
   bool zero_dim = self.dim() == 0;
   Tensor target = zero_dim ? view_unsqueeze(self, 0) : self;
@@ -208,8 +211,8 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
     SL_CHECK((d == dim || target.size(d) == values.size(d)) &&
                  (!accumulate || self.dim() == source.dim()),
              "source tensor shape must match self tensor shape, excluding the specified dimension. "
-             "Got self.shape = ", to_string(self.sizes()), " source.shape = ",
-             to_string(source.sizes()));
+             "Got self.shape = ",
+             to_string(self.sizes()), " source.shape = ", to_string(source.sizes()));
   }
   if (!(factor.is_integral() && factor.i == 1)) {
     values = to_dtype(binary_result(values, factor, kernels::Binary::k_mul, "mul", Rule::kSame),
@@ -217,8 +220,8 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   }
   check_writable(target);
   if (accumulate && self.numel() == 0) return;
-  if (index.dim() <= 1 && (index.dtype() == ScalarType::Int64 ||
-                           index.dtype() == ScalarType::Int32) &&
+  if (index.dim() <= 1 &&
+      (index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32) &&
       try_write_parts(target, dim, index, values, accumulate)) {
     return;
   }
@@ -227,9 +230,7 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
 
 }  // namespace
 
-SL_OP(aten_index_select) {
-  out[0] = index_select(args.tensor(0), args.integer(1), args.tensor(2));
-}
+SL_OP(aten_index_select) { out[0] = index_select(args.tensor(0), args.integer(1), args.tensor(2)); }
 SL_OP(aten_take) {
   const Tensor &self = args.tensor(0), &index = args.tensor(1);
   SL_CHECK(index.dtype() == ScalarType::Int64, "take(): Expected a long tensor for index, but got ",
@@ -256,7 +257,8 @@ SL_OP(aten_embedding) {
   SL_CHECK(weight.dim() == 2, "'weight' must be 2-D");
   SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-           "Long, Int; but got ", dtype_display_name(indices.dtype()), " instead");
+           "Long, Int; but got ",
+           dtype_display_name(indices.dtype()), " instead");
   if (weight.is_contiguous()) {
     out[0] = parts_at(weight, 0, places_below(indices, weight.size(0)));
     return;

@@ -21,13 +21,16 @@ void check_put(const Tensor& self, const Tensor& index, const Tensor& source) {
     raise(ErrorKind::IndexError, "put_(): Expected a long tensor for index, but got ",
           dtype_display_name(index.dtype()));
   }
-  SL_CHECK(self.dtype() == source.dtype(), "put_(): self and source expected to have the same "
-           "dtype, but got self.dtype = ", dtype_display_name(self.dtype()),
+  SL_CHECK(self.dtype() == source.dtype(),
+           "put_(): self and source expected to have the same "
+           "dtype, but got self.dtype = ",
+           dtype_display_name(self.dtype()),
            " and source.dtype = ", dtype_display_name(source.dtype()));
   if (index.numel() != source.numel()) {
-    raise(ErrorKind::IndexError, "put_(): Expected source and index to have the same number of "
-          "elements, but got source.numel() = ", source.numel(), ", index.numel() = ",
-          index.numel());
+    raise(ErrorKind::IndexError,
+          "put_(): Expected source and index to have the same number of "
+          "elements, but got source.numel() = ",
+          source.numel(), ", index.numel() = ", index.numel());
   }
   if (index.numel() > 0 && self.numel() == 0) {
     raise(ErrorKind::IndexError, "put_(): Tried to put elements into an empty tensor");
@@ -53,8 +56,10 @@ Fold fold_of(std::string_view name) {
   if (name == "mean") return Fold::kMean;
   if (name == "amax") return Fold::kGreatest;
   if (name == "amin") return Fold::kLeast;
-  raise(ErrorKind::RuntimeError, "index_reduce(): Expected reduce to be one of prod, mean, amax "
-        "or amin but got ", name, ".");
+  raise(ErrorKind::RuntimeError,
+        "index_reduce(): Expected reduce to be one of prod, mean, amax "
+        "or amin but got ",
+        name, ".");
 }
 
 template <class T>
@@ -122,8 +127,8 @@ void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Te
   check_writable(self);
   SL_CHECK(self.dtype() == source.dtype(),
            "index_reduce(): self and source expected to have the same dtype");
-  SL_CHECK(index.dim() <= 1, "index_reduce(): Index is supposed to be a vector, but got dim: ",
-           index.dim());
+  SL_CHECK(index.dim() <= 1,
+           "index_reduce(): Index is supposed to be a vector, but got dim: ", index.dim());
   SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32,
            "index_reduce(): Expected dtype int32/int64 for index");
   dim = wrap_dim(dim, self.dim());
@@ -133,12 +138,13 @@ void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Te
   SL_CHECK(from.dim() == to.dim() && from.size(0) == index.numel() &&
                IntSpan(from.sizes().data + 1, from.dim() - 1) ==
                    IntSpan(to.sizes().data + 1, to.dim() - 1),
-           "index_reduce(): source of size ", to_string(source.sizes()), " does not fit self of "
-           "size ", to_string(self.sizes()), " and ", index.numel(), " indices along dimension ",
-           dim);
+           "index_reduce(): source of size ", to_string(source.sizes()),
+           " does not fit self of "
+           "size ",
+           to_string(self.sizes()), " and ", index.numel(), " indices along dimension ", dim);
   ScalarType type = self.dtype();
-  ScalarType computed = type == ScalarType::Float16 || type == ScalarType::BFloat16
-                            ? ScalarType::Float32 : type;
+  ScalarType computed =
+      type == ScalarType::Float16 || type == ScalarType::BFloat16 ? ScalarType::Float32 : type;
   Tensor rows = clone(contiguous_as(to, computed)), values = contiguous_as(from, computed);
   Tensor places = contiguous_as(index, ScalarType::Int64);
   int64_t n = rows.size(0), outer = n ? rows.numel() / n : 0;
@@ -179,8 +185,8 @@ SL_OP(aten__index_put_impl__hacked_twin) { op_aten__index_put_impl_(ctx, args, o
 SL_OP(aten__unsafe_masked_index_put_accumulate) {
   const Tensor& self = args.tensor(0);
   Tensor copy = clone(self);
-  Tensor values = where_result(args.tensor(1), args.tensor(3), Scalar(int64_t{0}),
-                               args.tensor(3).dtype());
+  Tensor values =
+      where_result(args.tensor(1), args.tensor(3), Scalar(int64_t{0}), args.tensor(3).dtype());
   if (self.numel() > 0) index_put(copy, clamped(self, args.opt_tensors(2)), values, true);
   out[0] = copy;
 }
@@ -219,8 +225,10 @@ SL_OP(aten_as_strided_scatter) {
   copy_into(copy, self);
   Tensor view = Tensor::checked_view(copy.storage(), copy.dtype(), args.ints(2), args.ints(3),
                                      args.integer(4, copy.storage_offset()));
-  SL_CHECK(view.sizes() == src.sizes(), "expected src to have a size equal to the slice of self. "
-           "src size = ", to_string(src.sizes()), ", slice size = ", to_string(view.sizes()));
+  SL_CHECK(view.sizes() == src.sizes(),
+           "expected src to have a size equal to the slice of self. "
+           "src size = ",
+           to_string(src.sizes()), ", slice size = ", to_string(view.sizes()));
   copy_into(view, src);
   out[0] = copy;
 }

@@ -136,9 +136,8 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
   const bool images = suggested_format(tensors[0]) != kContiguous && dim < tensors[0].dim();
   for (size_t i = 0; i < tensors.size(); ++i) {
     SL_CHECK(tensors[i].sizes() == tensors[0].sizes(),
-             "stack expects each tensor to be equal size, but got ",
-             to_string(tensors[0].sizes()), " at entry 0 and ", to_string(tensors[i].sizes()),
-             " at entry ", i);
+             "stack expects each tensor to be equal size, but got ", to_string(tensors[0].sizes()),
+             " at entry 0 and ", to_string(tensors[i].sizes()), " at entry ", i);
     parts.push_back(images ? tensors[i] : view_unsqueeze(tensors[i], dim));
   }
   Tensor joined = cat(parts, dim);
@@ -164,7 +163,8 @@ std::vector<Tensor> all_at_least(std::vector<Tensor> tensors, int64_t n) {
 }
 
 Tensor repeat(const Tensor& self, IntSpan repeats) {
-  SL_CHECK(repeats.size >= self.dim(), "Number of dimensions of repeat dims can not be smaller "
+  SL_CHECK(repeats.size >= self.dim(),
+           "Number of dimensions of repeat dims can not be smaller "
            "than number of dimensions of tensor");
   int64_t extra = repeats.size - self.dim();
   std::vector<int64_t> sizes, strides, target, grouped, inner_strides;
@@ -220,8 +220,10 @@ Tensor roll_one(const Tensor& self, int64_t shift, int64_t dim) {
 }
 
 Tensor roll(const Tensor& self, const Ints& shifts, const Ints& dims) {
-  SL_CHECK(dims.empty() || shifts.size() == dims.size(), "shifts and dimensions must align. "
-           "shifts: ", shifts.size(), ", dims:", dims.size());
+  SL_CHECK(dims.empty() || shifts.size() == dims.size(),
+           "shifts and dimensions must align. "
+           "shifts: ",
+           shifts.size(), ", dims:", dims.size());
   if (self.numel() == 0) return to_contiguous(self);
   if (dims.empty()) {
     SL_CHECK(shifts.size() == 1, "shifts and dimensions must align. shifts: ", shifts.size(),
@@ -349,8 +351,6 @@ SL_OP(aten_triu_) {
   out[0] = args.tensor(0);
 }
 SL_OP(aten_meshgrid) { out[0] = tensor_list(meshgrid(args.tensors(0), "ij")); }
-SL_OP(aten_meshgrid_indexing) {
-  out[0] = tensor_list(meshgrid(args.tensors(0), args.string(1)));
-}
+SL_OP(aten_meshgrid_indexing) { out[0] = tensor_list(meshgrid(args.tensors(0), args.string(1))); }
 
 }  // namespace scriptlang

@@ -82,8 +82,8 @@ Value format(const Value* values, int64_t count) {
     }
     ++at;
     if (used >= count) {
-      raise(ErrorKind::RuntimeError, "Too few arguments for format string: ",
-            values[0].as_string());
+      raise(ErrorKind::RuntimeError,
+            "Too few arguments for format string: ", values[0].as_string());
     }
     out.add(values[used++]);
   }
@@ -150,7 +150,8 @@ Value nested(const Tensor& t, int64_t dim, int64_t at, const TypeRef& type) {
 
 Value to_list(const Tensor& t, int64_t dimensions, int64_t code) {
   if (dimensions != t.dim()) {
-    raise(ErrorKind::RuntimeError, "Output annotation list dimension and runtime tensor dimension "
+    raise(ErrorKind::RuntimeError,
+          "Output annotation list dimension and runtime tensor dimension "
           "must match for tolist()");
   }
   struct Row {
@@ -165,8 +166,10 @@ Value to_list(const Tensor& t, int64_t dimensions, int64_t code) {
       {TypeKind::Complex, is_complex(dtype)},
   };
   if (code < 0 || code > 3 || !rows[code].fits) {
-    raise(ErrorKind::RuntimeError, "Output annotation element type and runtime tensor element type "
-          "must match for tolist(): the tensor is ", dtype_name(dtype));
+    raise(ErrorKind::RuntimeError,
+          "Output annotation element type and runtime tensor element type "
+          "must match for tolist(): the tensor is ",
+          dtype_name(dtype));
   }
   TypeRef type = Type::make(rows[code].kind);
   for (int64_t d = 0; d < dimensions; ++d) type = Type::make(TypeKind::List, {type});

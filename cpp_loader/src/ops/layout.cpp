@@ -145,12 +145,11 @@ SL_OP(aten_to_dtype) {
 SL_OP(aten_to_dtype_layout) {
   const Tensor& self = args.tensor(0);
   want_strided_on_cpu(args, 2);
-  out[0] = convert(self, args.dtype(1, self.dtype()), args.boolean(6),
-                   args.integer(7, kPreserve));
+  out[0] = convert(self, args.dtype(1, self.dtype()), args.boolean(6), args.integer(7, kPreserve));
 }
 SL_OP(aten_to_other) {
-  out[0] = convert(args.tensor(0), args.tensor(1).dtype(), args.boolean(3),
-                   args.integer(4, kPreserve));
+  out[0] =
+      convert(args.tensor(0), args.tensor(1).dtype(), args.boolean(3), args.integer(4, kPreserve));
 }
 SL_OP(aten_to_prim_Device) {
   const Tensor& self = args.tensor(0);
@@ -170,9 +169,7 @@ SL_OP(aten__to_copy) {
   out[0] = convert(self, args.dtype(1, self.dtype()), true, args.integer(6, kPreserve));
 }
 SL_OP(aten_cpu) { out[0] = args.tensor(0); }
-SL_OP(aten_type_as) {
-  out[0] = convert(args.tensor(0), args.tensor(1).dtype(), false, kPreserve);
-}
+SL_OP(aten_type_as) { out[0] = convert(args.tensor(0), args.tensor(1).dtype(), false, kPreserve); }
 SL_OP(aten_copy_) {
   const Tensor &self = args.tensor(0), &from = args.tensor(1);
   out[0] = self;
@@ -193,8 +190,10 @@ SL_OP(aten_fill__Scalar) {
   out[0] = args.tensor(0);
 }
 SL_OP(aten_fill__Tensor) {
-  SL_CHECK(args.tensor(1).dim() == 0, "fill_ only supports 0-dimension value tensor but got "
-           "tensor with ", args.tensor(1).dim(), " dimensions.");
+  SL_CHECK(args.tensor(1).dim() == 0,
+           "fill_ only supports 0-dimension value tensor but got "
+           "tensor with ",
+           args.tensor(1).dim(), " dimensions.");
   fill(args.tensor(0), args.scalar(1));
   out[0] = args.tensor(0);
 }

@@ -5,8 +5,12 @@
 
 namespace scriptlang {
 
-enum MemoryFormat : int64_t { kContiguous = 0, kPreserve = 1, kChannelsLast = 2,
-                              kChannelsLast3d = 3 };
+enum MemoryFormat : int64_t {
+  kContiguous = 0,
+  kPreserve = 1,
+  kChannelsLast = 2,
+  kChannelsLast3d = 3
+};
 
 // An uninitialised tensor with the sizes of `t`, laid out as the format says. kPreserve keeps the
 // order of t's dimensions when t has no gaps.

@@ -28,7 +28,8 @@ Factors lu_factors(const Tensor& a, bool pivot, bool check, const char* name) {
     Batch<decltype(zero)> m(a);
     for (int64_t i = 0; i < m.count(); ++i) {
       int64_t first = dense::factor_lu(m.at(i), m.rows(), m.columns(), pivots.data(), true);
-      SL_CHECK(!check || first == 0, "torch.linalg.lu_factor: U[", first, ",", first, "] is zero "
+      SL_CHECK(!check || first == 0, "torch.linalg.lu_factor: U[", first, ",", first,
+               "] is zero "
                "and using it on lu_solve would result in a division by zero. If you still want to "
                "perform the factorization, consider calling linalg.lu(A, pivot) or "
                "linalg.lu_factor_ex(A, pivot)");
@@ -55,7 +56,8 @@ Tensor permutation_matrix(const Tensor& pivots_in, int64_t rows, ScalarType type
     for (int64_t i = 0; i < rows; ++i) order[size_t(i)] = i;
     for (int64_t i = 0; i < k; ++i) {
       int64_t other = int64_t{pivots.data<int32_t>()[b * k + i]} - 1;
-      SL_CHECK(i < rows && other >= 0 && other < rows, "torch.lu_unpack: pivots passed to "
+      SL_CHECK(i < rows && other >= 0 && other < rows,
+               "torch.lu_unpack: pivots passed to "
                "lu_unpack must be between 1 and LU.size(-2) inclusive. Did you properly pass the "
                "result of lu_factor?");
       std::swap(order[size_t(i)], order[size_t(other)]);
@@ -69,7 +71,8 @@ Tensor permutation_matrix(const Tensor& pivots_in, int64_t rows, ScalarType type
 
 void lu_unpack(const Tensor& lu, const Tensor& pivots, bool data, bool permutation, Value* out) {
   SL_CHECK(lu.dim() >= 2, "torch.lu_unpack: The input tensor A must have at least 2 dimensions.");
-  SL_CHECK(!permutation || pivots.dtype() == ScalarType::Int32, "torch.lu_unpack: LU_pivots is "
+  SL_CHECK(!permutation || pivots.dtype() == ScalarType::Int32,
+           "torch.lu_unpack: LU_pivots is "
            "expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
            "intended to be used with the output produced by torch.linalg.lu_factor");
   int64_t m = lu.size(lu.dim() - 2), n = lu.size(lu.dim() - 1), k = std::min(m, n);
@@ -147,8 +150,8 @@ Tensor cholesky(const Tensor& a_in, bool upper, const char* name, Tensor* info) 
       if (info) info->data<int32_t>()[i] = int32_t(bad);
       SL_CHECK(info || bad == 0, name, ": ", a.dim() > 2 ? concat("(Batch element ", i, "): ") : "",
                "The factorization could not be completed because the input is not "
-               "positive-definite (the leading minor of order ", bad,
-               " is not positive-definite).");
+               "positive-definite (the leading minor of order ",
+               bad, " is not positive-definite).");
     }
     result = m.finished(a.dtype());
   });
@@ -211,9 +214,12 @@ void check_reflections(const Tensor& a, const Tensor& tau, const char* name) {
   int64_t m = a.size(a.dim() - 2), n = a.size(a.dim() - 1);
   SL_CHECK(tau.dim() == a.dim() - 1 &&
                IntSpan(tau.sizes().data, tau.dim() - 1) == IntSpan(a.sizes().data, a.dim() - 2),
-           name, ": Expected tau to have one dimension less than input, and the same batch, got "
-           "sizes ", to_string(tau.sizes()), " and ", to_string(a.sizes()));
-  SL_CHECK(tau.size(tau.dim() - 1) <= std::min(m, n), name, ": input.shape[-1] must be greater "
+           name,
+           ": Expected tau to have one dimension less than input, and the same batch, got "
+           "sizes ",
+           to_string(tau.sizes()), " and ", to_string(a.sizes()));
+  SL_CHECK(tau.size(tau.dim() - 1) <= std::min(m, n), name,
+           ": input.shape[-1] must be greater "
            "than or equal to tau.shape[-1]");
   SL_CHECK(tau.dtype() == a.dtype(), name, ": tau dtype ", dtype_display_name(tau.dtype()),
            " does not match input dtype ", dtype_display_name(a.dtype()));
@@ -249,8 +255,10 @@ Tensor ormqr(const Tensor& a, const Tensor& tau_in, const Tensor& other, bool le
   Tensor c = left ? other : adjoint(other), result;
   SL_CHECK(c.dim() == a.dim() && c.size(c.dim() - 2) == a.size(a.dim() - 2) &&
                IntSpan(c.sizes().data, c.dim() - 2) == IntSpan(a.sizes().data, a.dim() - 2),
-           "torch.ormqr: other.shape[", left ? -2 : -1, "] must be equal to input.shape[-2], got "
-           "sizes ", to_string(other.sizes()), " and ", to_string(a.sizes()));
+           "torch.ormqr: other.shape[", left ? -2 : -1,
+           "] must be equal to input.shape[-2], got "
+           "sizes ",
+           to_string(other.sizes()), " and ", to_string(a.sizes()));
   for_number_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Tensor tau = contiguous_as(tau_in, working_type<T>());
@@ -294,9 +302,7 @@ SL_OP(aten_linalg_lu) {
 SL_OP(aten_linalg_cholesky) {
   out[0] = cholesky(args.tensor(0), args.boolean(1), "linalg.cholesky", nullptr);
 }
-SL_OP(aten_cholesky) {
-  out[0] = cholesky(args.tensor(0), args.boolean(1), "cholesky", nullptr);
-}
+SL_OP(aten_cholesky) { out[0] = cholesky(args.tensor(0), args.boolean(1), "cholesky", nullptr); }
 SL_OP(aten_linalg_cholesky_ex) {
   Tensor info;
   const Tensor& a = args.tensor(0);
@@ -311,8 +317,7 @@ SL_OP(aten_linalg_householder_product) {
 }
 SL_OP(aten_orgqr) { out[0] = householder_product(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_ormqr) {
-  out[0] = ormqr(args.tensor(0), args.tensor(1), args.tensor(2), args.boolean(3),
-                 args.boolean(4));
+  out[0] = ormqr(args.tensor(0), args.tensor(1), args.tensor(2), args.boolean(3), args.boolean(4));
 }
 
 }  // namespace scriptlang

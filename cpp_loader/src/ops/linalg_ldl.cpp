@@ -21,9 +21,10 @@ void ldl_factor(const Tensor& a, bool hermitian, bool check, Value* out) {
   for_number_type(a.dtype(), [&](auto zero) {
     Batch<decltype(zero)> m(a);
     for (int64_t i = 0; i < m.count(); ++i) {
-      int64_t first = dense::factor_ldl(m.at(i), n, hermitian && is_complex(a.dtype()),
-                                        order.data());
-      SL_CHECK(!check || first == 0, name, ": D[", first, ",", first, "] is zero: the matrix is "
+      int64_t first =
+          dense::factor_ldl(m.at(i), n, hermitian && is_complex(a.dtype()), order.data());
+      SL_CHECK(!check || first == 0, name, ": D[", first, ",", first,
+               "] is zero: the matrix is "
                "singular");
       info.data<int32_t>()[i] = int32_t(first);
       for (int64_t j = 0; j < n; ++j) {
@@ -50,8 +51,10 @@ void check_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b) {
            dtype_display_name(b.dtype()), " and A of type ", dtype_display_name(ld.dtype()),
            " instead.");
   int64_t n = ld.size(ld.dim() - 1);
-  SL_CHECK(n == b.size(b.dim() - 2), "Incompatible matrix sizes for torch.linalg.ldl_solve: each A "
-           "matrix is ", n, " by ", n, " but each b matrix is ", b.size(b.dim() - 2), " by ",
+  SL_CHECK(n == b.size(b.dim() - 2),
+           "Incompatible matrix sizes for torch.linalg.ldl_solve: each A "
+           "matrix is ",
+           n, " by ", n, " but each b matrix is ", b.size(b.dim() - 2), " by ",
            b.size(b.dim() - 1));
 }
 
@@ -64,8 +67,10 @@ Tensor ldl_solve(Tensor ld, const Tensor& pivots, Tensor b, bool hermitian) {
   places = contiguous_as(view_expand(places, sizes), ScalarType::Int64);
   for (int64_t i = 0; i < places.numel(); ++i) {
     int64_t place = std::abs(places.data<int64_t>()[i]);
-    SL_CHECK(place >= 1 && place <= n, "torch.linalg.ldl_solve: pivots must be what ldl_factor "
-             "gave: between 1 and ", n, ", or their negatives");
+    SL_CHECK(place >= 1 && place <= n,
+             "torch.linalg.ldl_solve: pivots must be what ldl_factor "
+             "gave: between 1 and ",
+             n, ", or their negatives");
   }
   Tensor result;
   for_number_type(ld.dtype(), [&](auto zero) {

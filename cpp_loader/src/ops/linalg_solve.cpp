@@ -24,8 +24,8 @@ void check_fits(const Tensor& a, const Tensor& b, bool left, const char* name) {
   SL_CHECK(b.dim() >= 2 && b.size(b.dim() - 2) == a.size(a.dim() - 1), name,
            ": Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B", " (",
            a.size(a.dim() - 2), "x", a.size(a.dim() - 1), " and ",
-           b.dim() >= 2 ? b.size(b.dim() - 2) : b.numel(), "x", b.dim() >= 2 ? b.size(b.dim() - 1)
-           : 1, ")");
+           b.dim() >= 2 ? b.size(b.dim() - 2) : b.numel(), "x",
+           b.dim() >= 2 ? b.size(b.dim() - 1) : 1, ")");
 }
 
 template <class T>
@@ -48,18 +48,18 @@ Tensor solve(const Tensor& a_in, const Tensor& b_in, bool left, const char* name
   check_square(a_in, name);
   check_same_type(a_in, b_in, name);
   bool vector = is_vector(a_in, b_in);
-  SL_CHECK(left || !vector, name, ": Vector broadcasting of the left hand side is not supported "
+  SL_CHECK(left || !vector, name,
+           ": Vector broadcasting of the left hand side is not supported "
            "for left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)");
   Tensor a = left ? a_in : view_transpose(a_in, -2, -1);
   Tensor b = vector ? view_unsqueeze(b_in, -1) : left ? b_in : view_transpose(b_in, -2, -1);
   check_fits(a, b, left, name);
   spread_batches(&a, &b);
   Tensor result;
-  for_number_type(a.dtype(), [&](auto zero) {
-    result = solve_batches<decltype(zero)>(a, b, name, info);
-  });
+  for_number_type(a.dtype(),
+                  [&](auto zero) { result = solve_batches<decltype(zero)>(a, b, name, info); });
   if (!vector) return left ? result : view_transpose(result, -2, -1);
-  Tensor x = view_squeeze(result, {-1});               // lies as if these were matrices
+  Tensor x = view_squeeze(result, {-1});  // lies as if these were matrices
   return x.dim() > 1 ? columns_first(x) : x;
 }
 
@@ -74,8 +74,7 @@ using namespace matrices;
 
 namespace {
 
-Tensor solve_triangular(const Tensor& a_in, const Tensor& b_in, bool upper, bool left,
-                        bool unit) {
+Tensor solve_triangular(const Tensor& a_in, const Tensor& b_in, bool upper, bool left, bool unit) {
   constexpr const char* kName = "linalg.solve_triangular";
   check_square(a_in, kName);
   check_same_type(a_in, b_in, kName);
@@ -148,8 +147,10 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
 void triangular_solve(Args args, Value* out) {
   const Tensor &b = args.tensor(0), &a = args.tensor(1);
   bool upper = args.boolean(2), transposed = args.boolean(3);
-  SL_CHECK(b.dim() >= 2 && a.dim() >= 2, "torch.triangular_solve: Expected self and A to have at "
-           "least 2 dimensions, got sizes ", to_string(b.sizes()), " and ", to_string(a.sizes()));
+  SL_CHECK(b.dim() >= 2 && a.dim() >= 2,
+           "torch.triangular_solve: Expected self and A to have at "
+           "least 2 dimensions, got sizes ",
+           to_string(b.sizes()), " and ", to_string(a.sizes()));
   Tensor turned = transposed ? view_transpose(a, -2, -1) : a;
   out[0] = solve_triangular(turned, b, upper != transposed, true, args.boolean(4));
   Tensor spread = a, unused = b;
@@ -162,8 +163,10 @@ Tensor tensor_inverse(const Tensor& self, int64_t ind) {
   int64_t split = std::min(ind, self.dim());
   IntSpan head(self.sizes().data, split), tail(self.sizes().data + split, self.dim() - split);
   int64_t rows = checked_numel(head), columns = checked_numel(tail);
-  SL_CHECK(rows == columns, "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-           "prod(self.shape[:ind]), but got ", columns, " != ", rows);
+  SL_CHECK(rows == columns,
+           "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+           "prod(self.shape[:ind]), but got ",
+           columns, " != ", rows);
   std::vector<int64_t> sizes(tail.begin(), tail.end());
   sizes.insert(sizes.end(), head.begin(), head.end());
   return reshape(inverse(reshape(self, {rows, columns}), nullptr), sizes);
@@ -182,11 +185,12 @@ Tensor tensor_solve(const Tensor& self, const Tensor& other, const Value& dims) 
   int64_t split = std::min(other.dim(), a.dim());
   std::vector<int64_t> sizes(a.sizes().begin() + split, a.sizes().end());
   int64_t n = checked_numel(sizes);
-  SL_CHECK(n == other.numel() && a.numel() == n * n, "Expected self to satisfy the requirement "
-           "prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got ", n, " != ",
-           other.numel());
-  return reshape(solve(reshape(a, {n, n}), reshape(other, {n}), true, "torch.linalg.solve",
-                       nullptr), sizes);
+  SL_CHECK(n == other.numel() && a.numel() == n * n,
+           "Expected self to satisfy the requirement "
+           "prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got ",
+           n, " != ", other.numel());
+  return reshape(
+      solve(reshape(a, {n, n}), reshape(other, {n}), true, "torch.linalg.solve", nullptr), sizes);
 }
 
 }  // namespace
@@ -215,8 +219,8 @@ SL_OP(aten_linalg_solve_triangular) {
 }
 SL_OP(aten_triangular_solve) { triangular_solve(args, out); }
 SL_OP(aten_linalg_lu_solve) {
-  out[0] = lu_solve(args.tensor(0), args.tensor(1), args.tensor(2), args.boolean(3),
-                    args.boolean(4));
+  out[0] =
+      lu_solve(args.tensor(0), args.tensor(1), args.tensor(2), args.boolean(3), args.boolean(4));
 }
 SL_OP(aten_lu_solve) {
   out[0] = lu_solve(args.tensor(1), args.tensor(2), args.tensor(0), true, false);
@@ -231,8 +235,6 @@ SL_OP(aten_cholesky_inverse) {
   out[0] = cholesky_solve(identity_like(factor), factor, args.boolean(1));
 }
 SL_OP(aten_linalg_tensorinv) { out[0] = tensor_inverse(args.tensor(0), args.integer(1)); }
-SL_OP(aten_linalg_tensorsolve) {
-  out[0] = tensor_solve(args.tensor(0), args.tensor(1), args[2]);
-}
+SL_OP(aten_linalg_tensorsolve) { out[0] = tensor_solve(args.tensor(0), args.tensor(1), args[2]); }
 
 }  // namespace scriptlang

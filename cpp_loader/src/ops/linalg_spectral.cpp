@@ -24,11 +24,13 @@ Singular svd_batches(const Tensor& a, bool full_matrices, bool vectors, const ch
   Tensor s = Tensor::empty(batch_sizes(a, {n}), ScalarType::Float64);
   for_each_matrix(m.count(), rows * n * n, [&](int64_t b) {
     const T* x = m.at(b);
-    SL_CHECK(all_finite(x, rows * n), name, ": The algorithm failed to converge because the input "
+    SL_CHECK(all_finite(x, rows * n), name,
+             ": The algorithm failed to converge because the input "
              "matrix contained non-finite values.");
     bool done = dense::singular_values(x, rows, n, s.data<double>() + b * n,
                                        vectors ? u.at(b) : nullptr, width, v.at(b));
-    SL_CHECK(done, name, ": The algorithm failed to converge because the input matrix is "
+    SL_CHECK(done, name,
+             ": The algorithm failed to converge because the input matrix is "
              "ill-conditioned or has too many repeated singular values.");
   });
   Tensor values = to_dtype(s, to_real(a.dtype()));
@@ -86,11 +88,13 @@ void eigh(const Tensor& a, std::string_view side, Tensor* values, Tensor* vector
           (lower ? above : below) = dense::conjugate(lower ? below : above);
         }
       }
-      SL_CHECK(all_finite(x, n * n), "linalg.eigh: The algorithm failed to converge because the "
+      SL_CHECK(all_finite(x, n * n),
+               "linalg.eigh: The algorithm failed to converge because the "
                "input matrix contained non-finite values.");
-      bool done = dense::eigen_hermitian(x, n, w.data<double>() + b * n,
-                                         vectors ? v.at(b) : nullptr);
-      SL_CHECK(done, "linalg.eigh: The algorithm failed to converge because the input matrix is "
+      bool done =
+          dense::eigen_hermitian(x, n, w.data<double>() + b * n, vectors ? v.at(b) : nullptr);
+      SL_CHECK(done,
+               "linalg.eigh: The algorithm failed to converge because the input matrix is "
                "ill-conditioned or has too many repeated eigenvalues.");
     });
     *values = to_dtype(w, to_real(a.dtype()));
@@ -119,7 +123,8 @@ void eig(const Tensor& a, const char* name, Tensor* values, Tensor* vectors) {
       SL_CHECK(std::isfinite(dense::size_of(m.at(b)[i])),
                "torch.linalg.eig: input tensor should not contain infs or NaNs.");
     }
-    SL_CHECK(dense::eigen_general(m.at(b), n, w, vectors ? v.at(b) : nullptr), name, ": The "
+    SL_CHECK(dense::eigen_general(m.at(b), n, w, vectors ? v.at(b) : nullptr), name,
+             ": The "
              "algorithm failed to converge because the input matrix is ill-conditioned or has too "
              "many repeated eigenvalues.");
     if (!is_complex(a.dtype())) drop_rounding(w, n);
@@ -164,8 +169,10 @@ Tensor counted(const Tensor& a, const Tensor& s, const Tolerance& given) {
   }
   Tensor held_a, held_r, largest = extreme_along(s, s.dim() - 1, true, true);
   Tensor bound = mul(largest, bound_of(relative, &held_r));
-  if (!given.absolute.is_none()) bound = maximum(bound, to_dtype(
-      add(mul(largest, Scalar(0.0)), bound_of(given.absolute, &held_a)), bound.dtype()));
+  if (!given.absolute.is_none())
+    bound = maximum(
+        bound,
+        to_dtype(add(mul(largest, Scalar(0.0)), bound_of(given.absolute, &held_a)), bound.dtype()));
   return gt(s, bound);
 }
 
@@ -265,8 +272,10 @@ void lstsq(const Tensor& a, const Tensor& b_in, const Value& rcond, const Value&
   bool vector = is_vector(a, b_in);
   Tensor b = vector ? view_unsqueeze(b_in, -1) : b_in;
   int64_t m = a.size(a.dim() - 2), n = a.size(a.dim() - 1);
-  SL_CHECK(b.dim() >= 2 && b.size(b.dim() - 2) == m, kName, ": input.size(-2) should match "
-           "other.size(-2), got sizes ", to_string(a.sizes()), " and ", to_string(b_in.sizes()));
+  SL_CHECK(b.dim() >= 2 && b.size(b.dim() - 2) == m, kName,
+           ": input.size(-2) should match "
+           "other.size(-2), got sizes ",
+           to_string(a.sizes()), " and ", to_string(b_in.sizes()));
   ScalarType real = to_real(a.dtype());
   Tensor nothing = Tensor::empty({0}, real);
   Tensor kept, ranks = Tensor::zeros(batch_sizes(a), ScalarType::Int64), solution;

@@ -49,7 +49,8 @@ struct Order {
 Tensor extreme(const Tensor& t, bool greatest) {
   int64_t last = t.dim() - 1;
   if (t.size(last) == 0) {
-    SL_CHECK(greatest, "linalg.matrix_norm: the least value of no values has no meaning; the "
+    SL_CHECK(greatest,
+             "linalg.matrix_norm: the least value of no values has no meaning; the "
              "input has size 0");
     return sum_over(t, {last});
   }
@@ -73,8 +74,10 @@ Tensor matrix_norm(Context& ctx, const Tensor& self, const Value& order_value, c
   Order order(order_value);
   Tensor x = dtype.is_none() ? self : to_dtype(self, ScalarType(dtype.as_int()));
   SL_CHECK(x.dim() >= 2, kName, ": The input tensor A must have at least 2 dimensions.");
-  SL_CHECK(is_floating(x.dtype()) || is_complex(x.dtype()), kName, ": Expected a floating point "
-           "or complex tensor as input. Got ", dtype_display_name(x.dtype()));
+  SL_CHECK(is_floating(x.dtype()) || is_complex(x.dtype()), kName,
+           ": Expected a floating point "
+           "or complex tensor as input. Got ",
+           dtype_display_name(x.dtype()));
   Ints given(dims);
   SL_CHECK(given.size() == 2, kName, ": dim must be a 2-tuple. Got ", to_string(given));
   int64_t rows = wrap_dim(given[0], x.dim()), columns = wrap_dim(given[1], x.dim());
@@ -101,8 +104,10 @@ Tensor norm(Context& ctx, Args args) {
     Value order = args.none(1) ? Value(2) : args[1];
     return vector_norm(ctx, self, order, args[2], args.boolean(3), args[4]);
   }
-  SL_CHECK(!args.none(2) || self.dim() == 2, "linalg.norm: If dim is not specified but ord is, the "
-           "input must be 1D or 2D. Got ", self.dim(), "D.");
+  SL_CHECK(!args.none(2) || self.dim() == 2,
+           "linalg.norm: If dim is not specified but ord is, the "
+           "input must be 1D or 2D. Got ",
+           self.dim(), "D.");
   Value dims = args.none(2) ? int_list({-2, -1}) : args[2];
   return matrix_norm(ctx, self, args[1], dims, args.boolean(3), args[4]);
 }
@@ -127,8 +132,10 @@ Tensor condition(Context& ctx, const Tensor& a, const Value& p) {
 }
 
 Tensor matrix_power(Tensor a, int64_t n) {
-  SL_CHECK(a.dim() >= 2 && a.size(a.dim() - 1) == a.size(a.dim() - 2), "linalg.matrix_power: A "
-           "must be batches of square matrices, but they are of size ", to_string(a.sizes()));
+  SL_CHECK(a.dim() >= 2 && a.size(a.dim() - 1) == a.size(a.dim() - 2),
+           "linalg.matrix_power: A "
+           "must be batches of square matrices, but they are of size ",
+           to_string(a.sizes()));
   if (n < 0) {
     a = inverse(a, nullptr);
     n = n == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -n;
@@ -188,8 +195,8 @@ SL_OP(aten_linalg_matrix_norm) {
 }
 SL_OP(aten_linalg_matrix_norm_str_ord) { op_aten_linalg_matrix_norm(ctx, args, out); }
 SL_OP(aten_nuclear_norm) {
-  out[0] = matrix_norm(ctx, args.tensor(0), Value("nuc"), int_list({-2, -1}), args.boolean(1),
-                       Value());
+  out[0] =
+      matrix_norm(ctx, args.tensor(0), Value("nuc"), int_list({-2, -1}), args.boolean(1), Value());
 }
 SL_OP(aten_nuclear_norm_dim) {
   out[0] = matrix_norm(ctx, args.tensor(0), Value("nuc"), args[1], args.boolean(2), Value());

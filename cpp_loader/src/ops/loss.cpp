@@ -39,8 +39,8 @@ Tensor rounded_corner(const Tensor& a, const Tensor& b, double edge, double inne
   }
   Tensor difference = abs(sub(a, b));
   double most[kernels::kParams] = {edge};
-  Tensor near = unary_result(difference, kernels::Unary::k_clamp_max, "clamp_max", Rule::kFloat,
-                             most);
+  Tensor near =
+      unary_result(difference, kernels::Unary::k_clamp_max, "clamp_max", Rule::kFloat, most);
   Tensor rest = sub(add(difference, difference), near);
   return mul(mul(near, rest), Scalar(inner));
 }
@@ -96,8 +96,8 @@ Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& we
     inner *= scores.size(d);
     fits = fits && labels.size(d - 1) == scores.size(d);
   }
-  SL_CHECK(fits, "size mismatch (got input: ", to_string(self.sizes()), " , target: ",
-           to_string(target.sizes()), ")");
+  SL_CHECK(fits, "size mismatch (got input: ", to_string(self.sizes()),
+           " , target: ", to_string(target.sizes()), ")");
   SL_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
            "weight tensor should be defined either for all ", classes,
            " classes or no classes but got weight tensor of shape: ",
@@ -144,7 +144,8 @@ Tensor reduce(const Likelihood& l, int64_t reduction) {
 void check_spatial(Args args) {
   SL_CHECK(args.tensor(0).dim() == 4 && args.tensor(1).dim() == 3,
            "only batches of spatial inputs and targets are supported (4D and 3D tensors), but got "
-           "dimensions ", args.tensor(0).dim(), " and ", args.tensor(1).dim());
+           "dimensions ",
+           args.tensor(0).dim(), " and ", args.tensor(1).dim());
 }
 
 Tensor nll(Args args) {
@@ -165,11 +166,13 @@ Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& wei
   spread[size_t(axis)] = classes;
   Tensor shaped = weight.defined() ? view_as_shape(to_contiguous(weight), spread) : weight;
   if (is_floating(target.dtype())) {
-    SL_CHECK(self.sizes() == target.sizes(), "cross_entropy: probabilities need the shape of the "
-             "scores, but got ", to_string(target.sizes()), " and ", to_string(self.sizes()));
-    Tensor wanted = smoothing > 0 ? add(mul(target, Scalar(1 - smoothing)),
-                                        Scalar(smoothing / double(classes)))
-                                  : target;
+    SL_CHECK(self.sizes() == target.sizes(),
+             "cross_entropy: probabilities need the shape of the "
+             "scores, but got ",
+             to_string(target.sizes()), " and ", to_string(self.sizes()));
+    Tensor wanted =
+        smoothing > 0 ? add(mul(target, Scalar(1 - smoothing)), Scalar(smoothing / double(classes)))
+                      : target;
     Tensor loss = neg(sum_over(mul(weighted(scores, shaped), wanted), {axis}));
     if (reduction != 1) return reduce(loss, reduction);
     double count = self.numel() / double(classes);
@@ -266,9 +269,8 @@ Tensor poisson_nll(Args args) {
   if (!args.boolean(2)) check_no_bool(input, target);
   bool bools = input.dtype() == ScalarType::Bool && target.dtype() == ScalarType::Bool;
   if (bools) check_no_bool(input, target);
-  Tensor loss = args.boolean(2)
-                    ? sub(exp(input), mul(target, input))
-                    : sub(input, mul(target, log(add(input, Scalar(args.number(4))))));
+  Tensor loss = args.boolean(2) ? sub(exp(input), mul(target, input))
+                                : sub(input, mul(target, log(add(input, Scalar(args.number(4))))));
   if (args.boolean(3)) {
     Tensor stirling = add(sub(mul(target, log(target)), target),
                           mul(log(mul(target, Scalar(6.283185307179586))), Scalar(0.5)));
@@ -294,9 +296,7 @@ Tensor reduce_laid(const Tensor& loss, const Tensor& self, int64_t reduction) {
 SL_OP(aten_mse_loss) {
   out[0] = reduce(squared_difference(args.tensor(0), args.tensor(1)), args.integer(2));
 }
-SL_OP(aten_l1_loss) {
-  out[0] = reduce(abs(sub(args.tensor(0), args.tensor(1))), args.integer(2));
-}
+SL_OP(aten_l1_loss) { out[0] = reduce(abs(sub(args.tensor(0), args.tensor(1))), args.integer(2)); }
 SL_OP(aten_smooth_l1_loss) {
   double beta = args.number(3);
   SL_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");

@@ -32,8 +32,10 @@ Tensor finished(const Tensor& loss, const Tensor& self, int64_t reduction) {
 Tensor multi_margin(const Tensor& self, const Tensor& target, const Scalar& p, double margin,
                     const Tensor& weight, int64_t reduction) {
   SL_CHECK(p.d == 1 || p.d == 2, "only p == 1 and p == 2 supported");
-  SL_CHECK(self.dim() <= 2, "Expected non-empty vector or matrix with optional 0-dim batch size, "
-           "but got: ", to_string(self.sizes()));
+  SL_CHECK(self.dim() <= 2,
+           "Expected non-empty vector or matrix with optional 0-dim batch size, "
+           "but got: ",
+           to_string(self.sizes()));
   ScalarType type = computed_type(self.dtype(), "multi_margin_loss");
   Tensor x = contiguous_as(rows_of(self), type);
   Tensor index = contiguous_as(target, ScalarType::Int64);
@@ -82,11 +84,12 @@ std::vector<bool> chosen_classes(const int64_t* row, int64_t classes, int64_t* c
 
 Tensor multilabel_margin(const Tensor& self, const Tensor& target, int64_t reduction,
                          Tensor* is_target) {
-  SL_CHECK(self.dim() <= 2 && (self.dim() == 0 || self.size(self.dim() - 1) > 0), "Expected "
+  SL_CHECK(self.dim() <= 2 && (self.dim() == 0 || self.size(self.dim() - 1) > 0),
+           "Expected "
            "non-empty vector or matrix with optional 0-dim batch size, but got: ",
            to_string(self.sizes()));
-  SL_CHECK(self.sizes() == target.sizes(), "inconsistent target size: ",
-           to_string(target.sizes()), " for input of size: ", to_string(self.sizes()));
+  SL_CHECK(self.sizes() == target.sizes(), "inconsistent target size: ", to_string(target.sizes()),
+           " for input of size: ", to_string(self.sizes()));
   ScalarType type = computed_type(self.dtype(), "multilabel_margin_loss");
   Tensor x = contiguous_as(rows_of(self), type);
   Tensor labels = contiguous_as(rows_of(target), ScalarType::Int64);
@@ -153,8 +156,8 @@ T forward(const T* log_p, int64_t step, int64_t steps, const int64_t* target, in
     for (int64_t s = 0; s < states; ++s) {
       T one = s > 0 ? before[s - 1] : kNone;
       bool skips = s > 1 && label(s) != blank && label(s) != label(s - 2);
-      now[s] = log_sum({before[s], one, skips ? before[s - 2] : kNone}) +
-               log_p[t * step + label(s)];
+      now[s] =
+          log_sum({before[s], one, skips ? before[s - 2] : kNone}) + log_p[t * step + label(s)];
     }
   }
   const T* last = alpha + (steps - 1) * row + states - 1;
@@ -184,8 +187,8 @@ Ctc ctc(Args args, int64_t blank) {
   SL_CHECK(blank >= 0 && blank < classes, "blank must be in label range");
   SL_CHECK(int64_t(inputs.size()) == n, "input_lengths must be of size batch_size (", n, "), got ",
            inputs.size());
-  SL_CHECK(int64_t(counts.size()) == n, "target_lengths must be of size batch_size (", n,
-           "), got ", counts.size());
+  SL_CHECK(int64_t(counts.size()) == n, "target_lengths must be of size batch_size (", n, "), got ",
+           counts.size());
   for (int64_t length : inputs) {
     SL_CHECK(length >= 0 && length <= steps, "Expected input_lengths to have value at most ", steps,
              ", but got value ", length);
@@ -248,8 +251,8 @@ void ctc_parts(Args args, Value* out) {
 }  // namespace
 
 SL_OP(aten_multi_margin_loss) {
-  out[0] = multi_margin(args.tensor(0), args.tensor(1), args.scalar(2),
-                        args.scalar(3).to_double(), args.opt_tensor(4), args.integer(5));
+  out[0] = multi_margin(args.tensor(0), args.tensor(1), args.scalar(2), args.scalar(3).to_double(),
+                        args.opt_tensor(4), args.integer(5));
 }
 SL_OP(aten_multilabel_margin_loss) {
   out[0] = multilabel_margin(args.tensor(0), args.tensor(1), args.integer(2), nullptr);

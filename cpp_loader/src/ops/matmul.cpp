@@ -22,8 +22,9 @@ namespace {
 std::string shape2(const Tensor& t) { return concat(t.size(0), "x", t.size(1)); }
 
 void check_same_type(const Tensor& a, const Tensor& b) {
-  SL_CHECK(a.dtype() == b.dtype(), "expected m1 and m2 to have the same dtype, but got: ",
-           dtype_name(a.dtype()), " != ", dtype_name(b.dtype()));
+  SL_CHECK(a.dtype() == b.dtype(),
+           "expected m1 and m2 to have the same dtype, but got: ", dtype_name(a.dtype()),
+           " != ", dtype_name(b.dtype()));
 }
 
 // Row sums in the order of k.
@@ -270,8 +271,8 @@ Tensor add_product(const Tensor& self, Tensor product, const Scalar& self_factor
 
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
              const Scalar& alpha) {
-  SL_CHECK(a.dim() == 2 && b.dim() == 2, "mat1 and mat2 must be matrices, got ", a.dim(),
-           "-D and ", b.dim(), "-D tensors");
+  SL_CHECK(a.dim() == 2 && b.dim() == 2, "mat1 and mat2 must be matrices, got ", a.dim(), "-D and ",
+           b.dim(), "-D tensors");
   check_same_type(a, b);
   SL_CHECK(self.dtype() == a.dtype(), "self and mat2 must have the same dtype, but got ",
            dtype_display_name(self.dtype()), " and ", dtype_display_name(b.dtype()));
@@ -300,7 +301,8 @@ Tensor grouped(Args args) {
   if (!ends.defined() && x.dim() == 3 && w.dim() == 3) return batched_product(x, w);
   SL_CHECK(ends.defined() && x.dim() == 2 && w.dim() == 3 && w.size(1) == x.size(1),
            "_grouped_mm takes (rows, k) with (groups, k, n) and offsets, or two batches without; "
-           "got sizes ", to_string(x.sizes()), " and ", to_string(w.sizes()));
+           "got sizes ",
+           to_string(x.sizes()), " and ", to_string(w.sizes()));
   SL_CHECK(x.dtype() == w.dtype() && ends.dim() == 1 && ends.numel() <= w.size(0),
            "_grouped_mm: ", ends.numel(), " offsets do not fit ", w.size(0), " groups");
   Tensor at = contiguous_as(ends, ScalarType::Int64);
@@ -363,8 +365,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   }
   Tensor left = a.dim() == 1 ? view_unsqueeze(a, 0) : a;
   Tensor right = b.dim() == 1 ? view_unsqueeze(b, 1) : b;
-  std::vector<int64_t> batch = broadcast_shapes({left.sizes().data, left.dim() - 2},
-                                                {right.sizes().data, right.dim() - 2});
+  std::vector<int64_t> batch =
+      broadcast_shapes({left.sizes().data, left.dim() - 2}, {right.sizes().data, right.dim() - 2});
   int64_t count = checked_numel(batch);
   auto as_batch = [&](const Tensor& t) {
     int64_t rows = t.size(t.dim() - 2), columns = t.size(t.dim() - 1);
@@ -381,8 +383,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  SL_CHECK(weight.dim() == 2 || weight.dim() == 1, "linear: weight must be a matrix or a vector, "
-           "but has ", weight.dim(), " dimensions");
+  SL_CHECK(weight.dim() == 2 || weight.dim() == 1,
+           "linear: weight must be a matrix or a vector, "
+           "but has ",
+           weight.dim(), " dimensions");
   SL_CHECK(input.dim() > 0, "both arguments to linear need to be at least 1D, but they are ",
            input.dim(), "D and ", weight.dim(), "D");
   if (weight.dim() == 1) {
@@ -392,9 +396,8 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   if (bias.defined() && bias.dim() > 1) {
     Tensor result = linear(input, weight, Tensor());
     std::vector<int64_t> shape = broadcast_shapes(result.sizes(), bias.sizes());
-    SL_CHECK(result.sizes() == IntSpan(shape), "linear: a bias of sizes ",
-             to_string(bias.sizes()), " does not fit a result of sizes ",
-             to_string(result.sizes()));
+    SL_CHECK(result.sizes() == IntSpan(shape), "linear: a bias of sizes ", to_string(bias.sizes()),
+             " does not fit a result of sizes ", to_string(result.sizes()));
     return binary_result(result, bias, Binary::k_add, "add", Rule::kSame);
   }
   SL_CHECK(!bias.defined() || bias.numel() == weight.size(0) || bias.numel() == 1,
@@ -421,8 +424,10 @@ SL_OP(aten_mv) { out[0] = matrix_vector(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_dot) { out[0] = dot(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_vdot) {
   const Tensor& self = args.tensor(0);
-  out[0] = dot(is_complex(self.dtype()) ? unary_result(self, kernels::Unary::k_conj, "conj",
-                                                       Rule::kSame) : self, args.tensor(1));
+  out[0] =
+      dot(is_complex(self.dtype()) ? unary_result(self, kernels::Unary::k_conj, "conj", Rule::kSame)
+                                   : self,
+          args.tensor(1));
 }
 SL_OP(aten__grouped_mm) { out[0] = grouped(args); }
 SL_OP(aten_linear) { out[0] = linear(args.tensor(0), args.tensor(1), args.opt_tensor(2)); }
@@ -430,8 +435,8 @@ SL_OP(aten_addmm) {
   out[0] = addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4));
 }
 SL_OP(aten_addmm_) {
-  copy_into(args.tensor(0), addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3),
-                                  args.scalar(4)));
+  copy_into(args.tensor(0),
+            addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4)));
   out[0] = args.tensor(0);
 }
 SL_OP(aten_addmv) {
@@ -440,12 +445,11 @@ SL_OP(aten_addmv) {
                        args.scalar(3), args.scalar(4));
 }
 SL_OP(aten_baddbmm) {
-  out[0] = baddbmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3),
-                   args.scalar(4));
+  out[0] = baddbmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4));
 }
 SL_OP(aten_baddbmm_) {
-  copy_into(args.tensor(0), baddbmm(args.tensor(0), args.tensor(1), args.tensor(2),
-                                    args.scalar(3), args.scalar(4)));
+  copy_into(args.tensor(0), baddbmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3),
+                                    args.scalar(4)));
   out[0] = args.tensor(0);
 }
 SL_OP(aten_outer) {

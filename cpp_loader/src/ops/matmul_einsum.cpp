@@ -32,8 +32,8 @@ std::vector<int> read_labels(std::string_view text, int64_t ellipsis_dims, int m
     if (text[i] == ' ') continue;
     if (text[i] == '.') {
       SL_CHECK(text.compare(i, 3, "...") == 0 && !*has_ellipsis,
-               "einsum(): found '.' that is not part of any ellipsis, or two ellipses, in \"",
-               text, "\"");
+               "einsum(): found '.' that is not part of any ellipsis, or two ellipses, in \"", text,
+               "\"");
       *has_ellipsis = true;
       for (int64_t k = 0; k < ellipsis_dims; ++k) {
         labels.push_back(kLetters + most_ellipsis - int(ellipsis_dims) + int(k));
@@ -67,8 +67,10 @@ void take_diagonals(Operand& o) {
       }
       const Tensor& t = o.tensor;
       int64_t a = int64_t(i), b = int64_t(j);
-      SL_CHECK(t.size(a) == t.size(b), "einsum(): subscript is repeated for operand but the sizes "
-               "don't match, ", t.size(b), " != ", t.size(a));
+      SL_CHECK(t.size(a) == t.size(b),
+               "einsum(): subscript is repeated for operand but the sizes "
+               "don't match, ",
+               t.size(b), " != ", t.size(a));
       std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
       std::vector<int64_t> strides(t.strides().begin(), t.strides().end());
       strides[i] += strides[j];
@@ -141,8 +143,10 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
     std::vector<int64_t> sizes;
     for (int label : labels) {
       int64_t x = size_of(a, label), y = size_of(b, label);
-      SL_CHECK(x == y || x == 1 || y == 1 , "einsum(): operands do not broadcast with remapped "
-               "shapes: sizes ", x, " and ", y, " of one subscript");
+      SL_CHECK(x == y || x == 1 || y == 1,
+               "einsum(): operands do not broadcast with remapped "
+               "shapes: sizes ",
+               x, " and ", y, " of one subscript");
       sizes.push_back(x == 1 ? y : x);
     }
     return sizes;
@@ -181,8 +185,8 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
     return columns_first ? reshape(t, {product_of(sizes[0]), k, n})
                          : reshape(t, {product_of(sizes[0]), n, k});
   };
-  Tensor product = batched_product(matrix(a, left, sizes[1], false),
-                                   matrix(b, right, sizes[2], true));
+  Tensor product =
+      batched_product(matrix(a, left, sizes[1], false), matrix(b, right, sizes[2], true));
   Operand result;
   std::vector<int64_t> shape = sizes[0];
   shape.insert(shape.end(), sizes[1].begin(), sizes[1].end());
@@ -198,19 +202,22 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors) {
   SL_CHECK(!tensors.empty(), "einsum(): must provide at least one operand");
   size_t arrow = equation.find("->");
   std::vector<std::string> inputs = split(equation.substr(0, arrow), ',');
-  SL_CHECK(inputs.size() == tensors.size(), "einsum(): ",
-           inputs.size() > tensors.size() ? "fewer" : "more",
+  SL_CHECK(inputs.size() == tensors.size(),
+           "einsum(): ", inputs.size() > tensors.size() ? "fewer" : "more",
            " operands were provided than specified in the equation");
   std::vector<int64_t> spare(tensors.size(), 0);
   int most = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    int64_t letters = std::count_if(inputs[i].begin(), inputs[i].end(),
-                                    [](char c) { return label_of(c) >= 0; });
+    int64_t letters =
+        std::count_if(inputs[i].begin(), inputs[i].end(), [](char c) { return label_of(c) >= 0; });
     bool ellipsis = inputs[i].find("...") != std::string::npos;
     spare[i] = tensors[i].dim() - letters;
-    SL_CHECK(spare[i] == 0 || (ellipsis && spare[i] > 0), "einsum(): the number of subscripts in "
-             "the equation (", letters, ellipsis ? ") is more than the number of dimensions ("
-                                                 : ") does not match the number of dimensions (",
+    SL_CHECK(spare[i] == 0 || (ellipsis && spare[i] > 0),
+             "einsum(): the number of subscripts in "
+             "the equation (",
+             letters,
+             ellipsis ? ") is more than the number of dimensions ("
+                      : ") does not match the number of dimensions (",
              tensors[i].dim(), ") for operand ", i, ellipsis ? "" : " and no ellipsis was given");
     most = std::max(most, int(spare[i]));
   }
@@ -312,15 +319,17 @@ SL_OP(aten_chain_matmul) {
 SL_OP(aten_linalg_matmul) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_linalg_vecdot) {
   const Tensor& x = args.tensor(0);
-  SL_CHECK(is_floating(x.dtype()) || is_complex(x.dtype()), "linalg.vecdot: Expected a floating "
-           "point or complex tensor as input. Got ", dtype_display_name(x.dtype()));
-  SL_CHECK(x.dtype() == args.tensor(1).dtype(), "linalg.vecdot: Expected vectors of the same "
-           "dtype, got ", dtype_display_name(x.dtype()), " and ",
-           dtype_display_name(args.tensor(1).dtype()));
+  SL_CHECK(is_floating(x.dtype()) || is_complex(x.dtype()),
+           "linalg.vecdot: Expected a floating "
+           "point or complex tensor as input. Got ",
+           dtype_display_name(x.dtype()));
+  SL_CHECK(x.dtype() == args.tensor(1).dtype(),
+           "linalg.vecdot: Expected vectors of the same "
+           "dtype, got ",
+           dtype_display_name(x.dtype()), " and ", dtype_display_name(args.tensor(1).dtype()));
   Tensor left = is_complex(x.dtype()) ? conj(x) : x;
   Tensor product = mul(left, args.tensor(1));
-  out[0] = to_dtype(sum_over(product, {wrap_dim(args.integer(2), product.dim())}),
-                    product.dtype());
+  out[0] = to_dtype(sum_over(product, {wrap_dim(args.integer(2), product.dim())}), product.dtype());
 }
 SL_OP(aten_bilinear) {
   const Tensor& a = args.tensor(0);

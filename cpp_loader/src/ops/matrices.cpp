@@ -7,8 +7,10 @@ using namespace express;
 
 void check_matrices(const Tensor& a, const char* name) {
   SL_CHECK(a.dim() >= 2, name, ": The input tensor A must have at least 2 dimensions.");
-  SL_CHECK(is_floating(a.dtype()) || is_complex(a.dtype()), name, ": Expected a floating point or "
-           "complex tensor as input. Got ", dtype_display_name(a.dtype()));
+  SL_CHECK(is_floating(a.dtype()) || is_complex(a.dtype()), name,
+           ": Expected a floating point or "
+           "complex tensor as input. Got ",
+           dtype_display_name(a.dtype()));
   SL_CHECK(a.itemsize() >= 4 && a.dtype() != ScalarType::Complex32, name,
            ": Low precision dtypes not supported. Got ", dtype_display_name(a.dtype()));
 }
@@ -22,9 +24,11 @@ void check_square(const Tensor& a, const char* name) {
 }
 
 void check_same_type(const Tensor& a, const Tensor& b, const char* name) {
-  SL_CHECK(a.dtype() == b.dtype(), name, ": Expected A and B to have the same dtype, but found A "
-           "of type ", dtype_display_name(a.dtype()), " and B of type ",
-           dtype_display_name(b.dtype()), " instead");
+  SL_CHECK(a.dtype() == b.dtype(), name,
+           ": Expected A and B to have the same dtype, but found A "
+           "of type ",
+           dtype_display_name(a.dtype()), " and B of type ", dtype_display_name(b.dtype()),
+           " instead");
 }
 
 std::vector<int64_t> batch_sizes(const Tensor& a, std::vector<int64_t> tail) {
@@ -42,8 +46,8 @@ Tensor columns_first(const Tensor& t) {
 }
 
 void spread_batches(Tensor* a, Tensor* b) {
-  std::vector<int64_t> batch = broadcast_shapes({a->sizes().data, a->dim() - 2},
-                                                {b->sizes().data, b->dim() - 2});
+  std::vector<int64_t> batch =
+      broadcast_shapes({a->sizes().data, a->dim() - 2}, {b->sizes().data, b->dim() - 2});
   for (Tensor* t : {a, b}) {
     std::vector<int64_t> sizes = batch;
     sizes.insert(sizes.end(), t->sizes().end() - 2, t->sizes().end());
@@ -78,8 +82,8 @@ Tensor triangle(const Tensor& a, bool upper) {
 }
 
 bool is_vector(const Tensor& a, const Tensor& b) {
-  return b.dim() == 1 || (b.dim() == a.dim() - 1 &&
-                          b.sizes() == IntSpan(a.sizes().data, a.dim() - 1));
+  return b.dim() == 1 ||
+         (b.dim() == a.dim() - 1 && b.sizes() == IntSpan(a.sizes().data, a.dim() - 1));
 }
 
 }  // namespace scriptlang::matrices

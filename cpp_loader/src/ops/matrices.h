@@ -37,8 +37,8 @@ template <class F>
 void for_each_matrix(int64_t count, int64_t work, F f) {
   kernels::parallel_for(count, 100'000 / std::max<int64_t>(1, work) + 1,
                         [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(i);
-  });
+                          for (int64_t i = begin; i < end; ++i) f(i);
+                        });
 }
 
 template <class T>

@@ -28,8 +28,7 @@ Lengths lengths_of(const Tensor& t) {
   Lengths lengths(first, first + kept.numel());
   bool fits = t.dim() == 3 && t.size(0) == kept.numel();
   for (int64_t n : lengths) fits = fits && n >= 0 && n <= t.size(1);
-  SL_CHECK(fits, "a view of size ", to_string(t.sizes()),
-           " has lost the lengths of its sequences");
+  SL_CHECK(fits, "a view of size ", to_string(t.sizes()), " has lost the lengths of its sequences");
   return lengths;
 }
 
@@ -77,7 +76,8 @@ void pad(const Tensor& t, double value, const Value& size, Value* out) {
     SL_CHECK(wanted.size() == 3, "Length of output_size does not match NestedTensor dims, got ",
              wanted.size());
     for (int i = 0; i < 3; ++i) {
-      SL_CHECK(wanted[i] >= sizes[size_t(i)], "Value in output_size is less than NestedTensor "
+      SL_CHECK(wanted[i] >= sizes[size_t(i)],
+               "Value in output_size is less than NestedTensor "
                "padded size. Truncation is not supported.");
       sizes[size_t(i)] = wanted[i];
     }

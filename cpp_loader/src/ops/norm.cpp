@@ -84,7 +84,8 @@ Tensor record_norm(const Tensor& input, IntSpan shape, std::vector<Tensor> input
 
 Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
-  SL_CHECK(!shape.empty(), "Expected normalized_shape to be at least 1-dimensional, i.e., "
+  SL_CHECK(!shape.empty(),
+           "Expected normalized_shape to be at least 1-dimensional, i.e., "
            "containing at least one element, but got normalized_shape = []");
   int64_t axis = input.dim() - shape.size;
   bool fits = axis >= 0;
@@ -92,10 +93,11 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
   SL_CHECK(fits, "Given normalized_shape=", to_string(shape), ", expected input with shape [*, ",
            to_string(shape), "], but got input of size", to_string(input.sizes()));
   for (const Tensor* t : {&weight, &bias}) {
-    SL_CHECK(!t->defined() || t->sizes() == shape, "Expected weight and bias to be of same shape "
+    SL_CHECK(!t->defined() || t->sizes() == shape,
+             "Expected weight and bias to be of same shape "
              "as normalized_shape, but got one of shape ",
-             to_string(t->defined() ? t->sizes() : IntSpan()), " and normalized_shape = ",
-             to_string(shape));
+             to_string(t->defined() ? t->sizes() : IntSpan()),
+             " and normalized_shape = ", to_string(shape));
   }
   check_mixed(input, {&weight, &bias});
   ScalarType computed = computed_type(input.dtype(), "LayerNormKernelImpl");
@@ -103,10 +105,11 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
     const RowFunction* function = nullptr;
     for_float_type(computed, [&](auto zero) { function = &row::kLayerNorm<decltype(zero)>; });
     std::vector<int64_t> sizes(shape.begin(), shape.end());
-    return {record_norm(input, shape, {input, weight, bias}, computed, eps, function,
-                        [=](const Tensor* in) {
-      return layer_norm(in[0], sizes, in[1], in[2], eps).y;
-    }), {}, {}};
+    return {record_norm(
+                input, shape, {input, weight, bias}, computed, eps, function,
+                [=](const Tensor* in) { return layer_norm(in[0], sizes, in[1], in[2], eps).y; }),
+            {},
+            {}};
   }
   int64_t n = checked_numel(shape), rows = n ? input.numel() / n : 0;
   std::vector<int64_t> stat_sizes(input.sizes().begin(), input.sizes().end());
@@ -141,11 +144,11 @@ Tensor complex_rms_norm(const Tensor& input, int64_t axis, const Tensor& weight,
     dims.push_back(d);
     count *= double(input.size(d));
   }
-  double eps = !eps_value.is_none()                           ? eps_value.as_double()
-               : input.dtype() == ScalarType::Complex128      ? 2.220446049250313e-16
-                                                              : 1.1920928955078125e-07;
-  Tensor mean = two(sum_over(two(input, input, Binary::k_mul), dims, true), Scalar(count),
-                    Binary::k_div);
+  double eps = !eps_value.is_none()                      ? eps_value.as_double()
+               : input.dtype() == ScalarType::Complex128 ? 2.220446049250313e-16
+                                                         : 1.1920928955078125e-07;
+  Tensor mean =
+      two(sum_over(two(input, input, Binary::k_mul), dims, true), Scalar(count), Binary::k_div);
   Tensor scale = unary_result(two(mean, Scalar(eps), Binary::k_add), kernels::Unary::k_rsqrt,
                               "rms_norm", Rule::kSame);
   Tensor y = two(input, scale, Binary::k_mul);
@@ -158,10 +161,11 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
   for (int64_t i = 0; fits && i < shape.size; ++i) fits = input.size(axis + i) == shape[i];
   SL_CHECK(fits, "Given normalized_shape=", to_string(shape), ", expected input with shape [*, ",
            to_string(shape), "], but got input of size", to_string(input.sizes()));
-  SL_CHECK(!weight.defined() || weight.sizes() == shape, "Expected weight to be of same shape as "
+  SL_CHECK(!weight.defined() || weight.sizes() == shape,
+           "Expected weight to be of same shape as "
            "normalized_shape, but got weight of shape ",
-           to_string(weight.defined() ? weight.sizes() : IntSpan()), " and normalized_shape = ",
-           to_string(shape));
+           to_string(weight.defined() ? weight.sizes() : IntSpan()),
+           " and normalized_shape = ", to_string(shape));
   if (is_complex(input.dtype())) return complex_rms_norm(input, axis, weight, eps_value);
   ScalarType computed = computed_type(input.dtype(), "rms_norm");
   double eps = !eps_value.is_none()              ? eps_value.as_double()
@@ -194,12 +198,14 @@ Normed group_norm(const Tensor& input, int64_t images, int64_t channels, int64_t
                   const Tensor& weight, const Tensor& bias, double eps) {
   SL_CHECK(groups > 0 && channels % groups == 0,
            "Expected number of channels in input to be divisible by num_groups, but got input of "
-           "shape ", to_string(input.sizes()), " and num_groups=", groups);
+           "shape ",
+           to_string(input.sizes()), " and num_groups=", groups);
   for (const Tensor* t : {&weight, &bias}) {
     SL_CHECK(!t->defined() || (t->dim() == 1 && t->numel() == channels),
              "Expected weight and bias to be a vector of size equal to the number of channels in "
-             "input, but got one of shape ", to_string(t->defined() ? t->sizes() : IntSpan()),
-             " and input of shape ", to_string(input.sizes()));
+             "input, but got one of shape ",
+             to_string(t->defined() ? t->sizes() : IntSpan()), " and input of shape ",
+             to_string(input.sizes()));
   }
   check_mixed(input, {&weight, &bias});
   ScalarType computed = computed_type(input.dtype(), "GroupNormKernelImpl");
@@ -216,19 +222,19 @@ Normed group_norm(const Tensor& input, int64_t images, int64_t channels, int64_t
       using T = decltype(zero);
       const T *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
       T *means = result.mean.data<T>(), *rstds = result.rstd.data<T>();
-      for_converted_rows<T>(x, result.y, computed, images * groups, n,
-                            [&](const T* from, T* to, int64_t r) {
-        T mean = Rows<T>::sum(n, from) / T(n);
-        T rstd = T(1) / std::sqrt(Rows<T>::sum_squares(n, from, mean) / T(n) + T(eps));
-        means[r] = mean;
-        rstds[r] = rstd;
-        for (int64_t c = 0; c < together; ++c) {
-          int64_t channel = r % groups * together + c;
-          T scale = rstd * (gamma ? gamma[channel] : T(1));
-          T shift = (beta ? beta[channel] : T(0)) - mean * scale;
-          Rows<T>::scale_shift(pixels, from + c * pixels, scale, shift, to + c * pixels);
-        }
-      });
+      for_converted_rows<T>(
+          x, result.y, computed, images * groups, n, [&](const T* from, T* to, int64_t r) {
+            T mean = Rows<T>::sum(n, from) / T(n);
+            T rstd = T(1) / std::sqrt(Rows<T>::sum_squares(n, from, mean) / T(n) + T(eps));
+            means[r] = mean;
+            rstds[r] = rstd;
+            for (int64_t c = 0; c < together; ++c) {
+              int64_t channel = r % groups * together + c;
+              T scale = rstd * (gamma ? gamma[channel] : T(1));
+              T shift = (beta ? beta[channel] : T(0)) - mean * scale;
+              Rows<T>::scale_shift(pixels, from + c * pixels, scale, shift, to + c * pixels);
+            }
+          });
     });
   }
   result.y = in_format_of(result.y, input);
@@ -281,9 +287,7 @@ void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_
       add(std::min(kRows, images - row), from + row * width, part.data());
       for (int64_t j = 0; j < width; ++j) total[size_t(j / pixels)] += double(part[size_t(j)]);
     }
-    for (int64_t c = 0; c < channels; ++c) {
-      result[c] = T(total[size_t(c)]) / T(images * pixels);
-    }
+    for (int64_t c = 0; c < channels; ++c) { result[c] = T(total[size_t(c)]) / T(images * pixels); }
   };
   add_up(mean, [&](int64_t rows, const T* at, T* part) {
     lines.add_columns(rows, width, at, width, part);
@@ -305,17 +309,16 @@ void scale_columns(const T* x, T* y, int64_t images, int64_t channels, int64_t p
     shifts[size_t(j)] = shift[j / pixels];
   }
   kernels::parallel_for(images, grain_for(width), [&](int64_t begin, int64_t end) {
-    kernels::kernels().lines->of(T()).scale_shift_rows(end - begin, width, x + begin * width,
-                                                       scales.data(), shifts.data(),
-                                                       y + begin * width);
+    kernels::kernels().lines->of(T()).scale_shift_rows(
+        end - begin, width, x + begin * width, scales.data(), shifts.data(), y + begin * width);
   });
 }
 
 // running = (1 - momentum) * running + momentum * seen
 void update_running(const Tensor& running, const Tensor& seen, double momentum) {
   if (!running.defined()) return;
-  Tensor scaled = binary_result(running, Scalar(1 - momentum), kernels::Binary::k_mul, "mul",
-                                Rule::kSame);
+  Tensor scaled =
+      binary_result(running, Scalar(1 - momentum), kernels::Binary::k_mul, "mul", Rule::kSame);
   int64_t exact = 0;
   double params[kernels::kParams] = {momentum};
   std::memcpy(&params[1], &exact, sizeof exact);
@@ -428,9 +431,9 @@ Tensor instance_norm(Args args) {
     copy_into(running_mean, mean);
     copy_into(running_var, variance);
   }
-  Normed result = batch_norm(reshape(input, sizes), repeated(args.opt_tensor(1)),
-                             repeated(args.opt_tensor(2)), running_mean, running_var, use_input,
-                             args.number(6), args.number(7));
+  Normed result =
+      batch_norm(reshape(input, sizes), repeated(args.opt_tensor(1)), repeated(args.opt_tensor(2)),
+                 running_mean, running_var, use_input, args.number(6), args.number(7));
   if (use_input && running_mean.defined()) {
     // The mean over the images goes back to the running statistics.
     auto fold = [&](const Tensor& target, const Tensor& all) {
@@ -457,7 +460,8 @@ Tensor layer_norm_of(const Tensor& input, IntSpan shape, const Tensor& weight, c
 
 SL_OP(aten_layer_norm) {
   out[0] = layer_norm(args.tensor(0), args.ints(1), args.opt_tensor(2), args.opt_tensor(3),
-                      args.number(4)).y;
+                      args.number(4))
+               .y;
 }
 SL_OP(aten_native_layer_norm) {
   Normed r = layer_norm(args.tensor(0), args.ints(1), args.opt_tensor(2), args.opt_tensor(3),
@@ -474,7 +478,8 @@ SL_OP(aten_group_norm) {
   SL_CHECK(input.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ",
            input.dim());
   out[0] = group_norm(input, input.size(0), input.size(1), args.integer(1), args.opt_tensor(2),
-                      args.opt_tensor(3), args.number(4)).y;
+                      args.opt_tensor(3), args.number(4))
+               .y;
 }
 SL_OP(aten_native_group_norm) {
   const Tensor& input = args.tensor(0);
@@ -492,7 +497,8 @@ SL_OP(aten_native_group_norm) {
 SL_OP(aten_instance_norm) { out[0] = instance_norm(args); }
 SL_OP(aten_batch_norm) {
   out[0] = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
-                      args.opt_tensor(4), args.boolean(5), args.number(6), args.number(7)).y;
+                      args.opt_tensor(4), args.boolean(5), args.number(6), args.number(7))
+               .y;
 }
 SL_OP(aten_native_batch_norm) {
   bool training = args.boolean(5);

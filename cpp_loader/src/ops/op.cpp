@@ -84,9 +84,7 @@ Ints::Ints(const Value& v, int64_t broadcast) {
 
 static const Tensor undefined;
 
-const Tensor& Args::opt_tensor(int i) const {
-  return none(i) ? undefined : values_[i].as_tensor();
-}
+const Tensor& Args::opt_tensor(int i) const { return none(i) ? undefined : values_[i].as_tensor(); }
 
 double Args::number(int i) const {
   const Value& v = values_[i];

@@ -23,9 +23,9 @@ namespace scriptlang {
 
 // What a call may use; owned by the call, passed down explicitly.
 struct Context {
-  int threads = 1;                   // how many threads a kernel may use
-  bool grad_enabled = true;          // torch.is_grad_enabled(); nothing is recorded either way
-  Generator* generator = nullptr;    // default generator for random operators; never null in a run
+  int threads = 1;                 // how many threads a kernel may use
+  bool grad_enabled = true;        // torch.is_grad_enabled(); nothing is recorded either way
+  Generator* generator = nullptr;  // default generator for random operators; never null in a run
   void (*print)(const char* text, size_t size, void* user) = nullptr;  // null: stdout
   void* print_user = nullptr;
   void (*warn)(const char* text, size_t size, void* user) = nullptr;  // null: stderr
@@ -39,7 +39,7 @@ struct Context {
 struct Scalar {
   enum Kind : uint8_t { Bool, Int, Double, Complex } kind = Int;
   int64_t i = 0;
-  double d = 0;                 // for Complex: the real part
+  double d = 0;  // for Complex: the real part
   double imag = 0;
 
   Scalar() = default;
@@ -54,14 +54,16 @@ struct Scalar {
   }
   // As a real setting; raises RuntimeError on what has an imaginary part.
   double to_double() const {
-    if (imag != 0) [[unlikely]] overflow("double");
+    if (imag != 0) [[unlikely]]
+      overflow("double");
     return d;
   }
   // As a whole setting, the fraction cut off; raises RuntimeError on what int64 does not hold.
   int64_t to_int() const {
     if (is_integral()) return i;
     constexpr double kLimit = 9223372036854775808.0;
-    if (imag != 0 || !(d >= -kLimit && d < kLimit)) [[unlikely]] overflow("int64_t");
+    if (imag != 0 || !(d >= -kLimit && d < kLimit)) [[unlikely]]
+      overflow("int64_t");
     return int64_t(d);
   }
   std::complex<double> to_complex() const { return {d, imag}; }
@@ -148,9 +150,9 @@ using OpFn = void (*)(Context& ctx, Args args, Value* out);
 #if defined(SL_OP_SCAN)  // see tools/generate_ops_def.py
 #define SL_OP(symbol) SL_OP_FOUND(symbol)
 #else
-#define SL_OP(symbol)                                                            \
-  void op_##symbol([[maybe_unused]] ::scriptlang::Context& ctx,                  \
-                   [[maybe_unused]] ::scriptlang::Args args,                     \
+#define SL_OP(symbol)                                           \
+  void op_##symbol([[maybe_unused]] ::scriptlang::Context& ctx, \
+                   [[maybe_unused]] ::scriptlang::Args args,    \
                    [[maybe_unused]] ::scriptlang::Value* out)
 #endif
 

@@ -26,12 +26,12 @@ namespace scriptlang {
 #undef SL_FORM
 
 #define SL_OPERATOR(symbol, schema)
-#define SL_QUANTIZED(symbol, way, outs, schema)                                \
-  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) {   \
-    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                \
-      return op_##symbol(context, args, out);                                  \
-    }                                                                          \
-    quantized_ways::way(op_##symbol, outs, context, args, out);                \
+#define SL_QUANTIZED(symbol, way, outs, schema)                                   \
+  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                   \
+      return op_##symbol(context, args, out);                                     \
+    }                                                                             \
+    quantized_ways::way(op_##symbol, outs, context, args, out);                   \
   }
 #define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)
 #define SL_FORM(symbol, kind, base, outs, schema)
@@ -43,16 +43,16 @@ namespace scriptlang {
 
 #define SL_OPERATOR(symbol, schema)
 #define SL_QUANTIZED(symbol, way, outs, schema)
-#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)                    \
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)                       \
   static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
-    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                \
-      return op_##symbol(context, args, out);                                  \
-    }                                                                          \
-    forms::kind(op_##base, outs, context, args, out);                          \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                   \
+      return op_##symbol(context, args, out);                                     \
+    }                                                                             \
+    forms::kind(op_##base, outs, context, args, out);                             \
   }
-#define SL_FORM(symbol, kind, base, outs, schema)               \
-  void op_##symbol(Context& context, Args args, Value* out) {   \
-    forms::kind(op_##base, outs, context, args, out);           \
+#define SL_FORM(symbol, kind, base, outs, schema)             \
+  void op_##symbol(Context& context, Args args, Value* out) { \
+    forms::kind(op_##base, outs, context, args, out);         \
   }
 #include "ops.def"
 #undef SL_OPERATOR
@@ -97,8 +97,7 @@ std::unique_ptr<char[]> inflated() {
 
 constexpr OpEntry kTable[] = {
 #define SL_OPERATOR(symbol, schema) {offsetof(Texts, symbol), op_##symbol},
-#define SL_QUANTIZED(symbol, way, outs, schema) \
-  {offsetof(Texts, symbol), op_quantized_or_##symbol},
+#define SL_QUANTIZED(symbol, way, outs, schema) {offsetof(Texts, symbol), op_quantized_or_##symbol},
 #define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) \
   {offsetof(Texts, symbol), op_quantized_or_##symbol},
 #define SL_FORM(symbol, kind, base, outs, schema) {offsetof(Texts, symbol), op_##symbol},

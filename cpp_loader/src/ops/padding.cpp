@@ -15,9 +15,10 @@ namespace {
 Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   SL_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
   int64_t n = pad.size / 2;
-  SL_CHECK(n <= self.dim(), "Length of pad should be no more than twice the number of dimensions "
-           "of the input. Pad length is ", pad.size, " while the input has ", self.dim(),
-           " dimensions.");
+  SL_CHECK(n <= self.dim(),
+           "Length of pad should be no more than twice the number of dimensions "
+           "of the input. Pad length is ",
+           pad.size, " while the input has ", self.dim(), " dimensions.");
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   Tensor from = self;
   for (int64_t i = 0; i < n; ++i) {
@@ -94,7 +95,8 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
   bool fits = self.dim() == n + 1 || self.dim() == n + 2;
   SL_CHECK(n <= self.dim() && fits,
            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: got an "
-           "input of ", self.dim(), " dimensions and a padding of ", pad.size, " values");
+           "input of ",
+           self.dim(), " dimensions and a padding of ", pad.size, " values");
   int64_t format = edge == Edge::kCircular ? int64_t(kContiguous) : suggested_format(self);
   Tensor result = self;
   for (int64_t i = 0; i < n; ++i) {
@@ -104,8 +106,8 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
              to_string(self.sizes()));
     SL_CHECK(edge != Edge::kReflect || (before < size && after < size),
              "Argument #4: Padding size should be less than the corresponding input dimension, but "
-             "got: padding (", before, ", ", after, ") at dimension ", d, " of input ",
-             to_string(self.sizes()));
+             "got: padding (",
+             before, ", ", after, ") at dimension ", d, " of input ", to_string(self.sizes()));
     SL_CHECK(edge != Edge::kCircular || (before <= size && after <= size),
              "Padding value causes wrapping around more than once.");
     SL_CHECK(!__builtin_add_overflow(size, before, &total) &&
@@ -143,19 +145,15 @@ Tensor pad_by_mode(const Tensor& self, IntSpan pad, std::string_view mode, const
 
 Tensor fixed_pad(Args args, int64_t n, Edge edge) {
   Ints pad = args.ints(1);
-  SL_CHECK(pad.size() == 2 * n, "padding size is expected to be ", 2 * n, ", but got: ",
-           pad.size());
+  SL_CHECK(pad.size() == 2 * n, "padding size is expected to be ", 2 * n,
+           ", but got: ", pad.size());
   return edge_pad(args.tensor(0), pad, edge);
 }
 
 }  // namespace
 
-SL_OP(aten_pad) {
-  out[0] = pad_by_mode(args.tensor(0), args.ints(1), args.string(2), args[3]);
-}
-SL_OP(aten_constant_pad_nd) {
-  out[0] = constant_pad(args.tensor(0), args.ints(1), args.scalar(2));
-}
+SL_OP(aten_pad) { out[0] = pad_by_mode(args.tensor(0), args.ints(1), args.string(2), args[3]); }
+SL_OP(aten_constant_pad_nd) { out[0] = constant_pad(args.tensor(0), args.ints(1), args.scalar(2)); }
 SL_OP(aten_reflection_pad1d) { out[0] = fixed_pad(args, 1, Edge::kReflect); }
 SL_OP(aten_reflection_pad2d) { out[0] = fixed_pad(args, 2, Edge::kReflect); }
 SL_OP(aten_reflection_pad3d) { out[0] = fixed_pad(args, 3, Edge::kReflect); }

@@ -47,12 +47,12 @@ ScalarType float_type(ScalarType t);  // integers and bool to float32
 
 struct Pointwise {
   const kernels::LoopTable* table = nullptr;
-  const char* name = "";        // for "not implemented" messages
-  ScalarType compute = ScalarType::Float32;       // type of the operator, chooses the loop
-  ScalarType first = ScalarType::Undefined;       // type of input 0 when it is another one
-  ScalarType produced = ScalarType::Undefined;    // what the loop writes, when not `compute`
-  ScalarType result = ScalarType::Undefined;      // of a fresh result, when not `produced`
-  const double* params = nullptr;  // kernels::kParams of them, or null
+  const char* name = "";                        // for "not implemented" messages
+  ScalarType compute = ScalarType::Float32;     // type of the operator, chooses the loop
+  ScalarType first = ScalarType::Undefined;     // type of input 0 when it is another one
+  ScalarType produced = ScalarType::Undefined;  // what the loop writes, when not `compute`
+  ScalarType result = ScalarType::Undefined;    // of a fresh result, when not `produced`
+  const double* params = nullptr;               // kernels::kParams of them, or null
   int count = 0;
   Input in[kMaxInputs];
   // The inputs are arguments of the operator, not used again: one that nobody else holds may give
@@ -112,8 +112,8 @@ void fill(const Tensor& dst, const Scalar& value);
 // Raises unless a number can be an element of the type.
 void check_fits(const Scalar& s, ScalarType type);
 void check_factor(const Scalar& s, ScalarType type);  // halves are computed as float32
-Tensor to_contiguous(const Tensor& t);                 // itself when it is
-Tensor to_dtype(const Tensor& t, ScalarType dtype);    // itself when it has it
+Tensor to_contiguous(const Tensor& t);                // itself when it is
+Tensor to_dtype(const Tensor& t, ScalarType dtype);   // itself when it has it
 Tensor contiguous_as(const Tensor& t, ScalarType dtype);
 
 // The shape of operands of these shapes; raises PyTorch's error when they do not broadcast.

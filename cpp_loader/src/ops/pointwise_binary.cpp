@@ -37,8 +37,8 @@ constexpr Rule kCommon = Rule::kSame, kFloat = Rule::kFloat, kCompare = Rule::kT
 void binary(Args args, Value* out, Binary op, const char* name, Rule rule,
             const double* params = nullptr) {
   if (rule != kCompare && direct_binary(args, out, kernels::loops(op), params)) return;
-  out[0] = binary_result(Input::of(args[0]), Input::of(args[1]), op, name, rule, params, Tensor(),
-                         true);
+  out[0] =
+      binary_result(Input::of(args[0]), Input::of(args[1]), op, name, rule, params, Tensor(), true);
 }
 
 void binary_(Args args, Value* out, Binary op, const char* name, Rule rule,
@@ -119,8 +119,10 @@ Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& i
   if (mode.is_none()) return binary_result(a, b, Binary::k_div, "div", kFloat, nullptr, into);
   std::string_view text = mode.as_string();
   if (text == "floor") return floor_divide(a, b, into);
-  SL_CHECK(text == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
-           "but found '", text, "'");
+  SL_CHECK(text == "trunc",
+           "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+           "but found '",
+           text, "'");
   ScalarType type = result_type(a, b);
   if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {  // rounded before it is cut
     Tensor quotient = binary_result(a, b, Binary::k_div, "div", kCommon, nullptr, into);
@@ -205,12 +207,8 @@ SL_OP(aten_sub__Tensor) {
 SL_OP(aten_sub__Scalar) {
   out[0] = sub(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
 }
-SL_OP(aten_rsub_Tensor) {
-  out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor());
-}
-SL_OP(aten_rsub_Scalar) {
-  out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor());
-}
+SL_OP(aten_rsub_Tensor) { out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor()); }
+SL_OP(aten_rsub_Scalar) { out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor()); }
 SL_OP(aten_subtract_Tensor) { op_aten_sub_Tensor(ctx, args, out); }
 SL_OP(aten_subtract_Scalar) { op_aten_sub_Scalar(ctx, args, out); }
 
@@ -243,9 +241,7 @@ SL_OP(aten_pow_Tensor_Scalar) {
 SL_OP(aten_pow__Scalar) {
   out[0] = power_of_tensor(args.tensor(0), args.scalar(1), args.tensor(0));
 }
-SL_OP(aten_pow_Tensor_Tensor) {
-  binary(args, out, Binary::k_pow, "pow", kCommon);
-}
+SL_OP(aten_pow_Tensor_Tensor) { binary(args, out, Binary::k_pow, "pow", kCommon); }
 SL_OP(aten_pow__Tensor) { binary_(args, out, Binary::k_pow, "pow", kCommon); }
 SL_OP(aten_pow_Scalar) {  // row-major, whatever the exponent is
   binary(args, out, Binary::k_pow, "pow", kCommon);

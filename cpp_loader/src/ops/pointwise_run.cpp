@@ -54,15 +54,11 @@ void ResultType::add(const Input& in) {
   }
 }
 
-ScalarType ResultType::get() const {
-  return combine(dimensioned_, combine(zero_dim_, number_));
-}
+ScalarType ResultType::get() const { return combine(dimensioned_, combine(zero_dim_, number_)); }
 
 ScalarType ResultType::get_float() const { return float_type(get()); }
 
-ScalarType float_type(ScalarType t) {
-  return is_integral(t, true) ? ScalarType::Float32 : t;
-}
+ScalarType float_type(ScalarType t) { return is_integral(t, true) ? ScalarType::Float32 : t; }
 
 ScalarType result_type(const Input& a, const Input& b) {
   if (a.tensor && b.tensor && a.tensor->dtype() == b.tensor->dtype()) return a.tensor->dtype();
@@ -118,7 +114,8 @@ void check_apart(const Tensor& out, const Tensor& in, bool same) {
     if (a + out.nbytes() <= b || b + in.nbytes() <= a) return;
     if (same && a == b && out.nbytes() == in.nbytes() && same_strides(out, in)) return;
   }
-  raise(ErrorKind::RuntimeError, "unsupported operation: some elements of the input tensor and the "
+  raise(ErrorKind::RuntimeError,
+        "unsupported operation: some elements of the input tensor and the "
         "written-to tensor refer to a single memory location. Please clone() the tensor before "
         "performing the operation.");
 }
@@ -154,7 +151,7 @@ constexpr int64_t kParallelElements = 16384;
 struct Runner {
   Loop loop;
   const double* params;
-  int count;  // inputs
+  int count;                       // inputs
   Stream streams[1 + kMaxInputs];  // 0: the result
 
   // n elements along one dimension, strides in bytes.
@@ -250,8 +247,8 @@ RecordedStep recorded(const Runner& r, const Pointwise& p) {
   }
   for (int i = 0; i < p.count; ++i) {
     RecordedStep::In& in = step.in[i];
-    in.type = i == 0 && p.first != ScalarType::Undefined ? loop_type(p.first)
-                                                         : loop_type(p.compute);
+    in.type =
+        i == 0 && p.first != ScalarType::Undefined ? loop_type(p.first) : loop_type(p.compute);
     if (p.in[i].tensor == nullptr) in.number = p.in[i].number;
     else in.value = Recording::current().find(*p.in[i].tensor);
   }
@@ -336,8 +333,7 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   r.params = p.params;
   r.count = p.count;
   const ScalarType compute = loop_type(p.compute);
-  const ScalarType produced =
-      p.produced == ScalarType::Undefined ? compute : loop_type(p.produced);
+  const ScalarType produced = p.produced == ScalarType::Undefined ? compute : loop_type(p.produced);
 
   // What every operand is, and whether all of them lie alike.
   Slot slots[kMaxInputs];
@@ -441,10 +437,9 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   plan.finish();
   char* base[1 + kMaxInputs];
   for (int i = 0; i <= p.count; ++i) base[i] = r.streams[i].data;
-  plan.for_each_line(base, kParallelElements,
-                     [&](char* const* at, const int64_t* strides, int64_t n) {
-                       r.run_line(at, strides, n);
-                     });
+  plan.for_each_line(
+      base, kParallelElements,
+      [&](char* const* at, const int64_t* strides, int64_t n) { r.run_line(at, strides, n); });
   return p.out;
 }
 

@@ -7,8 +7,8 @@ namespace scriptlang {
 
 using kernels::Unary;
 
-Tensor unary_result(const Tensor& self, Unary op, const char* name, Rule rule,
-                    const double* params, const Tensor& into, bool may_reuse) {
+Tensor unary_result(const Tensor& self, Unary op, const char* name, Rule rule, const double* params,
+                    const Tensor& into, bool may_reuse) {
   Pointwise p;
   p.table = &kernels::loops(op);
   p.name = name;

@@ -32,8 +32,8 @@ int64_t pick(const Ints& values, int64_t i, int64_t if_empty) {
 
 void check_count(const char* name, const char* what, const Ints& values, int64_t n,
                  bool may_be_empty) {
-  SL_CHECK(values.size() == 1 || values.size() == n || (may_be_empty && values.empty()), name,
-           ": ", what, " must either be a single int, or a tuple of ", n, " ints");
+  SL_CHECK(values.size() == 1 || values.size() == n || (may_be_empty && values.empty()), name, ": ",
+           what, " must either be a single int, or a tuple of ", n, " ints");
 }
 
 void check_planes(const char* name, const Tensor& self, int64_t n) {
@@ -45,8 +45,10 @@ void check_planes(const char* name, const Tensor& self, int64_t n) {
   bool any_channels = kind.rfind("adaptive_avg", 0) == 0 || (adaptive && self.dim() == n + 1);
   int64_t first = any_channels ? self.dim() - n : self.dim() == n + 2;
   for (int64_t i = first; i < self.dim(); ++i) {
-    SL_CHECK(self.size(i) > 0, name, "(): Expected input to have non-zero size for "
-             "non-batch dimensions, but got sizes ", to_string(self.sizes()));
+    SL_CHECK(self.size(i) > 0, name,
+             "(): Expected input to have non-zero size for "
+             "non-batch dimensions, but got sizes ",
+             to_string(self.sizes()));
   }
 }
 
@@ -68,11 +70,12 @@ Window window(const char* name, const Tensor& self, int64_t n, const Ints& kerne
     SL_CHECK(s > 0, "stride should be greater than zero, but got ", to_string(stride));
     SL_CHECK(dil > 0, "dilation should be greater than zero, but got ", to_string(dilation));
     SL_CHECK(p >= 0, "pad must be non-negative, but got pad: ", p);
-    SL_CHECK(k < kLimit && s < kLimit && dil < (int64_t{1} << 20) && p < kLimit,
-             name, ": a window setting is too large");
+    SL_CHECK(k < kLimit && s < kLimit && dil < (int64_t{1} << 20) && p < kLimit, name,
+             ": a window setting is too large");
     int64_t extent = dil * (k - 1) + 1;
-    SL_CHECK(p <= extent / 2, "pad should be at most half of effective kernel size, but got pad=",
-             p, ", kernel_size=", k, " and dilation=", dil);
+    SL_CHECK(p <= extent / 2,
+             "pad should be at most half of effective kernel size, but got pad=", p,
+             ", kernel_size=", k, " and dilation=", dil);
     int64_t room = in + 2 * p - extent + (ceil_mode ? s - 1 : 0);
     int64_t out = room >= 0 ? room / s + 1 : 0;
     // The last window must start inside the input or its left padding.
@@ -280,8 +283,7 @@ int64_t plane_grain(const Window& w) {
   return 32768 / std::max<int64_t>(1, work) + 1;
 }
 
-void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
-              bool with_places) {
+void max_pool(const char* name, const Tensor& self, const Window& w, Value* out, bool with_places) {
   if (!with_places && pools_last(self, w)) {
     out[0] = max_pool_last(self, w);
     return;
@@ -296,8 +298,8 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
     const T* from = x.data<T>();
     T* to = y.data<T>();
     kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
-      auto row = std::make_unique<T[]>(size_t(w.in[2])), taps = std::make_unique<T[]>(
-                                                             size_t(w.out[2]));
+      auto row = std::make_unique<T[]>(size_t(w.in[2])),
+           taps = std::make_unique<T[]>(size_t(w.out[2]));
       for (int64_t p = begin; p < end; ++p) {
         const T* plane = from + p * w.in_pixels();
         T* result = to + p * w.out_pixels();
@@ -335,8 +337,7 @@ int64_t covered(const Window& w, int d, int64_t o) {
   return std::min(start + w.kernel[d], w.in[d] + w.padding[d]) - start;
 }
 
-Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding,
-                         int64_t divisor) {
+Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding, int64_t divisor) {
   const auto& functions = *kernels::kernels().last_pool;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     if (!lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) {
@@ -379,8 +380,8 @@ void average_plane(const Window& w, bool count_padding, int64_t divisor, const T
 
 Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
   const Tensor& self = args.tensor(0);
-  Window w = window(name, self, n, args.ints(1), args.ints(2), args.ints(3), Ints(),
-                    args.boolean(4));
+  Window w =
+      window(name, self, n, args.ints(1), args.ints(2), args.ints(3), Ints(), args.boolean(4));
   bool count_padding = args.boolean(5);
   int64_t divisor = has_divisor && !args.none(6) ? args.integer(6) : 0;
   SL_CHECK(!has_divisor || args.none(6) || divisor != 0, "divisor must be not zero");
@@ -395,8 +396,7 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
     T* to = y.data<T>();
     kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
-        average_plane(w, count_padding, divisor, from + p * w.in_pixels(),
-                      to + p * w.out_pixels());
+        average_plane(w, count_padding, divisor, from + p * w.in_pixels(), to + p * w.out_pixels());
       }
     });
   });
@@ -421,8 +421,10 @@ Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Va
   for (int64_t i = 0; i < n; ++i) {
     w.in[3 - n + i] = self.size(self.dim() - n + i);
     w.out[3 - n + i] = wanted[size_t(i)];
-    SL_CHECK(wanted[size_t(i)] >= 0, "elements of output_size must be greater than or equal to 0 "
-             "but received ", wanted[size_t(i)]);
+    SL_CHECK(wanted[size_t(i)] >= 0,
+             "elements of output_size must be greater than or equal to 0 "
+             "but received ",
+             wanted[size_t(i)]);
   }
   checked_numel(wanted);
   return w;
@@ -494,26 +496,26 @@ Tensor adaptive_average(const char* name, int64_t n, const Tensor& self, const V
     const T* from = x.data<T>();
     T* to = y.data<T>();
     int64_t pixels = w.in_pixels();
-    kernels::parallel_for(planes, 32768 / std::max<int64_t>(1, pixels) + 1,
-                          [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) {
-        const T* plane = from + p * pixels;
-        if (w.out_pixels() == 1) {
-          to[p] = Rows<T>::sum(pixels, plane) / T(pixels);
-          continue;
-        }
-        for_windows(w, [&](Range rd, Range rh, Range rw, int64_t at) {
-          T total = 0;
-          for (int64_t i = rd.first; i < rd.last; ++i)
-            for (int64_t j = rh.first; j < rh.last; ++j)
-              for (int64_t k = rw.first; k < rw.last; ++k) {
-                total += plane[(i * w.in[1] + j) * w.in[2] + k];
-              }
-          int64_t count = (rd.last - rd.first) * (rh.last - rh.first) * (rw.last - rw.first);
-          to[p * w.out_pixels() + at] = total / T(count);
+    kernels::parallel_for(
+        planes, 32768 / std::max<int64_t>(1, pixels) + 1, [&](int64_t begin, int64_t end) {
+          for (int64_t p = begin; p < end; ++p) {
+            const T* plane = from + p * pixels;
+            if (w.out_pixels() == 1) {
+              to[p] = Rows<T>::sum(pixels, plane) / T(pixels);
+              continue;
+            }
+            for_windows(w, [&](Range rd, Range rh, Range rw, int64_t at) {
+              T total = 0;
+              for (int64_t i = rd.first; i < rd.last; ++i)
+                for (int64_t j = rh.first; j < rh.last; ++j)
+                  for (int64_t k = rw.first; k < rw.last; ++k) {
+                    total += plane[(i * w.in[1] + j) * w.in[2] + k];
+                  }
+              int64_t count = (rd.last - rd.first) * (rh.last - rh.first) * (rw.last - rw.first);
+              to[p * w.out_pixels() + at] = total / T(count);
+            });
+          }
         });
-      }
-    });
   });
   y = to_dtype(y, self.dtype());
   return n < 3 ? as_input(y, self, n) : y;
@@ -580,7 +582,8 @@ SL_OP(aten_adaptive_avg_pool3d) {
   const Tensor& self = args.tensor(0);
   bool whole = true;
   for (int64_t n : args.ints(1, 3)) whole = whole && n == 1;
-  SL_CHECK(whole || self.dim() < 4 || self.size(self.dim() - 4) > 0, "adaptive_avg_pool3d(): "
+  SL_CHECK(whole || self.dim() < 4 || self.size(self.dim() - 4) > 0,
+           "adaptive_avg_pool3d(): "
            "Expected input to have non-zero size for non-batch dimensions, but got sizes ",
            to_string(self.sizes()));
   out[0] = adaptive_average("adaptive_avg_pool3d", 3, args.tensor(0), args[1]);

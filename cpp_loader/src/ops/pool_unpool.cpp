@@ -22,9 +22,11 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const Ints& output,
            to_string(self.sizes()));
   SL_CHECK(indices.dtype() == ScalarType::Int64,
            "elements in indices should be type int64 but got: ", dtype_name(indices.dtype()));
-  SL_CHECK(indices.sizes() == self.sizes(), "Expected shape of indices to be same as that of the "
-           "input tensor (", to_string(self.sizes()), "), but got indices tensor with shape: ",
-           to_string(indices.sizes()));
+  SL_CHECK(indices.sizes() == self.sizes(),
+           "Expected shape of indices to be same as that of the "
+           "input tensor (",
+           to_string(self.sizes()),
+           "), but got indices tensor with shape: ", to_string(indices.sizes()));
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - n);
   int64_t planes = checked_numel(sizes), volume = checked_numel(output);
   sizes.insert(sizes.end(), output.begin(), output.end());
@@ -85,9 +87,8 @@ void pool_plane(const Fraction& p, const T* x, const Working<int64_t>* starts, T
 
 void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, const Ints& output,
                          const Tensor& samples, Value* out) {
-  SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, "fractional_max_pool", n,
-           "d(): Expected a ", n + 1, "D or ", n + 2, "D tensor, but got size ",
-           to_string(self.sizes()));
+  SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, "fractional_max_pool", n, "d(): Expected a ",
+           n + 1, "D or ", n + 2, "D tensor, but got size ", to_string(self.sizes()));
   SL_CHECK(kernel.size() == n && output.size() == n, "fractional_max_pool", n,
            "d: kernel_size and output_size must be a single int or a tuple of ", n, " ints");
   Fraction p;
@@ -135,12 +136,8 @@ void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, cons
 
 }  // namespace
 
-SL_OP(aten_max_unpool2d) {
-  out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 2);
-}
-SL_OP(aten_max_unpool3d) {
-  out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 3);
-}
+SL_OP(aten_max_unpool2d) { out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 2); }
+SL_OP(aten_max_unpool3d) { out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 3); }
 SL_OP(aten_fractional_max_pool2d) {
   fractional_max_pool(args.tensor(0), 2, args.ints(1, 2), args.ints(2, 2), args.tensor(3), out);
 }

@@ -72,10 +72,10 @@ SL_OP(prepacked_conv2d_clamp_run) {
   const Tuple::Items& s = state_of(args[1], kConv, 8);
   const Tensor& x = args.tensor(0);
   std::string ending = ending_of(s[6], s[7]);
-  int64_t format = !x.is_contiguous() && is_in_format(x, kChannelsLast) ? int64_t(kChannelsLast)
-                                                                            : 0;
-  Value given[10] = {args[0], s[0], s[1], s[2], s[3], s[4], s[5], Value(), Value(ending),
-                     Value(format)};
+  int64_t format =
+      !x.is_contiguous() && is_in_format(x, kChannelsLast) ? int64_t(kChannelsLast) : 0;
+  Value given[10] = {args[0], s[0], s[1],    s[2],          s[3],
+                     s[4],    s[5], Value(), Value(ending), Value(format)};
   Value made;
   op_scriptlang_conv2d(ctx, Args(given, 10), &made);
   out[0] = bounded(ctx, std::move(made), s[6], s[7], ending);

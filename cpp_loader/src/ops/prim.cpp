@@ -192,9 +192,7 @@ int64_t hash_of(const Value& v) {
 
 }  // namespace
 
-SL_OP(aten_hash_generic) {
-  out[0].set_int(hash_of(args[0]));
-}
+SL_OP(aten_hash_generic) { out[0].set_int(hash_of(args[0])); }
 
 // ---- flags
 
@@ -314,9 +312,7 @@ std::vector<int64_t> broadcast(const Ints& a, const Ints& b) {
 
 SL_OP(aten__infer_size) { out[0] = int_list(broadcast(args.ints(0), args.ints(1))); }
 SL_OP(aten_broadcast_shapes) { out[0] = int_list(broadcast(args.ints(0), args.ints(1))); }
-SL_OP(aten__size_if_not_equal) {
-  out[0] = equal(args[0], args[1]) ? Value() : std::move(args[0]);
-}
+SL_OP(aten__size_if_not_equal) { out[0] = equal(args[0], args[1]) ? Value() : std::move(args[0]); }
 SL_OP(aten_Size) { out[0] = std::move(args[0]); }
 
 }  // namespace scriptlang

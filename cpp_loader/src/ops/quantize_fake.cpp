@@ -36,23 +36,25 @@ Tensor moved(const Tensor& given, const Tensor& scales, const Tensor& zeros, int
            "fake quantization with ", channels, " scales and ", z.numel(),
            " zero points for a tensor of size ", to_string(x.sizes()));
   if (channels == 1) inner = std::max<int64_t>(1, x.numel());
-  else for (int64_t d = axis + 1; d < x.dim(); ++d) inner *= x.size(d);
+  else
+    for (int64_t d = axis + 1; d < x.dim(); ++d) inner *= x.size(d);
   Tensor y = Tensor::empty(x.sizes(), x.dtype());
   int64_t runs = inner ? x.numel() / inner : 0;
   kernels::parallel_for(runs, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)),
                         [&](int64_t begin, int64_t end) {
-    for (int64_t run = begin; run < end; ++run) {
-      float scale = s.data<float>()[run % channels], zero = z.data<float>()[run % channels];
-      int64_t at = run * inner;
-      if (wide) {
-        move(x.data<double>() + at, inner, scale, zero, double(low), double(high),
-             y.data<double>() + at);
-      } else {
-        move(x.data<float>() + at, inner, scale, zero, double(low), double(high),
-             y.data<float>() + at);
-      }
-    }
-  });
+                          for (int64_t run = begin; run < end; ++run) {
+                            float scale = s.data<float>()[run % channels],
+                                  zero = z.data<float>()[run % channels];
+                            int64_t at = run * inner;
+                            if (wide) {
+                              move(x.data<double>() + at, inner, scale, zero, double(low),
+                                   double(high), y.data<double>() + at);
+                            } else {
+                              move(x.data<float>() + at, inner, scale, zero, double(low),
+                                   double(high), y.data<float>() + at);
+                            }
+                          }
+                        });
   return to_dtype(y, given.dtype());
 }
 
@@ -89,8 +91,7 @@ Tensor per_channel(const Tensor& x, const Tensor& scale, const Tensor& zero, int
                zero.dtype() == ScalarType::Float16,
            "Zero-point must be Int32, Float or Half, found ", dtype_display_name(zero.dtype()));
   SL_CHECK(scale.dim() == 1 && zero.dim() == 1, "scale and zero point should be 1-D tensors");
-  SL_CHECK(scale.numel() == zero.numel(),
-           "scale and zero-point need to have the same dimensions");
+  SL_CHECK(scale.numel() == zero.numel(), "scale and zero-point need to have the same dimensions");
   check_codes(low, high);
   SL_CHECK(x.dim() > 0 && scale.numel() == x.size(wrap_dim(axis, x.dim())),
            "dimensions of scale and zero-point are not consistent with input tensor");
@@ -113,12 +114,12 @@ bool first_is_set(const Tensor& t) {
 }  // namespace
 
 SL_OP(aten_fake_quantize_per_tensor_affine) {
-  out[0] = per_tensor(args.tensor(0), args.number(1), args.integer(2), args.integer(3),
-                      args.integer(4));
+  out[0] =
+      per_tensor(args.tensor(0), args.number(1), args.integer(2), args.integer(3), args.integer(4));
 }
 SL_OP(aten_fake_quantize_per_tensor_affine_tensor_qparams) {
-  out[0] = per_tensor(args.tensor(0), args.tensor(1), args.tensor(2), args.integer(3),
-                      args.integer(4));
+  out[0] =
+      per_tensor(args.tensor(0), args.tensor(1), args.tensor(2), args.integer(3), args.integer(4));
 }
 SL_OP(aten_fake_quantize_per_channel_affine) {
   out[0] = per_channel(args.tensor(0), args.tensor(1), args.tensor(2), args.integer(3),
@@ -127,7 +128,8 @@ SL_OP(aten_fake_quantize_per_channel_affine) {
 // With the parameters as they are: ranges are observed in training only.
 SL_OP(aten_fused_moving_avg_obs_fake_quant) {
   const Tensor& x = args.tensor(0);
-  SL_CHECK(!first_is_set(args.tensor(1)), "scriptlang does not observe ranges for quantization; "
+  SL_CHECK(!first_is_set(args.tensor(1)),
+           "scriptlang does not observe ranges for quantization; "
            "disable the observers (torch.ao.quantization.disable_observer) before saving");
   if (!first_is_set(args.tensor(2))) {
     out[0] = alias_of(x);

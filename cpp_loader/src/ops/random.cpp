@@ -203,17 +203,16 @@ void fill_parts(const Tensor& given, Fill fill) {
 void fill_uniform(const Tensor& given, double from, double to, Generator& generator) {
   ScalarType type = given.dtype();
   if (is_complex(type)) {
-    return fill_parts(given, [&](const Tensor& parts) {
-      fill_uniform(parts, from, to, generator);
-    });
+    return fill_parts(given,
+                      [&](const Tensor& parts) { fill_uniform(parts, from, to, generator); });
   }
   SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
            dtype_display_name(type), "'");
   double most = type == ScalarType::Float64   ? std::numeric_limits<double>::max()
                 : type == ScalarType::Float16 ? 65504
                                               : std::numeric_limits<float>::max();
-  SL_CHECK(std::abs(from) <= most && std::abs(to) <= most && to - from <= most, "uniform_: from=",
-           from, " or to=", to, " is out of bounds for ", dtype_name(type));
+  SL_CHECK(std::abs(from) <= most && std::abs(to) <= most && to - from <= most,
+           "uniform_: from=", from, " or to=", to, " is out of bounds for ", dtype_name(type));
   SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
            " > to=", to);
   check_writable(given);
@@ -236,9 +235,8 @@ void fill_normal(const Tensor& t, double mean, double std, Generator& generator)
   SL_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   if (is_complex(t.dtype())) {
     // Each part has half of the variance, and the mean.
-    return fill_parts(t, [&](const Tensor& parts) {
-      fill_normal(parts, mean, std * std::sqrt(0.5), generator);
-    });
+    return fill_parts(
+        t, [&](const Tensor& parts) { fill_normal(parts, mean, std * std::sqrt(0.5), generator); });
   }
   if (t.numel() == 0) return;
   if (!is_floating(t.dtype())) {
@@ -314,8 +312,8 @@ void check_in_range(ScalarType type, int64_t bound, const char* what) {
   if (type == ScalarType::Bool) fits = bound == 0 || bound == 1;
   else if (type == ScalarType::Float16) fits = std::abs(double(bound)) <= 65504;
   else if (!is_floating(type) && itemsize(type) < 8) {
-    bool negative = type == ScalarType::Int8 || type == ScalarType::Int16 ||
-                    type == ScalarType::Int32;
+    bool negative =
+        type == ScalarType::Int8 || type == ScalarType::Int16 || type == ScalarType::Int32;
     int64_t half = int64_t{1} << (8 * itemsize(type) - 1);
     fits = negative ? bound >= -half && bound < half : bound >= 0 && bound < 2 * half;
   }
@@ -461,8 +459,8 @@ Tensor any_integers(const Tensor& given, Generator& generator) {
   check_random(given);
   Tensor t = as_it_lies(given);
   bool wide = t.dtype() == ScalarType::Int64 || t.dtype() == ScalarType::Float64;
-  uint64_t range = t.dtype() == ScalarType::Int64 ? uint64_t{1} << 63
-                                                  : uint64_t(largest_random(t.dtype()));
+  uint64_t range =
+      t.dtype() == ScalarType::Int64 ? uint64_t{1} << 63 : uint64_t(largest_random(t.dtype()));
   Tensor values = Tensor::empty(t.sizes(), ScalarType::Int64);
   {
     Lock lock(generator.mutex);
@@ -498,9 +496,8 @@ void check_deviations(const Tensor& std) {
 Tensor cauchy(const Tensor& t, double median, double sigma, Generator& generator) {
   check_floats(t, "cauchy");
   SL_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  fill_from_uniform(t, generator, [&](double u) {
-    return median + sigma * std::tan(kTwoPi / 2 * (u - 0.5));
-  });
+  fill_from_uniform(t, generator,
+                    [&](double u) { return median + sigma * std::tan(kTwoPi / 2 * (u - 0.5)); });
   return t;
 }
 
@@ -526,8 +523,8 @@ Tensor geometric(const Tensor& t, double p, Generator& generator) {
 }  // namespace
 
 SL_OP(aten_rand) {
-  out[0] = uniform(Tensor::empty(args.ints(0), options(args, 1, ScalarType::Float32)),
-                   *ctx.generator);
+  out[0] =
+      uniform(Tensor::empty(args.ints(0), options(args, 1, ScalarType::Float32)), *ctx.generator);
 }
 SL_OP(aten_rand_generator) {
   out[0] = uniform(Tensor::empty(args.ints(0), options(args, 2, ScalarType::Float32)),
@@ -536,8 +533,8 @@ SL_OP(aten_rand_generator) {
 SL_OP(aten_rand_like) { out[0] = uniform(like(args, 1), *ctx.generator); }
 SL_OP(aten_rand_like_generator) { out[0] = uniform(like(args, 2), args.generator(1, ctx)); }
 SL_OP(aten_randn) {
-  out[0] = normal(Tensor::empty(args.ints(0), options(args, 1, ScalarType::Float32)),
-                  *ctx.generator);
+  out[0] =
+      normal(Tensor::empty(args.ints(0), options(args, 1, ScalarType::Float32)), *ctx.generator);
 }
 SL_OP(aten_randn_generator) {
   out[0] = normal(Tensor::empty(args.ints(0), options(args, 2, ScalarType::Float32)),
@@ -561,9 +558,7 @@ SL_OP(aten_randint_low_generator) {
   out[0] = integers(Tensor::empty(args.ints(2), options(args, 4, ScalarType::Int64)),
                     args.integer(0), args.integer(1), args.generator(3, ctx));
 }
-SL_OP(aten_randint_like) {
-  out[0] = integers(like(args, 2), 0, args.integer(1), *ctx.generator);
-}
+SL_OP(aten_randint_like) { out[0] = integers(like(args, 2), 0, args.integer(1), *ctx.generator); }
 SL_OP(aten_randint_like_low_dtype) {
   out[0] = integers(like(args, 3), args.integer(1), args.integer(2), *ctx.generator);
 }
@@ -571,8 +566,8 @@ SL_OP(aten_randperm) {
   out[0] = permutation(args.integer(0), options(args, 1, ScalarType::Int64), *ctx.generator);
 }
 SL_OP(aten_randperm_generator) {
-  out[0] = permutation(args.integer(0), options(args, 2, ScalarType::Int64),
-                       args.generator(1, ctx));
+  out[0] =
+      permutation(args.integer(0), options(args, 2, ScalarType::Int64), args.generator(1, ctx));
 }
 SL_OP(aten_uniform_) {
   fill_uniform(args.tensor(0), args.number(1), args.number(2), args.generator(3, ctx));
@@ -608,7 +603,8 @@ SL_OP(aten_normal_float_float) {
 SL_OP(aten_exponential_) {
   double lambda = args.number(1);
   SL_CHECK(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambda);
-  SL_CHECK(is_floating(args.tensor(0).dtype()), "Exponential distribution is a continuous "
+  SL_CHECK(is_floating(args.tensor(0).dtype()),
+           "Exponential distribution is a continuous "
            "probability distribution. dtype must be a floating point but you specified ",
            dtype_display_name(args.tensor(0).dtype()));
   fill_from_uniform(args.tensor(0), args.generator(2, ctx),
@@ -628,8 +624,8 @@ SL_OP(aten_random__from) {
     out[0] = integers_from(self, args.integer(1), range, generator);
     return;
   }
-  out[0] = integers(self, args.integer(1), args.integer(2, largest_random(self.dtype())),
-                    generator);
+  out[0] =
+      integers(self, args.integer(1), args.integer(2, largest_random(self.dtype())), generator);
 }
 SL_OP(aten_bernoulli) {
   if (!is_floating(args.tensor(0).dtype())) {
@@ -669,11 +665,11 @@ SL_OP(aten_geometric_) {
 }
 
 // The forms that fill a new tensor like the given one.
-#define SL_FILLED(pure, in_place)                                   \
-  SL_OP(pure) {                                                     \
+#define SL_FILLED(pure, in_place)                                              \
+  SL_OP(pure) {                                                                \
     Tensor fresh = Tensor::empty_like(args.tensor(0), args.tensor(0).dtype()); \
-    args[0] = fresh;                                                \
-    op_##in_place(ctx, args, out);                                  \
+    args[0] = fresh;                                                           \
+    op_##in_place(ctx, args, out);                                             \
   }
 SL_FILLED(aten_uniform, aten_uniform_)
 SL_FILLED(aten_bernoulli_Tensor, aten_bernoulli__Tensor)

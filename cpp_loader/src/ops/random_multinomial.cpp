@@ -77,10 +77,12 @@ void draw_by_cumulation(const Tensor& rows, Generator& generator, const Tensor& 
 
 Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generator& generator) {
   SL_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
-  SL_CHECK(is_floating(self.dtype()), "multinomial only supports floating-point dtypes for input, "
-           "got: ", dtype_display_name(self.dtype()));
-  Tensor rows = contiguous_as(self.dim() == 1 ? view_unsqueeze(self, 0) : self,
-                              ScalarType::Float64);
+  SL_CHECK(is_floating(self.dtype()),
+           "multinomial only supports floating-point dtypes for input, "
+           "got: ",
+           dtype_display_name(self.dtype()));
+  Tensor rows =
+      contiguous_as(self.dim() == 1 ? view_unsqueeze(self, 0) : self, ScalarType::Float64);
   int64_t n = rows.size(1);
   SL_CHECK(count > 0, "cannot sample n_sample <= 0 samples");
   SL_CHECK(replacement || count <= n,

@@ -71,11 +71,11 @@ bool sum_short_rows(const Reduction& r, const Tensor& to, bool numbers, float by
   }
   const float* x = r.rows.data<float>();
   float* y = to.data<float>();
-  kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
-                        [&](int64_t begin, int64_t end) {
-    kernels::kernels().rows->sums(end - begin, n, x + begin * n, y + begin, numbers);
-    for (int64_t i = begin; by != 1 && i < end; ++i) y[i] /= by;
-  });
+  kernels::parallel_for(
+      r.outer, 32768 / std::max<int64_t>(1, n) + 1, [&](int64_t begin, int64_t end) {
+        kernels::kernels().rows->sums(end - begin, n, x + begin * n, y + begin, numbers);
+        for (int64_t i = begin; by != 1 && i < end; ++i) y[i] /= by;
+      });
   return true;
 }
 
@@ -105,9 +105,9 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
     part = sum(part, before_last_run(dims), true, computed);
     return to_dtype(view_as_shape(part, reduced_sizes(self, dims, keepdim)), result);
   }
-  bool widened = is_floating(self.dtype()) ? self.itemsize() == 2 && is_floating(computed)
-                                           : is_integral(self.dtype(), false) &&
-                                                 computed == ScalarType::Int64;
+  bool widened = is_floating(self.dtype())
+                     ? self.itemsize() == 2 && is_floating(computed)
+                     : is_integral(self.dtype(), false) && computed == ScalarType::Int64;
   if ((self.dtype() == computed || widened) && has_more_behind(self, dims)) {
     Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
     if (try_sums(self, dims, to, numbers)) return to_dtype(to, result);
@@ -128,11 +128,10 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
   } else if (numbers && r.rows.dtype() == ScalarType::Float32) {
     reduce_rows(r, to, row::kSumNumbers);
   } else {
-    for_row_type(computed,
-                 [&](auto zero) {
-                   reduce_rows(r, to, row::kSum<decltype(zero)>, nullptr,
-                               numbers ? without_nan(computed, self.dtype()) : nullptr);
-                 });
+    for_row_type(computed, [&](auto zero) {
+      reduce_rows(r, to, row::kSum<decltype(zero)>, nullptr,
+                  numbers ? without_nan(computed, self.dtype()) : nullptr);
+    });
   }
   return to_dtype(to, result);
 }
@@ -161,8 +160,7 @@ Tensor mean_over(const Tensor& self, const Dims& dims, bool keepdim, ScalarType 
     Reduction r = reduction(self, dims, keepdim, result);
     Tensor to = r.result(result);
     if (sum_short_rows(r, to, false, float(r.n))) return to;
-    for_float_type(result,
-                   [&](auto zero) { reduce_rows(r, to, row::kMean<decltype(zero)>); });
+    for_float_type(result, [&](auto zero) { reduce_rows(r, to, row::kMean<decltype(zero)>); });
     return to;
   }
   double count = 1;
@@ -186,8 +184,7 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
   return mean_over(self, reduced_dims(dim_value, self.dim()), keepdim, result);
 }
 
-Tensor product(const Tensor& self, const Dims& dims, bool keepdim,
-               ScalarType result) {
+Tensor product(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
   ScalarType computed = sum_type(result);
   bool widened = is_floating(self.dtype()) && self.itemsize() == 2 && is_floating(computed);
   if ((self.dtype() == computed || widened) && has_more_behind(self, dims)) {
@@ -223,7 +220,8 @@ Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
           dtype_display_name(self.dtype()), "'");
   }
   Dims dims = reduced_dims(given, self.dim());
-  SL_CHECK(self.numel() > 0 || !Ints(given).empty(), "hash_tensor: Expected reduction dim to be "
+  SL_CHECK(self.numel() > 0 || !Ints(given).empty(),
+           "hash_tensor: Expected reduction dim to be "
            "specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   for (int64_t d : dims) {
     if (self.size(d) == 0) {
@@ -276,8 +274,10 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
                     ? unary_result(self, kernels::Unary::k_abs, "abs", Rule::kSame)
                     : self;
   result = to_real(result);
-  SL_CHECK(is_floating(result), "linalg.vector_norm: Expected a floating point or complex tensor "
-           "as input. Got ", dtype_display_name(self.dtype()));
+  SL_CHECK(is_floating(result),
+           "linalg.vector_norm: Expected a floating point or complex tensor "
+           "as input. Got ",
+           dtype_display_name(self.dtype()));
   ScalarType computed = result == ScalarType::Float64 ? result : ScalarType::Float32;
   for (int64_t d : dims) {
     SL_CHECK(real.size(d) > 0 || !(std::isinf(p) || p < 0),
@@ -300,25 +300,26 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
   Reduction r = reduction(real, dims, keepdim, function ? real.dtype() : computed);
   Tensor to = r.result(computed);
   if (function) reduce_rows(r, to, *function);
-  else for_float_type(computed, [&](auto zero) {
-    using T = decltype(zero);
-    for_rows<T, T>(r, to, [p](const T* x, int64_t n) {
-      if (p == 1) return PlainRows<T>::added(n, x, [](T v) { return std::abs(v); });
-      if (p == 0) return PlainRows<T>::added(n, x, [](T v) { return T(v != 0); });
-      bool extreme = std::isinf(p);
-      T total = extreme && p < 0 ? std::numeric_limits<T>::infinity() : T(0);
-      for (int64_t i = 0; i < n; ++i) {
-        T v = std::abs(x[i]);
-        if (extreme) {
-          if (std::isnan(v)) return v;
-          total = p > 0 ? std::max(total, v) : std::min(total, v);
-        } else {
-          total += std::pow(v, T(p));
+  else
+    for_float_type(computed, [&](auto zero) {
+      using T = decltype(zero);
+      for_rows<T, T>(r, to, [p](const T* x, int64_t n) {
+        if (p == 1) return PlainRows<T>::added(n, x, [](T v) { return std::abs(v); });
+        if (p == 0) return PlainRows<T>::added(n, x, [](T v) { return T(v != 0); });
+        bool extreme = std::isinf(p);
+        T total = extreme && p < 0 ? std::numeric_limits<T>::infinity() : T(0);
+        for (int64_t i = 0; i < n; ++i) {
+          T v = std::abs(x[i]);
+          if (extreme) {
+            if (std::isnan(v)) return v;
+            total = p > 0 ? std::max(total, v) : std::min(total, v);
+          } else {
+            total += std::pow(v, T(p));
+          }
         }
-      }
-      return extreme ? total : std::pow(total, T(1 / p));
+        return extreme ? total : std::pow(total, T(1 / p));
+      });
     });
-  });
   return to_dtype(to, result);
 }
 
@@ -330,17 +331,23 @@ double order_of_norm(const Scalar& p) {
 
 // Of numbers of one type, computed in another that is as wide.
 void check_type_of_norm(ScalarType given, ScalarType target) {
-  SL_CHECK(is_floating(given) || is_complex(given), "linalg.vector_norm: Expected a floating point "
-           "or complex tensor as input. Got ", dtype_display_name(given));
+  SL_CHECK(is_floating(given) || is_complex(given),
+           "linalg.vector_norm: Expected a floating point "
+           "or complex tensor as input. Got ",
+           dtype_display_name(given));
   if (given == target) return;
-  SL_CHECK(is_floating(target) || is_complex(target), "linalg.vector_norm: dtype should be "
-           "floating point or complex, but got ", dtype_display_name(target));
+  SL_CHECK(is_floating(target) || is_complex(target),
+           "linalg.vector_norm: dtype should be "
+           "floating point or complex, but got ",
+           dtype_display_name(target));
   const char* kind = is_complex(given) ? "complex" : "real";
   SL_CHECK(is_complex(given) == is_complex(target), "linalg.vector_norm: dtype should be ", kind,
            " for ", kind, " inputs, but got ", dtype_display_name(target));
   SL_CHECK(promote(given, target) == target, "linalg.vector_norm: the dtype of the input (",
-           dtype_display_name(given), ") should be convertible without narrowing to the specified "
-           "dtype (", dtype_display_name(target), ")");
+           dtype_display_name(given),
+           ") should be convertible without narrowing to the specified "
+           "dtype (",
+           dtype_display_name(target), ")");
 }
 
 Tensor norm_op(Args args, int p, int dim, int keepdim, int dtype) {
@@ -372,8 +379,8 @@ Tensor log_sum_exp(const Tensor& self, const Dims& dims, bool keepdim) {
   ScalarType computed = computed_type(result, "logsumexp");
   Columns columns;
   if (computed == ScalarType::Float32 && !is_symbolic(self) && columns.find(self, dims)) {
-    Tensor from = to_dtype(self, computed), to = Tensor::empty(reduced_sizes(self, dims, keepdim),
-                                                               computed);
+    Tensor from = to_dtype(self, computed),
+           to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
     columns.for_bands([&](int64_t at, int64_t place, int64_t width) {
       kernels::kernels().rows->log_sum_exp_columns(columns.n, width, from.data<float>() + at,
                                                    columns.inner, to.data<float>() + place);
@@ -478,13 +485,13 @@ SL_OP(aten_any_dims) {
   out[0] = truth(self, stated_dims(args[1], self.dim()), args.boolean(2), true);
 }
 SL_OP(aten_all_dims) {
-  out[0] = truth(args.tensor(0), stated_dims(args[1], args.tensor(0).dim()), args.boolean(2),
-                 false);
+  out[0] =
+      truth(args.tensor(0), stated_dims(args[1], args.tensor(0).dim()), args.boolean(2), false);
 }
 SL_OP(aten_count_nonzero) {
   const Tensor& self = args.tensor(0);
-  out[0] = count_nonzero(self, args.none(1) ? all_dims(self)
-                                            : one_dim(args.integer(1), self.dim()));
+  out[0] =
+      count_nonzero(self, args.none(1) ? all_dims(self) : one_dim(args.integer(1), self.dim()));
 }
 SL_OP(aten_count_nonzero_dim_IntList) {
   out[0] = count_nonzero(args.tensor(0), reduced_dims(args[1], args.tensor(0).dim()));
@@ -502,12 +509,11 @@ SL_OP(aten_norm_ScalarOpt_dtype) { out[0] = norm_op(args, 1, -1, -1, 2); }
 SL_OP(aten_linalg_vector_norm) { out[0] = norm_op(args, 1, 2, 3, 4); }
 SL_OP(aten_frobenius_norm_dim) {
   const Tensor& self = args.tensor(0);
-  out[0] = vector_norm(self, 2.0, reduced_dims(args[1], self.dim()), args.boolean(2),
-                       self.dtype());
+  out[0] = vector_norm(self, 2.0, reduced_dims(args[1], self.dim()), args.boolean(2), self.dtype());
 }
 SL_OP(aten_dist) {
-  Tensor difference = binary_result(args.tensor(0), args.tensor(1), kernels::Binary::k_sub, "dist",
-                                    Rule::kSame);
+  Tensor difference =
+      binary_result(args.tensor(0), args.tensor(1), kernels::Binary::k_sub, "dist", Rule::kSame);
   out[0] = vector_norm(difference, order_of_norm(args.scalar(2)), all_dims(difference), false,
                        difference.dtype());
 }

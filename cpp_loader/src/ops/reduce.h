@@ -15,9 +15,9 @@
 namespace scriptlang {
 
 struct Reduction {
-  Tensor rows;                 // contiguous, [outer][n]
+  Tensor rows;  // contiguous, [outer][n]
   int64_t outer = 1, n = 1;
-  Dims sizes;                  // of the result
+  Dims sizes;  // of the result
 
   // A result of `outer` elements, to be filled in order.
   Tensor result(ScalarType dtype) const { return Tensor::empty(sizes, dtype); }
@@ -26,13 +26,12 @@ struct Reduction {
 // Which dimensions: wrapped, without repetition; an empty list or None means all.
 Dims reduced_dims(const Value& dims, int64_t ndim);
 inline Dims all_dims(const Tensor& t) { return reduced_dims(Value(), t.dim()); }
-Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim,
-                    ScalarType computed);
+Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim, ScalarType computed);
 
 // Notes the reduction of a symbolic tensor by a function of rows, which may be null.
-Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
-                        ScalarType computed, ScalarType result, const RowFunction* function,
-                        std::vector<double> params, Whole whole);
+Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim, ScalarType computed,
+                        ScalarType result, const RowFunction* function, std::vector<double> params,
+                        Whole whole);
 
 // Runs a function of rows that reduces, on rows of the result's type or of one that is converted to
 // it row by row; by `convert`, if that is given.
@@ -48,11 +47,11 @@ void for_rows(const Reduction& r, const Tensor& to, F f) {
   const kernels::Ahead ahead(r.outer, n * int64_t(sizeof(T)));
   kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
                         [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      ahead.fetch(from + i * n);
-      out[i] = f(from + i * n, n);
-    }
-  });
+                          for (int64_t i = begin; i < end; ++i) {
+                            ahead.fetch(from + i * n);
+                            out[i] = f(from + i * n, n);
+                          }
+                        });
 }
 
 // A reduction that can go through the data where it lies: of a contiguous tensor, over a run of
@@ -71,11 +70,12 @@ struct Columns {
     int64_t bands = (inner + kBand - 1) / kBand;
     kernels::parallel_for(outer * bands, 32768 / std::max<int64_t>(1, n * kBand) + 1,
                           [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        int64_t o = task / bands, first = task % bands * kBand;
-        f(o * n * inner + first, o * inner + first, std::min(kBand, inner - first));
-      }
-    });
+                            for (int64_t task = begin; task < end; ++task) {
+                              int64_t o = task / bands, first = task % bands * kBand;
+                              f(o * n * inner + first, o * inner + first,
+                                std::min(kBand, inner - first));
+                            }
+                          });
   }
 };
 

@@ -19,8 +19,8 @@ bool has_lines(ScalarType t) {
 }
 
 template <class T>
-constexpr bool kHasLines = std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                           std::is_same_v<T, int64_t>;
+constexpr bool kHasLines =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>;
 
 // The first of the greatest (or least) elements, one after the other; a NaN is beyond all others.
 template <class T>
@@ -117,8 +117,7 @@ bool try_extremes_of_integers(const Tensor& self, const Dims& dims, const Tensor
 }
 
 // Extremes of columns, where they are among those that there are kernels for.
-bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
-                         bool greatest) {
+bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to, bool greatest) {
   Columns c;
   if (try_extremes_of_integers(self, dims, to, greatest)) return true;
   if (!has_lines(to.dtype()) || !c.find(self, dims)) return false;
@@ -155,8 +154,8 @@ bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
 }
 
 // The same with their places.
-bool try_places_in_columns(const Tensor& self, const Dims& dims,
-                           const Tensor& values, const Tensor& places, bool greatest) {
+bool try_places_in_columns(const Tensor& self, const Dims& dims, const Tensor& values,
+                           const Tensor& places, bool greatest) {
   Columns c;
   const ScalarType computed = comparable(self.dtype());
   if (!has_lines(computed) || !c.find(self, dims) || c.n > INT32_MAX) return false;
@@ -228,17 +227,17 @@ Tensor extreme(const Tensor& self, const Dims& dims, bool keepdim, bool greatest
   Reduction r = reduction(self, dims, keepdim, function ? self.dtype() : computed);
   Tensor to = r.result(computed);
   if (function) reduce_rows(r, to, *function);
-  else for_type(computed, name, [&](auto zero) {
-    using T = decltype(zero);
-    for_rows<T, T>(r, to, [&](const T* x, int64_t n) {
-      return extreme_of(x, n, greatest);
+  else
+    for_type(computed, name, [&](auto zero) {
+      using T = decltype(zero);
+      for_rows<T, T>(r, to, [&](const T* x, int64_t n) { return extreme_of(x, n, greatest); });
     });
-  });
   return to_dtype(to, self.dtype());
 }
 
 Tensor extreme_of_all(const Tensor& self, bool greatest, const char* name) {
-  SL_CHECK(self.numel() > 0, name, "(): Expected reduction dim to be specified for input.numel() "
+  SL_CHECK(self.numel() > 0, name,
+           "(): Expected reduction dim to be specified for input.numel() "
            "== 0. Specify the reduction dim with the 'dim' argument.");
   return extreme(self, reduced_dims(Value(), self.dim()), false, greatest, name);
 }
@@ -252,7 +251,8 @@ Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, 
   SL_CHECK(self.dtype() != ScalarType::Bool, name, "(): does not support bool input");
   if (dim.is_none()) {
     if (self.numel() == 0) {
-      raise(ErrorKind::IndexError, name, "(): Expected reduction dim to be specified for "
+      raise(ErrorKind::IndexError, name,
+            "(): Expected reduction dim to be specified for "
             "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
     }
   }
@@ -267,9 +267,8 @@ Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, 
   Tensor to = r.result(ScalarType::Int64);
   for_type(computed, name, [&](auto zero) {
     using T = decltype(zero);
-    for_rows<T, int64_t>(r, to, [&](const T* x, int64_t n) {
-      return place_of_extreme(x, n, greatest);
-    });
+    for_rows<T, int64_t>(r, to,
+                         [&](const T* x, int64_t n) { return place_of_extreme(x, n, greatest); });
   });
   return to;
 }
@@ -395,8 +394,8 @@ SL_OP(aten_amin) {
 }
 SL_OP(aten_aminmax) {
   const Tensor& self = args.tensor(0);
-  Dims dims = args.none(1) ? reduced_dims(Value(), self.dim())
-                                           : one_dim(args.integer(1), self.dim());
+  Dims dims =
+      args.none(1) ? reduced_dims(Value(), self.dim()) : one_dim(args.integer(1), self.dim());
   bool keepdim = args.boolean(2);
   out[0] = extreme(self, dims, keepdim, false, "aminmax");
   out[1] = extreme(self, dims, keepdim, true, "aminmax");

@@ -16,8 +16,8 @@ struct Moments {
 };
 
 // The variance of complex numbers is a real one.
-Moments complex_moments(const Tensor& self, const Dims& dims, double correction,
-                        bool keepdim, bool root) {
+Moments complex_moments(const Tensor& self, const Dims& dims, double correction, bool keepdim,
+                        bool root) {
   Reduction r = reduction(self, dims, keepdim, ScalarType::Complex128);
   Moments m{r.result(ScalarType::Float64), r.result(ScalarType::Complex128)};
   double count = std::max(0.0, double(r.n) - correction);
@@ -38,12 +38,12 @@ Moments complex_moments(const Tensor& self, const Dims& dims, double correction,
   return m;
 }
 
-Moments moments(const Tensor& self, const Dims& dims, double correction,
-                bool keepdim, bool root, const char* name) {
+Moments moments(const Tensor& self, const Dims& dims, double correction, bool keepdim, bool root,
+                const char* name) {
   if (is_complex(self.dtype())) return complex_moments(self, dims, correction, keepdim, root);
   SL_CHECK(is_floating(self.dtype()), name, " only support floating point and complex dtypes");
-  ScalarType computed = self.dtype() == ScalarType::Float64 ? ScalarType::Float64
-                                                            : ScalarType::Float32;
+  ScalarType computed =
+      self.dtype() == ScalarType::Float64 ? ScalarType::Float64 : ScalarType::Float32;
   Reduction r = reduction(self, dims, keepdim, computed);
   Moments m{r.result(computed), r.result(computed)};
   double count = std::max(0.0, double(r.n) - correction);
@@ -66,8 +66,8 @@ Moments moments(const Tensor& self, const Dims& dims, double correction,
 }
 
 // The variance alone, or its root.
-Tensor spread(const Tensor& self, const Dims& dims, double correction,
-              bool keepdim, bool root, const char* name) {
+Tensor spread(const Tensor& self, const Dims& dims, double correction, bool keepdim, bool root,
+              const char* name) {
   if (!is_symbolic(self)) return moments(self, dims, correction, keepdim, root, name).variance;
   if (!is_floating(self.dtype())) Recording::give_up();
   ScalarType computed = computed_type(self.dtype(), name);
@@ -80,8 +80,8 @@ Tensor spread(const Tensor& self, const Dims& dims, double correction,
   for (int64_t d : dims) count *= double(self.size(d));
   return record_reduction(self, dims, keepdim, computed, self.dtype(), function,
                           {std::max(0.0, count - correction)}, [=](const Tensor* in) {
-    return moments(in[0], dims, correction, keepdim, root, name).variance;
-  });
+                            return moments(in[0], dims, correction, keepdim, root, name).variance;
+                          });
 }
 
 double correction_of(Args args, int i) { return args.none(i) ? 1.0 : args.scalar(i).to_double(); }

@@ -46,7 +46,8 @@ void embedding_renorm(const Tensor& self, const Tensor& indices, double most, do
            to_string(self.sizes()));
   SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
            "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
-           "Long, Int; but got ", dtype_display_name(indices.dtype()), " instead");
+           "Long, Int; but got ",
+           dtype_display_name(indices.dtype()), " instead");
   SL_CHECK(is_floating(self.dtype()), "\"embedding_renorm\" not implemented for '",
            dtype_display_name(self.dtype()), "'");
   check_writable(self);

@@ -23,8 +23,7 @@ Dims reduced_dims(const Value& dims, int64_t ndim) {
   return result;
 }
 
-Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim,
-                    ScalarType computed) {
+Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim, ScalarType computed) {
   Reduction r;
   Dims order;
   bool reduced[kMaxDims] = {};
@@ -105,9 +104,9 @@ bool Columns::find(const Tensor& self, const Dims& dims) {
   return inner >= kLeast;
 }
 
-Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
-                        ScalarType computed, ScalarType result, const RowFunction* function,
-                        std::vector<double> params, Whole whole) {
+Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim, ScalarType computed,
+                        ScalarType result, const RowFunction* function, std::vector<double> params,
+                        Whole whole) {
   Dims sizes = reduced_sizes(self, dims, keepdim);
   bool trailing = !dims.empty() && dims.front() + int64_t(dims.size()) == self.dim();
   Recording::Rows rows;
@@ -143,19 +142,19 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
     const int64_t together = convert ? std::max<int64_t>(1, 2048 / std::max<int64_t>(1, n)) : 1;
     kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
                           [&](int64_t begin, int64_t end) {
-      std::vector<char> converted;
-      for (int64_t first = begin; first < end; first += together) {
-        int64_t rows = std::min(together, end - first);
-        const char* at = row_of(first * n, rows * n, converted);
-        const int64_t step = n * (convert ? size : from_size);
-        const void* in[kMaxInputs] = {};
-        for (int64_t i = first; i < first + rows; ++i, at += step) {
-          in[0] = at;
-          ahead.fetch(from + i * n * from_size);
-          function.run(n, out + i * size, in, params);
-        }
-      }
-    });
+                            std::vector<char> converted;
+                            for (int64_t first = begin; first < end; first += together) {
+                              int64_t rows = std::min(together, end - first);
+                              const char* at = row_of(first * n, rows * n, converted);
+                              const int64_t step = n * (convert ? size : from_size);
+                              const void* in[kMaxInputs] = {};
+                              for (int64_t i = first; i < first + rows; ++i, at += step) {
+                                in[0] = at;
+                                ahead.fetch(from + i * n * from_size);
+                                function.run(n, out + i * size, in, params);
+                              }
+                            }
+                          });
     return;
   }
   Tensor partials = Tensor::empty({r.outer, count}, to.dtype());

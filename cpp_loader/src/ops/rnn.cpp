@@ -120,10 +120,15 @@ class PlainSteps {
  public:
   // gates: [steps * batch, all gates], the input's share.
   PlainSteps(Cell cell, Tensor gates, const State& initial, const Weights& w)
-      : lstm_(cell == Cell::kLstm), batch_(initial.h.size(0)), n_(initial.h.size(1)),
-        wide_(gates.size(1)), gates_(std::move(gates)), weight_(w.hidden),
+      : lstm_(cell == Cell::kLstm),
+        batch_(initial.h.size(0)),
+        n_(initial.h.size(1)),
+        wide_(gates.size(1)),
+        gates_(std::move(gates)),
+        weight_(w.hidden),
         bias_(w.hidden_bias.defined() ? to_contiguous(w.hidden_bias) : Tensor()),
-        h_(to_contiguous(initial.h)), c_(lstm_ ? copy_of(initial.c) : Tensor()),
+        h_(to_contiguous(initial.h)),
+        c_(lstm_ ? copy_of(initial.c) : Tensor()),
         product_(Tensor::empty({batch_, wide_}, ScalarType::Float32)),
         outputs_(Tensor::empty({gates_.size(0), n_}, ScalarType::Float32)) {
     // To pack the weights takes as long as some thirty products with one row save.
@@ -206,8 +211,8 @@ class PlainSteps {
 
 // One direction over all steps. `x` holds the rows of all steps; the result has the same rows.
 // The final state of a sequence is that of its own last step.
-Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps,
-                     const State& initial, const Weights& w, bool reverse, State* last) {
+Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps, const State& initial,
+                     const Weights& w, bool reverse, State* last) {
   int64_t count = int64_t(steps.sizes.size());
   Tensor gates = w.from_input(x);
   if (PlainSteps::fit(cell, gates, steps, initial, w)) {
@@ -221,8 +226,8 @@ Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps,
   auto rows = [](const Tensor& t, int64_t first, int64_t last_row) {
     return t.defined() ? view_slice(t, 0, first, last_row) : t;
   };
-  if (reverse && packed) state = {rows(initial.h, 0, steps.sizes.back()),
-                                  rows(initial.c, 0, steps.sizes.back())};
+  if (reverse && packed)
+    state = {rows(initial.h, 0, steps.sizes.back()), rows(initial.c, 0, steps.sizes.back())};
   int64_t alive = reverse ? steps.sizes.back() : steps.sizes.front();
   for (int64_t i = 0; i < count; ++i) {
     int64_t t = reverse ? count - 1 - i : i;
@@ -233,9 +238,7 @@ Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps,
       state = {rows(state.h, 0, size), rows(state.c, 0, size)};
     } else if (size > alive) {  // backward: shorter sequences begin
       state.h = cat({state.h, rows(initial.h, alive, size)}, 0);
-      if (state.c.defined()) {
-        state.c = cat({state.c, rows(initial.c, alive, size)}, 0);
-      }
+      if (state.c.defined()) { state.c = cat({state.c, rows(initial.c, alive, size)}, 0); }
     }
     alive = size;
     state = step(cell, view_slice(gates, 0, start, start + size), state, w);
@@ -298,9 +301,8 @@ std::vector<Weights> read_weights(const Layers& layers, const Value& list, bool 
   for (const Value& item : items) params.push_back(item.as_tensor());
   size_t each = size_t(2 + 2 * layers.has_biases + projected);
   bool sane = layers.count > 0 && layers.count <= int64_t(params.size());
-  SL_CHECK(sane && params.size() == cells * each,
-           "rnn: expected ", cells * each, " parameters for ", layers.count,
-           " layers, but got ", params.size());
+  SL_CHECK(sane && params.size() == cells * each, "rnn: expected ", cells * each,
+           " parameters for ", layers.count, " layers, but got ", params.size());
   for (size_t i = 0; i < cells; ++i) {
     const Tensor* p = params.data() + i * each;
     Weights w;
@@ -317,8 +319,8 @@ std::vector<Weights> read_weights(const Layers& layers, const Value& list, bool 
 }
 
 // All layers. x: rows of all steps. h0, c0: [layers * directions, batch, hidden].
-Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps,
-                  const State& initial, const std::vector<Weights>& weights, State* last) {
+Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps, const State& initial,
+                  const std::vector<Weights>& weights, State* last) {
   int64_t directions = layers.bidirectional ? 2 : 1;
   SL_CHECK(initial.h.dim() == 3 && initial.h.size(0) == int64_t(weights.size()),
            "rnn: Expected hidden of ", weights.size(), " layers, got ",
@@ -335,8 +337,8 @@ Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps,
       State start{view_select(initial.h, 0, i),
                   initial.c.defined() ? view_select(initial.c, 0, i) : Tensor()};
       State end;
-      sides.push_back(run_direction(layers.cell, x, steps, start, weights[size_t(i)], d == 1,
-                                    &end));
+      sides.push_back(
+          run_direction(layers.cell, x, steps, start, weights[size_t(i)], d == 1, &end));
       h.push_back(view_unsqueeze(end.h, 0));
       if (end.c.defined()) c.push_back(view_unsqueeze(end.c, 0));
     }
@@ -353,8 +355,12 @@ Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps,
 // Of arguments from `first` on: params, has_biases, num_layers, dropout, train, bidirectional.
 Layers read_layers(Context& ctx, Cell cell, Args args, int first) {
   double dropout = args.boolean(first + 4) ? args.number(first + 3) : 0.0;
-  return {cell, args.boolean(first + 1), args.boolean(first + 5), args.integer(first + 2),
-          dropout, ctx.generator};
+  return {cell,
+          args.boolean(first + 1),
+          args.boolean(first + 5),
+          args.integer(first + 2),
+          dropout,
+          ctx.generator};
 }
 
 // lstm.input, gru.input...: args from `first` on are params, has_biases, num_layers, dropout,
@@ -372,8 +378,8 @@ Tensor run_padded(Context& ctx, Cell cell, Tensor x, const State& initial, Args 
     steps.sizes.push_back(batch);
     steps.starts.push_back(t * batch);
   }
-  bool projected = cell == Cell::kLstm && initial.h.size(initial.h.dim() - 1) !=
-                                              initial.c.size(initial.c.dim() - 1);
+  bool projected = cell == Cell::kLstm &&
+                   initial.h.size(initial.h.dim() - 1) != initial.c.size(initial.c.dim() - 1);
   std::vector<Weights> weights = read_weights(layers, args[first], projected);
   Tensor rows = reshape(x, {count * batch, x.size(2)});
   Tensor y = run_layers(layers, rows, steps, initial, weights, last);
@@ -394,8 +400,8 @@ Tensor run_packed(Context& ctx, Cell cell, const Tensor& x, const Tensor& batch_
   for (int64_t i = 0; i < sizes.numel(); ++i) {
     int64_t size = sizes.data<int64_t>()[i];
     SL_CHECK(size > 0 && (previous < 0 || size <= previous) && size <= x.size(0) - start,
-             "rnn: batch_sizes must be positive, must not grow and must add up to the ",
-             x.size(0), " rows of the packed data");
+             "rnn: batch_sizes must be positive, must not grow and must add up to the ", x.size(0),
+             " rows of the packed data");
     steps.sizes.push_back(size);
     steps.starts.push_back(start);
     start += size;
@@ -403,8 +409,8 @@ Tensor run_packed(Context& ctx, Cell cell, const Tensor& x, const Tensor& batch_
   }
   SL_CHECK(start == x.size(0), "rnn: batch_sizes add up to ", start, ", but there are ", x.size(0),
            " rows of packed data");
-  bool projected = cell == Cell::kLstm && initial.h.size(initial.h.dim() - 1) !=
-                                              initial.c.size(initial.c.dim() - 1);
+  bool projected = cell == Cell::kLstm &&
+                   initial.h.size(initial.h.dim() - 1) != initial.c.size(initial.c.dim() - 1);
   std::vector<Weights> weights = read_weights(layers, args[first], projected);
   return run_layers(layers, to_contiguous(x), steps, initial, weights, last);
 }
@@ -418,8 +424,8 @@ State two_states(const std::vector<Tensor>& hx, const char* name) {
 void simple_layers(Context& ctx, Cell cell, Args args, Value* out, bool packed) {
   State last;
   if (packed) {
-    out[0] = run_packed(ctx, cell, args.tensor(0), args.tensor(1), {args.tensor(2), Tensor()},
-                        args, 3, &last);
+    out[0] = run_packed(ctx, cell, args.tensor(0), args.tensor(1), {args.tensor(2), Tensor()}, args,
+                        3, &last);
   } else {
     out[0] = run_padded(ctx, cell, args.tensor(0), {args.tensor(1), Tensor()}, args, 2, &last);
   }
@@ -468,8 +474,7 @@ State run_cell(Cell cell, const Tensor& x, const State& state, const Weights& w)
   auto batched = [](const Tensor& t) {
     return t.defined() && t.dim() == 1 ? view_unsqueeze(t, 0) : t;
   };
-  State next = step(cell, w.from_input(batched(x)),
-                    {batched(state.h), batched(state.c)}, w);
+  State next = step(cell, w.from_input(batched(x)), {batched(state.h), batched(state.c)}, w);
   return {view_squeeze(next.h, {0}), next.c.defined() ? view_squeeze(next.c, {0}) : next.c};
 }
 
@@ -524,10 +529,11 @@ SL_OP(quantized_quantized_lstm_cell_dynamic) {
   out[0] = next.h;
   out[1] = next.c;
 }
-#define SL_CELL(name, cell)                                                                     \
-  SL_OP(quantized_quantized_##name##_cell_dynamic) {                                            \
-    out[0] = run_cell(Cell::cell, args.tensor(0), {args.tensor(1), Tensor()},                   \
-                      quantized_cell_weights(args)).h;                                          \
+#define SL_CELL(name, cell)                                                   \
+  SL_OP(quantized_quantized_##name##_cell_dynamic) {                          \
+    out[0] = run_cell(Cell::cell, args.tensor(0), {args.tensor(1), Tensor()}, \
+                      quantized_cell_weights(args))                           \
+                 .h;                                                          \
   }
 SL_CELL(gru, kGru)
 SL_CELL(rnn_relu, kRelu)
@@ -547,10 +553,12 @@ SL_OP(aten__pack_padded_sequence) {
   SL_CHECK(input.numel() > 0, "Cannot pack empty tensors.");
   SL_CHECK(input.size(1) == batch, "Expected `len(lengths)` to be equal to batch_size, but got ",
            batch, " (batch_size=", input.size(1), ")");
-  SL_CHECK(length[batch - 1] > 0, "Length of all samples has to be greater than 0, but found an "
+  SL_CHECK(length[batch - 1] > 0,
+           "Length of all samples has to be greater than 0, but found an "
            "element in 'lengths' that is <= 0");
   for (int64_t i = 0; i + 1 < batch; ++i) {
-    SL_CHECK(length[i] >= length[i + 1], "`lengths` array must be sorted in decreasing order when "
+    SL_CHECK(length[i] >= length[i + 1],
+             "`lengths` array must be sorted in decreasing order when "
              "`enforce_sorted` is True. You can pass `enforce_sorted=False` to "
              "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
              "need ONNX exportability.");
@@ -576,9 +584,13 @@ SL_OP(aten__pad_packed_sequence) {
   int64_t count = sizes.numel(), total = args.integer(4);
   SL_CHECK(sizes.dim() == 1 && count > 0 && data.dim() > 0,
            "pad_packed_sequence: there is nothing to pad");
-  SL_CHECK(total <= 0 || total >= count, "Expected total_length to be at least the length of the "
-           "longest sequence in input, but got total_length=", total, " and max sequence length "
-           "being ", count);
+  SL_CHECK(total <= 0 || total >= count,
+           "Expected total_length to be at least the length of the "
+           "longest sequence in input, but got total_length=",
+           total,
+           " and max sequence length "
+           "being ",
+           count);
   int64_t batch = size[0], start = 0;
   std::vector<int64_t> shape{std::max(total, count), batch};
   shape.insert(shape.end(), data.sizes().begin() + 1, data.sizes().end());

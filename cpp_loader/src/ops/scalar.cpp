@@ -61,35 +61,31 @@ Value mixed_mul(const Value& a, const Value& b) {
 }  // namespace
 
 // a op b for int, float and their mixtures, complex and its mixtures, and Scalar.
-#define SL_ARITHMETIC(name, on_int, on_float)                                                 \
-  SL_OP(aten_##name##_int) { out[0].set_int(on_int(args.integer(0), args.integer(1))); }      \
-  SL_OP(aten_##name##_float) { out[0].set_double(on_float(args.number(0), args.number(1))); } \
-  SL_OP(aten_##name##_int_float) {                                                            \
-    out[0].set_double(on_float(args.number(0), args.number(1)));                              \
-  }                                                                                           \
-  SL_OP(aten_##name##_float_int) {                                                            \
-    out[0].set_double(on_float(args.number(0), args.number(1)));                              \
-  }
+#define SL_ARITHMETIC(name, on_int, on_float)                                                     \
+  SL_OP(aten_##name##_int) { out[0].set_int(on_int(args.integer(0), args.integer(1))); }          \
+  SL_OP(aten_##name##_float) { out[0].set_double(on_float(args.number(0), args.number(1))); }     \
+  SL_OP(aten_##name##_int_float) { out[0].set_double(on_float(args.number(0), args.number(1))); } \
+  SL_OP(aten_##name##_float_int) { out[0].set_double(on_float(args.number(0), args.number(1))); }
 
 // on_mixed takes two Values, one of which is complex.
-#define SL_COMPLEX_ARITHMETIC(name, on_complex, on_mixed)             \
-  SL_OP(aten_##name##_complex) {                                      \
-    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
-  }                                                                   \
+#define SL_COMPLEX_ARITHMETIC(name, on_complex, on_mixed)                     \
+  SL_OP(aten_##name##_complex) {                                              \
+    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1])));     \
+  }                                                                           \
   SL_OP(aten_##name##_int_complex) { out[0] = on_mixed(args[0], args[1]); }   \
   SL_OP(aten_##name##_complex_int) { out[0] = on_mixed(args[0], args[1]); }   \
   SL_OP(aten_##name##_float_complex) { out[0] = on_mixed(args[0], args[1]); } \
   SL_OP(aten_##name##_complex_float) { out[0] = on_mixed(args[0], args[1]); }
 
-#define SL_SCALAR_ARITHMETIC(name, on_int, on_float, on_mixed)              \
-  SL_OP(aten_##name) {                                                      \
-    if (any_complex(args)) {                                                \
-      out[0] = on_mixed(args[0], args[1]);                                  \
-    } else if (both_int(args)) {                                            \
-      out[0].set_int(on_int(int_of(args[0]), int_of(args[1])));             \
-    } else {                                                                \
-      out[0].set_double(on_float(double_of(args[0]), double_of(args[1])));  \
-    }                                                                       \
+#define SL_SCALAR_ARITHMETIC(name, on_int, on_float, on_mixed)             \
+  SL_OP(aten_##name) {                                                     \
+    if (any_complex(args)) {                                               \
+      out[0] = on_mixed(args[0], args[1]);                                 \
+    } else if (both_int(args)) {                                           \
+      out[0].set_int(on_int(int_of(args[0]), int_of(args[1])));            \
+    } else {                                                               \
+      out[0].set_double(on_float(double_of(args[0]), double_of(args[1]))); \
+    }                                                                      \
   }
 
 SL_ARITHMETIC(add, wrap_add, add)
@@ -142,14 +138,14 @@ SL_OP(aten_divmod_int) {
   out[0].set_int(floordiv(a, b));
   out[1].set_int(remainder(a, b));
 }
-#define SL_DIVMOD(name)                                                                    \
-  SL_OP(aten_divmod_##name) {                                                              \
-    double a = args.number(0), b = args.number(1);                                         \
-    if (b == 0) raise(ErrorKind::RuntimeError, "ZeroDivisionError: float divmod()");       \
-    double rest = std::fmod(a, b);                                                         \
-    if (rest != 0 && (rest < 0) != (b < 0)) rest += b;                                     \
-    out[0].set_double((a - rest) / b);                                                     \
-    out[1].set_double(rest);                                                               \
+#define SL_DIVMOD(name)                                                              \
+  SL_OP(aten_divmod_##name) {                                                        \
+    double a = args.number(0), b = args.number(1);                                   \
+    if (b == 0) raise(ErrorKind::RuntimeError, "ZeroDivisionError: float divmod()"); \
+    double rest = std::fmod(a, b);                                                   \
+    if (rest != 0 && (rest < 0) != (b < 0)) rest += b;                               \
+    out[0].set_double((a - rest) / b);                                               \
+    out[1].set_double(rest);                                                         \
   }
 SL_DIVMOD(float)
 SL_DIVMOD(int_float)
@@ -184,42 +180,41 @@ SL_OP(aten___round_to_zero_floordiv_int) {
 namespace {
 void check_ordered(const Args& args) {
   if (any_complex(args)) {
-    raise(ErrorKind::RuntimeError,
-          "complex numbers have no order: compare their parts or abs()");
+    raise(ErrorKind::RuntimeError, "complex numbers have no order: compare their parts or abs()");
   }
 }
 }  // namespace
 
-#define SL_COMPARE(name, op)                                                             \
-  SL_OP(aten_##name##_int) { out[0].set_bool(args.integer(0) op args.integer(1)); }      \
-  SL_OP(aten_##name##_float) { out[0].set_bool(args.number(0) op args.number(1)); }      \
-  SL_OP(aten_##name##_int_float) { out[0].set_bool(args.number(0) op args.number(1)); }  \
-  SL_OP(aten_##name##_float_int) { out[0].set_bool(args.number(0) op args.number(1)); }  \
+#define SL_COMPARE(name, op)                                                            \
+  SL_OP(aten_##name##_int) { out[0].set_bool(args.integer(0) op args.integer(1)); }     \
+  SL_OP(aten_##name##_float) { out[0].set_bool(args.number(0) op args.number(1)); }     \
+  SL_OP(aten_##name##_int_float) { out[0].set_bool(args.number(0) op args.number(1)); } \
+  SL_OP(aten_##name##_float_int) { out[0].set_bool(args.number(0) op args.number(1)); } \
   SL_OP(aten_##name##_str) { out[0].set_bool(args.string(0) op args.string(1)); }
-#define SL_COMPARE_SCALAR(name, op)                                            \
-  SL_OP(aten_##name) {                                                         \
-    check_ordered(args);                                                       \
-    out[0].set_bool(both_int(args) ? int_of(args[0]) op int_of(args[1])        \
+#define SL_COMPARE_SCALAR(name, op)                                             \
+  SL_OP(aten_##name) {                                                          \
+    check_ordered(args);                                                        \
+    out[0].set_bool(both_int(args) ? int_of(args[0]) op int_of(args[1])         \
                                    : double_of(args[0]) op double_of(args[1])); \
   }
-#define SL_EQUALITY(name, op)                                                                  \
-  SL_OP(aten_##name) {                                                                         \
-    out[0].set_bool(both_int(args) ? int_of(args[0]) op int_of(args[1])                        \
-                                   : complex_of(args[0]) op complex_of(args[1]));              \
-  }                                                                                            \
-  SL_OP(aten_##name##_bool) { out[0].set_bool(args.boolean(0) op args.boolean(1)); }           \
-  SL_OP(aten_##name##_device) { out[0].set_bool(args.device(0) op args.device(1)); }           \
+#define SL_EQUALITY(name, op)                                                                   \
+  SL_OP(aten_##name) {                                                                          \
+    out[0].set_bool(both_int(args) ? int_of(args[0]) op int_of(args[1])                         \
+                                   : complex_of(args[0]) op complex_of(args[1]));               \
+  }                                                                                             \
+  SL_OP(aten_##name##_bool) { out[0].set_bool(args.boolean(0) op args.boolean(1)); }            \
+  SL_OP(aten_##name##_device) { out[0].set_bool(args.device(0) op args.device(1)); }            \
   SL_OP(aten_##name##_complex) { out[0].set_bool(complex_of(args[0]) op complex_of(args[1])); } \
-  SL_OP(aten_##name##_float_complex) {                                                         \
-    out[0].set_bool(complex_of(args[0]) op complex_of(args[1]));                               \
-  }                                                                                            \
-  SL_OP(aten_##name##_complex_float) {                                                         \
-    out[0].set_bool(complex_of(args[0]) op complex_of(args[1]));                               \
-  }                                                                                            \
-  SL_OP(aten_##name##_enum) { out[0].set_bool(equal(args[0], args[1]) op true); }              \
-  SL_OP(aten_##name##_int_list) { out[0].set_bool(equal(args[0], args[1]) op true); }          \
-  SL_OP(aten_##name##_float_list) { out[0].set_bool(equal(args[0], args[1]) op true); }        \
-  SL_OP(aten_##name##_bool_list) { out[0].set_bool(equal(args[0], args[1]) op true); }         \
+  SL_OP(aten_##name##_float_complex) {                                                          \
+    out[0].set_bool(complex_of(args[0]) op complex_of(args[1]));                                \
+  }                                                                                             \
+  SL_OP(aten_##name##_complex_float) {                                                          \
+    out[0].set_bool(complex_of(args[0]) op complex_of(args[1]));                                \
+  }                                                                                             \
+  SL_OP(aten_##name##_enum) { out[0].set_bool(equal(args[0], args[1]) op true); }               \
+  SL_OP(aten_##name##_int_list) { out[0].set_bool(equal(args[0], args[1]) op true); }           \
+  SL_OP(aten_##name##_float_list) { out[0].set_bool(equal(args[0], args[1]) op true); }         \
+  SL_OP(aten_##name##_bool_list) { out[0].set_bool(equal(args[0], args[1]) op true); }          \
   SL_OP(aten_##name##_str_list) { out[0].set_bool(equal(args[0], args[1]) op true); }
 
 SL_COMPARE(lt, <)
@@ -244,9 +239,7 @@ SL_OP(aten___or___int) { out[0].set_int(args.integer(0) | args.integer(1)); }
 SL_OP(aten___xor___bool) { out[0].set_bool(args.boolean(0) != args.boolean(1)); }
 SL_OP(aten___xor___int) { out[0].set_int(args.integer(0) ^ args.integer(1)); }
 SL_OP(aten___not__) { out[0].set_bool(!args.boolean(0)); }
-SL_OP(aten___lshift___int) {
-  out[0].set_int(shift_left(args.integer(0), args.integer(1)));
-}
+SL_OP(aten___lshift___int) { out[0].set_int(shift_left(args.integer(0), args.integer(1))); }
 SL_OP(aten___rshift___int) { out[0].set_int(shift_right(args.integer(0), args.integer(1))); }
 
 // ---- conversions

@@ -30,21 +30,21 @@ double round_even(double v) { return std::nearbyint(v); }
 
 }  // namespace
 
-#define SL_MATH_REAL(name, function)                                           \
-  SL_OP(aten_##name##_int) { out[0].set_double(function(args.number(0))); }    \
+#define SL_MATH_REAL(name, function)                                        \
+  SL_OP(aten_##name##_int) { out[0].set_double(function(args.number(0))); } \
   SL_OP(aten_##name##_float) { out[0].set_double(function(args.number(0))); }
 
 // Of a Scalar the result has float precision, as PyTorch computes it.
-#define SL_MATH(name, function)      \
-  SL_MATH_REAL(name, function)       \
+#define SL_MATH(name, function) \
+  SL_MATH_REAL(name, function)  \
   SL_OP(aten_##name##_Scalar) { out[0].set_double(rounded(function(real_of(args[0])))); }
 
-#define SL_MATH_COMPLEX(name, function)                                                    \
-  SL_MATH_REAL(name, function)                                                             \
-  SL_OP(aten_##name##_complex) { out[0] = Value(function(complex_of(args[0]))); }          \
-  SL_OP(aten_##name##_Scalar) {                                                            \
-    out[0] = args[0].is_complex() ? Value(function(complex_of(args[0])))                   \
-                                  : Value(rounded(function(real_of(args[0]))));            \
+#define SL_MATH_COMPLEX(name, function)                                           \
+  SL_MATH_REAL(name, function)                                                    \
+  SL_OP(aten_##name##_complex) { out[0] = Value(function(complex_of(args[0]))); } \
+  SL_OP(aten_##name##_Scalar) {                                                   \
+    out[0] = args[0].is_complex() ? Value(function(complex_of(args[0])))          \
+                                  : Value(rounded(function(real_of(args[0]))));   \
   }
 
 SL_MATH_COMPLEX(sqrt, std::sqrt)
@@ -103,9 +103,9 @@ SL_OP(aten_neg_Scalar) {
   }
 }
 
-#define SL_BINARY_REAL(name, function)                                                           \
-  SL_OP(aten_##name##_int) { out[0].set_double(function(args.number(0), args.number(1))); }      \
-  SL_OP(aten_##name##_float) { out[0].set_double(function(args.number(0), args.number(1))); }    \
+#define SL_BINARY_REAL(name, function)                                                            \
+  SL_OP(aten_##name##_int) { out[0].set_double(function(args.number(0), args.number(1))); }       \
+  SL_OP(aten_##name##_float) { out[0].set_double(function(args.number(0), args.number(1))); }     \
   SL_OP(aten_##name##_int_float) { out[0].set_double(function(args.number(0), args.number(1))); } \
   SL_OP(aten_##name##_float_int) { out[0].set_double(function(args.number(0), args.number(1))); }
 #define SL_BINARY_SCALAR(symbol, function) \
@@ -133,19 +133,17 @@ SL_BINARY_SCALAR(aten_log_int_float, log_base)
 SL_BINARY_SCALAR(aten_log_float_int, log_base)
 SL_BINARY_SCALAR(aten_log_Scalar_Scalar, log_base)
 #define SL_LOG_COMPLEX(name) \
-  SL_OP(aten_log_##name) {                                                            \
-    out[0] = Value(scalars::divided(log_of(args[0]), log_of(args[1])));               \
-  }
+  SL_OP(aten_log_##name) { out[0] = Value(scalars::divided(log_of(args[0]), log_of(args[1]))); }
 SL_LOG_COMPLEX(complex_complex)
 SL_LOG_COMPLEX(int_complex)
 SL_LOG_COMPLEX(complex_int)
 SL_LOG_COMPLEX(float_complex)
 SL_LOG_COMPLEX(complex_float)
 
-#define SL_POLAR(name)                                                        \
-  SL_OP(aten_polar_##name) {                                                  \
-    double r = real_of(args[0]), a = real_of(args[1]);                        \
-    out[0] = Value(complex(r * std::cos(a), r * std::sin(a)));                \
+#define SL_POLAR(name)                                         \
+  SL_OP(aten_polar_##name) {                                   \
+    double r = real_of(args[0]), a = real_of(args[1]);         \
+    out[0] = Value(complex(r * std::cos(a), r * std::sin(a))); \
   }
 SL_POLAR(int)
 SL_POLAR(float)
@@ -231,8 +229,8 @@ void extreme_of_list(const Args& args, Value* out, bool want_max) {
   }
   size_t best = 0;
   for (size_t k = 1; k < items.size(); ++k) {
-    bool better = want_max ? less(items.get(best), items.get(k))
-                           : less(items.get(k), items.get(best));
+    bool better =
+        want_max ? less(items.get(best), items.get(k)) : less(items.get(k), items.get(best));
     if (better) best = k;
   }
   out[0] = items.get(best);

@@ -124,9 +124,9 @@ void cumulate_lines(const Tensor& from, const Tensor& to, int64_t dim, ScalarTyp
 Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, const char* name) {
   dim = wrap_dim(dim, self.dim());
   SL_CHECK(dtype.is_none() || is_scalar_type(dtype.as_int()), "unknown dtype");
-  ScalarType result = !dtype.is_none()                     ? ScalarType(dtype.as_int())
+  ScalarType result = !dtype.is_none()                  ? ScalarType(dtype.as_int())
                       : is_integral(self.dtype(), true) ? ScalarType::Int64
-                                                           : self.dtype();
+                                                        : self.dtype();
   ScalarType computed = is_integral(result, true) ? ScalarType::Int64
                         : is_complex(result)      ? ScalarType::Complex128
                                                   : comparable(result);
@@ -148,9 +148,10 @@ Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, 
   Tensor from = contiguous_as(self, result), to = Tensor::empty(self.sizes(), result);
   for_type(computed, name, [](auto) {});  // raises where there are no running results of the type
   for_row_type(computed, [&](auto zero) {
-    cumulate_lines<decltype(zero)>(from, to, dim, computed, [sums](auto a, auto b) {
-      return sums ? wrapping_add(a, b) : wrapping_multiply(a, b);
-    }, sums ? 0 : 1);
+    cumulate_lines<decltype(zero)>(
+        from, to, dim, computed,
+        [sums](auto a, auto b) { return sums ? wrapping_add(a, b) : wrapping_multiply(a, b); },
+        sums ? 0 : 1);
   });
   return to;
 }
@@ -190,8 +191,7 @@ void extremes_so_far(int64_t n, int64_t stride, const T* a, T* o, int64_t* p) {
   }
 }
 
-void running_extreme(const Tensor& self, int64_t dim, bool greatest, const char* name,
-                     Value* out) {
+void running_extreme(const Tensor& self, int64_t dim, bool greatest, const char* name, Value* out) {
   dim = wrap_dim(dim, self.dim());
   ScalarType computed = comparable(self.dtype());
   Tensor from = contiguous_as(self, computed), values = Tensor::empty(self.sizes(), computed);

@@ -36,8 +36,8 @@ Tensor neighbour_distances(const Tensor& y, const Tensor& x, int64_t dim) {
     shape[size_t(dim)] = x.size(0);
     wide = reshape(x, shape);
   }
-  SL_CHECK(wide.dim() <= y.dim() && wide.dim() > 0, "trapezoid: `x` of size ",
-           to_string(x.sizes()), " does not fit `y` of size ", to_string(y.sizes()));
+  SL_CHECK(wide.dim() <= y.dim() && wide.dim() > 0, "trapezoid: `x` of size ", to_string(x.sizes()),
+           " does not fit `y` of size ", to_string(y.sizes()));
   while (wide.dim() < y.dim()) wide = view_unsqueeze(wide, 0);
   SL_CHECK(wide.size(dim) == y.size(dim),
            "trapezoid: There must be one `x` value for each sample point");
@@ -80,9 +80,7 @@ Tensor inner_differences(const Tensor& f, int64_t dim, const Steps& steps) {
   int64_t n = f.size(dim);
   Tensor before = view_slice(f, dim, 0, n - 2), here = view_slice(f, dim, 1, n - 1),
          after = view_slice(f, dim, 2, n);
-  if (!steps.uneven.defined()) {
-    return div(sub(after, before), Scalar(2 * steps.even));
-  }
+  if (!steps.uneven.defined()) { return div(sub(after, before), Scalar(2 * steps.even)); }
   Tensor all = to_dtype(steps.uneven, f.dtype());
   Tensor h = column(view_slice(all, 0, 0, n - 2), f.dim(), dim);
   Tensor k = column(view_slice(all, 0, 1, n - 1), f.dim(), dim);
@@ -92,7 +90,8 @@ Tensor inner_differences(const Tensor& f, int64_t dim, const Steps& steps) {
 }
 
 Tensor gradient_along(const Tensor& self, int64_t dim, const Steps& steps, int64_t order) {
-  SL_CHECK(self.size(dim) > order, "torch.gradient expected each dimension size to be at least "
+  SL_CHECK(self.size(dim) > order,
+           "torch.gradient expected each dimension size to be at least "
            "edge_order+1");
   Tensor f = to_dtype(self, float_type(self.dtype()));
   std::vector<Tensor> parts{edge(f, dim, steps, true, order)};
@@ -109,12 +108,14 @@ Steps steps_of(const Value& v, const Tensor& self, int64_t dim) {
     return s;
   }
   const Tensor& places = v.as_tensor();
-  SL_CHECK(places.dim() == 1 && places.size(0) == self.size(dim), "torch.gradient expected each "
-           "element of spacing to have one value for each of the ", self.size(dim),
-           " places along dimension ", dim, ", got a tensor of size ", to_string(places.sizes()));
+  SL_CHECK(places.dim() == 1 && places.size(0) == self.size(dim),
+           "torch.gradient expected each "
+           "element of spacing to have one value for each of the ",
+           self.size(dim), " places along dimension ", dim, ", got a tensor of size ",
+           to_string(places.sizes()));
   int64_t n = places.size(0);
-  s.uneven = sub(view_slice(places, 0, 1, n),
-                 view_slice(places, 0, 0, std::max<int64_t>(n - 1, 0)));
+  s.uneven =
+      sub(view_slice(places, 0, 1, n), view_slice(places, 0, 0, std::max<int64_t>(n - 1, 0)));
   return s;
 }
 
@@ -134,9 +135,10 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
     }
   }
   const List* many = spacing.is_list() ? &spacing.as_list() : nullptr;
-  SL_CHECK(!many || many->size() == axes.size(), "torch.gradient expected spacing to be "
-           "unspecified, a scalar, or a list of length ", axes.size(),
-           ", but got a list of length ", many ? many->size() : 0);
+  SL_CHECK(!many || many->size() == axes.size(),
+           "torch.gradient expected spacing to be "
+           "unspecified, a scalar, or a list of length ",
+           axes.size(), ", but got a list of length ", many ? many->size() : 0);
   SL_CHECK(self.dim() > 0 || axes.empty(), "torch.gradient expected a tensor with dimensions");
   std::vector<Tensor> results;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -151,8 +153,10 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
 Tensor checked_weights(const Tensor& w, int64_t n, const char* name) {
   SL_CHECK(w.dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ",
            name, " with ", w.dim(), " dimensions");
-  SL_CHECK(w.dim() <= 1 && w.numel() == n, "cov(): expected ", name, " to have the same numel as "
-           "there are observations in the input but got ", w.numel(), " != ", n);
+  SL_CHECK(w.dim() <= 1 && w.numel() == n, "cov(): expected ", name,
+           " to have the same numel as "
+           "there are observations in the input but got ",
+           w.numel(), " != ", n);
   Tensor numbers = contiguous_as(w, ScalarType::Float64);
   const double* from = numbers.data<double>();
   SL_CHECK(std::all_of(from, from + n, [](double x) { return !(x < 0); }), "cov(): ", name,
@@ -162,15 +166,18 @@ Tensor checked_weights(const Tensor& w, int64_t n, const char* name) {
 
 Tensor covariance(const Tensor& self, int64_t correction, const Tensor& fweights,
                   const Tensor& aweights) {
-  SL_CHECK(self.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an "
-           "input with ", self.dim(), " dimensions");
+  SL_CHECK(self.dim() <= 2,
+           "cov(): expected input to have two or fewer dimensions but got an "
+           "input with ",
+           self.dim(), " dimensions");
   SL_CHECK(self.dtype() != ScalarType::Bool, "cov(): bool dtype is not supported for input");
   SL_CHECK(!fweights.defined() || is_integral(fweights.dtype(), false),
            "cov(): expected fweights to have integral dtype but got fweights with ",
            dtype_display_name(fweights.dtype()), " dtype");
-  SL_CHECK(!aweights.defined() || is_floating(aweights.dtype()), "cov(): expected aweights to have "
-           "floating point dtype but got aweights with ", dtype_display_name(aweights.dtype()),
-           " dtype");
+  SL_CHECK(!aweights.defined() || is_floating(aweights.dtype()),
+           "cov(): expected aweights to have "
+           "floating point dtype but got aweights with ",
+           dtype_display_name(aweights.dtype()), " dtype");
   ScalarType type = float_type(self.dtype());
   if (aweights.defined()) type = promote(type, aweights.dtype());
   Tensor x = to_dtype(self.dim() < 2 ? reshape(self, {1, self.numel()}) : self, type);
@@ -182,8 +189,8 @@ Tensor covariance(const Tensor& self, int64_t correction, const Tensor& fweights
     weight = weight.defined() ? mul(weight, a) : a;
   }
   ScalarType real = to_real(type);
-  Tensor total = weight.defined() ? to_dtype(sum_over(weight, {0}), real)
-                                  : Tensor::scalar(double(n), real);
+  Tensor total =
+      weight.defined() ? to_dtype(sum_over(weight, {0}), real) : Tensor::scalar(double(n), real);
   Tensor mean = div(sum_over(weight.defined() ? mul(x, weight) : x, {1}, true), total);
   Tensor norm = sub(total, Scalar(correction));
   if (aweights.defined() && correction != 0) {
@@ -192,15 +199,17 @@ Tensor covariance(const Tensor& self, int64_t correction, const Tensor& fweights
   }
   Tensor centred = sub(x, mean);
   Tensor right = view_transpose(weight.defined() ? mul(centred, weight) : centred, 0, 1);
-  Tensor product = matmul(to_dtype(centred, type),
-                          to_dtype(is_complex(type) ? conj(right) : right, type));
+  Tensor product =
+      matmul(to_dtype(centred, type), to_dtype(is_complex(type) ? conj(right) : right, type));
   Tensor result = to_dtype(div(product, clamp_min(norm, 0)), type);
   return self.dim() < 2 || x.size(0) == 1 ? view_squeeze(result) : result;
 }
 
 Tensor correlation(const Tensor& self) {
-  SL_CHECK(self.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an "
-           "input with ", self.dim(), " dimensions");
+  SL_CHECK(self.dim() <= 2,
+           "corrcoef(): expected input to have two or fewer dimensions but got an "
+           "input with ",
+           self.dim(), " dimensions");
   Tensor c = covariance(self, 1, Tensor(), Tensor());
   if (c.dim() == 0) return div(c, c);
   Tensor diagonal = c.as_strided({c.size(0)}, {c.stride(0) + c.stride(1)}, c.storage_offset());
@@ -232,9 +241,9 @@ SL_OP(aten_cumulative_trapezoid_dx) {
   SL_CHECK(y.dim() > 0, "trapezoid: expected `y` with dimensions");
   out[0] = running_sum(ctx, halves(y, args.scalar(1), dim), dim);
 }
-#define SL_GRADIENT(name, spacing, dims, order)                                             \
-  SL_OP(aten_gradient_##name) {                                                             \
-    out[0] = gradient(args.tensor(0), spacing, dims, args.integer(order));                  \
+#define SL_GRADIENT(name, spacing, dims, order)                            \
+  SL_OP(aten_gradient_##name) {                                            \
+    out[0] = gradient(args.tensor(0), spacing, dims, args.integer(order)); \
   }
 SL_GRADIENT(scalarint, args[1], args[2], 3)
 SL_GRADIENT(scalararray, args[1], args[2], 3)

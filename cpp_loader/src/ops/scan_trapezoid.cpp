@@ -18,7 +18,8 @@ Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
   SL_CHECK(y.dim() > 0 && x.dim() > 0, "trapezoid: expected `x` and `y` with dimensions");
   Tensor wide = x;
   if (x.dim() == 1) {
-    SL_CHECK(x.size(0) == y.size(dim), "trapezoid: There must be one `x` value for each sample "
+    SL_CHECK(x.size(0) == y.size(dim),
+             "trapezoid: There must be one `x` value for each sample "
              "point");
     std::vector<int64_t> shape(size_t(y.dim()), 1);
     shape[size_t(dim)] = x.size(0);
@@ -34,9 +35,7 @@ Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
 Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
   SL_CHECK(y.dim() > 0, "trapezoid: expected `y` with dimensions");
   dim = wrap_dim(dim, y.dim());
-  if (y.size(dim) == 0) {
-    return sum_over(div(y, Scalar(1.0)), {dim});
-  }
+  if (y.size(dim) == 0) { return sum_over(div(y, Scalar(1.0)), {dim}); }
   SL_CHECK(y.dtype() != ScalarType::Bool,
            "trapezoid: received a bool input for `y`, but bool is not supported");
   if (dx.tensor == nullptr) {  // all, but for half of the ends
@@ -48,9 +47,7 @@ Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
 
 }  // namespace
 
-SL_OP(aten_trapezoid_dx) {
-  out[0] = trapezoid(args.tensor(0), args.scalar(1), args.integer(2));
-}
+SL_OP(aten_trapezoid_dx) { out[0] = trapezoid(args.tensor(0), args.scalar(1), args.integer(2)); }
 SL_OP(aten_trapezoid_x) {
   const Tensor& y = args.tensor(0);
   int64_t dim = wrap_dim(args.integer(2), y.dim());

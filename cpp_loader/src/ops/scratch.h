@@ -55,9 +55,13 @@ struct WorkingAllocator {
     memory::uncharge(int64_t(n * sizeof(T)));
   }
   template <class U>
-  bool operator==(const WorkingAllocator<U>&) const { return true; }
+  bool operator==(const WorkingAllocator<U>&) const {
+    return true;
+  }
   template <class U>
-  bool operator!=(const WorkingAllocator<U>&) const { return false; }
+  bool operator!=(const WorkingAllocator<U>&) const {
+    return false;
+  }
 };
 template <class T>
 using Working = std::vector<T, WorkingAllocator<T>>;

@@ -78,8 +78,10 @@ Tensor bounds_of(const Tensor& given, int64_t n, bool unsafe) {
       bool over = __builtin_add_overflow(bound[0], *length, &bound[1]);
       SL_CHECK(!over, "segment_reduce(): lengths are too large");
     }
-    SL_CHECK(unsafe || *bound == n, "segment_reduce(): Expected all rows of lengths along axis to "
-             "sum to data.size(axis) = ", n, " when !unsafe.");
+    SL_CHECK(unsafe || *bound == n,
+             "segment_reduce(): Expected all rows of lengths along axis to "
+             "sum to data.size(axis) = ",
+             n, " when !unsafe.");
   }
   return bounds;
 }
@@ -97,8 +99,8 @@ Tensor segment_reduce(Args args) {
   SL_CHECK(args.none(3), "segment_reduce(): indices based reduction is not supported yet.");
   SL_CHECK(data.dim() > 0, "segment_reduce(): Expected data with dimensions");
   int64_t axis = wrap_dim(args.integer(5), data.dim()), inner = 1, n = data.size(axis);
-  Tensor bounds = args.none(2) ? offsets_of(args.opt_tensor(4))
-                               : bounds_of(args.tensor(2), n, args.boolean(6));
+  Tensor bounds =
+      args.none(2) ? offsets_of(args.opt_tensor(4)) : bounds_of(args.tensor(2), n, args.boolean(6));
   IntSpan head(data.sizes().data, axis);
   SL_CHECK(bounds.dim() == axis + 1 && IntSpan(bounds.sizes().data, axis) == head,
            "segment_reduce(): Expected axis to be the last dimension of lengths or offsets, got ",
@@ -107,8 +109,8 @@ Tensor segment_reduce(Args args) {
   for (int64_t d = axis + 1; d < data.dim(); ++d) inner *= data.size(d);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t* bound = bounds.data<int64_t>() + r * (segments + 1);
-    bool good = bound[0] >= 0 && bound[segments] <= n &&
-                std::is_sorted(bound, bound + segments + 1);
+    bool good =
+        bound[0] >= 0 && bound[segments] <= n && std::is_sorted(bound, bound + segments + 1);
     SL_CHECK(good, "segment_reduce(): the segments are not one after the other within the ", n,
              " elements of the axis");
   }

@@ -74,24 +74,25 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, bool few, boo
     using T = decltype(zero);
     kernels::parallel_for(count, 4096 / std::max<int64_t>(1, n) + 1,
                           [&](int64_t begin, int64_t end) {
-      Items items(size_t(few ? keep : n));
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = rows.data<T>() + r * n;
-        if (few) {
-          take_first(row, n, descending, items);
-        } else {
-          Item* item = items.data();
-          for (int64_t i = 0; i < n; ++i) item[i] = {radix::key_of(row[i], descending), i};
-        }
-        arrange(items);
-        T* value = values.data<T>() + r * keep;
-        int64_t* place = places.data<int64_t>() + r * keep;
-        for (int64_t i = 0; i < keep; ++i) {
-          place[i] = items[size_t(i)].place;
-          value[i] = row[place[i]];
-        }
-      }
-    });
+                            Items items(size_t(few ? keep : n));
+                            for (int64_t r = begin; r < end; ++r) {
+                              const T* row = rows.data<T>() + r * n;
+                              if (few) {
+                                take_first(row, n, descending, items);
+                              } else {
+                                Item* item = items.data();
+                                for (int64_t i = 0; i < n; ++i)
+                                  item[i] = {radix::key_of(row[i], descending), i};
+                              }
+                              arrange(items);
+                              T* value = values.data<T>() + r * keep;
+                              int64_t* place = places.data<int64_t>() + r * keep;
+                              for (int64_t i = 0; i < keep; ++i) {
+                                place[i] = items[size_t(i)].place;
+                                value[i] = row[place[i]];
+                              }
+                            }
+                          });
   });
   values = to_dtype(ordered(values, self.dtype()), self.dtype());
   if (self.dim() == 0) return {view_squeeze(values, {0}), view_squeeze(places, {0})};
@@ -140,10 +141,9 @@ Sorted sort_rows(const Tensor& self, int64_t dim, bool descending) {
     Sorted last = sort_by_digits(to_contiguous(view_transpose(self, dim, -1)), descending);
     return {view_transpose(last.values, dim, -1), view_transpose(last.places, dim, -1)};
   }
-  return arrange_rows(self, dim, self.dim() ? self.size(dim) : 1, false, descending, "sort",
-                      [](Items& items) {
-                        std::stable_sort(items.begin(), items.end(), is_before);
-                      });
+  return arrange_rows(
+      self, dim, self.dim() ? self.size(dim) : 1, false, descending, "sort",
+      [](Items& items) { std::stable_sort(items.begin(), items.end(), is_before); });
 }
 
 // Results lie as the input does.
@@ -215,10 +215,12 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
   for (int64_t d = 0; fits && !one_row && d + 1 < sorted.dim(); ++d) {
     fits = sorted.size(d) == values.size(d);
   }
-  SL_CHECK(fits, name, "(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+  SL_CHECK(fits, name,
+           "(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
            "boundaries tensor and input value tensor must match, but we got boundaries tensor ",
            to_string(sorted.sizes()), " and input value tensor ", to_string(values.sizes()));
-  SL_CHECK(sorted.dtype() != ScalarType::Bool, "\"searchsorted_out_cpu\" not implemented for "
+  SL_CHECK(sorted.dtype() != ScalarType::Bool,
+           "\"searchsorted_out_cpu\" not implemented for "
            "'Bool'");
   ScalarType type = comparable(result_type(sorted, values));
   if (values.dim() == 0) type = comparable(sorted.dtype());
@@ -259,7 +261,8 @@ bool side_is_right(Args args, int right, int side) {
   std::string_view text = args.string(side);
   SL_CHECK(text == "left" || text == "right",
            "torch.searchsorted(): side can only be 'left' or 'right' but got ", text);
-  SL_CHECK(text == "right" || !args.boolean(right), "torch.searchsorted(): side and right can't be "
+  SL_CHECK(text == "right" || !args.boolean(right),
+           "torch.searchsorted(): side and right can't be "
            "set to opposites, got side of left while right was True");
   return text == "right";
 }
@@ -284,15 +287,13 @@ SL_OP(aten_sort_stable) {
   out[1] = s.places;
 }
 SL_OP(aten_msort) { out[0] = sort(args.tensor(0), 0, false).values; }
-SL_OP(aten_argsort) {
-  out[0] = sort(args.tensor(0), args.integer(1), args.boolean(2)).places;
-}
+SL_OP(aten_argsort) { out[0] = sort(args.tensor(0), args.integer(1), args.boolean(2)).places; }
 SL_OP(aten_argsort_stable) {
   out[0] = sort(args.tensor(0), args.integer(2), args.boolean(3)).places;
 }
 SL_OP(aten_topk) {
-  Sorted s = topk(args.tensor(0), args.integer(1), args.integer(2), args.boolean(3),
-                  args.boolean(4));
+  Sorted s =
+      topk(args.tensor(0), args.integer(1), args.integer(2), args.boolean(3), args.boolean(4));
   out[0] = s.values;
   out[1] = s.places;
 }

@@ -173,7 +173,8 @@ Distinct distinct_along(const Tensor& self, int64_t dim, bool sort) {
   const int64_t empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
   SL_CHECK(self.size(dim) != 0 || empty == 1,
            "Number of zero sized dimensions is more than one, so unique cannot be applied ");
-  SL_CHECK(self.size(dim) == 0 || empty == 0, "There are 0 sized dimensions, and they aren't "
+  SL_CHECK(self.size(dim) == 0 || empty == 0,
+           "There are 0 sized dimensions, and they aren't "
            "selected, so unique cannot be applied");
   std::vector<int64_t> order{dim}, back(size_t(self.dim()), 0);
   for (int64_t d = 0; d < self.dim(); ++d) {
@@ -324,8 +325,8 @@ Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
     for (int64_t i = 0; i < x.numel(); ++i) {
       kernels::worked(64);
       T v = x.data<T>()[i];
-      auto place = std::lower_bound(sorted.begin(), sorted.end(), v,
-                                    [](T a, T b) { return before(a, b); });
+      auto place =
+          std::lower_bound(sorted.begin(), sorted.end(), v, [](T a, T b) { return before(a, b); });
       out.data<bool>()[i] = (place != sorted.end() && *place == v) != invert;
     }
   });
@@ -355,9 +356,7 @@ SL_OP(aten_unique_consecutive) {
 SL_OP(aten_unique_dim_consecutive) {
   give(out, distinct_along(args.tensor(0), args.integer(1), false), true, true);
 }
-SL_OP(aten_bincount) {
-  out[0] = bincount(args.tensor(0), args.opt_tensor(1), args.integer(2));
-}
+SL_OP(aten_bincount) { out[0] = bincount(args.tensor(0), args.opt_tensor(1), args.integer(2)); }
 SL_OP(aten_histc) {
   out[0] = histc(args.tensor(0), args.integer(1), args.scalar(2).to_double(),
                  args.scalar(3).to_double());
@@ -369,9 +368,7 @@ static Tensor element(const Scalar& s, ScalarType type) {
   return one;
 }
 
-SL_OP(aten_isin_Tensor_Tensor) {
-  out[0] = isin(args.tensor(0), args.tensor(1), args.boolean(3));
-}
+SL_OP(aten_isin_Tensor_Tensor) { out[0] = isin(args.tensor(0), args.tensor(1), args.boolean(3)); }
 SL_OP(aten_isin_Tensor_Scalar) {
   ScalarType type = result_type(args.tensor(0), args.scalar(1));
   Tensor one = element(args.scalar(1), type);

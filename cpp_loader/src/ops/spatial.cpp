@@ -126,27 +126,32 @@ void sample(const GridSample& s, const Tensor& input, const Tensor& grid, const 
   });
 }
 
-Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t interpolation,
-                   int64_t outside, bool align_corners) {
+Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t interpolation, int64_t outside,
+                   bool align_corners) {
   int64_t n = input.dim() - 2;
-  SL_CHECK(n == 2 || n == 3, "grid_sampler(): expected 4D or 5D input and grid with same number of "
-           "dimensions, but got input with sizes ", to_string(input.sizes()),
-           " and grid with sizes ", to_string(grid.sizes()));
+  SL_CHECK(n == 2 || n == 3,
+           "grid_sampler(): expected 4D or 5D input and grid with same number of "
+           "dimensions, but got input with sizes ",
+           to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
   SL_CHECK(grid.dim() == input.dim() && grid.size(0) == input.size(0),
            "grid_sampler(): expected grid and input to have same batch size, but got input with "
-           "sizes ", to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
+           "sizes ",
+           to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
   SL_CHECK(grid.size(grid.dim() - 1) == n, "grid_sampler(): expected grid to have size ", n,
            " in last dimension, but got grid with sizes ", to_string(grid.sizes()));
-  SL_CHECK(input.dtype() == grid.dtype(), "grid_sampler(): expected input and grid to have same "
-           "dtype, but input has ", dtype_name(input.dtype()), " and grid has ",
-           dtype_name(grid.dtype()));
+  SL_CHECK(input.dtype() == grid.dtype(),
+           "grid_sampler(): expected input and grid to have same "
+           "dtype, but input has ",
+           dtype_name(input.dtype()), " and grid has ", dtype_name(grid.dtype()));
   SL_CHECK(interpolation >= 0 && interpolation <= 2 && outside >= 0 && outside <= 2,
            "grid_sampler(): unknown interpolation or padding mode");
   SL_CHECK(n == 2 || interpolation != int64_t(kernels::Interpolation::kBicubic),
            "grid_sampler(): bicubic interpolation only supports 4D input");
   for (int64_t d = 2; d < input.dim(); ++d) {
-    SL_CHECK(input.size(d) > 0, "grid_sampler(): expected input to have non-empty spatial "
-             "dimensions, but input has sizes ", to_string(input.sizes()));
+    SL_CHECK(input.size(d) > 0,
+             "grid_sampler(): expected input to have non-empty spatial "
+             "dimensions, but input has sizes ",
+             to_string(input.sizes()));
   }
   ScalarType computed = computed_type(input.dtype(), "grid_sampler");
   GridSample s{kernels::Interpolation(interpolation), kernels::Outside(outside), align_corners};
@@ -187,16 +192,17 @@ void fill_affine_grid(const Tensor& theta, const Tensor* axes, int64_t n, const 
   const int64_t depth = n == 3 ? axes[2].numel() : 1, rows = theta.size(0) * depth * height;
   kernels::parallel_for(to.numel() ? rows : 0, 8192 / std::max<int64_t>(1, width) + 1,
                         [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const T* f = theta.data<T>() + row / (height * depth) * n * (n + 1);
-      T* out = to.data<T>() + row * width * n;
-      for (int64_t d = 0; d < n; ++d, f += n + 1) {
-        T fixed = f[1] * axes[1].data<T>()[row % height];
-        if (n == 3) fixed += f[2] * axes[2].data<T>()[row / height % depth];
-        for (int64_t i = 0; i < width; ++i) out[i * n + d] = f[0] * x[i] + fixed + f[n];
-      }
-    }
-  });
+                          for (int64_t row = begin; row < end; ++row) {
+                            const T* f = theta.data<T>() + row / (height * depth) * n * (n + 1);
+                            T* out = to.data<T>() + row * width * n;
+                            for (int64_t d = 0; d < n; ++d, f += n + 1) {
+                              T fixed = f[1] * axes[1].data<T>()[row % height];
+                              if (n == 3) fixed += f[2] * axes[2].data<T>()[row / height % depth];
+                              for (int64_t i = 0; i < width; ++i)
+                                out[i * n + d] = f[0] * x[i] + fixed + f[n];
+                            }
+                          }
+                        });
 }
 
 Tensor affine_grid(const Tensor& theta, const Ints& size, bool align_corners) {
@@ -214,9 +220,8 @@ Tensor affine_grid(const Tensor& theta, const Ints& size, bool align_corners) {
   for (int64_t d = 0; d < n; ++d) {
     axes[d] = to_dtype(axis(size[1 + n - d], align_corners, theta.dtype()), computed);
   }
-  for_float_type(computed, [&](auto zero) {
-    fill_affine_grid<decltype(zero)>(factors, axes, n, to);
-  });
+  for_float_type(computed,
+                 [&](auto zero) { fill_affine_grid<decltype(zero)>(factors, axes, n, to); });
   return to_dtype(to, theta.dtype());
 }
 
@@ -234,7 +239,8 @@ Patches patches(const Ints& kernel, const Ints& dilation, const Ints& padding, c
   const int64_t image[2] = {height, width};
   for (int64_t i = 0; i < 2; ++i) {
     for (const Ints* v : {&kernel, &dilation, &padding, &stride}) {
-      SL_CHECK(v->size() == 1 || v->size() == 2, "It is expected kernel_size, dilation, padding "
+      SL_CHECK(v->size() == 1 || v->size() == 2,
+               "It is expected kernel_size, dilation, padding "
                "and stride to have one or two values");
     }
     p.kernel[i] = pair_at(kernel, i);
@@ -274,7 +280,8 @@ void for_taps(const Patches& p, F f) {
 
 Tensor im2col(Args args) {
   const Tensor& self = args.tensor(0);
-  SL_CHECK(self.dim() == 3 || self.dim() == 4, "Expected 3D or 4D (batch mode) tensor with "
+  SL_CHECK(self.dim() == 3 || self.dim() == 4,
+           "Expected 3D or 4D (batch mode) tensor with "
            "possibly 0 batch size and other non-zero dimensions for input, but got: ",
            to_string(self.sizes()));
   Tensor t = to_contiguous(self.dim() == 3 ? view_unsqueeze(self, 0) : self);
@@ -295,7 +302,8 @@ Tensor im2col(Args args) {
 
 Tensor col2im(Args args) {
   const Tensor& self = args.tensor(0);
-  SL_CHECK(self.dim() == 2 || self.dim() == 3, "Expected 2D or 3D (batch mode) tensor for input "
+  SL_CHECK(self.dim() == 2 || self.dim() == 3,
+           "Expected 2D or 3D (batch mode) tensor for input "
            "with possibly 0 batch size and non-zero dimensions for input, but got: ",
            to_string(self.sizes()));
   Ints image = args.ints(1);
@@ -306,9 +314,10 @@ Tensor col2im(Args args) {
   int64_t taps, blocks = p.out[0] * p.out[1];
   SL_CHECK(!__builtin_mul_overflow(p.kernel[0], p.kernel[1], &taps) && t.size(1) % taps == 0,
            "Expected size of input's dimension 1 to be divisible by the product of kernel_size");
-  SL_CHECK(t.size(2) == blocks, "Given output_size=", to_string(image), ", expected size of "
-           "input's dimension 2 to match the calculated number of sliding blocks ", p.out[0], " * ",
-           p.out[1], " = ", blocks, ", but got input.size(2)=", t.size(2), ".");
+  SL_CHECK(t.size(2) == blocks, "Given output_size=", to_string(image),
+           ", expected size of "
+           "input's dimension 2 to match the calculated number of sliding blocks ",
+           p.out[0], " * ", p.out[1], " = ", blocks, ", but got input.size(2)=", t.size(2), ".");
   ScalarType computed = computed_type(t.dtype(), "col2im_out_cpu");
   Tensor x = contiguous_as(t, computed);
   int64_t channels = t.size(1) / taps, plane = image[0] * image[1];
@@ -334,8 +343,8 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
   Tensor indices = args.tensor(1), offsets = args.tensor(2);
   int64_t mode = args.integer(4);
   const Tensor& scales = args.opt_tensor(6);
-  SL_CHECK(weight.dim() == 2, "embedding_bag: weight has to be a 2D Tensor, but got ",
-           weight.dim(), "D");
+  SL_CHECK(weight.dim() == 2, "embedding_bag: weight has to be a 2D Tensor, but got ", weight.dim(),
+           "D");
   SL_CHECK(indices.dim() == 1 && offsets.dim() == 1,
            "embedding_bag: input and offsets have to be 1D Tensors");
   SL_CHECK(mode >= 0 && mode <= 2, "embedding_bag: unknown mode ", mode);
@@ -365,7 +374,8 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
       int64_t first = start[b], end = b + 1 < offsets.numel() ? start[b + 1] : count;
       SL_CHECK(first >= 0 && first <= end && end <= count && (b > 0 || first == 0),
                "embedding_bag: offsets have to be increasing, start at 0 and not pass the length "
-               "of the input, ", count);
+               "of the input, ",
+               count);
       T* to = y.data<T>() + b * width;
       int64_t used = 0;
       for (int64_t i = first; i < end; ++i) {
@@ -402,8 +412,8 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
   });
   out[0] = to_dtype(y, weight.dtype());
   // PyTorch's fast way does not say what bag an index is in, and sums are not counted.
-  const bool fast = mode == 0 && padding < 0 && weight.stride(1) == 1 &&
-                    weight.dtype() != ScalarType::Float64;
+  const bool fast =
+      mode == 0 && padding < 0 && weight.stride(1) == 1 && weight.dtype() != ScalarType::Float64;
   const ScalarType type = args.tensor(1).dtype();
   out[1] = to_dtype(fast ? Tensor::empty({0}, type) : bag_of, type);
   out[2] = to_dtype(sizes, type);

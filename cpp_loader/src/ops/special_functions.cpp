@@ -31,8 +31,7 @@ Tensor multigammaln(const Tensor& self, int64_t p) {
   SL_CHECK(p >= 1, "p has to be greater than or equal to 1");
   SL_CHECK(p <= 1 << 16, "mvlgamma: p = ", p, " is too large");
   double params[kernels::kParams] = {double(p)};
-  return to_contiguous(
-      unary_result(self, Unary::k_multigammaln, "mvlgamma", Rule::kFloat, params));
+  return to_contiguous(unary_result(self, Unary::k_multigammaln, "mvlgamma", Rule::kFloat, params));
 }
 
 }  // namespace
@@ -69,9 +68,9 @@ SL_SPECIAL_TWO(special_zeta, zeta)
 SL_SPECIAL_TWO(special_zeta_other_scalar, zeta)
 SL_SPECIAL_TWO(special_zeta_self_scalar, zeta)
 
-#define SL_POLYNOMIAL(name)                            \
-  SL_SPECIAL_TWO(special_##name, name)                 \
-  SL_SPECIAL_TWO(special_##name##_x_scalar, name)      \
+#define SL_POLYNOMIAL(name)                       \
+  SL_SPECIAL_TWO(special_##name, name)            \
+  SL_SPECIAL_TWO(special_##name##_x_scalar, name) \
   SL_SPECIAL_TWO(special_##name##_n_scalar, name)
 SL_POLYNOMIAL(chebyshev_polynomial_t)
 SL_POLYNOMIAL(chebyshev_polynomial_u)

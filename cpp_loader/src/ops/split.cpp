@@ -28,8 +28,10 @@ std::vector<Tensor> split_sizes(const Tensor& t, IntSpan lengths, int64_t dim) {
   int64_t total = 0;
   bool fits = true;
   for (int64_t length : lengths) {
-    SL_CHECK(length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, "
-             "but got split_sizes=", to_string(lengths));
+    SL_CHECK(length >= 0,
+             "split_with_sizes expects split_sizes have only non-negative entries, "
+             "but got split_sizes=",
+             to_string(lengths));
     fits = fits && !__builtin_add_overflow(total, length, &total);
   }
   SL_CHECK(fits && total == t.size(dim), "split_with_sizes expects split_sizes to sum exactly to ",

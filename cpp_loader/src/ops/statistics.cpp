@@ -77,7 +77,8 @@ Tensor counts(const Tensor& x, const std::vector<Edges>& edges, const Tensor& we
   for (const Edges& e : edges) sizes.push_back(int64_t(e.size()) - 1);
   Tensor hist = Tensor::zeros(sizes, ScalarType::Float64);
   Tensor weights = weight.defined() ? contiguous_as(weight, ScalarType::Float64) : Tensor();
-  SL_CHECK(!weight.defined() || weight.numel() == x.size(0), "torch.histogram(): if weight tensor "
+  SL_CHECK(!weight.defined() || weight.numel() == x.size(0),
+           "torch.histogram(): if weight tensor "
            "is provided it should have the same shape as the input, got ",
            weight.defined() ? weight.numel() : 0, " weights for ", x.size(0), " values");
   double total = 0;
@@ -133,8 +134,10 @@ void histogram(const Tensor& self, Edges edges, const Tensor& weight, bool densi
 // The elements as rows of points.
 Tensor points(const Tensor& self) {
   check_type(self);
-  SL_CHECK(self.dim() >= 2, "torch.histogramdd(): input tensor should have at least 2 dimensions, "
-           "but got ", self.dim());
+  SL_CHECK(self.dim() >= 2,
+           "torch.histogramdd(): input tensor should have at least 2 dimensions, "
+           "but got ",
+           self.dim());
   int64_t columns = self.size(self.dim() - 1), rows = 1;
   for (int64_t d = 0; d + 1 < self.dim(); ++d) rows *= self.size(d);
   return contiguous_as(reshape(self, {rows, columns}), ScalarType::Float64);

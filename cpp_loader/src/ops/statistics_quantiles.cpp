@@ -33,10 +33,11 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
   SL_CHECK(is_floating(self.dtype()),
            "quantile() input tensor must be either float or double dtype");
   SL_CHECK(self.dtype() == q.dtype(), "quantile() q tensor must be same dtype as the input tensor");
-  SL_CHECK(how == "linear" || how == "lower" || how == "higher" || how == "midpoint" ||
-               how == "nearest",
-           "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
-           "but got ", how);
+  SL_CHECK(
+      how == "linear" || how == "lower" || how == "higher" || how == "midpoint" || how == "nearest",
+      "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+      "but got ",
+      how);
   Dims dims = reduced_dims(Value(), self.dim());
   if (!dim_value.is_none()) {
     int64_t d = wrap_dim(dim_value.as_int(), self.dim());
@@ -45,7 +46,7 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
   Reduction r = reduction(self, dims, keepdim, ScalarType::Float64);
   Tensor points = contiguous_as(q, ScalarType::Float64);
   std::vector<int64_t> sizes(r.sizes.begin(), r.sizes.end());
-  if (q.dim() == 1) sizes.push_back(q.size(0));    // those of one place lie side by side
+  if (q.dim() == 1) sizes.push_back(q.size(0));  // those of one place lie side by side
   Tensor out = Tensor::empty(sizes, ScalarType::Float64);
   for (int64_t row = 0; row < r.outer; ++row) {
     const double* from = r.rows.data<double>() + row * r.n;
@@ -85,8 +86,7 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor values = r.result(computed), places = r.result(ScalarType::Int64);
   if (r.n == 0 && r.outer > 0) {
-    raise(ErrorKind::IndexError, "mode(): Expected reduction dim ", dim,
-          " to have non-zero size.");
+    raise(ErrorKind::IndexError, "mode(): Expected reduction dim ", dim, " to have non-zero size.");
   }
   SL_CHECK(r.n < int64_t{1} << 32, "mode(): dimension ", dim, " is too long");
   for_type(computed, "mode", [&](auto zero) {
@@ -118,19 +118,19 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
 }  // namespace
 
 SL_OP(aten_quantile) {
-  out[0] = quantile(args.tensor(0), args.tensor(1), args[2], args.boolean(3), args.string(4),
-                    false);
+  out[0] =
+      quantile(args.tensor(0), args.tensor(1), args[2], args.boolean(3), args.string(4), false);
 }
 SL_OP(aten_quantile_scalar) {
-  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2],
-                    args.boolean(3), args.string(4), false);
+  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2], args.boolean(3),
+                    args.string(4), false);
 }
 SL_OP(aten_nanquantile) {
   out[0] = quantile(args.tensor(0), args.tensor(1), args[2], args.boolean(3), args.string(4), true);
 }
 SL_OP(aten_nanquantile_scalar) {
-  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2],
-                    args.boolean(3), args.string(4), true);
+  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2], args.boolean(3),
+                    args.string(4), true);
 }
 SL_OP(aten_mode) { most_frequent(args.tensor(0), args.integer(1), args.boolean(2), out); }
 

@@ -88,28 +88,29 @@ void StridedPlan::for_each_line(char* const* base, int64_t grain, F&& f) const {
     });
     return;
   }
-  kernels::parallel_for(lines, std::max<int64_t>(1, grain / inner), [&](int64_t begin,
-                                                                        int64_t end) {
-    int64_t index[kMaxDims];
-    char* at[kMaxOperands];
-    for (int i = 0; i < operands_; ++i) at[i] = base[i];
-    int64_t rest = begin;
-    for (int64_t d = 1; d < ndim_; ++d) {
-      index[d] = rest % sizes_[d];
-      rest /= sizes_[d];
-      for (int i = 0; i < operands_; ++i) at[i] += index[d] * strides_[i][d];
-    }
-    for (int64_t line = begin; line < end; ++line) {
-      if (inner <= kLongLine) f(at, strides, inner);
-      else cut_line(at, strides, inner, f);
-      for (int64_t d = 1; d < ndim_; ++d) {
-        for (int i = 0; i < operands_; ++i) at[i] += strides_[i][d];
-        if (++index[d] < sizes_[d]) break;
-        index[d] = 0;
-        for (int i = 0; i < operands_; ++i) at[i] -= sizes_[d] * strides_[i][d];
-      }
-    }
-  });
+  kernels::parallel_for(lines, std::max<int64_t>(1, grain / inner),
+                        [&](int64_t begin, int64_t end) {
+                          int64_t index[kMaxDims];
+                          char* at[kMaxOperands];
+                          for (int i = 0; i < operands_; ++i) at[i] = base[i];
+                          int64_t rest = begin;
+                          for (int64_t d = 1; d < ndim_; ++d) {
+                            index[d] = rest % sizes_[d];
+                            rest /= sizes_[d];
+                            for (int i = 0; i < operands_; ++i) at[i] += index[d] * strides_[i][d];
+                          }
+                          for (int64_t line = begin; line < end; ++line) {
+                            if (inner <= kLongLine) f(at, strides, inner);
+                            else cut_line(at, strides, inner, f);
+                            for (int64_t d = 1; d < ndim_; ++d) {
+                              for (int i = 0; i < operands_; ++i) at[i] += strides_[i][d];
+                              if (++index[d] < sizes_[d]) break;
+                              index[d] = 0;
+                              for (int i = 0; i < operands_; ++i)
+                                at[i] -= sizes_[d] * strides_[i][d];
+                            }
+                          }
+                        });
 }
 
 template <class F>
@@ -120,19 +121,21 @@ void StridedPlan::for_each_plane(char* const* base, int64_t grain, F&& f) const 
   int64_t least = (grain / sizes_[0] + 64) / 64 * 64;
   int64_t height = planes == 1 ? std::min(rows, least) : rows;
   int64_t bands = (rows + height - 1) / height;
-  kernels::parallel_for(planes * bands, std::max<int64_t>(1, least / height), [&](int64_t begin,
-                                                                               int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t rest = task / bands, first = task % bands * height;
-      char* at[kMaxOperands];
-      for (int i = 0; i < operands_; ++i) at[i] = base[i] + first * strides_[i][1];
-      for (int64_t d = 2; d < ndim_; ++d) {
-        for (int i = 0; i < operands_; ++i) at[i] += rest % sizes_[d] * strides_[i][d];
-        rest /= sizes_[d];
-      }
-      f(at, std::min(height, rows - first));
-    }
-  });
+  kernels::parallel_for(planes * bands, std::max<int64_t>(1, least / height),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t task = begin; task < end; ++task) {
+                            int64_t rest = task / bands, first = task % bands * height;
+                            char* at[kMaxOperands];
+                            for (int i = 0; i < operands_; ++i)
+                              at[i] = base[i] + first * strides_[i][1];
+                            for (int64_t d = 2; d < ndim_; ++d) {
+                              for (int i = 0; i < operands_; ++i)
+                                at[i] += rest % sizes_[d] * strides_[i][d];
+                              rest /= sizes_[d];
+                            }
+                            f(at, std::min(height, rows - first));
+                          }
+                        });
 }
 
 }  // namespace scriptlang

@@ -548,9 +548,7 @@ SL_OP(aten_join) {
 SL_OP(aten_strip) { out[0] = strip(args, true, true); }
 SL_OP(aten_lstrip) { out[0] = strip(args, true, false); }
 SL_OP(aten_rstrip) { out[0] = strip(args, false, true); }
-SL_OP(aten_replace) {
-  out[0] = replace(args.string(0), args.string(1), args[2], args.integer(3));
-}
+SL_OP(aten_replace) { out[0] = replace(args.string(0), args.string(1), args[2], args.integer(3)); }
 
 // ---- padding
 
@@ -584,9 +582,8 @@ SL_OP(aten_swapcase) { out[0] = mapped(args.string(0), swap_case); }
 SL_OP(aten_title) { out[0] = Value(title(std::string(args.string(0)))); }
 SL_OP(aten_capitalize) {
   bool first = true;
-  out[0] = mapped(args.string(0), [&](int c) {
-    return std::exchange(first, false) ? upper(c) : lower(c);
-  });
+  out[0] = mapped(args.string(0),
+                  [&](int c) { return std::exchange(first, false) ? upper(c) : lower(c); });
 }
 
 #define SL_ALL_ARE(symbol, predicate) \
@@ -618,9 +615,7 @@ SL_OP(aten_hex) { out[0] = Value(digits(args.integer(0), "0x", 4)); }
 SL_OP(aten_oct) { out[0] = Value(digits(args.integer(0), "0o", 3)); }
 SL_OP(aten_bin) { out[0] = Value(digits(args.integer(0), "0b", 1)); }
 // One byte of a number in the range of Python's chr.
-SL_OP(aten_chr) {
-  out[0] = Value::of_character(language::character_of_code(args.integer(0)));
-}
+SL_OP(aten_chr) { out[0] = Value::of_character(language::character_of_code(args.integer(0))); }
 SL_OP(aten_ord) { out[0].set_int(language::code_of_character(args.string(0))); }
 
 }  // namespace scriptlang

@@ -24,9 +24,11 @@ namespace {
 
 Tensor scattered(const Tensor& self, const Tensor& view_of_copy, const Tensor& copy,
                  const Tensor& src) {
-  SL_CHECK(view_of_copy.sizes() == src.sizes(), "expected src to have a size equal to the slice of "
-           "self. src size = ", to_string(src.sizes()), ", slice size = ",
-           to_string(view_of_copy.sizes()), ", self size = ", to_string(self.sizes()));
+  SL_CHECK(view_of_copy.sizes() == src.sizes(),
+           "expected src to have a size equal to the slice of "
+           "self. src size = ",
+           to_string(src.sizes()), ", slice size = ", to_string(view_of_copy.sizes()),
+           ", self size = ", to_string(self.sizes()));
   copy_into(view_of_copy, src);
   return copy;
 }
@@ -99,17 +101,22 @@ Tensor diag(const Tensor& self, int64_t offset) {
 
 // [.., channels, h, w]: r x r neighbouring pixels from r * r channels, and back.
 Tensor pixel_shuffle(const Tensor& self, int64_t r) {
-  SL_CHECK(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got "
-           "input with ", self.dim(), " dimension(s)");
+  SL_CHECK(self.dim() >= 3,
+           "pixel_shuffle expects input to have at least 3 dimensions, but got "
+           "input with ",
+           self.dim(), " dimension(s)");
   SL_CHECK(r > 0, "pixel_shuffle expects a positive upscale_factor, but got ", r);
   if (r > 3037000499) {  // the square root of 2^63
-    raise(ErrorKind::ValueError, "upscale factor is too large, (upscale_factor)^2 overflowed: "
-          "upscale_factor=", r);
+    raise(ErrorKind::ValueError,
+          "upscale factor is too large, (upscale_factor)^2 overflowed: "
+          "upscale_factor=",
+          r);
   }
   int64_t n = self.dim() - 3, channels = self.size(n), h = self.size(n + 1), w = self.size(n + 2);
-  SL_CHECK(channels % (r * r) == 0, "pixel_shuffle expects its input's 'channel' dimension to be "
-           "divisible by the square of upscale_factor, but input.size(-3)=", channels,
-           " is not divisible by ", r * r);
+  SL_CHECK(channels % (r * r) == 0,
+           "pixel_shuffle expects its input's 'channel' dimension to be "
+           "divisible by the square of upscale_factor, but input.size(-3)=",
+           channels, " is not divisible by ", r * r);
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 3), order;
   std::vector<int64_t> result = sizes;
   for (int64_t d = 0; d < n; ++d) order.push_back(d);
@@ -121,14 +128,17 @@ Tensor pixel_shuffle(const Tensor& self, int64_t r) {
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
-  SL_CHECK(self.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got "
-           "input with ", self.dim(), " dimension(s)");
+  SL_CHECK(self.dim() >= 3,
+           "pixel_unshuffle expects input to have at least 3 dimensions, but got "
+           "input with ",
+           self.dim(), " dimension(s)");
   SL_CHECK(r > 0 && r < (1 << 20), "pixel_unshuffle expects a positive downscale_factor, but got ",
            r);
   int64_t n = self.dim() - 3, channels = self.size(n), h = self.size(n + 1), w = self.size(n + 2);
-  SL_CHECK(h % r == 0 && w % r == 0, "pixel_unshuffle expects height and width to be divisible by "
-           "downscale_factor, but input.size(-2)=", h, " and input.size(-1)=", w,
-           " are not divisible by ", r);
+  SL_CHECK(h % r == 0 && w % r == 0,
+           "pixel_unshuffle expects height and width to be divisible by "
+           "downscale_factor, but input.size(-2)=",
+           h, " and input.size(-1)=", w, " are not divisible by ", r);
   if (self.numel() == 0) return copy_of(self);  // PyTorch leaves its shape
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 3), order;
   std::vector<int64_t> result = sizes;
@@ -144,8 +154,10 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
   SL_CHECK(self.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes ",
            to_string(self.sizes()));
   int64_t channels = self.size(1);
-  SL_CHECK(groups > 0 && channels % groups == 0, "Number of groups to divide channels in must be "
-           "positive and divide the channels, got groups: ", groups, ", channels: ", channels);
+  SL_CHECK(groups > 0 && channels % groups == 0,
+           "Number of groups to divide channels in must be "
+           "positive and divide the channels, got groups: ",
+           groups, ", channels: ", channels);
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   std::vector<int64_t> split{sizes[0], groups, channels / groups};
   split.insert(split.end(), sizes.begin() + 2, sizes.end());
@@ -308,12 +320,11 @@ SL_OP(aten_broadcast_tensors) {
 }
 SL_OP(aten_equal) { out[0] = equal_elements(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_isclose) {
-  out[0] = isclose(args.tensor(0), args.tensor(1), args.number(2), args.number(3),
-                   args.boolean(4));
+  out[0] = isclose(args.tensor(0), args.tensor(1), args.number(2), args.number(3), args.boolean(4));
 }
 SL_OP(aten_allclose) {
-  Tensor close = isclose(args.tensor(0), args.tensor(1), args.number(2), args.number(3),
-                         args.boolean(4));
+  Tensor close =
+      isclose(args.tensor(0), args.tensor(1), args.number(2), args.number(3), args.boolean(4));
   close = contiguous_as(close, ScalarType::Bool);
   const bool* flags = close.data<bool>();
   out[0] = std::all_of(flags, flags + close.numel(), [](bool f) { return f; });
@@ -344,7 +355,8 @@ SL_OP(aten__conj) { op_aten_conj(ctx, args, out); }
 SL_OP(aten_conj_physical) { op_aten_conj(ctx, args, out); }
 SL_OP(aten_adjoint) {
   const Tensor& self = args.tensor(0);
-  SL_CHECK(self.dim() != 1, "tensor.adjoint() is only supported on matrices or batches of "
+  SL_CHECK(self.dim() != 1,
+           "tensor.adjoint() is only supported on matrices or batches of "
            "matrices. Got 1-D tensor.");
   Tensor t = self.dim() == 0 ? alias_of(self) : view_transpose(self, -2, -1);
   out[0] = is_complex(t.dtype()) ? conj(t) : t;
@@ -409,9 +421,7 @@ SL_OP(aten_diagonal_scatter) {
   out[0] = scattered(args.tensor(0), view, copy, args.tensor(1));
 }
 SL_OP(aten_diag) { out[0] = diag(args.tensor(0), args.integer(1)); }
-SL_OP(aten_diagflat) {
-  out[0] = diag_embed(reshape(args.tensor(0), {-1}), args.integer(1), 0, 1);
-}
+SL_OP(aten_diagflat) { out[0] = diag_embed(reshape(args.tensor(0), {-1}), args.integer(1), 0, 1); }
 SL_OP(aten_diag_embed) {
   out[0] = diag_embed(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
 }
@@ -447,8 +457,10 @@ SL_OP(aten_block_diag) {
   int64_t rows = 0, columns = 0;
   for (Tensor& t : tensors) {
     type.add(t);
-    SL_CHECK(t.dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-             "has ", t.dim(), " dimensions");
+    SL_CHECK(t.dim() <= 2,
+             "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+             "has ",
+             t.dim(), " dimensions");
     if (t.dim() < 2) t = reshape(t, {1, t.numel()});
     rows += t.size(0);
     columns += t.size(1);
@@ -482,8 +494,8 @@ SL_OP(aten_empty_strided) {
                  !__builtin_add_overflow(extent, std::max<int64_t>(reach, 0), &extent),
              "empty_strided: sizes and strides are too large");
   }
-  Tensor t = Tensor::empty({checked_numel(sizes) == 0 ? 0 : extent},
-                           args.dtype(2, ScalarType::Float32));
+  Tensor t =
+      Tensor::empty({checked_numel(sizes) == 0 ? 0 : extent}, args.dtype(2, ScalarType::Float32));
   out[0] = unwritten(t).as_strided(sizes, strides, 0);
 }
 SL_OP(aten_new_empty_strided) {

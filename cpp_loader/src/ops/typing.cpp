@@ -75,9 +75,10 @@ Tensor empty_permuted(IntSpan sizes, IntSpan layout, ScalarType type) {
     fits = fits && d >= 0 && d < sizes.size && d < kMaxDims && !seen[d];
     if (fits) seen[d] = true;
   }
-  SL_CHECK(fits, "Number of dimensions in size does not match the length of the physical_layout; "
-           "i.e. len(size) = ", sizes.size, " is not equal to len(physical_layout) = ",
-           layout.size);
+  SL_CHECK(fits,
+           "Number of dimensions in size does not match the length of the physical_layout; "
+           "i.e. len(size) = ",
+           sizes.size, " is not equal to len(physical_layout) = ", layout.size);
   Tensor t = Tensor::empty(sizes, type);
   std::vector<int64_t> strides(size_t(sizes.size), 1);
   int64_t next = 1;
@@ -156,8 +157,8 @@ SL_OP(aten__conj_physical) {
 SL_OP(aten_sum_to_size) { out[0] = sum_to_size(args.tensor(0), args.ints(1)); }
 SL_OP(aten_empty_permuted) {
   want_strided_on_cpu(args, 3);
-  out[0] = unwritten(
-      empty_permuted(args.ints(0), args.ints(1), args.dtype(2, ScalarType::Float32)));
+  out[0] =
+      unwritten(empty_permuted(args.ints(0), args.ints(1), args.dtype(2, ScalarType::Float32)));
 }
 SL_OP(aten_set__source_Tensor) {
   set_source(args.tensor(0), args.tensor(1));
@@ -214,10 +215,14 @@ SL_OP(aten__list_to_tensor) {
 }
 SL_OP(aten_tensor_split_tensor_indices_or_sections) {
   const Tensor& at = args.tensor(1);
-  SL_CHECK(at.dtype() == ScalarType::Int64, "tensor_split expected tensor_indices_or_sections to "
-           "have dtype of long, but got ", dtype_display_name(at.dtype()));
-  SL_CHECK(at.dim() <= 1, "tensor_split expected tensor_indices_or_sections to be a zero-"
-           "dimensional or one-dimensional tensor, but got a tensor with ", at.dim(), " dims");
+  SL_CHECK(at.dtype() == ScalarType::Int64,
+           "tensor_split expected tensor_indices_or_sections to "
+           "have dtype of long, but got ",
+           dtype_display_name(at.dtype()));
+  SL_CHECK(at.dim() <= 1,
+           "tensor_split expected tensor_indices_or_sections to be a zero-"
+           "dimensional or one-dimensional tensor, but got a tensor with ",
+           at.dim(), " dims");
   Tensor places = to_contiguous(at);
   if (at.dim() == 0) {
     args[1] = *places.data<int64_t>();
@@ -243,9 +248,7 @@ SL_OP(aten_result_type_Scalar_Scalar) {
 }
 SL_OP(aten__nnpack_available) { out[0] = false; }
 SL_OP(aten_get_autocast_dtype) { out[0] = int64_t(ScalarType::BFloat16); }
-SL_OP(aten__assert_scalar) {
-  SL_CHECK(args.scalar(0).to_bool(), args.string(1));
-}
+SL_OP(aten__assert_scalar) { SL_CHECK(args.scalar(0).to_bool(), args.string(1)); }
 
 namespace {
 // Raises the message unless the one element of a tensor is true.

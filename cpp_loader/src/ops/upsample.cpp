@@ -82,8 +82,7 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
   }
 }
 
-Taps taps_for(Filter filter, int64_t in, int64_t out, bool align_corners, double given,
-              bool wide) {
+Taps taps_for(Filter filter, int64_t in, int64_t out, bool align_corners, double given, bool wide) {
   Taps taps;
   taps.width = filter == Filter::kLinear ? 2 : filter == Filter::kCubic ? 4 : 1;
   memory::ask(checked_numel({out, taps.width}), 3 * sizeof(double));
@@ -133,8 +132,7 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
     for (int64_t k = 0; k < count; ++k) {
       size_t at = size_t(i * taps.width + k);
       taps.places[at] = first + k;
-      taps.weights[at] =
-          filter_at(filter, lanczos, (double(k + first) - center + 0.5) * inverse);
+      taps.weights[at] = filter_at(filter, lanczos, (double(k + first) - center + 0.5) * inverse);
       total += taps.weights[at];
     }
     for (int64_t k = 0; k < count && total != 0; ++k) {
@@ -185,28 +183,28 @@ void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const
   std::vector<T> weights(taps.weights.begin(), taps.weights.end());
   int64_t width = taps.width;
   bool pairs = width == 2 && std::count(taps.count.begin(), taps.count.end(), 2) == out;
-  kernels::parallel_for(outer, 16384 / std::max<int64_t>(1, out * width) + 1,
-                        [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      const T* from = x + line * in;
-      T* to = y + line * out;
-      const int64_t* place = taps.places.data();
-      const T* w = weights.data();
-      if (width == 1) {
-        for (int64_t i = 0; i < out; ++i) to[i] = from[place[i]] * w[i];
-      } else if (pairs) {
-        for (int64_t i = 0; i < out; ++i) {
-          to[i] = from[place[2 * i]] * w[2 * i] + from[place[2 * i + 1]] * w[2 * i + 1];
+  kernels::parallel_for(
+      outer, 16384 / std::max<int64_t>(1, out * width) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t line = begin; line < end; ++line) {
+          const T* from = x + line * in;
+          T* to = y + line * out;
+          const int64_t* place = taps.places.data();
+          const T* w = weights.data();
+          if (width == 1) {
+            for (int64_t i = 0; i < out; ++i) to[i] = from[place[i]] * w[i];
+          } else if (pairs) {
+            for (int64_t i = 0; i < out; ++i) {
+              to[i] = from[place[2 * i]] * w[2 * i] + from[place[2 * i + 1]] * w[2 * i + 1];
+            }
+          } else {
+            for (int64_t i = 0; i < out; ++i, place += width, w += width) {
+              T sum = T(0);
+              for (int64_t k = 0; k < taps.count[size_t(i)]; ++k) sum += from[place[k]] * w[k];
+              to[i] = sum;
+            }
+          }
         }
-      } else {
-        for (int64_t i = 0; i < out; ++i, place += width, w += width) {
-          T sum = T(0);
-          for (int64_t k = 0; k < taps.count[size_t(i)]; ++k) sum += from[place[k]] * w[k];
-          to[i] = sum;
-        }
-      }
-    }
-  });
+      });
 }
 
 // ---- images of float32 and halves: rows, then columns, of some rows of one plane at a time
@@ -238,9 +236,14 @@ void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const F
   float *narrow = space.data(), *row = narrow + done, *in = row + p.out_columns;
   const char* from = x + top * p.in_columns * size;
   if (!plain) read_rows(type, wide, from, in);
-  kernels::ResizeRows r{rows, p.in_columns, p.out_columns,
-                        plain ? reinterpret_cast<const float*>(from) : in, narrow,
-                        across.width, across.place.data(), across.count.data(),
+  kernels::ResizeRows r{rows,
+                        p.in_columns,
+                        p.out_columns,
+                        plain ? reinterpret_cast<const float*>(from) : in,
+                        narrow,
+                        across.width,
+                        across.place.data(),
+                        across.count.data(),
                         across.weight.data()};
   f.rows(r);
   std::vector<const float*> taps(size_t(down ? down->width : 1));
@@ -326,8 +329,10 @@ Tensor pick_nearest(const Tensor& x, IntSpan shape, const std::vector<Taps>& tap
     }
     return place + line * step;
   };
-  auto* run = size == 1 ? &pick<uint8_t> : size == 2 ? &pick<uint16_t>
-              : size == 4 ? &pick<uint32_t> : &pick<uint64_t>;
+  auto* run = size == 1   ? &pick<uint8_t>
+              : size == 2 ? &pick<uint16_t>
+              : size == 4 ? &pick<uint32_t>
+                          : &pick<uint64_t>;
   const char* from = static_cast<const char*>(x.raw());
   char* to = static_cast<char*>(y.raw());
   kernels::parallel_for(lines, 16384 / out + 1, [&](int64_t begin, int64_t end) {
@@ -353,9 +358,9 @@ struct Request {
 // A dimension that keeps its size is not interpolated, whatever the factor.
 Taps taps_of(const Request& q, int64_t in, int64_t out, double given, ScalarType computed) {
   if (in == out && (q.smooth || q.filter == Filter::kLinear)) given = 0;
-  return q.smooth ? smooth_taps(q.filter, q.lanczos, in, out, q.align_corners, given)
-                  : taps_for(q.filter, in, out, q.align_corners, given,
-                             computed == ScalarType::Float64);
+  return q.smooth
+             ? smooth_taps(q.filter, q.lanczos, in, out, q.align_corners, given)
+             : taps_for(q.filter, in, out, q.align_corners, given, computed == ScalarType::Float64);
 }
 
 bool fits_int32(const Tensor& t, int64_t dims) {
@@ -383,7 +388,8 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
            "\"compute_indices_weights_linear\" not implemented for 'Byte'");
   const ScalarType computed = bytes ? ScalarType::Float64
                               : self.dtype() == ScalarType::UInt8
-                                  ? ScalarType::Float32 : computed_type(self.dtype(), q.name);
+                                  ? ScalarType::Float32
+                                  : computed_type(self.dtype(), q.name);
   std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
   if (moved || bytes || (computed == ScalarType::Float32 && q.n <= 2 && fits_int32(self, q.n))) {
     std::vector<Taps> taps;
@@ -447,8 +453,8 @@ Tensor by_factors(Request q, Args args, int factors_at) {
     }
   } else {
     Ints given = args.ints(1);
-    SL_CHECK(given.size() == q.n, "It is expected output_size equals to ", q.n,
-             ", but got size ", given.size());
+    SL_CHECK(given.size() == q.n, "It is expected output_size equals to ", q.n, ", but got size ",
+             given.size());
     sizes.assign(given.begin(), given.end());
   }
   return upsample(q, self, sizes, factors);
@@ -488,9 +494,7 @@ SL_OP(aten_upsample_bicubic2d) { out[0] = by_sizes(with_corners(kCubic2, args), 
 SL_OP(aten__upsample_bilinear2d_aa) {
   out[0] = by_sizes(with_corners(kSmoothLinear, args), args, 3);
 }
-SL_OP(aten__upsample_bicubic2d_aa) {
-  out[0] = by_sizes(with_corners(kSmoothCubic, args), args, 3);
-}
+SL_OP(aten__upsample_bicubic2d_aa) { out[0] = by_sizes(with_corners(kSmoothCubic, args), args, 3); }
 SL_OP(aten__upsample_lanczos2d_aa) { out[0] = by_sizes(with_corners(kLanczos, args), args, 3); }
 
 SL_OP(aten_upsample_nearest1d_vec) { out[0] = by_factors(kNearest1, args, 2); }
@@ -500,12 +504,8 @@ SL_OP(aten__upsample_nearest_exact1d_vec) { out[0] = by_factors(kExact1, args, 2
 SL_OP(aten__upsample_nearest_exact2d_vec) { out[0] = by_factors(kExact2, args, 2); }
 SL_OP(aten__upsample_nearest_exact3d_vec) { out[0] = by_factors(kExact3, args, 2); }
 SL_OP(aten_upsample_linear1d_vec) { out[0] = by_factors(with_corners(kLinear1, args), args, 3); }
-SL_OP(aten_upsample_bilinear2d_vec) {
-  out[0] = by_factors(with_corners(kLinear2, args), args, 3);
-}
-SL_OP(aten_upsample_trilinear3d_vec) {
-  out[0] = by_factors(with_corners(kLinear3, args), args, 3);
-}
+SL_OP(aten_upsample_bilinear2d_vec) { out[0] = by_factors(with_corners(kLinear2, args), args, 3); }
+SL_OP(aten_upsample_trilinear3d_vec) { out[0] = by_factors(with_corners(kLinear3, args), args, 3); }
 SL_OP(aten_upsample_bicubic2d_vec) { out[0] = by_factors(with_corners(kCubic2, args), args, 3); }
 SL_OP(aten__upsample_bilinear2d_aa_vec) {
   out[0] = by_factors(with_corners(kSmoothLinear, args), args, 3);

@@ -33,9 +33,7 @@ ByteTaps whole_taps(Taps taps) {
   }
   int bits = 0;
   while (bits < 22 && 0.5 + most * double(2 << bits) < double(1 << 15)) ++bits;
-  for (double& w : taps.weights) {
-    w = std::trunc(w * double(1 << bits) + std::copysign(0.5, w));
-  }
+  for (double& w : taps.weights) { w = std::trunc(w * double(1 << bits) + std::copysign(0.5, w)); }
   return ByteTaps(taps, bits);
 }
 
@@ -50,9 +48,10 @@ void resize_band(const BytePlane& p, int64_t first, int64_t last, const uint8_t*
   const auto& f = *kernels::kernels().resize;
   auto [top, bottom] = p.down.inputs(first, last);
   space.resize(size_t((bottom - top) * p.out_columns));
-  f.byte_rows({bottom - top, p.in_columns, p.out_columns, x + top * p.in_columns, space.data(),
-               p.across.width, p.across.place.data(), p.across.count.data(),
-               p.across.weight.data()}, p.across.bits);
+  f.byte_rows(
+      {bottom - top, p.in_columns, p.out_columns, x + top * p.in_columns, space.data(),
+       p.across.width, p.across.place.data(), p.across.count.data(), p.across.weight.data()},
+      p.across.bits);
   std::vector<const uint8_t*> taps(size_t(p.down.width));
   for (int64_t i = first; i < last; ++i) {
     const size_t at = size_t(i * p.down.width);

@@ -22,7 +22,8 @@ struct Taps {
 template <class W>
 struct PackedTaps {
   explicit PackedTaps(const Taps& taps)
-      : width(taps.width), place(taps.places.begin(), taps.places.end()),
+      : width(taps.width),
+        place(taps.places.begin(), taps.places.end()),
         count(taps.count.begin(), taps.count.end()),
         weight(taps.weights.begin(), taps.weights.end()) {}
 

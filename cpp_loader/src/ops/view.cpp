@@ -131,7 +131,8 @@ Tensor real_as_complex(const Tensor& t) {
   const ScalarType whole = complex_of(t.dtype());
   SL_CHECK(t.dtype() == ScalarType::Float32 || t.dtype() == ScalarType::Float64,
            "view_as_complex is only supported for half, float and double tensors, but got a tensor "
-           "of scalar type: ", dtype_display_name(t.dtype()));
+           "of scalar type: ",
+           dtype_display_name(t.dtype()));
   SL_CHECK(t.dim() > 0, "Input tensor must have one or more dimensions");
   SL_CHECK(t.size(t.dim() - 1) == 2, "Tensor must have a last dimension of size 2");
   SL_CHECK(t.stride(t.dim() - 1) == 1, "Tensor must have a last dimension with stride 1");
@@ -164,15 +165,19 @@ Tensor part_of_complex(const Tensor& t, int64_t part) {
   }
 #define SL_FIRST std::forward<decltype(t)>(t)
 
+// clang-format off
 SL_OP(aten_select_int) SL_VIEW(view_select(SL_FIRST, args.integer(1), args.integer(2)))
 SL_OP(aten_slice_Tensor) SL_VIEW(
     view_slice(SL_FIRST, args.integer(1), args.integer(2, 0),
                args.integer(3, std::numeric_limits<int64_t>::max()), args.integer(4)))
-SL_OP(aten_narrow) {
+    // clang-format on
+    SL_OP(aten_narrow) {
   out[0] = view_narrow(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
 }
+// clang-format off
 SL_OP(aten_transpose_int) SL_VIEW(view_transpose(SL_FIRST, args.integer(1), args.integer(2)))
-SL_OP(aten_transpose_) {
+    // clang-format on
+    SL_OP(aten_transpose_) {
   become(args.tensor(0), view_transpose(args.tensor(0), args.integer(1), args.integer(2)));
   out[0] = args.tensor(0);
 }
@@ -195,21 +200,31 @@ SL_OP(aten_mT) {
   out[0] = t.dim() == 0 ? alias_of(t) : view_transpose(t, -2, -1);
 }
 SL_OP(aten_mT_a) { op_aten_mT(ctx, args, out); }
+// clang-format off
 SL_OP(aten_permute) SL_VIEW(view_permute(SL_FIRST, args.ints(1)))
-SL_OP(aten_movedim_intlist) { out[0] = move_dims(args.tensor(0), args.ints(1), args.ints(2)); }
+    // clang-format on
+    SL_OP(aten_movedim_intlist) {
+  out[0] = move_dims(args.tensor(0), args.ints(1), args.ints(2));
+}
 SL_OP(aten_movedim_int) {
   out[0] = move_dims(args.tensor(0), {args.integer(1)}, {args.integer(2)});
 }
 SL_OP(aten_moveaxis_intlist) { op_aten_movedim_intlist(ctx, args, out); }
 SL_OP(aten_moveaxis_int) { op_aten_movedim_int(ctx, args, out); }
+// clang-format off
 SL_OP(aten_unsqueeze) SL_VIEW(view_unsqueeze(SL_FIRST, args.integer(1)))
-SL_OP(aten_unsqueeze_) {
+    // clang-format on
+    SL_OP(aten_unsqueeze_) {
   become(args.tensor(0), view_unsqueeze(args.tensor(0), args.integer(1)));
   out[0] = args.tensor(0);
 }
+// clang-format off
 SL_OP(aten_squeeze) SL_VIEW(view_squeeze(SL_FIRST))
 SL_OP(aten_squeeze_dim) SL_VIEW(view_squeeze(SL_FIRST, {args.integer(1)}))
-SL_OP(aten_squeeze_dims) { out[0] = view_squeeze(args.tensor(0), args.ints(1)); }
+    // clang-format on
+    SL_OP(aten_squeeze_dims) {
+  out[0] = view_squeeze(args.tensor(0), args.ints(1));
+}
 SL_OP(aten_squeeze_) {
   become(args.tensor(0), view_squeeze(args.tensor(0)));
   out[0] = args.tensor(0);
@@ -222,21 +237,31 @@ SL_OP(aten_squeeze__dims) {
   become(args.tensor(0), view_squeeze(args.tensor(0), args.ints(1)));
   out[0] = args.tensor(0);
 }
+// clang-format off
 SL_OP(aten_expand) SL_VIEW(view_expand(SL_FIRST, args.ints(1)))
-SL_OP(aten_expand_as) { out[0] = view_expand(args.tensor(0), args.tensor(1).sizes()); }
+    // clang-format on
+    SL_OP(aten_expand_as) {
+  out[0] = view_expand(args.tensor(0), args.tensor(1).sizes());
+}
 SL_OP(aten_broadcast_to) { out[0] = view_expand(args.tensor(0), args.ints(1)); }
+// clang-format off
 SL_OP(aten_view) SL_VIEW(view_as_shape(SL_FIRST, args.ints(1)))
-SL_OP(aten__unsafe_view) { out[0] = view_as_shape(args.tensor(0), args.ints(1)); }
+    // clang-format on
+    SL_OP(aten__unsafe_view) {
+  out[0] = view_as_shape(args.tensor(0), args.ints(1));
+}
 SL_OP(aten_view_as) { out[0] = view_as_shape(args.tensor(0), args.tensor(1).sizes()); }
+// clang-format off
 SL_OP(aten_reshape) SL_VIEW(reshape(SL_FIRST, args.ints(1)))
-SL_OP(aten_reshape_as) { out[0] = reshape(args.tensor(0), args.tensor(1).sizes()); }
+    // clang-format on
+    SL_OP(aten_reshape_as) {
+  out[0] = reshape(args.tensor(0), args.tensor(1).sizes());
+}
 SL_OP(aten_flatten_using_ints) {
   out[0] = flatten(args.tensor(0), args.integer(1), args.integer(2));
 }
 SL_OP(aten_ravel) { out[0] = reshape(to_contiguous(args.tensor(0)), {-1}); }
-SL_OP(aten_unflatten_int) {
-  out[0] = unflatten(args.tensor(0), args.integer(1), args.ints(2));
-}
+SL_OP(aten_unflatten_int) { out[0] = unflatten(args.tensor(0), args.integer(1), args.ints(2)); }
 SL_OP(aten_alias) { out[0] = alias_of(args.tensor(0)); }
 SL_OP(aten_detach) { out[0] = alias_of(args.tensor(0)); }
 SL_OP(aten_detach_) { out[0] = args.tensor(0); }

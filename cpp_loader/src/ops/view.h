@@ -34,7 +34,7 @@ Tensor view_as_shape(Tensor&& t, IntSpan sizes);
 Tensor reshape(Tensor&& t, IntSpan sizes);
 
 Tensor flatten(const Tensor& t, int64_t start, int64_t end);
-void check_dims(int64_t ndim);  // raises where a tensor cannot have so many
+void check_dims(int64_t ndim);     // raises where a tensor cannot have so many
 Tensor alias_of(const Tensor& t);  // a new tensor on the same storage
 
 // The geometry of `view`, on the same storage, becomes t's own.

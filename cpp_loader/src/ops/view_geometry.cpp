@@ -46,9 +46,7 @@ static Tensor select_of(T&& t, int64_t dim, int64_t index) {
   // The elements of `t` at one index, which is in range.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, offset);
 }
-Tensor view_select(const Tensor& t, int64_t dim, int64_t index) {
-  return select_of(t, dim, index);
-}
+Tensor view_select(const Tensor& t, int64_t dim, int64_t index) { return select_of(t, dim, index); }
 Tensor view_select(Tensor&& t, int64_t dim, int64_t index) {
   return select_of(std::move(t), dim, index);
 }
@@ -144,7 +142,8 @@ Tensor view_transpose(Tensor&& t, int64_t dim0, int64_t dim1) {
 
 template <class T>
 static Tensor permute_of(T&& t, IntSpan dims) {
-  SL_CHECK(dims.size == t.dim(), "permute(sparse_coo): number of dimensions in the tensor input "
+  SL_CHECK(dims.size == t.dim(),
+           "permute(sparse_coo): number of dimensions in the tensor input "
            "does not match the length of the desired ordering of dimensions i.e. input.dim() = ",
            t.dim(), " is not equal to len(dims) = ", dims.size);
   int64_t sizes[kMaxDims], strides[kMaxDims];
@@ -160,12 +159,8 @@ static Tensor permute_of(T&& t, IntSpan dims) {
   // The elements of `t` in another order: each dimension was seen once.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
-Tensor view_permute(const Tensor& t, IntSpan dims) {
-  return permute_of(t, dims);
-}
-Tensor view_permute(Tensor&& t, IntSpan dims) {
-  return permute_of(std::move(t), dims);
-}
+Tensor view_permute(const Tensor& t, IntSpan dims) { return permute_of(t, dims); }
+Tensor view_permute(Tensor&& t, IntSpan dims) { return permute_of(std::move(t), dims); }
 
 template <class T>
 static Tensor unsqueeze_of(T&& t, int64_t dim) {
@@ -185,12 +180,8 @@ static Tensor unsqueeze_of(T&& t, int64_t dim) {
   // The elements of `t`: the stride of one element is never walked.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
-Tensor view_unsqueeze(const Tensor& t, int64_t dim) {
-  return unsqueeze_of(t, dim);
-}
-Tensor view_unsqueeze(Tensor&& t, int64_t dim) {
-  return unsqueeze_of(std::move(t), dim);
-}
+Tensor view_unsqueeze(const Tensor& t, int64_t dim) { return unsqueeze_of(t, dim); }
+Tensor view_unsqueeze(Tensor&& t, int64_t dim) { return unsqueeze_of(std::move(t), dim); }
 
 namespace {
 
@@ -247,7 +238,7 @@ static Tensor expand_of(T&& t, IntSpan wanted) {
     }
     SL_CHECK(target >= 0, "The expanded size of the tensor (", target,
              ") isn't allowed in a leading, non-existing dimension ", i);
-    strides[i] = has                   ? t.stride(i - shift)
+    strides[i] = has                    ? t.stride(i - shift)
                  : i == wanted.size - 1 ? 1
                                         : outer_stride(strides[i + 1], sizes[i + 1]);
     if (size != target) {
@@ -263,12 +254,8 @@ static Tensor expand_of(T&& t, IntSpan wanted) {
   // The elements of `t`: where sizes differ, it has one index, and the stride is 0.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
-Tensor view_expand(const Tensor& t, IntSpan wanted) {
-  return expand_of(t, wanted);
-}
-Tensor view_expand(Tensor&& t, IntSpan wanted) {
-  return expand_of(std::move(t), wanted);
-}
+Tensor view_expand(const Tensor& t, IntSpan wanted) { return expand_of(t, wanted); }
+Tensor view_expand(Tensor&& t, IntSpan wanted) { return expand_of(std::move(t), wanted); }
 
 std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel) {
   std::vector<int64_t> result(sizes.begin(), sizes.end());
@@ -340,12 +327,8 @@ static Tensor shape_of(T&& t, IntSpan wanted) {
   // As many elements as `t` has, at the places of these: view_strides groups its dimensions.
   return unchecked_view(std::forward<T>(t), sizes, {strides, wanted.size}, t.storage_offset());
 }
-Tensor view_as_shape(const Tensor& t, IntSpan wanted) {
-  return shape_of(t, wanted);
-}
-Tensor view_as_shape(Tensor&& t, IntSpan wanted) {
-  return shape_of(std::move(t), wanted);
-}
+Tensor view_as_shape(const Tensor& t, IntSpan wanted) { return shape_of(t, wanted); }
+Tensor view_as_shape(Tensor&& t, IntSpan wanted) { return shape_of(std::move(t), wanted); }
 
 template <class T>
 static Tensor reshape_of(T&& t, IntSpan wanted) {
@@ -361,12 +344,8 @@ static Tensor reshape_of(T&& t, IntSpan wanted) {
   copy_into(copy, t);
   return view_as_shape(copy, sizes);
 }
-Tensor reshape(const Tensor& t, IntSpan wanted) {
-  return reshape_of(t, wanted);
-}
-Tensor reshape(Tensor&& t, IntSpan wanted) {
-  return reshape_of(std::move(t), wanted);
-}
+Tensor reshape(const Tensor& t, IntSpan wanted) { return reshape_of(t, wanted); }
+Tensor reshape(Tensor&& t, IntSpan wanted) { return reshape_of(std::move(t), wanted); }
 
 Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
   start = wrap_dim(start, t.dim());

@@ -47,11 +47,14 @@ Working<int64_t> best_boxes(const T* boxes, const T* scores, int64_t n, double t
 }
 
 Tensor nms(const Tensor& boxes, const Tensor& scores, double threshold) {
-  SL_CHECK(boxes.dim() == 2 && boxes.size(1) == 4, "boxes should be a 2d tensor with 4 elements "
-           "in dimension 1, got size ", to_string(boxes.sizes()));
-  SL_CHECK(scores.dim() == 1 && scores.size(0) == boxes.size(0), "boxes and scores should have "
-           "same number of elements in dimension 0, got ", boxes.size(0), " and ",
-           to_string(scores.sizes()));
+  SL_CHECK(boxes.dim() == 2 && boxes.size(1) == 4,
+           "boxes should be a 2d tensor with 4 elements "
+           "in dimension 1, got size ",
+           to_string(boxes.sizes()));
+  SL_CHECK(scores.dim() == 1 && scores.size(0) == boxes.size(0),
+           "boxes and scores should have "
+           "same number of elements in dimension 0, got ",
+           boxes.size(0), " and ", to_string(scores.sizes()));
   ScalarType type = computed_type(boxes.dtype(), "nms");
   Tensor x = contiguous_as(boxes, type), s = contiguous_as(scores, type);
   Working<int64_t> kept;
@@ -69,10 +72,12 @@ Tensor nms(const Tensor& boxes, const Tensor& scores, double threshold) {
 void check_regions(const Tensor& input, const Tensor& rois, int64_t height, int64_t width) {
   SL_CHECK(input.dim() == 4, "input should be a 4D tensor (N, C, H, W), got size ",
            to_string(input.sizes()));
-  SL_CHECK(rois.dim() == 2 && rois.size(1) == 5, "Tensor rois should have 5 columns: batch index, "
-           "x1, y1, x2, y2; got size ", to_string(rois.sizes()));
-  SL_CHECK(height > 0 && width > 0, "the size of the pooled regions must be positive, got ",
-           height, " x ", width);
+  SL_CHECK(rois.dim() == 2 && rois.size(1) == 5,
+           "Tensor rois should have 5 columns: batch index, "
+           "x1, y1, x2, y2; got size ",
+           to_string(rois.sizes()));
+  SL_CHECK(height > 0 && width > 0, "the size of the pooled regions must be positive, got ", height,
+           " x ", width);
 }
 
 template <class T>
@@ -166,8 +171,8 @@ void align_region(const Tensor& x, const T* roi, const Pooled& p, T* to, int32_t
   for (int64_t c = 0; c < (p.by_position ? channels / bins : channels); ++c) {
     for (int64_t bin = 0; bin < bins; ++bin) {
       int64_t channel = p.by_position ? c * bins + bin : c;
-      to[c * bins + bin] = bin_mean(image + channel * plane, x.size(3), rows, columns,
-                                    bin / p.width, bin % p.width);
+      to[c * bins + bin] =
+          bin_mean(image + channel * plane, x.size(3), rows, columns, bin / p.width, bin % p.width);
       if (channel_of) channel_of[c * bins + bin] = int32_t(channel);
     }
   }
@@ -178,8 +183,10 @@ Tensor roi_align(const Tensor& input, const Tensor& rois, const Pooled& p, Tenso
   ScalarType type = computed_type(input.dtype(), "roi_align");
   int64_t channels = input.size(1), bins = p.height * p.width;
   if (p.by_position) {
-    SL_CHECK(bins > 0 && channels % bins == 0, "input channels must be a multiple of pooling "
-             "height * pooling width, got ", channels, " for ", p.height, " x ", p.width);
+    SL_CHECK(bins > 0 && channels % bins == 0,
+             "input channels must be a multiple of pooling "
+             "height * pooling width, got ",
+             channels, " for ", p.height, " x ", p.width);
     channels /= bins;
   }
   Tensor x = contiguous_as(input, type), regions = contiguous_as(rois, type);
@@ -276,33 +283,33 @@ T bilinear(const T* plane, int64_t height, int64_t width, T y, T x) {
 
 // The sampled windows of one image: [channels * kh * kw][oh * ow].
 template <class T>
-void sample_windows(const Tensor& x, int64_t image, const T* offset, const T* mask,
-                    const Deform& d, T* to) {
+void sample_windows(const Tensor& x, int64_t image, const T* offset, const T* mask, const Deform& d,
+                    T* to) {
   int64_t channels = x.size(1), height = x.size(2), width = x.size(3), places = d.oh * d.ow;
   int64_t window = d.kh * d.kw, each = channels / d.offset_groups;
-  kernels::parallel_for(channels, 4096 / std::max<int64_t>(1, window * places) + 1,
-                        [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      const T* plane = x.data<T>() + (image * channels + c) * height * width;
-      for (int64_t k = 0; k < window; ++k) {
-        int64_t at = c / each * window + k;
-        const T *dy = offset + 2 * at * places, *dx = dy + places;
-        T* row = to + (c * window + k) * places;
-        for (int64_t i = 0; i < d.oh; ++i) {
-          for (int64_t j = 0; j < d.ow; ++j) {
-            int64_t p = i * d.ow + j;
-            T y = T(i * d.stride_h - d.pad_h + k / d.kw * d.dilation_h) + dy[p];
-            T z = T(j * d.stride_w - d.pad_w + k % d.kw * d.dilation_w) + dx[p];
-            row[p] = bilinear(plane, height, width, y, z) * (mask ? mask[at * places + p] : T(1));
+  kernels::parallel_for(
+      channels, 4096 / std::max<int64_t>(1, window * places) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; ++c) {
+          const T* plane = x.data<T>() + (image * channels + c) * height * width;
+          for (int64_t k = 0; k < window; ++k) {
+            int64_t at = c / each * window + k;
+            const T *dy = offset + 2 * at * places, *dx = dy + places;
+            T* row = to + (c * window + k) * places;
+            for (int64_t i = 0; i < d.oh; ++i) {
+              for (int64_t j = 0; j < d.ow; ++j) {
+                int64_t p = i * d.ow + j;
+                T y = T(i * d.stride_h - d.pad_h + k / d.kw * d.dilation_h) + dy[p];
+                T z = T(j * d.stride_w - d.pad_w + k % d.kw * d.dilation_w) + dx[p];
+                row[p] =
+                    bilinear(plane, height, width, y, z) * (mask ? mask[at * places + p] : T(1));
+              }
+            }
           }
         }
-      }
-    }
-  });
+      });
 }
 
-int64_t windows_along(int64_t size, int64_t pad, int64_t dilation, int64_t kernel,
-                      int64_t stride) {
+int64_t windows_along(int64_t size, int64_t pad, int64_t dilation, int64_t kernel, int64_t stride) {
   constexpr int64_t kMost = int64_t{1} << 31;
   SL_CHECK(stride > 0 && dilation > 0 && pad >= 0 && stride < kMost && dilation < kMost &&
                pad < kMost && kernel > 0 && kernel < kMost,
@@ -316,11 +323,13 @@ int64_t windows_along(int64_t size, int64_t pad, int64_t dilation, int64_t kerne
 
 Tensor deform_conv2d(Args args) {
   const Tensor &input = args.tensor(0), &weight = args.tensor(1), &offset = args.tensor(2);
-  SL_CHECK(input.dim() == 4 && weight.dim() == 4 && offset.dim() == 4, "deform_conv2d: input, "
-           "weight and offset must have 4 dimensions, got sizes ", to_string(input.sizes()), ", ",
-           to_string(weight.sizes()), ", ", to_string(offset.sizes()));
-  Deform d{args.integer(5), args.integer(6), args.integer(7), args.integer(8), args.integer(9),
-           args.integer(10), args.integer(11), args.integer(12)};
+  SL_CHECK(input.dim() == 4 && weight.dim() == 4 && offset.dim() == 4,
+           "deform_conv2d: input, "
+           "weight and offset must have 4 dimensions, got sizes ",
+           to_string(input.sizes()), ", ", to_string(weight.sizes()), ", ",
+           to_string(offset.sizes()));
+  Deform d{args.integer(5), args.integer(6),  args.integer(7),  args.integer(8),
+           args.integer(9), args.integer(10), args.integer(11), args.integer(12)};
   int64_t n = input.size(0), channels = input.size(1), filters = weight.size(0);
   d.kh = weight.size(2);
   d.kw = weight.size(3);
@@ -329,9 +338,8 @@ Tensor deform_conv2d(Args args) {
   SL_CHECK(d.groups > 0 && d.offset_groups > 0 && channels % d.groups == 0 &&
                filters % d.groups == 0 && channels % d.offset_groups == 0 &&
                weight.size(1) == channels / d.groups,
-           "deform_conv2d: ", channels, " channels and weights of size ",
-           to_string(weight.sizes()), " do not fit ", d.groups, " groups and ", d.offset_groups,
-           " offset groups");
+           "deform_conv2d: ", channels, " channels and weights of size ", to_string(weight.sizes()),
+           " do not fit ", d.groups, " groups and ", d.offset_groups, " offset groups");
   int64_t window = d.kh * d.kw, moves = d.offset_groups * 2 * window;
   SL_CHECK(offset.sizes() == IntSpan({n, moves, d.oh, d.ow}), "offset.shape is not valid: got ",
            to_string(offset.sizes()), ", expected ", to_string({n, moves, d.oh, d.ow}));
@@ -354,8 +362,7 @@ Tensor deform_conv2d(Args args) {
                      masked ? mask.data<T>() + i * moves / 2 * places : nullptr, d,
                      windows.data<T>());
     });
-    copy_into(view_select(y, 0, i),
-              reshape(batched_product(w, windows), {filters, d.oh, d.ow}));
+    copy_into(view_select(y, 0, i), reshape(batched_product(w, windows), {filters, d.oh, d.ow}));
   }
   Tensor bias = to_dtype(args.tensor(4), type);
   return to_dtype(add(y, reshape(bias, {1, bias.numel(), 1, 1})), input.dtype());

@@ -10,9 +10,9 @@ namespace scriptlang::optimize {
 
 struct BlockValue {
   enum Kind : uint8_t { Constant, Register, Below, Result } kind;
-  int index;     // Constant: which; Register: as the block found it; Below: on the stack it found
-  int node = -1; // Result
-  int uses = 0;  // by instructions, by what is left behind
+  int index;      // Constant: which; Register: as the block found it; Below: on the stack it found
+  int node = -1;  // Result
+  int uses = 0;   // by instructions, by what is left behind
 };
 
 struct BlockNode {

@@ -129,14 +129,31 @@ class Common {
   // Whether memory is as it was before.
   bool leaves_memory(const Instruction& i) const {
     switch (i.op) {
-      case Opcode::LOAD: case Opcode::LOADC: case Opcode::STORE: case Opcode::STOREN:
-      case Opcode::DROP: case Opcode::JF: case Opcode::JMP: case Opcode::LOOP:
-      case Opcode::GET_ATTR: case Opcode::LIST_UNPACK: case Opcode::TUPLE_CONSTRUCT:
-      case Opcode::NAMED_TUPLE_CONSTRUCT: case Opcode::LIST_CONSTRUCT:
-      case Opcode::DICT_CONSTRUCT: case Opcode::ISINSTANCE: case Opcode::TUPLE_SLICE:
-      case Opcode::TUPLE_INDEX: case Opcode::TUPLE_UNPACK: case Opcode::DIM: case Opcode::DTYPE:
-      case Opcode::__NOT__: case Opcode::__IS__: case Opcode::__ISNOT__: return true;
-      case Opcode::OP_ONE: case Opcode::OP_ANY: {
+      case Opcode::LOAD:
+      case Opcode::LOADC:
+      case Opcode::STORE:
+      case Opcode::STOREN:
+      case Opcode::DROP:
+      case Opcode::JF:
+      case Opcode::JMP:
+      case Opcode::LOOP:
+      case Opcode::GET_ATTR:
+      case Opcode::LIST_UNPACK:
+      case Opcode::TUPLE_CONSTRUCT:
+      case Opcode::NAMED_TUPLE_CONSTRUCT:
+      case Opcode::LIST_CONSTRUCT:
+      case Opcode::DICT_CONSTRUCT:
+      case Opcode::ISINSTANCE:
+      case Opcode::TUPLE_SLICE:
+      case Opcode::TUPLE_INDEX:
+      case Opcode::TUPLE_UNPACK:
+      case Opcode::DIM:
+      case Opcode::DTYPE:
+      case Opcode::__NOT__:
+      case Opcode::__IS__:
+      case Opcode::__ISNOT__: return true;
+      case Opcode::OP_ONE:
+      case Opcode::OP_ANY: {
         int switched;
         return only_gives(*f_.operators[size_t(i.x)].entry, &switched);
       }
@@ -186,8 +203,7 @@ class Common {
     }
   }
 
-  Item numbered(int64_t kind, bool reads, const std::vector<Item>& taken, size_t pc,
-                State* state) {
+  Item numbered(int64_t kind, bool reads, const std::vector<Item>& taken, size_t pc, State* state) {
     Key key{kind, reads ? state->epoch : -1};
     bool whole = !taken.empty();
     for (size_t k = 0; k < taken.size(); ++k) {
@@ -271,9 +287,9 @@ class Common {
   }
 
   Function& f_;
-  std::vector<int> stores_;  // by register: how many instructions store it
-  std::vector<char> starts_; // by instruction: a block begins with it
-  int next_ = 0;             // number of a value
+  std::vector<int> stores_;   // by register: how many instructions store it
+  std::vector<char> starts_;  // by instruction: a block begins with it
+  int next_ = 0;              // number of a value
   size_t work_ = 0;
   std::map<Key, int> constants_;
   std::vector<Row> rows_;

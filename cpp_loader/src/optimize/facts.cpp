@@ -32,8 +32,8 @@ constexpr Form kForms[] = {
 #include "facts.def"
 };
 // As passes/effects.py has them: what schemas of other operators say is not all they do.
-constexpr std::string_view kNamespaces[] = {"aten::", "prim::", "scriptlang::", "quantized::",
-                                            "prepacked::"};
+constexpr std::string_view kNamespaces[] = {
+    "aten::", "prim::", "scriptlang::", "quantized::", "prepacked::"};
 
 template <class Row>
 const Row* find_row(const Row* begin, const Row* end, std::string_view name) {
@@ -43,9 +43,8 @@ const Row* find_row(const Row* begin, const Row* end, std::string_view name) {
 }
 
 bool is_ours(std::string_view name) {
-  return std::any_of(std::begin(kNamespaces), std::end(kNamespaces), [&](std::string_view space) {
-    return name.substr(0, space.size()) == space;
-  });
+  return std::any_of(std::begin(kNamespaces), std::end(kNamespaces),
+                     [&](std::string_view space) { return name.substr(0, space.size()) == space; });
 }
 
 }  // namespace

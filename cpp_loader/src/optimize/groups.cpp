@@ -18,8 +18,8 @@ namespace {
 
 // As passes/fuse_pointwise.py has them: engines keep all values of a group at once.
 constexpr size_t kMostNodes = 40, kMostInputs = 16;
-constexpr size_t kMostGroups = 256;      // of a row of instructions
-constexpr size_t kMostInBlock = 4000;    // instructions; larger ones stay
+constexpr size_t kMostGroups = 256;    // of a row of instructions
+constexpr size_t kMostInBlock = 4000;  // instructions; larger ones stay
 constexpr int kMostRegisters = 20000;
 
 using Set = std::vector<uint64_t>;  // of groups
@@ -32,20 +32,34 @@ void add(Set* to, size_t g) {
   if (to->size() <= g / 64) to->resize(g / 64 + 1);
   (*to)[g / 64] |= uint64_t(1) << (g % 64);
 }
-bool has(const Set& set, size_t g) {
-  return g / 64 < set.size() && (set[g / 64] >> (g % 64) & 1);
-}
+bool has(const Set& set, size_t g) { return g / 64 < set.size() && (set[g / 64] >> (g % 64) & 1); }
 
 // Whether an instruction may run elsewhere between others of its kind.
 bool is_free(Opcode op) {
   switch (op) {
-    case Opcode::GET_ATTR: case Opcode::LIST_UNPACK: case Opcode::TUPLE_CONSTRUCT:
-    case Opcode::NAMED_TUPLE_CONSTRUCT: case Opcode::LIST_CONSTRUCT: case Opcode::DICT_CONSTRUCT:
-    case Opcode::ISINSTANCE: case Opcode::TUPLE_SLICE: case Opcode::TUPLE_INDEX:
-    case Opcode::DICT_INDEX: case Opcode::UNCHECKED_CAST: case Opcode::__IS__:
-    case Opcode::__ISNOT__: case Opcode::FORMAT: case Opcode::DEVICE: case Opcode::DTYPE:
-    case Opcode::DIM: case Opcode::__NOT__: case Opcode::TO_LIST: case Opcode::NUM_TO_TENSOR:
-    case Opcode::IS_CUDA: case Opcode::TUPLE_UNPACK: case Opcode::UN_INITIALIZED: return true;
+    case Opcode::GET_ATTR:
+    case Opcode::LIST_UNPACK:
+    case Opcode::TUPLE_CONSTRUCT:
+    case Opcode::NAMED_TUPLE_CONSTRUCT:
+    case Opcode::LIST_CONSTRUCT:
+    case Opcode::DICT_CONSTRUCT:
+    case Opcode::ISINSTANCE:
+    case Opcode::TUPLE_SLICE:
+    case Opcode::TUPLE_INDEX:
+    case Opcode::DICT_INDEX:
+    case Opcode::UNCHECKED_CAST:
+    case Opcode::__IS__:
+    case Opcode::__ISNOT__:
+    case Opcode::FORMAT:
+    case Opcode::DEVICE:
+    case Opcode::DTYPE:
+    case Opcode::DIM:
+    case Opcode::__NOT__:
+    case Opcode::TO_LIST:
+    case Opcode::NUM_TO_TENSOR:
+    case Opcode::IS_CUDA:
+    case Opcode::TUPLE_UNPACK:
+    case Opcode::UN_INITIALIZED: return true;
     default: return false;
   }
 }
@@ -60,7 +74,10 @@ bool is_plain(const Value& v) {
 
 bool may_enter(const Type& type) {
   switch (type.kind) {
-    case TypeKind::Tensor: case TypeKind::Int: case TypeKind::Float: case TypeKind::Bool:
+    case TypeKind::Tensor:
+    case TypeKind::Int:
+    case TypeKind::Float:
+    case TypeKind::Bool:
     case TypeKind::Number: return true;
     case TypeKind::Optional: return may_enter(*type.elements[0]);
     default: return false;
@@ -395,18 +412,18 @@ class Block {
   const size_t begin_, end_;
   BlockValues read_;
   std::vector<char> fusible_;
-  std::vector<int> group_;          // of an instruction; -1: none
-  std::vector<Set> depends_;        // the groups that must run before an instruction
-  std::vector<size_t> root_;        // of a group that was merged into others
+  std::vector<int> group_;    // of an instruction; -1: none
+  std::vector<Set> depends_;  // the groups that must run before an instruction
+  std::vector<size_t> root_;  // of a group that was merged into others
   std::vector<std::vector<size_t>> members_;
-  std::vector<Set> outside_;        // the groups that must run before a group
+  std::vector<Set> outside_;  // the groups that must run before a group
   std::vector<std::vector<size_t>> units_;
-  std::vector<int> place_;          // of a value: its register
-  std::vector<char> settled_;       // of a binding: its value lies there already
-  std::vector<char> read_at_start_; // of a register: what it had before the block is used
-  std::vector<int> part_places_;    // of a value in the group that is being written: its register
-  std::vector<int> part_uses_;      // and how often its members use it
-  int pending_ = -1;                // a value on the stack
+  std::vector<int> place_;           // of a value: its register
+  std::vector<char> settled_;        // of a binding: its value lies there already
+  std::vector<char> read_at_start_;  // of a register: what it had before the block is used
+  std::vector<int> part_places_;     // of a value in the group that is being written: its register
+  std::vector<int> part_uses_;       // and how often its members use it
+  int pending_ = -1;                 // a value on the stack
   size_t pending_pc_ = 0;
 };
 
@@ -446,8 +463,7 @@ void Block::flush() {
 void Block::write_single(size_t k) {
   const BlockNode& n = node(k);
   size_t from = 0;
-  if (pending_ >= 0 && !n.inputs.empty() && n.inputs[0] == pending_ &&
-      value(pending_).uses == 1) {
+  if (pending_ >= 0 && !n.inputs.empty() && n.inputs[0] == pending_ && value(pending_).uses == 1) {
     from = 1;
     pending_ = -1;
   }

@@ -52,8 +52,8 @@ class Inliner {
     int base;      // of its registers
     int32_t call;  // which of those that were inlined
     std::vector<Fact> registers;
-    std::vector<int64_t> start;  // where its instructions came to lie
-    std::vector<char> wanted;    // some jump goes there
+    std::vector<int64_t> start;                    // where its instructions came to lie
+    std::vector<char> wanted;                      // some jump goes there
     std::vector<std::pair<size_t, size_t>> jumps;  // an instruction here, a target there
   };
 
@@ -221,8 +221,7 @@ class Inliner {
         return false;
       }
       case Opcode::LOADC:
-        push_constant(moved(&copy->tables.constants, i.x, f.constants, &out_.constants), *copy,
-                      pc);
+        push_constant(moved(&copy->tables.constants, i.x, f.constants, &out_.constants), *copy, pc);
         return true;
       case Opcode::LOAD: {
         Fact fact = copy->registers[size_t(i.x)];
@@ -331,9 +330,9 @@ class Inliner {
     const bytecode::OpcodeInfo& info = bytecode::info_of(i.op);
     const int64_t pops = pops_of(f, i), pushes = pushes_of(f, i);
     for (int64_t k = 0; k < pops; ++k) pop();
-    const bool tensor = i.op == Opcode::OP_ONE &&
-                        schema_of(*f.operators[size_t(i.x)].entry).returns[0].type->kind ==
-                            TypeKind::Tensor;
+    const bool tensor =
+        i.op == Opcode::OP_ONE &&
+        schema_of(*f.operators[size_t(i.x)].entry).returns[0].type->kind == TypeKind::Tensor;
     for (int64_t k = 0; k < pushes; ++k) stack_.push_back({-1, tensor, -1});
     if (info.next != bytecode::Next::Next) stack_.clear();
     switch (info.x) {
@@ -346,10 +345,11 @@ class Inliner {
       case Operand::Method:
         i.x = moved(&copy->tables.constants, i.x, f.constants, &out_.constants);
         break;
-      case Operand::Type: case Operand::ListType: case Operand::DictType:
-      case Operand::NamedTupleType: case Operand::Class:
-        i.x = moved(&copy->tables.types, i.x, f.types, &out_.types);
-        break;
+      case Operand::Type:
+      case Operand::ListType:
+      case Operand::DictType:
+      case Operand::NamedTupleType:
+      case Operand::Class: i.x = moved(&copy->tables.types, i.x, f.types, &out_.types); break;
       case Operand::Types: {  // side by side
         const int first = int(out_.types.size());
         for (int k = 0; k < i.n; ++k) out_.types.push_back(f.types[size_t(i.x + k)]);
@@ -377,7 +377,7 @@ class Inliner {
   const bool inlines_;
   std::unordered_map<const Function*, Tables> tables_;
   std::vector<const Function*> chain_;
-  int top_ = 0;  // the registers of those that are being put in
+  int top_ = 0;              // the registers of those that are being put in
   std::vector<Fact> stack_;  // of the values on top; what is below is not known
 };
 

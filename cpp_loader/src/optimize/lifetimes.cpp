@@ -38,9 +38,7 @@ class Lifetimes {
   static void clear(Words& words, int reg) {
     words[size_t(reg) / 64] &= ~(uint64_t(1) << (reg % 64));
   }
-  static bool has(const Words& words, int reg) {
-    return words[size_t(reg) / 64] >> (reg % 64) & 1;
-  }
+  static bool has(const Words& words, int reg) { return words[size_t(reg) / 64] >> (reg % 64) & 1; }
   static bool jumps(Opcode op) {
     return op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP;
   }

@@ -46,9 +46,8 @@ class Sharing {
       liveness.for_live(b, [&](int slot) { intervals_[size_t(slot) + 1].touch(int64_t(begin)); });
       const size_t last = lower::last_of(flow, begin);
       lower::for_successors(f_, flow, last, [&](int32_t next) {
-        liveness.for_live(size_t(next), [&](int slot) {
-          intervals_[size_t(slot) + 1].touch(int64_t(last));
-        });
+        liveness.for_live(size_t(next),
+                          [&](int slot) { intervals_[size_t(slot) + 1].touch(int64_t(last)); });
       });
     }
     allocate();

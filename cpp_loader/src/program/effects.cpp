@@ -23,9 +23,10 @@ constexpr int kRounds = 16;
 // Operators that give another shape or memory to the tensor that they write.
 bool reshapes(const std::string& name) {
   static const std::unordered_set<std::string> names = {
-      "aten::squeeze_", "aten::unsqueeze_", "aten::transpose_", "aten::swapaxes_",
-      "aten::swapdims_", "aten::t_", "aten::as_strided_", "aten::resize_", "aten::resize_as_",
-      "aten::set_", "aten::set_data", "aten::detach_", "aten::requires_grad_"};
+      "aten::squeeze_",      "aten::unsqueeze_", "aten::transpose_",  "aten::swapaxes_",
+      "aten::swapdims_",     "aten::t_",         "aten::as_strided_", "aten::resize_",
+      "aten::resize_as_",    "aten::set_",       "aten::set_data",    "aten::detach_",
+      "aten::requires_grad_"};
   return names.count(name) != 0;
 }
 
@@ -412,9 +413,8 @@ class Analysis {
     }
     if (!marks.is_known) gave_up_ = true;
     if (marks.reshapes && highest != kOwnRun) raise_to(effect, Effect::Reshapes);
-    bool puts = std::any_of(marks.arguments.begin(), marks.arguments.end(), [](const Part& p) {
-      return p.writes && !p.is_tensor;
-    });
+    bool puts = std::any_of(marks.arguments.begin(), marks.arguments.end(),
+                            [](const Part& p) { return p.writes && !p.is_tensor; });
     uint8_t all = holds ? part(highest) : highest;
     if (puts || marks.reshapes) put(all);
     state->resize(first);

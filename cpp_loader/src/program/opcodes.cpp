@@ -8,29 +8,46 @@ const OpcodeInfo& info_of(Opcode op) {
 #define SL_KINDS(...) {__VA_ARGS__}
 #define SL_OPCODE(name, number, x, n, pops, more_pops, pushes, more_pushes, next, runs, meaning) \
   case Opcode::name: {                                                                           \
-    static constexpr OpcodeInfo info = {                                                         \
-        #name, Operand::x, Operand::n, {SL_KINDS pops, Count::more_pops},                        \
-        {SL_KINDS pushes, Count::more_pushes}, Next::next, runs};                                \
+    static constexpr OpcodeInfo info = {#name,                                                   \
+                                        Operand::x,                                              \
+                                        Operand::n,                                              \
+                                        {SL_KINDS pops, Count::more_pops},                       \
+                                        {SL_KINDS pushes, Count::more_pushes},                   \
+                                        Next::next,                                              \
+                                        runs};                                                   \
     return info;                                                                                 \
   }
 #include "opcodes.def"
 #undef SL_KINDS
     case Opcode::OP_ONE:
     case Opcode::OP_ANY: {
-      static constexpr OpcodeInfo info = {"OP", Operand::Operator, Operand::Count,
-                                          {{}, Count::Operator}, {{}, Count::Operator},
-                                          Next::Next, true};
+      static constexpr OpcodeInfo info = {"OP",
+                                          Operand::Operator,
+                                          Operand::Count,
+                                          {{}, Count::Operator},
+                                          {{}, Count::Operator},
+                                          Next::Next,
+                                          true};
       return info;
     }
     case Opcode::OP_MISSING: {
-      static constexpr OpcodeInfo info = {"OP", Operand::Operator, Operand::Count,
-                                          {{}, Count::None}, {{}, Count::None}, Next::Raise, true};
+      static constexpr OpcodeInfo info = {"OP",
+                                          Operand::Operator,
+                                          Operand::Count,
+                                          {{}, Count::None},
+                                          {{}, Count::None},
+                                          Next::Raise,
+                                          true};
       return info;
     }
     case Opcode::TUPLE_UNPACK: break;
   }
-  static constexpr OpcodeInfo info = {"OP", Operand::Operator, Operand::Count,
-                                      {{Kind::Tuple}, Count::None}, {{}, Count::N}, Next::Next,
+  static constexpr OpcodeInfo info = {"OP",
+                                      Operand::Operator,
+                                      Operand::Count,
+                                      {{Kind::Tuple}, Count::None},
+                                      {{}, Count::N},
+                                      Next::Next,
                                       true};
   return info;
 }

@@ -10,10 +10,10 @@ enum class Opcode : uint8_t {
 #define SL_OPCODE(name, number, ...) name = number,
 #include "opcodes.def"
   // What OP and OPN become once the operator is known.
-  OP_ONE = 64,    // all arguments given, one result
-  OP_ANY,         // any number of results, defaults to fill in
-  OP_MISSING,     // raises MissingOperator
-  TUPLE_UNPACK,   // pushes n elements
+  OP_ONE = 64,   // all arguments given, one result
+  OP_ANY,        // any number of results, defaults to fill in
+  OP_MISSING,    // raises MissingOperator
+  TUPLE_UNPACK,  // pushes n elements
 };
 
 #define SL_LIMIT(name, value) constexpr int64_t name = value;
@@ -23,13 +23,43 @@ namespace bytecode {
 
 // What an operand is; opcodes.def says each.
 enum class Operand : uint8_t {
-  None, Operator, Register, Registers, Constant, Method, Type, ListType, DictType, NamedTupleType,
-  Class, Types, Function, Jump, Slot, Count, CountFrom1, CountFrom2, EvenCount, Fields, Arguments,
+  None,
+  Operator,
+  Register,
+  Registers,
+  Constant,
+  Method,
+  Type,
+  ListType,
+  DictType,
+  NamedTupleType,
+  Class,
+  Types,
+  Function,
+  Jump,
+  Slot,
+  Count,
+  CountFrom1,
+  CountFrom2,
+  EvenCount,
+  Fields,
+  Arguments,
 };
 
 // What a value on the stack is.
 enum class Kind : uint8_t {
-  Any, Bool, Int, Number, Str, Tensor, Device, Tuple, List, Dict, Object, Future,
+  Any,
+  Bool,
+  Int,
+  Number,
+  Str,
+  Tensor,
+  Device,
+  Tuple,
+  List,
+  Dict,
+  Object,
+  Future,
 };
 
 // How many more values: by an operand, or as many as the operator or the function takes or gives.

@@ -367,8 +367,10 @@ class FunctionDecoder {
 void Program::decode_function(const Value& tree, Decoded& decoded) {
   std::optional<Items> entry = sequence(tree);
   bool good = entry && (entry->size() == 2 || entry->size() == 3) && (*entry)[0].is_string();
-  if (!good) raise(ErrorKind::ArchiveError, "the bytecode is malformed: a function is no tuple "
-                   "(name, code, schema)");
+  if (!good)
+    raise(ErrorKind::ArchiveError,
+          "the bytecode is malformed: a function is no tuple "
+          "(name, code, schema)");
   auto function = std::make_unique<Function>();
   function->name = (*entry)[0].as_string();
   decoded.add(1, sizeof(Function) + function->name.size());

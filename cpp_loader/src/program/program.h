@@ -45,10 +45,10 @@ struct Function;
 
 struct Instruction {
   Opcode op;
-  uint8_t results = 0;      // OP_*
-  uint16_t arguments = 0;   // OP_*: on the stack
+  uint8_t results = 0;     // OP_*
+  uint16_t arguments = 0;  // OP_*: on the stack
   int32_t x = 0, n = 0;
-  OpFn run = nullptr;       // OP_ONE, OP_ANY
+  OpFn run = nullptr;  // OP_ONE, OP_ANY
 };
 
 namespace lower {
@@ -83,18 +83,18 @@ struct Function {
   std::vector<uint32_t> lines;  // of each instruction: an offset in the file; or empty
   std::shared_ptr<const LineStarts> line_starts;  // of the file; null: it is not the archive's
   std::vector<InlinedCall> inlined;
-  std::vector<int32_t> calls;   // of each instruction: which of `inlined` it came from; -1: none
+  std::vector<int32_t> calls;  // of each instruction: which of `inlined` it came from; -1: none
   std::vector<std::unique_ptr<Function>> parts;  // that only this function calls
-  std::string refusal;          // why it cannot run: its code is not sound
+  std::string refusal;                           // why it cannot run: its code is not sound
   bool has_schema = false;
   bool is_raw = false;   // as the source was compiled: it runs as optimize/ makes it
   bool is_part = false;  // the body of a fused group, called by FUSED
-  int results = 1;    // values on the stack at RET
-  int parameters = 0; // values on the stack at entry
-  int max_stack = 0;  // set by verify
+  int results = 1;       // values on the stack at RET
+  int parameters = 0;    // values on the stack at entry
+  int max_stack = 0;     // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
   mutable std::atomic<int8_t> effect{-1};  // an Effect, once somebody asked; see effects.h
-  std::unique_ptr<FusedGroup> group;  // runs the function at once, if it is a fused group
+  std::unique_ptr<FusedGroup> group;       // runs the function at once, if it is a fused group
 };
 
 struct MissingOperator {
@@ -105,7 +105,7 @@ struct MissingOperator {
 // The classes of a program, by qualified name.
 class ClassTable {
  public:
-  ClassRef get(const std::string& name);  // made when absent
+  ClassRef get(const std::string& name);          // made when absent
   ClassRef find(const std::string& name) const {  // null when absent
     auto it = classes_.find(name);
     return it == classes_.end() ? ClassRef() : it->second;

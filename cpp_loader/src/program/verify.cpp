@@ -13,11 +13,11 @@ namespace scriptlang {
 
 namespace {
 
+using bytecode::info_of;
 using bytecode::Kind;
 using bytecode::Next;
-using bytecode::Operand;
 using bytecode::OpcodeInfo;
-using bytecode::info_of;
+using bytecode::Operand;
 
 constexpr int kExitArguments = 4;       // of __exit__, with the object
 constexpr int64_t kTypeWork = 1 << 26;  // slots visited by the type analysis before it gives up
@@ -148,9 +148,7 @@ class Verifier {
   }
 
   // Whether the instruction calls an operator, and says how many arguments and results it has.
-  static bool is_call(Opcode op) {
-    return op == Opcode::OP_ONE || op == Opcode::OP_ANY;
-  }
+  static bool is_call(Opcode op) { return op == Opcode::OP_ONE || op == Opcode::OP_ANY; }
 
   // TupleUnpack does not say how many elements it pushes. It is what the next instruction stores;
   // the interpreter compares the size of the tuple with it.
@@ -350,13 +348,13 @@ class Verifier {
       TagSet have = (*state)[first + k], accepted = tags_of(*a.type);
       // Numbers convert, and one int stands for int[2]; a zero-dim tensor may stand for a number.
       if (accepted & (tag_bit(Tag::Double) | tag_bit(Tag::Int))) {
-        accepted |= tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Tensor) |
-                    tag_bit(Tag::Bool);
+        accepted |=
+            tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Tensor) | tag_bit(Tag::Bool);
       }
       if (accepted & tag_bit(Tag::List)) accepted |= tag_bit(Tag::Int) | tag_bit(Tag::Double);
       if (!(have & accepted)) {
-        fail(pc, "argument '", a.name, "' of ", use.qualified_name(), " is ",
-             to_string_tags(have), " where ", to_string(*a.type), " is needed");
+        fail(pc, "argument '", a.name, "' of ", use.qualified_name(), " is ", to_string_tags(have),
+             " where ", to_string(*a.type), " is needed");
       }
     }
     state->resize(first);

@@ -47,9 +47,7 @@ T Declarations::generic(const SourceFile& file, const Node& node, int depth) {
     parts.push_back(type_of(file, *node.b, depth + 1));
   }
   auto want = [&](size_t count) {
-    if (parts.size() != count) {
-      refuse(file.name, node.line, "wrong number of parts of ", name);
-    }
+    if (parts.size() != count) { refuse(file.name, node.line, "wrong number of parts of ", name); }
   };
   if (name == "Tuple" || name == "tuple") return types_.tuple_of(parts);
   if (name == "Union") {
@@ -103,8 +101,7 @@ T Declarations::type_of_value(const Value& value, int depth) {
     case Tag::List: {
       const List& list = value.as_list();
       if (list.element) return types_.list_of(types_.intern(*list.element));
-      return types_.list_of(list.empty() ? types_.tensor
-                                         : type_of_value(list.get(0), depth + 1));
+      return types_.list_of(list.empty() ? types_.tensor : type_of_value(list.get(0), depth + 1));
     }
     case Tag::Dict: {
       const Dict& dict = value.as_dict();
@@ -180,8 +177,8 @@ Value Declarations::constant_sequence(const SourceFile& file, const Node& node, 
   bool fits = type && (type->kind == TypeKind::Tuple || type->kind == TypeKind::NamedTuple) &&
               type->elements.size() == node.items.size();
   for (size_t k = 0; k < node.items.size(); ++k) {
-    values.push_back(constant_of(file, *node.items[k], fits ? type->elements[k].get() : nullptr,
-                                 depth + 1));
+    values.push_back(
+        constant_of(file, *node.items[k], fits ? type->elements[k].get() : nullptr, depth + 1));
   }
   bool is_named = fits && type->kind == TypeKind::NamedTuple;
   return Tuple::make(std::move(values), is_named ? Types::held(type) : TypeRef());
@@ -206,8 +203,7 @@ Value Declarations::constant_call(const SourceFile& file, const Node& node, int 
     Value a = constant_of(file, *node.items[0], types_.integer, depth + 1);
     Value b = constant_of(file, *node.items[1], types_.integer, depth + 1);
     int64_t difference;
-    if (a.is_int() && b.is_int() &&
-        !__builtin_sub_overflow(a.as_int(), b.as_int(), &difference)) {
+    if (a.is_int() && b.is_int() && !__builtin_sub_overflow(a.as_int(), b.as_int(), &difference)) {
       return Value(difference);
     }
   }

@@ -270,11 +270,12 @@ int Emitter::materialise(const Match& match, std::vector<Operand> operands, bool
   if (!all && !ends_in_out) {
     while (given > 0 && match.slots[given - 1].source < 0) --given;
   }
-  const size_t start = operands.empty() ? code_.size()
-                                        : std::min_element(operands.begin(), operands.end(),
-                                                           [](const Operand& a, const Operand& b) {
-                                                             return a.begin < b.begin;
-                                                           })->begin;
+  const size_t start =
+      operands.empty()
+          ? code_.size()
+          : std::min_element(operands.begin(), operands.end(),
+                             [](const Operand& a, const Operand& b) { return a.begin < b.begin; })
+                ->begin;
   // From the last to the first, so that what was not looked at yet stays where it is.
   for (size_t k = given; k-- > 0;) {
     const Slot& slot = match.slots[k];
@@ -365,16 +366,13 @@ void Emitter::convert_at(const Operand& operand, const Step& step) {
     case Step::Operator: {
       Match match;
       std::string why;
-      if (!choose(&types_, session_.candidates(step.op), {{operand.type, {}, {}}}, &match,
-                  &why)) {
+      if (!choose(&types_, session_.candidates(step.op), {{operand.type, {}, {}}}, &match, &why)) {
         refuse(file_.name, line_of(*file_.line_starts, code_.line), why);
       }
       code_.insert(end, Opcode::OP, code_.operation(*match.signature, 1));
       return;
     }
-    case Step::EmptyList:
-      code_.at(operand.open.at).x = code_.type(step.type);
-      return;
+    case Step::EmptyList: code_.at(operand.open.at).x = code_.type(step.type); return;
     case Step::Repeat: {
       code_.insert(end, Opcode::LIST_CONSTRUCT, code_.type(step.type), step.count);
       if (end - operand.begin == 1 && code_.at(operand.begin).op == Opcode::LOADC) {
@@ -420,8 +418,8 @@ void Emitter::convert_parts(size_t at, T tuple, const Step& step) {
     return;
   }
   if (count > kMostArguments) {
-    refuse(file_.name, line_of(*file_.line_starts, code_.line),
-           "a tuple of ", count, " values is converted");
+    refuse(file_.name, line_of(*file_.line_starts, code_.line), "a tuple of ", count,
+           " values is converted");
   }
   const int first = code_.fresh(int(count));
   if (step.kind == Step::TupleToList) {

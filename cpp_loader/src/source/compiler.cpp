@@ -40,7 +40,8 @@ std::string body_name(const Signature& signature) {
 }  // namespace
 
 Compiler::Compiler(Sources sources, std::shared_ptr<ClassTable> classes, int version)
-    : classes_(classes), version_(version),
+    : classes_(classes),
+      version_(version),
       declarations_(std::move(sources), std::move(classes), &types_, &arena_, &budget_),
       overloads_(&types_) {}
 
@@ -214,9 +215,7 @@ Routine* Compiler::body_named(std::string name) {
   return it->second;
 }
 
-Routine* Compiler::body_of(const Signature& signature) {
-  return body_named(body_name(signature));
-}
+Routine* Compiler::body_of(const Signature& signature) { return body_named(body_name(signature)); }
 
 Routine* Compiler::helper(const SourceFile& file, std::string_view name) {
   return &file == bodies_ ? body_named(std::string(name)) : nullptr;
@@ -308,8 +307,9 @@ std::shared_ptr<const Program> Compiler::program() {
 }
 
 bool Compiler::has_changed(std::string_view name, int version) {
-  return version < kNewest && std::any_of(std::begin(kFormer), std::end(kFormer),
-                                          [&](const Former& f) { return f.name == name; });
+  return version < kNewest && std::any_of(
+                                  std::begin(kFormer), std::end(kFormer),
+                                  [&](const Former& f) { return f.name == name; });
 }
 
 const Function* Compiler::body(const std::string& name, const std::string& overload,

@@ -74,8 +74,8 @@ class Compiler final : private Session {
   std::vector<Routine*> queue_;
   std::unordered_set<const Declared*> made_;
   std::set<std::pair<uint64_t, T>> taken_;  // values that were looked at as of a type
-  std::vector<Value> objects_;  // still to be looked into
-  bool in_body_ = false;        // what is compiled is part of the library: operators as of today
+  std::vector<Value> objects_;              // still to be looked into
+  bool in_body_ = false;  // what is compiled is part of the library: operators as of today
 };
 
 }  // namespace scriptlang::source

@@ -29,14 +29,12 @@ T packed_type(Declarations* declarations, const Declared& declared, T type) {
   if (!starts_with(name, "__torch__.torch.nn.")) return type;
   if (name.find("quantized.") == std::string_view::npos) return type;
   std::string_view short_name = name.substr(name.rfind('.') + 1);
-  const char* packed = short_name == "Linear" || short_name == "LinearReLU" ||
-                               short_name == "LinearPackedParams"
-                           ? "LinearPackedParamsBase"
-                       : short_name == "Conv2d" || short_name == "ConvReLU2d"
-                           ? "Conv2dPackedParamsBase"
-                       : short_name == "Conv3d" || short_name == "ConvReLU3d"
-                           ? "Conv3dPackedParamsBase"
-                           : nullptr;
+  const char* packed =
+      short_name == "Linear" || short_name == "LinearReLU" || short_name == "LinearPackedParams"
+          ? "LinearPackedParamsBase"
+      : short_name == "Conv2d" || short_name == "ConvReLU2d" ? "Conv2dPackedParamsBase"
+      : short_name == "Conv3d" || short_name == "ConvReLU3d" ? "Conv3dPackedParamsBase"
+                                                             : nullptr;
   if (!packed) return type;
   return declarations->find_type(std::string(kLibrary) + "quantized." + packed);
 }
@@ -45,7 +43,10 @@ T packed_type(Declarations* declarations, const Declared& declared, T type) {
 
 Declarations::Declarations(Sources sources, std::shared_ptr<ClassTable> classes, Types* types,
                            Arena* arena, Budget* budget)
-    : sources_(std::move(sources)), classes_(std::move(classes)), types_(*types), arena_(*arena),
+    : sources_(std::move(sources)),
+      classes_(std::move(classes)),
+      types_(*types),
+      arena_(*arena),
       budget_(*budget) {}
 
 // ---- files and names
@@ -292,9 +293,9 @@ void Declarations::assigned_name(Declared* declared, const Node& s) {
       target.b->kind == NodeKind::String) {
     return add_attribute(declared, target.b->text, type_of(file, *s.a), s);
   }
-  bool known = target.kind == NodeKind::Name &&
-               std::find(std::begin(kNameLists), std::end(kNameLists), target.text) !=
-                   std::end(kNameLists);
+  bool known =
+      target.kind == NodeKind::Name &&
+      std::find(std::begin(kNameLists), std::end(kNameLists), target.text) != std::end(kNameLists);
   if (!known) refuse(file.name, s.line, "a class declares its names with their types");
   const bool hooks = target.text == "__forward_hooks__" || target.text == "__forward_pre_hooks__";
   if (hooks && !s.a->items.empty()) declared->is_hooked = true;
@@ -307,8 +308,7 @@ void Declarations::assigned_name(Declared* declared, const Node& s) {
   }
 }
 
-void Declarations::add_attribute(Declared* declared, std::string_view name, T type,
-                                 const Node& s) {
+void Declarations::add_attribute(Declared* declared, std::string_view name, T type, const Node& s) {
   const int64_t slot = int64_t(declared->attributes.size());
   if (!declared->slots.emplace(std::string(name), slot).second) {
     refuse(declared->file->name, s.line, declared->name, " has two attributes '", name, "'");
@@ -318,8 +318,8 @@ void Declarations::add_attribute(Declared* declared, std::string_view name, T ty
 }
 
 void Declarations::add_method(Declared* declared, Node* s) {
-  Routine* made = declare_function(declared->name + "." + std::string(s->text), declared->file, s,
-                                   declared);
+  Routine* made =
+      declare_function(declared->name + "." + std::string(s->text), declared->file, s, declared);
   if (!declared->methods.emplace(std::string(s->text), made).second) {
     refuse(declared->file->name, s->line, declared->name, " has two methods ", s->text);
   }

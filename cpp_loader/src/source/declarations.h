@@ -24,9 +24,7 @@ struct Routine {
   Declared* owner = nullptr;  // of a method
   Signature signature;
   Function* function = nullptr;  // once somebody calls it
-  std::string_view short_name() const {
-    return std::string_view(name).substr(name.rfind('.') + 1);
-  }
+  std::string_view short_name() const { return std::string_view(name).substr(name.rfind('.') + 1); }
 };
 
 // Where the code lies.
@@ -34,7 +32,7 @@ struct Sources {
   // The text of "code/__torch__/a.py", which stays; false where there is none.
   std::function<bool(const std::string& record, std::string_view* text)> read;
   std::function<bool(const std::string& folder)> has_folder;  // "code/__torch__/a"
-  std::function<ValueSpan()> constants;  // the table behind CONSTANTS.c0
+  std::function<ValueSpan()> constants;                       // the table behind CONSTANTS.c0
 };
 
 class Declarations {

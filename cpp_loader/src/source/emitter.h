@@ -37,17 +37,17 @@ class Session {
 
 struct Meaning {
   enum Kind : uint8_t {
-    OnStack,    // one value, on the stack
-    Constant,   // `constant`, not yet on the stack
-    Several,    // the results of an operator, on the stack
-    Nothing,    // None, of an operator that gives nothing
-    Namespace,  // name: torch, ops, ops.prim, __torch__.a
-    Operator,   // name: aten::add; with `bound` its first argument is on the stack
-    Routine_,   // routine
-    Method,     // routine; the object is on the stack
-    Class,      // declared
-    TupleClass, // type
-    Form,       // name: annotate, int, ...
+    OnStack,     // one value, on the stack
+    Constant,    // `constant`, not yet on the stack
+    Several,     // the results of an operator, on the stack
+    Nothing,     // None, of an operator that gives nothing
+    Namespace,   // name: torch, ops, ops.prim, __torch__.a
+    Operator,    // name: aten::add; with `bound` its first argument is on the stack
+    Routine_,    // routine
+    Method,      // routine; the object is on the stack
+    Class,       // declared
+    TupleClass,  // type
+    Form,        // name: annotate, int, ...
   };
   Kind kind = OnStack;
   bool bound = false;
@@ -121,8 +121,8 @@ class Emitter {
   void while_loop(const Node& node);
   void for_loop(const Node& node);
   void with(const Node& node);
-  void loop_body(const Node& node, size_t head, const Node* condition, const Node* target,
-                 int list, T element);
+  void loop_body(const Node& node, size_t head, const Node* condition, const Node* target, int list,
+                 T element);
   size_t count_of(const Node& iterable, int* list, T* element);
   void leave_turn(const Node& node);
   void condition(const Node& node);  // pushes a bool
@@ -204,7 +204,7 @@ class Emitter {
   T result_;
   std::vector<Frame> frames_;
   std::unordered_map<std::string_view, int> places_;
-  std::vector<T> held_;  // by register; null where not known
+  std::vector<T> held_;                           // by register; null where not known
   std::unordered_map<std::string, Value> lists_;  // constant lists of numbers
   struct Loop {
     size_t head;

@@ -22,8 +22,21 @@ constexpr SignRow kUnary[] = {
 };
 
 constexpr std::string_view kForms[] = {
-    "annotate", "uninitialized", "unchecked_cast", "unchecked_unwrap_optional", "isinstance",
-    "getattr", "fork", "awaitable", "int", "float", "bool", "str", "complex", "print", "len",
+    "annotate",
+    "uninitialized",
+    "unchecked_cast",
+    "unchecked_unwrap_optional",
+    "isinstance",
+    "getattr",
+    "fork",
+    "awaitable",
+    "int",
+    "float",
+    "bool",
+    "str",
+    "complex",
+    "print",
+    "len",
     "sorted",
 };
 
@@ -57,9 +70,7 @@ T Emitter::push(Meaning* meaning, const Node& node) {
   switch (meaning->kind) {
     case Meaning::OnStack: return meaning->type;
     case Meaning::Nothing:
-    case Meaning::Constant:
-      code_.emit(Opcode::LOADC, code_.constant(meaning->constant));
-      break;
+    case Meaning::Constant: code_.emit(Opcode::LOADC, code_.constant(meaning->constant)); break;
     case Meaning::Several:
       code_.emit(Opcode::TUPLE_CONSTRUCT, int64_t(meaning->several.size()));
       meaning->type = types_.tuple_of(meaning->several);
@@ -235,8 +246,8 @@ Meaning Emitter::value_member(T type, const Node& node) {
       bool is_name = node.text == "name";
       if (!is_name && node.text != "value") fail(node, "an enum has no '", node.text, "'");
       T result = is_name ? types_.string : declared->member_type;
-      for (const Signature* s : session_.candidates(is_name ? "prim::EnumName"
-                                                                : "prim::EnumValue")) {
+      for (const Signature* s :
+           session_.candidates(is_name ? "prim::EnumName" : "prim::EnumValue")) {
         if (s->returns[0] != result) continue;
         code_.emit(Opcode::OP, code_.operation(*s, 1));
         return on_stack(result);
@@ -262,13 +273,13 @@ Meaning Emitter::value_member(T type, const Node& node) {
     if (Routine* getter = declared->method(concat("__", node.text, "_getter"))) {
       return call_routine(getter, one(type, code_.size() - 1), node);
     }
-#define SL_LIBRARY_METHOD(cls, method, op)                           \
-  if (declared->name == cls && node.text == method) {                \
-    made.kind = Meaning::Operator;                                   \
-    made.name = op;                                                  \
-    made.bound = true;                                               \
-    made.type = type;                                                \
-    return made;                                                     \
+#define SL_LIBRARY_METHOD(cls, method, op)            \
+  if (declared->name == cls && node.text == method) { \
+    made.kind = Meaning::Operator;                    \
+    made.name = op;                                   \
+    made.bound = true;                                \
+    made.type = type;                                 \
+    return made;                                      \
   }
 #include "rules.def"
   }
@@ -335,10 +346,9 @@ Meaning Emitter::subscript(const Node& node, T expected) {
       return on_stack(owner->elements[size_t(at)].get());
     }
     T type = push(&index, *node.b);
-    bool alike = size > 0 && std::all_of(owner->elements.begin(), owner->elements.end(),
-                                         [&](const TypeRef& e) {
-                                           return e.get() == owner->elements[0].get();
-                                         });
+    bool alike = size > 0 &&
+                 std::all_of(owner->elements.begin(), owner->elements.end(),
+                             [&](const TypeRef& e) { return e.get() == owner->elements[0].get(); });
     if (type != types_.integer || !alike) {
       fail(node, "the index of a tuple of different types must be known");
     }

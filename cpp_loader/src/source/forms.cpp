@@ -20,7 +20,6 @@ constexpr Cast kCasts[] = {
     {"complex", TypeKind::Complex, "aten::Complex", "__complex__"},
 };
 
-
 }  // namespace
 
 Meaning Emitter::form(const std::string& name, const Node& node, T expected) {
@@ -162,9 +161,8 @@ Meaning Emitter::is_instance(const Node& node) {
   bool open = std::find(parts.begin(), parts.end(), types_.any) != parts.end();
   size_t fitting = size_t(std::count_if(parts.begin(), parts.end(), fits));
   bool inside = std::any_of(wanted.begin(), wanted.end(), [&](T w) {
-    return std::any_of(parts.begin(), parts.end(), [&](T p) {
-      return !fits(p) && p != w && types_.is_subtype(w, p);
-    });
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](T p) { return !fits(p) && p != w && types_.is_subtype(w, p); });
   });
   if (!open && (fitting == parts.size() || (fitting == 0 && !inside))) {
     if (code_.size() == begin + 1) code_.erase(begin, code_.size());  // a name

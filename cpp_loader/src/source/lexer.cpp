@@ -149,7 +149,9 @@ Token Lexer::number() {
   bool imaginary = peek() == 'j' || peek() == 'J';
   if (imaginary) ++position_;
   if (in_word(peek())) fail("a name begins with a digit");
-  Token token = made(imaginary ? TokenKind::Imaginary : real ? TokenKind::Float : TokenKind::Int,
+  Token token = made(imaginary ? TokenKind::Imaginary
+                     : real    ? TokenKind::Float
+                               : TokenKind::Int,
                      begin);
   char* end = nullptr;
   if (imaginary || real) {
@@ -177,8 +179,8 @@ void Lexer::code_point(uint32_t code, std::string* out) {
   } else if (code < 0x10000) {
     *out += {char(0xe0 | code >> 12), char(0x80 | (code >> 6 & 63)), char(0x80 | (code & 63))};
   } else {
-    *out += {char(0xf0 | code >> 18), char(0x80 | (code >> 12 & 63)),
-             char(0x80 | (code >> 6 & 63)), char(0x80 | (code & 63))};
+    *out += {char(0xf0 | code >> 18), char(0x80 | (code >> 12 & 63)), char(0x80 | (code >> 6 & 63)),
+             char(0x80 | (code & 63))};
   }
 }
 
@@ -253,15 +255,31 @@ Token Lexer::string() {
 size_t Lexer::sign_size() const {
   const char c = peek(), next = peek(1);
   switch (c) {
-    case '(': case ')': case '[': case ']': case '{': case '}': case ',': case '~': case ';':
-    case '&': case '|': case '^': case '@':
-      return 1;
+    case '(':
+    case ')':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case ',':
+    case '~':
+    case ';':
+    case '&':
+    case '|':
+    case '^':
+    case '@': return 1;
     case '.': return next == '.' && peek(2) == '.' ? 3 : 1;
-    case '*': case '/': case '<': case '>':
+    case '*':
+    case '/':
+    case '<':
+    case '>':
       if (next == c) return peek(2) == '=' ? 3 : 2;
       return next == '=' ? 2 : 1;
     case '-': return next == '>' || next == '=' ? 2 : 1;
-    case '=': case '+': case '%': case ':': return next == '=' ? 2 : 1;
+    case '=':
+    case '+':
+    case '%':
+    case ':': return next == '=' ? 2 : 1;
     case '!': return next == '=' ? 2 : 0;
     default: return 0;
   }

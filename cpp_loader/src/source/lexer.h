@@ -6,7 +6,16 @@
 namespace scriptlang::source {
 
 enum class TokenKind : uint8_t {
-  End, NewLine, Indent, Dedent, Word, Int, Float, Imaginary, String, Sign,
+  End,
+  NewLine,
+  Indent,
+  Dedent,
+  Word,
+  Int,
+  Float,
+  Imaginary,
+  String,
+  Sign,
 };
 
 struct Token {

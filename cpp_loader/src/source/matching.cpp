@@ -11,8 +11,12 @@ class Matcher {
  public:
   Matcher(Types* types, const Signature& signature, const std::vector<Actual>& actuals,
           bool implicit, Match* match, std::string* why)
-      : types_(*types), signature_(signature), actuals_(actuals), implicit_(implicit),
-        match_(*match), why_(why) {
+      : types_(*types),
+        signature_(signature),
+        actuals_(actuals),
+        implicit_(implicit),
+        match_(*match),
+        why_(why) {
     while (positional_ < actuals.size() && actuals[positional_].name.empty()) ++positional_;
     match_.signature = &signature;
     match_.slots.clear();

@@ -32,9 +32,7 @@ class Names {
   }
 
  private:
-  std::string_view name_at(size_t at) const {
-    return text_.substr(at, text_.find('\n', at) - at);
-  }
+  std::string_view name_at(size_t at) const { return text_.substr(at, text_.find('\n', at) - at); }
   std::string_view text_;
   std::vector<size_t> starts_;
 };

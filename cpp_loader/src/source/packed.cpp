@@ -20,8 +20,8 @@ constexpr Packed packed(size_t size, const unsigned char (&bytes)[kCount]) {
   return {size, bytes, kCount};
 }
 
-#define PACKED(size, ...)                    \
-  constexpr size_t kSize = size;             \
+#define PACKED(size, ...)        \
+  constexpr size_t kSize = size; \
   constexpr unsigned char kBytes[] = {__VA_ARGS__};
 namespace overloads {
 #include "overloads.inc"

@@ -40,19 +40,20 @@ struct Operator {
   Sign sign;
 };
 constexpr Operator kOperators[] = {
-    {"|", 1, Sign::Or},         {"^", 2, Sign::Xor},           {"&", 3, Sign::And},
-    {"<<", 4, Sign::ShiftLeft}, {">>", 4, Sign::ShiftRight},   {"+", 5, Sign::Add},
-    {"-", 5, Sign::Subtract},   {"*", 6, Sign::Multiply},      {"/", 6, Sign::Divide},
+    {"|", 1, Sign::Or},           {"^", 2, Sign::Xor},         {"&", 3, Sign::And},
+    {"<<", 4, Sign::ShiftLeft},   {">>", 4, Sign::ShiftRight}, {"+", 5, Sign::Add},
+    {"-", 5, Sign::Subtract},     {"*", 6, Sign::Multiply},    {"/", 6, Sign::Divide},
     {"//", 6, Sign::FloorDivide}, {"%", 6, Sign::Modulo},      {"@", 6, Sign::MatrixMultiply},
 };
 constexpr Operator kComparisons[] = {
-    {"==", 0, Sign::Equal},   {"!=", 0, Sign::NotEqual},     {"<", 0, Sign::Less},
-    {"<=", 0, Sign::LessEqual}, {">", 0, Sign::Greater},     {">=", 0, Sign::GreaterEqual},
+    {"==", 0, Sign::Equal},     {"!=", 0, Sign::NotEqual}, {"<", 0, Sign::Less},
+    {"<=", 0, Sign::LessEqual}, {">", 0, Sign::Greater},   {">=", 0, Sign::GreaterEqual},
 };
 constexpr std::string_view kKeywords[] = {
-    "if", "else", "elif", "for", "while", "in", "is", "not", "and", "or", "def", "class", "return",
-    "pass", "with", "as", "raise", "assert", "break", "continue", "lambda", "del", "import", "from",
-    "try", "except", "finally", "global", "nonlocal", "yield", "async", "await",
+    "if",    "else",   "elif",    "for",      "while",    "in",    "is",     "not",
+    "and",   "or",     "def",     "class",    "return",   "pass",  "with",   "as",
+    "raise", "assert", "break",   "continue", "lambda",   "del",   "import", "from",
+    "try",   "except", "finally", "global",   "nonlocal", "yield", "async",  "await",
 };
 
 class Parser {
@@ -345,8 +346,8 @@ class Parser {
   bool ends_list() const {
     return token_.kind == TokenKind::NewLine || token_.kind == TokenKind::End ||
            (token_.kind == TokenKind::Sign &&
-            (token_.text == ")" || token_.text == "]" || token_.text == "}" ||
-             token_.text == "=" || token_.text == ":" || token_.text == ";"));
+            (token_.text == ")" || token_.text == "]" || token_.text == "}" || token_.text == "=" ||
+             token_.text == ":" || token_.text == ";"));
   }
 
   // `a, b,` is a tuple.

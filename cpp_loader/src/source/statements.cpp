@@ -6,14 +6,24 @@
 namespace scriptlang::source {
 
 Emitter::Emitter(Session* session, const Routine& routine, Function* function)
-    : session_(*session), declarations_(session->declarations()), types_(declarations_.types()),
-      file_(*routine.file), routine_(&routine), f_(*function),
-      code_(function, &declarations_.budget()), result_(routine.signature.returns[0]) {}
+    : session_(*session),
+      declarations_(session->declarations()),
+      types_(declarations_.types()),
+      file_(*routine.file),
+      routine_(&routine),
+      f_(*function),
+      code_(function, &declarations_.budget()),
+      result_(routine.signature.returns[0]) {}
 
 Emitter::Emitter(Emitter* outer, Function* function)
-    : session_(outer->session_), declarations_(outer->declarations_), types_(outer->types_),
-      file_(outer->file_), routine_(outer->routine_), f_(*function),
-      code_(function, &declarations_.budget()), result_(nullptr) {}
+    : session_(outer->session_),
+      declarations_(outer->declarations_),
+      types_(outer->types_),
+      file_(outer->file_),
+      routine_(outer->routine_),
+      f_(*function),
+      code_(function, &declarations_.budget()),
+      result_(nullptr) {}
 
 void Emitter::run() {
   const Node& node = *routine_->node;
@@ -303,9 +313,7 @@ void Emitter::unpack(Row targets, Meaning value, const Node& node) {
       fail(node, "a value of type ", Types::text(type), " cannot be taken apart");
     }
   }
-  if (int(parts.size()) != count) {
-    fail(node, parts.size(), " values for ", count, " targets");
-  }
+  if (int(parts.size()) != count) { fail(node, parts.size(), " values for ", count, " targets"); }
   for (size_t k = parts.size(); k-- > 0;) store_in(*targets[k], on_stack(parts[k]), node);
 }
 

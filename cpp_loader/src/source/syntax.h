@@ -58,23 +58,36 @@ enum class NodeKind : uint8_t {
   Slice,      // a:b:c inside a subscript; parts may be null
   Call,       // a(items, more); more are Keywords
   Keyword,    // text=a
-  Int, Float, Imaginary, String, True, False, None, Ellipsis,  // integer, real, text
-  Unary,      // sign a
-  Binary,     // a sign b
-  Compare,    // a sign b; chains are And of these
-  And, Or,    // a, b
-  Not,        // a
-  Choice,     // b if a else c
-  Tuple, List, Dict,  // items; of a dict key, value, key, value
+  Int,
+  Float,
+  Imaginary,
+  String,
+  True,
+  False,
+  None,
+  Ellipsis,  // integer, real, text
+  Unary,     // sign a
+  Binary,    // a sign b
+  Compare,   // a sign b; chains are And of these
+  And,
+  Or,      // a, b
+  Not,     // a
+  Choice,  // b if a else c
+  Tuple,
+  List,
+  Dict,  // items; of a dict key, value, key, value
   // statements
   Assign,     // items = a
   Annotated,  // a: b = c; c may be null
-  If, While,  // a; items; more: else
-  For,        // a in b; items
-  With,       // items: pairs of value and name or null; more: the body
-  Return,     // a, may be null
-  Expression, // a
-  Pass, Break, Continue,
+  If,
+  While,       // a; items; more: else
+  For,         // a in b; items
+  With,        // items: pairs of value and name or null; more: the body
+  Return,      // a, may be null
+  Expression,  // a
+  Pass,
+  Break,
+  Continue,
   Raise,      // a
   Assert,     // a, b may be null
   Function,   // text; items: Parameters; more: the body; b: the result's type or null
@@ -83,9 +96,33 @@ enum class NodeKind : uint8_t {
 };
 
 enum class Sign : uint8_t {
-  None, Add, Subtract, Multiply, Divide, FloorDivide, Modulo, Power, MatrixMultiply,
-  And, Or, Xor, ShiftLeft, ShiftRight, Invert, Negate,
-  Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Is, IsNot, In, NotIn, ByName,
+  None,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  FloorDivide,
+  Modulo,
+  Power,
+  MatrixMultiply,
+  And,
+  Or,
+  Xor,
+  ShiftLeft,
+  ShiftRight,
+  Invert,
+  Negate,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Is,
+  IsNot,
+  In,
+  NotIn,
+  ByName,
 };
 
 struct Node {

@@ -165,8 +165,8 @@ T Types::union_of(const std::vector<T>& options) {
   };
   if (has(flat, any)) return has(flat, none) ? optional(any) : any;
   for (T t : flat) {
-    bool swallowed = std::any_of(flat.begin(), flat.end(),
-                                 [&](T u) { return u != t && is_subtype(t, u); });
+    bool swallowed =
+        std::any_of(flat.begin(), flat.end(), [&](T u) { return u != t && is_subtype(t, u); });
     if (!swallowed) kept.push_back(t);
   }
   if (kept.size() == 1) return kept[0];
@@ -252,9 +252,7 @@ T Types::unify(T a, T b) {
     T inner = unify(maybe_a ? part(a, 0) : a, maybe_b ? part(b, 0) : b);
     return inner ? optional(inner) : nullptr;
   }
-  auto is_tuple = [](T t) {
-    return t->kind == TypeKind::Tuple || t->kind == TypeKind::NamedTuple;
-  };
+  auto is_tuple = [](T t) { return t->kind == TypeKind::Tuple || t->kind == TypeKind::NamedTuple; };
   if (is_tuple(a) && is_tuple(b) && a->elements.size() == b->elements.size()) {
     std::vector<T> parts;
     for (size_t k = 0; k < a->elements.size(); ++k) {
@@ -278,9 +276,7 @@ T Types::without_none(T type) {
   return union_of(parts);
 }
 
-bool Types::may_be_none(T type) {
-  return (tags_of(*type) & tag_bit(Tag::None)) != 0;
-}
+bool Types::may_be_none(T type) { return (tags_of(*type) & tag_bit(Tag::None)) != 0; }
 
 // ---- variables of schemas
 

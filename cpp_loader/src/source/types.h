@@ -38,10 +38,10 @@ struct Signature {
   std::vector<T> returns;
   bool variadic = false;
   bool has_variables = false;
-  bool plain_results = false;       // tensors only
-  bool needs_body = false;          // no kernel; a body is under its qualified name
-  const OpEntry* entry = nullptr;   // the engine's operator
-  Routine* body = nullptr;          // a function instead
+  bool plain_results = false;      // tensors only
+  bool needs_body = false;         // no kernel; a body is under its qualified name
+  const OpEntry* entry = nullptr;  // the engine's operator
+  Routine* body = nullptr;         // a function instead
 };
 
 // What an archive's code declares under a name of a class.
@@ -54,13 +54,13 @@ struct Declared {
   T type = nullptr;
   SourceFile* file = nullptr;
   Node* node = nullptr;
-  std::vector<std::pair<std::string, T>> attributes;       // by slot
-  std::vector<std::string_view> parameters, buffers;       // names among them
+  std::vector<std::pair<std::string, T>> attributes;  // by slot
+  std::vector<std::string_view> parameters, buffers;  // names among them
   std::unordered_map<std::string, int64_t> slots;
-  std::unordered_map<std::string, Routine*> methods;       // of interfaces: without a body
+  std::unordered_map<std::string, Routine*> methods;  // of interfaces: without a body
   std::vector<Routine*> method_order;
   std::unordered_map<std::string, std::pair<Value, T>> constants;
-  std::vector<std::pair<std::string, Value>> members;      // of an enum
+  std::vector<std::pair<std::string, Value>> members;  // of an enum
   T member_type = nullptr;
   bool is_hooked = false;  // it names methods that run before or after forward
   bool is_module() const { return kind == Module || kind == ModuleInterface; }

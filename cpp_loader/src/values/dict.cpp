@@ -102,15 +102,21 @@ inline Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** plac
 
 inline Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** place) {
   if (is_bits(key)) {
-    return search(hash, [&](const Value& k) {
-      return k.tag() == key.tag() ? k.bits() == key.bits() : key.is_int() && equal(k, key);
-    }, place);
+    return search(
+        hash,
+        [&](const Value& k) {
+          return k.tag() == key.tag() ? k.bits() == key.bits() : key.is_int() && equal(k, key);
+        },
+        place);
   }
   if (key.is_string()) {
-    return search(hash, [&](const Value& k) {
-      return k.same(key) ||
-             (k.tag() == Tag::String && same_text(k.raw_string().text(), key.raw_string().text()));
-    }, place);
+    return search(
+        hash,
+        [&](const Value& k) {
+          return k.same(key) || (k.tag() == Tag::String &&
+                                 same_text(k.raw_string().text(), key.raw_string().text()));
+        },
+        place);
   }
   return search(hash, [&](const Value& k) { return equal(k, key); }, place);
 }

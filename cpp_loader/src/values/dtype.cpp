@@ -7,13 +7,14 @@ namespace scriptlang {
 
 const char* dtype_name(ScalarType type) {
   switch (type) {
+    // clang-format off
 #define X(name, number, bytes, category, text) \
   case ScalarType::name:                       \
     return "torch." text;
     SL_SCALAR_TYPES(X)
 #undef X
-    default:
-      return "undefined";
+      // clang-format on
+    default: return "undefined";
   }
 }
 
@@ -50,14 +51,14 @@ const char* dtype_display_name(ScalarType type) {
 namespace {
 
 int bits_of(ScalarType t) { return int(itemsize(t) * 8); }
-bool is_unsigned(ScalarType t) {
-  return t == ScalarType::UInt8 || is_barebones(t);
-}
+bool is_unsigned(ScalarType t) { return t == ScalarType::UInt8 || is_barebones(t); }
 
 void refuse_barebones(ScalarType a, ScalarType b) {
   if (is_barebones(a) || is_barebones(b)) {
-    raise(ErrorKind::RuntimeError, "Promotion for uint16, uint32, uint64 types is not supported, "
-          "attempted to promote ", dtype_display_name(a), " and ", dtype_display_name(b));
+    raise(ErrorKind::RuntimeError,
+          "Promotion for uint16, uint32, uint64 types is not supported, "
+          "attempted to promote ",
+          dtype_display_name(a), " and ", dtype_display_name(b));
   }
 }
 

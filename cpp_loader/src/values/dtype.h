@@ -8,6 +8,7 @@ namespace scriptlang {
 
 // X(name, number, bytes, category, Python name). complex32 has no arithmetic here: a tensor of it
 // can be loaded and moved, not computed with. Quantized types have operators of their own.
+// clang-format off
 #define SL_SCALAR_TYPES(X)                      \
   X(UInt8, 0, 1, Integral, "uint8")             \
   X(Int8, 1, 1, Integral, "int8")               \
@@ -28,11 +29,14 @@ namespace scriptlang {
   X(UInt16, 27, 2, Integral, "uint16")          \
   X(UInt32, 28, 4, Integral, "uint32")          \
   X(UInt64, 29, 8, Integral, "uint64")
+// clang-format on
 
 enum class ScalarType : int8_t {
+// clang-format off
 #define X(name, number, bytes, category, text) name = number,
   SL_SCALAR_TYPES(X)
 #undef X
+  // clang-format on
   Undefined = -1,
 };
 
@@ -41,25 +45,27 @@ enum class TypeCategory : int8_t { Boolean, Integral, Floating, Complex, Other }
 
 constexpr int64_t itemsize(ScalarType type) {
   switch (type) {
+    // clang-format off
 #define X(name, number, bytes, category, text) \
   case ScalarType::name:                       \
     return bytes;
     SL_SCALAR_TYPES(X)
 #undef X
-    default:
-      return 0;
+      // clang-format on
+    default: return 0;
   }
 }
 
 constexpr TypeCategory category(ScalarType type) {
   switch (type) {
+    // clang-format off
 #define X(name, number, bytes, cat, text) \
   case ScalarType::name:                  \
     return TypeCategory::cat;
     SL_SCALAR_TYPES(X)
 #undef X
-    default:
-      return TypeCategory::Other;
+      // clang-format on
+    default: return TypeCategory::Other;
   }
 }
 
@@ -76,12 +82,13 @@ constexpr bool is_integral(ScalarType t, bool with_bool) {
 
 constexpr bool is_scalar_type(int64_t number) {
   switch (number) {
+    // clang-format off
 #define X(name, value, bytes, category, text) case value:
     SL_SCALAR_TYPES(X)
 #undef X
+    // clang-format on
     return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -117,9 +124,8 @@ struct bfloat16 {
   explicit bfloat16(float value) {
     uint32_t u;
     std::memcpy(&u, &value, 4);
-    bits = (u & 0x7fffffffu) > 0x7f800000u
-               ? uint16_t((u >> 16) | 0x40)
-               : uint16_t((u + 0x7fffu + ((u >> 16) & 1)) >> 16);
+    bits = (u & 0x7fffffffu) > 0x7f800000u ? uint16_t((u >> 16) | 0x40)
+                                           : uint16_t((u + 0x7fffu + ((u >> 16) & 1)) >> 16);
   }
   operator float() const {
     uint32_t u = uint32_t(bits) << 16;

@@ -7,11 +7,13 @@ namespace scriptlang {
 
 const char* error_kind_name(ErrorKind kind) {
   switch (kind) {
+    // clang-format off
 #define X(name, text)   \
   case ErrorKind::name: \
     return text;
     SL_ERROR_KINDS(X)
 #undef X
+    // clang-format on
   }
   return "RuntimeError";
 }

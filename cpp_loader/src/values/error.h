@@ -17,6 +17,7 @@
 
 namespace scriptlang {
 
+// clang-format off
 #define SL_ERROR_KINDS(X)                                                             \
   X(RuntimeError, "RuntimeError")          /* what PyTorch reports by TORCH_CHECK */  \
   X(ValueError, "ValueError")                                                         \
@@ -31,11 +32,14 @@ namespace scriptlang {
   X(ArchiveError, "ArchiveError")          /* malformed, unsafe or unsupported file */ \
   X(MissingOperator, "MissingOperator")    /* reached an operator that we lack */     \
   X(Raised, "Raised")                      /* raised by the program; see class_name */
+// clang-format on
 
 enum class ErrorKind : uint8_t {
+// clang-format off
 #define X(name, text) name,
   SL_ERROR_KINDS(X)
 #undef X
+  // clang-format on
 };
 
 const char* error_kind_name(ErrorKind kind);
@@ -126,10 +130,10 @@ template <class... Parts>
   raise_plain<PlainPart<Parts>...>(kind, parts...);
 }
 
-#define SL_CHECK(condition, ...)                                                      \
-  do {                                                                                \
-    if (__builtin_expect(!(condition), 0))                                            \
-      ::scriptlang::raise(::scriptlang::ErrorKind::RuntimeError, __VA_ARGS__);        \
+#define SL_CHECK(condition, ...)                                               \
+  do {                                                                         \
+    if (__builtin_expect(!(condition), 0))                                     \
+      ::scriptlang::raise(::scriptlang::ErrorKind::RuntimeError, __VA_ARGS__); \
   } while (0)
 
 }  // namespace scriptlang

@@ -39,10 +39,10 @@ class Exact {
 
 // One operand is Exact, the other is Exact or any integer.
 template <class A, class B>
-using IfExact = std::enable_if_t<(std::is_same_v<A, Exact> || std::is_same_v<B, Exact>) &&
-                                     std::is_convertible_v<A, int64_t> &&
-                                     std::is_convertible_v<B, int64_t>,
-                                 Exact>;
+using IfExact =
+    std::enable_if_t<(std::is_same_v<A, Exact> || std::is_same_v<B, Exact>) &&
+                         std::is_convertible_v<A, int64_t> && std::is_convertible_v<B, int64_t>,
+                     Exact>;
 template <class A, class B>
 IfExact<A, B> operator+(A a, B b) {
   return Exact(int64_t(a)) += int64_t(b);

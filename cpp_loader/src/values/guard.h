@@ -27,8 +27,8 @@ constexpr bool kSanitized = false;
 
 namespace guard {
 
-bool is_on() noexcept;  // does not change while the process runs
-void* take(size_t bytes, size_t alignment);  // null if there is no memory
+bool is_on() noexcept;                          // does not change while the process runs
+void* take(size_t bytes, size_t alignment);     // null if there is no memory
 void give(void* block, size_t bytes) noexcept;  // aborts the process if the pattern has changed
 
 }  // namespace guard

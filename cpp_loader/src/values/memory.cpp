@@ -34,11 +34,11 @@ using quick::limit_bytes;
 using quick::runs_now;
 using quick::used_bytes;
 
-constexpr size_t kSmallestLog2 = 7;    // smallest class: 128 bytes
-constexpr size_t kLargestLog2 = 27;    // blocks above 128 MB are not kept
+constexpr size_t kSmallestLog2 = 7;  // smallest class: 128 bytes
+constexpr size_t kLargestLog2 = 27;  // blocks above 128 MB are not kept
 constexpr size_t kClasses = (kLargestLog2 - kSmallestLog2) * 4 + 1;
 constexpr size_t kUncountedClasses = (14 - kSmallestLog2) * 4 + 1;  // up to 16 KB
-constexpr int64_t kKeptBytes = 128 << 20;  // of blocks that are not small
+constexpr int64_t kKeptBytes = 128 << 20;                           // of blocks that are not small
 constexpr uint32_t kKeptPerClass = 256;
 
 // Four classes a power of two: 128, 160, 192, 224, 256, 320...

@@ -53,8 +53,7 @@ Prepared* Prepared::allocate(const Key& key, int64_t count) {
 const float* Prepared::add(Storage* storage, Prepared* fresh) {
   std::atomic<Prepared*>& first = storage->prepared();
   fresh->next_ = first.load(std::memory_order_relaxed);
-  while (!first.compare_exchange_weak(fresh->next_, fresh, std::memory_order_acq_rel)) {
-  }
+  while (!first.compare_exchange_weak(fresh->next_, fresh, std::memory_order_acq_rel)) {}
   return fresh->data_;
 }
 

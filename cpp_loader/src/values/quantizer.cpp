@@ -24,8 +24,8 @@ Quantizer* Quantizer::per_channel(Tensor scales, Tensor zero_points, int64_t axi
   SL_CHECK(number(scales) && number(zero_points),
            "the parameters of a quantized tensor are no numbers");
   Quantizer* made = new Quantizer;
-  made->scheme = is_floating(zero_points.dtype()) ? QuantScheme::PerChannelFloat
-                                                  : QuantScheme::PerChannel;
+  made->scheme =
+      is_floating(zero_points.dtype()) ? QuantScheme::PerChannelFloat : QuantScheme::PerChannel;
   made->axis = axis;
   made->scales = std::move(scales);
   made->zero_points = std::move(zero_points);
@@ -39,7 +39,7 @@ Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer) {
   SL_CHECK(quantizer != nullptr, "a quantized tensor has lost its parameters");
   // The geometry of `codes`, whose elements are as large.
   Tensor t = unchecked_on_storage(codes.storage(), type, codes.sizes(), codes.strides(),
-                                          codes.storage_offset());
+                                  codes.storage_offset());
   quantizer->retain();
   t.impl()->quantizer = quantizer;
   return t;
@@ -48,8 +48,8 @@ Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer) {
 Tensor codes_of(const Tensor& t) {
   SL_CHECK(is_quantized(t.dtype()), "a tensor of ", dtype_name(t.dtype()), " is not quantized");
   // The geometry of `t`, whose elements are as large.
-  return unchecked_on_storage(t.storage(), type_of_codes(t.dtype()), t.sizes(),
-                                      t.strides(), t.storage_offset());
+  return unchecked_on_storage(t.storage(), type_of_codes(t.dtype()), t.sizes(), t.strides(),
+                              t.storage_offset());
 }
 
 void set_quantizer(const Tensor& t, Quantizer* quantizer) {

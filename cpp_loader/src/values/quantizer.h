@@ -13,17 +13,20 @@ namespace scriptlang {
 // The schemes, numbered as in PyTorch.
 // Nested is no scheme of PyTorch: it marks a tensor of padded sequences (ops/nested.h).
 enum class QuantScheme : int8_t {
-  PerTensor = 0, PerChannel = 1, PerChannelFloat = 4, Nested = 100
+  PerTensor = 0,
+  PerChannel = 1,
+  PerChannelFloat = 4,
+  Nested = 100
 };
 
 struct Quantizer {
   std::atomic<uint32_t> refs{1};
   QuantScheme scheme = QuantScheme::PerTensor;
-  double scale = 1;          // PerTensor
-  int64_t zero_point = 0;    // PerTensor
-  int64_t axis = 0;          // of the channels
-  Tensor scales;             // of the channels: float64; float32 when zero points are numbers
-  Tensor zero_points;        // of the channels: int64, or float32
+  double scale = 1;        // PerTensor
+  int64_t zero_point = 0;  // PerTensor
+  int64_t axis = 0;        // of the channels
+  Tensor scales;           // of the channels: float64; float32 when zero points are numbers
+  Tensor zero_points;      // of the channels: int64, or float32
 
   // One reference for the caller.
   static Quantizer* per_tensor(double scale, int64_t zero_point);

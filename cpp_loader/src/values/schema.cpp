@@ -15,8 +15,8 @@ struct NamedDefault {
   int64_t value;
 };
 constexpr NamedDefault kNamedDefaults[] = {
-    {"Mean", 1},  {"Sum", 2},  {"contiguous_format", 0}, {"preserve_format", 1},
-    {"long", 4},  {"float", 6}, {"strided", 0},
+    {"Mean", 1}, {"Sum", 2},   {"contiguous_format", 0}, {"preserve_format", 1},
+    {"long", 4}, {"float", 6}, {"strided", 0},
 };
 
 class SchemaParser {
@@ -145,9 +145,7 @@ class SchemaParser {
       return List::make(std::move(items));
     }
     if (!accept(']')) {
-      do {
-        items.push_back(parse_scalar_default(element));
-      } while (accept(','));
+      do { items.push_back(parse_scalar_default(element)); } while (accept(','));
       expect(']');
     }
     return List::make(std::move(items));

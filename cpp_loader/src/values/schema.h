@@ -15,7 +15,7 @@ struct Argument {
   bool has_default = false;
   Value default_value;
   bool keyword_only = false;
-  bool is_out = false;  // keyword-only and written: "*, Tensor(a!) out"
+  bool is_out = false;     // keyword-only and written: "*, Tensor(a!) out"
   int64_t fixed_size = 0;  // of "int[2]": one number stands for so many; else 0
 };
 

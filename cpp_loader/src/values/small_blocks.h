@@ -18,7 +18,7 @@ struct Small {
   uint32_t count[kSmallClasses];
 };
 
-extern SL_THREAD_SHARED_WORD Small* small;  // null: not made yet, or the thread ends
+extern SL_THREAD_SHARED_WORD Small* small;   // null: not made yet, or the thread ends
 extern SL_THREAD_SHARED_WORD bool runs_now;  // whether this thread runs a program
 extern SL_THREAD_SHARED_WORD int64_t used_bytes, limit_bytes;
 

@@ -43,8 +43,8 @@ int64_t checked_numel(IntSpan sizes) {
   bool empty = false;
   for (int64_t size : sizes) {
     if (size < 0) {
-      raise(ErrorKind::RuntimeError, "Trying to create tensor with negative dimension ", size,
-            ": ", to_string(sizes));
+      raise(ErrorKind::RuntimeError, "Trying to create tensor with negative dimension ", size, ": ",
+            to_string(sizes));
     }
     empty |= size == 0;
     if (__builtin_mul_overflow(product, size + (size == 0), &product) || product > kMaxReach) {
@@ -339,8 +339,8 @@ Tensor Tensor::empty(IntSpan sizes, ScalarType dtype) {
   int64_t nbytes;
   int64_t numel = checked_numel(sizes);
   if (__builtin_mul_overflow(numel, scriptlang::itemsize(dtype), &nbytes)) {
-    raise(ErrorKind::RuntimeError, "Storage size calculation overflowed with sizes=",
-          to_string(sizes));
+    raise(ErrorKind::RuntimeError,
+          "Storage size calculation overflowed with sizes=", to_string(sizes));
   }
   Tensor t(TensorImpl::make());
   t.impl_->dtype = dtype;

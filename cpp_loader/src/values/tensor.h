@@ -193,7 +193,7 @@ struct TensorImpl {
   int64_t numel = 1;
   int64_t offset = 0;  // in elements
   Storage* storage = nullptr;
-  Quantizer* quantizer = nullptr;  // of a tensor of a quantized type; one reference
+  Quantizer* quantizer = nullptr;                // of a tensor of a quantized type; one reference
   int64_t* sizes = inline_dims;                  // strides follow at sizes + capacity
   int64_t* strides = inline_dims + kInlineDims;  // in elements
   int64_t inline_dims[2 * kInlineDims];

@@ -62,9 +62,7 @@ struct NumberFormat {
 
   std::string text(double value) const {
     char buffer[400];
-    const char* format = style == General      ? "%*.6g"
-                         : style == Scientific ? "%*.4e"
-                                               : "%*.4f";
+    const char* format = style == General ? "%*.6g" : style == Scientific ? "%*.4e" : "%*.4f";
     return std::string(buffer, size_t(snprintf(buffer, sizeof buffer, format, width, value)));
   }
 };
@@ -278,8 +276,8 @@ void append_text(std::string* out, const Value& v, const Inside& outer) {
     }
     case Tag::Object: *out += concat("<", v.as_object().type->name, " object>"); break;
     case Tag::Enum:
-      *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().known_name(),
-                     ">");
+      *out +=
+          concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().known_name(), ">");
       break;
     case Tag::Generator: *out += "Generator"; break;
     case Tag::Future: *out += "Future"; break;

@@ -62,15 +62,24 @@ struct SimpleType {
   TypeKind kind;
 };
 constexpr SimpleType kSimpleTypes[] = {
-    {"Tensor", TypeKind::Tensor},       {"int", TypeKind::Int},
-    {"float", TypeKind::Float},         {"bool", TypeKind::Bool},
-    {"complex", TypeKind::Complex},     {"str", TypeKind::String},
-    {"number", TypeKind::Number},       {"Scalar", TypeKind::Number},
-    {"NoneType", TypeKind::None},       {"None", TypeKind::None},
-    {"Any", TypeKind::Any},             {"Device", TypeKind::Device},
-    {"Generator", TypeKind::Generator}, {"ScalarType", TypeKind::Int},
-    {"Layout", TypeKind::Int},          {"MemoryFormat", TypeKind::Int},
-    {"QScheme", TypeKind::Int},         {"SymInt", TypeKind::Int},
+    {"Tensor", TypeKind::Tensor},
+    {"int", TypeKind::Int},
+    {"float", TypeKind::Float},
+    {"bool", TypeKind::Bool},
+    {"complex", TypeKind::Complex},
+    {"str", TypeKind::String},
+    {"number", TypeKind::Number},
+    {"Scalar", TypeKind::Number},
+    {"NoneType", TypeKind::None},
+    {"None", TypeKind::None},
+    {"Any", TypeKind::Any},
+    {"Device", TypeKind::Device},
+    {"Generator", TypeKind::Generator},
+    {"ScalarType", TypeKind::Int},
+    {"Layout", TypeKind::Int},
+    {"MemoryFormat", TypeKind::Int},
+    {"QScheme", TypeKind::Int},
+    {"SymInt", TypeKind::Int},
     {"Dimname", TypeKind::String},
 };
 
@@ -133,9 +142,7 @@ class TypeParser {
   std::vector<TypeRef> parse_arguments(int depth, char close) {
     std::vector<TypeRef> elements;
     if (accept(close)) return elements;
-    do {
-      elements.push_back(parse(depth + 1));
-    } while (accept(','));
+    do { elements.push_back(parse(depth + 1)); } while (accept(','));
     expect(close);
     return elements;
   }
@@ -150,8 +157,8 @@ class TypeParser {
     std::string_view name = word();
     skip_space();
     bool subscripted = peek() == '[' && position_ + 1 < text_.size() &&
-                       text_[position_ + 1] != ']' && !(text_[position_ + 1] >= '0' &&
-                                                        text_[position_ + 1] <= '9');
+                       text_[position_ + 1] != ']' &&
+                       !(text_[position_ + 1] >= '0' && text_[position_ + 1] <= '9');
     bool written = peek() == '(' && (name == "Dict" || name == "Future" || name == "Await");
     if (subscripted || written || name == "Tuple") {
       TypeRef generic = parse_generic(name, depth);
@@ -170,12 +177,11 @@ class TypeParser {
       size_t least, most;
     };
     static const Generic kGenerics[] = {
-        {"List", TypeKind::List, 1, 1},         {"Dict", TypeKind::Dict, 2, 2},
-        {"Optional", TypeKind::Optional, 1, 1}, {"Union", TypeKind::Union, 1, 64},
+        {"List", TypeKind::List, 1, 1},          {"Dict", TypeKind::Dict, 2, 2},
+        {"Optional", TypeKind::Optional, 1, 1},  {"Union", TypeKind::Union, 1, 64},
         {"Tuple", TypeKind::Tuple, 0, SIZE_MAX}, {"Future", TypeKind::Future, 0, 1},
-        {"Await", TypeKind::Future, 0, 1},
-        {"Await", TypeKind::Opaque, 0, 1},      {"RRef", TypeKind::Opaque, 0, 1},
-        {"InferredType", TypeKind::Opaque, 0, 1},
+        {"Await", TypeKind::Future, 0, 1},       {"Await", TypeKind::Opaque, 0, 1},
+        {"RRef", TypeKind::Opaque, 0, 1},        {"InferredType", TypeKind::Opaque, 0, 1},
     };
     for (const Generic& g : kGenerics) {
       if (name != g.name) continue;
@@ -445,8 +451,7 @@ TagSet tags_of(const Type& type) {
     case TypeKind::Float: return tag_bit(Tag::Double);
     case TypeKind::Complex: return tag_bit(Tag::Complex);
     case TypeKind::Number:
-      return tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Complex) |
-             tag_bit(Tag::Bool);
+      return tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Complex) | tag_bit(Tag::Bool);
     case TypeKind::String: return tag_bit(Tag::Text) | tag_bit(Tag::String);
     case TypeKind::Device: return tag_bit(Tag::Device);
     case TypeKind::Tensor: return tag_bit(Tag::Tensor);

@@ -14,8 +14,26 @@
 namespace scriptlang {
 
 enum class TypeKind : uint8_t {
-  Any, None, Bool, Int, Float, Complex, Number, String, Device, Tensor, Generator,
-  List, Dict, Optional, Union, Tuple, NamedTuple, Class, Future, Variable,
+  Any,
+  None,
+  Bool,
+  Int,
+  Float,
+  Complex,
+  Number,
+  String,
+  Device,
+  Tensor,
+  Generator,
+  List,
+  Dict,
+  Optional,
+  Union,
+  Tuple,
+  NamedTuple,
+  Class,
+  Future,
+  Variable,
   Opaque,  // a name we keep but know nothing about: matches every value
 };
 
@@ -23,21 +41,21 @@ class Type {
  public:
   mutable std::atomic<uint32_t> refs{1};
   TypeKind kind = TypeKind::Any;
-  std::vector<TypeRef> elements;     // of List 1, Dict 2, Optional 1, Union, Tuple, NamedTuple
-  std::vector<std::string> fields;   // NamedTuple
-  std::string name;                  // NamedTuple, Class, Variable, Opaque: as written
-  ClassRef cls;                      // Class
+  std::vector<TypeRef> elements;       // of List 1, Dict 2, Optional 1, Union, Tuple, NamedTuple
+  std::vector<std::string> fields;     // NamedTuple
+  std::string name;                    // NamedTuple, Class, Variable, Opaque: as written
+  ClassRef cls;                        // Class
   mutable std::shared_ptr<void> host;  // NamedTuple: what an embedding language knows it as
 
   static TypeRef make(TypeKind kind, std::vector<TypeRef> elements = {}, std::string name = {});
 };
 
 struct ClassType : Counted {
-  std::string name;                      // "__torch__.M"
-  std::vector<std::string> attributes;   // names by slot
-  std::vector<TypeRef> types;            // by slot; may be shorter than attributes
+  std::string name;                                    // "__torch__.M"
+  std::vector<std::string> attributes;                 // names by slot
+  std::vector<TypeRef> types;                          // by slot; may be shorter than attributes
   std::vector<std::pair<std::string, Value>> members;  // of an enum, where they are known
-  std::shared_ptr<void> host;            // what an embedding language knows the class as
+  std::shared_ptr<void> host;  // what an embedding language knows the class as
 
   static ClassRef make(std::string name);
   int64_t slot(std::string_view attribute) const;  // -1 when absent

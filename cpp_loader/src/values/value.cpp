@@ -16,10 +16,9 @@
 namespace scriptlang {
 
 const char* tag_name(Tag tag) {
-  static constexpr const char* kNames[] = {"NoneType", "bool",   "int",  "float",     "Device",
-                                           "str",      "str",    "complex", "Tensor", "List",
-                                           "Dict",     "Tuple",  "Object", "Enum",  "Generator",
-                                           "Future"};
+  static constexpr const char* kNames[] = {
+      "NoneType", "bool", "int",  "float", "Device", "str",  "str",       "complex",
+      "Tensor",   "List", "Dict", "Tuple", "Object", "Enum", "Generator", "Future"};
   return kNames[uint32_t(tag)];
 }
 
@@ -41,13 +40,15 @@ Device parse_device(std::string_view text) {
     device.kind = Device::Cuda;
   } else if (kind == "meta") {
     device.kind = Device::Meta;
-  } else if (kind == "mps" || kind == "xpu" || kind == "xla" || kind == "vulkan" ||
-             kind == "hip" || kind == "privateuseone" || kind == "hpu" || kind == "mtia") {
+  } else if (kind == "mps" || kind == "xpu" || kind == "xla" || kind == "vulkan" || kind == "hip" ||
+             kind == "privateuseone" || kind == "hpu" || kind == "mtia") {
     device.kind = Device::Other;
   } else {
-    raise(ErrorKind::RuntimeError, "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, "
+    raise(ErrorKind::RuntimeError,
+          "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, "
           "ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone "
-          "device type at start of device string: ", std::string(kind));
+          "device type at start of device string: ",
+          std::string(kind));
   }
   if (colon != std::string_view::npos) {
     std::string_view digits = text.substr(colon + 1);
@@ -300,9 +301,7 @@ class Comparison {
  public:
   bool equal(const Value& a, const Value& b, int depth) {
     if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
-    if (a.tag() != b.tag()) {
-      return is_number(a) && is_number(b) && number_of(a) == number_of(b);
-    }
+    if (a.tag() != b.tag()) { return is_number(a) && is_number(b) && number_of(a) == number_of(b); }
     switch (a.tag()) {
       case Tag::None: return true;
       case Tag::Double: return a.as_double() == b.as_double();

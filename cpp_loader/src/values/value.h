@@ -58,8 +58,8 @@ struct Device {
   bool operator==(const Device& o) const { return kind == o.kind && index == o.index; }
   bool operator!=(const Device& o) const { return !(*this == o); }
 };
-std::string to_string(Device device);           // "cpu", "cuda:0"
-Device parse_device(std::string_view text);     // raises RuntimeError as PyTorch does
+std::string to_string(Device device);        // "cpu", "cuda:0"
+Device parse_device(std::string_view text);  // raises RuntimeError as PyTorch does
 
 // Base of every reference-counted payload. The count comes first, as in TensorImpl.
 //
@@ -173,9 +173,7 @@ struct String : Counted {
   size_t size = 0;
   size_t room = 0;  // capacity, in bytes of text
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
-  std::string_view text() const noexcept {
-    return {reinterpret_cast<const char*>(this + 1), size};
-  }
+  std::string_view text() const noexcept { return {reinterpret_cast<const char*>(this + 1), size}; }
   // A string of `size` bytes, which the caller writes. It is charged to the memory limit, and
   // thread-local if a program is running on this thread.
   static String* make(size_t size);
@@ -202,9 +200,7 @@ inline uint32_t hash_of(const String& string) {  // never 0
 constexpr size_t kInlineText = 7;
 // A text of at most so many bytes is charged nothing but its String: see charged_bytes().
 constexpr size_t kShortText = 15;
-constexpr int64_t charged_bytes(size_t size) {
-  return 48 + int64_t(size > kShortText ? size : 0);
-}
+constexpr int64_t charged_bytes(size_t size) { return 48 + int64_t(size > kShortText ? size : 0); }
 
 // The bytes of a short text as two words. Texts of one size are equal if their words are.
 struct ShortText {
@@ -278,7 +274,7 @@ class Value {
   static Value of_fresh(const char* begin, size_t size, const char* limit);
   // A string that the caller has written, of which the first `size` bytes are the text.
   static Value of_written(String* string, size_t size) noexcept;
-  static Value of_digits(int64_t number);                              // its text
+  static Value of_digits(int64_t number);  // its text
   // The payload of the inline string of the digits; 0 if they are too long for one.
   static uint64_t short_digits(int64_t number) noexcept;
   // The payload of the inline string head + tail; 0 if one of both, or the sum, is not inline.
@@ -544,9 +540,7 @@ struct Future : Counted {
 inline Value::Value(Ref<Tuple> v) noexcept : tag_(Tag::Tuple) { counted_ = v.release(); }
 inline Value::Value(Ref<Object> v) noexcept : tag_(Tag::Object) { counted_ = v.release(); }
 inline Value::Value(Ref<Enum> v) noexcept : tag_(Tag::Enum) { counted_ = v.release(); }
-inline Value::Value(Ref<Generator> v) noexcept : tag_(Tag::Generator) {
-  counted_ = v.release();
-}
+inline Value::Value(Ref<Generator> v) noexcept : tag_(Tag::Generator) { counted_ = v.release(); }
 inline Value::Value(Ref<Future> v) noexcept : tag_(Tag::Future) { counted_ = v.release(); }
 inline Tuple& Value::as_tuple() const { return want(Tag::Tuple), *static_cast<Tuple*>(counted_); }
 inline Tuple& Value::raw_tuple() const noexcept { return *static_cast<Tuple*>(counted_); }
@@ -573,7 +567,7 @@ std::string to_text(const Value& v);
 // A float as both do: "1." for whole numbers below 1e10, else up to 17 digits
 // ("0.10000000000000001").
 std::string float_text(double v);
-constexpr size_t kFloatText = 32;          // room for the longest
+constexpr size_t kFloatText = 32;        // room for the longest
 size_t write_float(char* to, double v);  // into so much room; returns how much it took
 
 }  // namespace scriptlang

@@ -108,7 +108,8 @@ static void arguments(sl_module* m) {
         "ints() Expected a value of type 'List[int]' for argument 'x' but instead found type "
         "'List[str]': str at x[0]\nPosition: 1\n  ");
   fails(m, call_of("by_text", sl_value_dict(&item, &item, 1), NULL), NULL, SL_RUN_ERROR,
-        "RuntimeError", "by_text() Expected a value of type 'Dict[str, int]' for argument 'x' but "
+        "RuntimeError",
+        "by_text() Expected a value of type 'Dict[str, int]' for argument 'x' but "
         "instead found type 'Dict[str, str]': str at x['a']\nPosition: 1\n  ");
   fails(m, call_of("tensor", sl_value_none(), NULL), NULL, SL_RUN_ERROR, "RuntimeError",
         "tensor() Expected a value of type 'Tensor' for argument 'x' but instead found type "

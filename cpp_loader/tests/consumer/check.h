@@ -7,12 +7,12 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                                    \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
-      ++failures;                                                           \
-      printf("%s:%d: false: %s\n", __FILE__, __LINE__, #condition);         \
-    }                                                                       \
+#define CHECK(condition)                                            \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      ++failures;                                                   \
+      printf("%s:%d: false: %s\n", __FILE__, __LINE__, #condition); \
+    }                                                               \
   } while (0)
 
 #endif

@@ -116,9 +116,7 @@ static void modules(const Module& m) {
   fails(SL_ARCHIVE_ERROR, "ArchiveError", "cannot open", [] { scriptlang::load("/no/file"); });
   try {
     m("fail", {"deep"});
-  } catch (const scriptlang::Error& e) {
-    CHECK(e.stack().find(".nested") != std::string::npos);
-  }
+  } catch (const scriptlang::Error& e) { CHECK(e.stack().find(".nested") != std::string::npos); }
   int before = scriptlang::threads();
   scriptlang::set_threads(2);
   CHECK(scriptlang::threads() == 2);
@@ -143,9 +141,7 @@ static void threads(const char* path) {
         try {
           shared("fail", {"value"});
           ++wrong;
-        } catch (const scriptlang::Error& e) {
-          wrong += e.class_name() != "builtins.ValueError";
-        }
+        } catch (const scriptlang::Error& e) { wrong += e.class_name() != "builtins.ValueError"; }
       }
     });
   }
@@ -170,9 +166,7 @@ static void damaged(const char* path) {
       m("defaults", {1}, limits);
       m("forward", {Tensor::view(x.data(), {2, 2})}, limits);
       return true;
-    } catch (const scriptlang::Error&) {
-      return false;
-    }
+    } catch (const scriptlang::Error&) { return false; }
   };
   CHECK(attempt(good));
   for (size_t size = 0; size < good.size(); ++size) CHECK(!attempt(good.substr(0, size)));

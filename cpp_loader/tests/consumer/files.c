@@ -106,8 +106,8 @@ static void extra_files(sl_module* m) {
 }
 
 static int same_text(sl_module* m, const char* method, sl_value* argument, sl_module* other) {
-  sl_value *a = give(m, method, &argument, argument != NULL);
-  sl_value *b = give(other, method, &argument, argument != NULL);
+  sl_value* a = give(m, method, &argument, argument != NULL);
+  sl_value* b = give(other, method, &argument, argument != NULL);
   char *s = NULL, *t = NULL;
   int same;
   CHECK(sl_value_text(a, &s, NULL) == SL_OK && sl_value_text(b, &t, NULL) == SL_OK);

@@ -108,9 +108,8 @@ static void types(const Module& m) {
     CHECK(back.data<float>() == data && !alive.expired());
   }
   CHECK(alive.expired());
-  fails(SL_INVALID_ARGUMENT, "shape", [&] {
-    Tensor::strided(data, 1, SL_FLOAT32, {2}, {1}, std::make_shared<int>(1));
-  });
+  fails(SL_INVALID_ARGUMENT, "shape",
+        [&] { Tensor::strided(data, 1, SL_FLOAT32, {2}, {1}, std::make_shared<int>(1)); });
 }
 
 static void walks(const Module& m) {

@@ -28,10 +28,10 @@ static sl_status split(void* user, sl_value* const* arguments, size_t count, sl_
           SL_INVALID_ARGUMENT);
     return SL_INVALID_ARGUMENT;
   }
-  if (k == 1) return SL_OK;                              // the second is None
-  if (k == 2) results[1] = sl_value_int(1);              // an int
+  if (k == 1) return SL_OK;                  // the second is None
+  if (k == 2) results[1] = sl_value_int(1);  // an int
   if (k == 3) return SL_OUT_OF_MEMORY;
-  if (k == 4) return SL_RUN_ERROR;                       // no more is said
+  if (k == 4) return SL_RUN_ERROR;  // no more is said
   if (k > 4) results[1] = sl_tensor_to(arguments[0], SL_FLOAT64);
   return SL_OK;
 }
@@ -51,8 +51,8 @@ static void fails(sl_status status, const std::string& class_name, const char* p
 }
 
 static void refused(const char* schema, const char* part) {
-  Result<void> done = scriptlang::try_register_operator(
-      schema, [](const std::vector<Value>&) { return Value(); });
+  Result<void> done =
+      scriptlang::try_register_operator(schema, [](const std::vector<Value>&) { return Value(); });
   CHECK(!done && done.error().status() == SL_INVALID_ARGUMENT);
   if (!done && done.error().message().find(part) == std::string::npos) {
     ++failures;
@@ -63,17 +63,17 @@ static void refused(const char* schema, const char* part) {
 static void registering() {
   scriptlang::register_operator("my::scale(Tensor x, int k=1) -> Tensor",
                                 [](const std::vector<Value>& given) {
-    ++calls;
-    CHECK(given.size() == 2);
-    Tensor x = given[0].tensor();
-    std::vector<float> y = x.values<float>();
-    for (float& v : y) v *= float(given[1].integer());
-    return Tensor::take(std::move(y), x.shape());
-  });
+                                  ++calls;
+                                  CHECK(given.size() == 2);
+                                  Tensor x = given[0].tensor();
+                                  std::vector<float> y = x.values<float>();
+                                  for (float& v : y) v *= float(given[1].integer());
+                                  return Tensor::take(std::move(y), x.shape());
+                                });
   scriptlang::register_operator("my::fails(Tensor x) -> Tensor",
                                 [](const std::vector<Value>&) -> Result<Value> {
-    return Error(SL_RUN_ERROR, "ValueError", "not this one", "");
-  });
+                                  return Error(SL_RUN_ERROR, "ValueError", "not this one", "");
+                                });
   CHECK(sl_register_operator("my::split(Tensor x, int k) -> (Tensor, Tensor)", split, &calls,
                              nullptr) == SL_OK);
   refused("my::scale(Tensor x) -> Tensor", "already");

@@ -10,10 +10,10 @@ struct type {
   size_t bytes;
 };
 static const struct type types[] = {
-    {SL_UINT8, 1},      {SL_INT8, 1},     {SL_INT16, 2},     {SL_INT32, 4},     {SL_INT64, 8},
-    {SL_FLOAT16, 2},    {SL_FLOAT32, 4},  {SL_FLOAT64, 8},   {SL_COMPLEX32, 4}, {SL_COMPLEX64, 8},
-    {SL_COMPLEX128, 16}, {SL_BOOL8, 1},   {SL_BFLOAT16, 2},  {SL_UINT16, 2},    {SL_UINT32, 4},
-    {SL_UINT64, 8}};
+    {SL_UINT8, 1},     {SL_INT8, 1},      {SL_INT16, 2},       {SL_INT32, 4},
+    {SL_INT64, 8},     {SL_FLOAT16, 2},   {SL_FLOAT32, 4},     {SL_FLOAT64, 8},
+    {SL_COMPLEX32, 4}, {SL_COMPLEX64, 8}, {SL_COMPLEX128, 16}, {SL_BOOL8, 1},
+    {SL_BFLOAT16, 2},  {SL_UINT16, 2},    {SL_UINT32, 4},      {SL_UINT64, 8}};
 enum { kTypes = sizeof types / sizeof *types };
 
 static int released = 0;

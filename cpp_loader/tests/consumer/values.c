@@ -107,10 +107,21 @@ static void numbers(sl_module* m) {
 }
 
 static void texts(sl_module* m) {
-  static const char* const given[] = {"", "a", "seven b", "eight by", "fifteen by now.",
-                                      "sixteen by now..", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"};
-  static const char* const bad[] = {"\x80", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80",
-                                    "\xe0\x80\x80", "\xf0\x80\x80\x80", "a\xff"};
+  static const char* const given[] = {"",
+                                      "a",
+                                      "seven b",
+                                      "eight by",
+                                      "fifteen by now.",
+                                      "sixteen by now..",
+                                      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"};
+  static const char* const bad[] = {"\x80",
+                                    "\xc3",
+                                    "\xc0\x80",
+                                    "\xed\xa0\x80",
+                                    "\xf5\x80\x80\x80",
+                                    "\xe0\x80\x80",
+                                    "\xf0\x80\x80\x80",
+                                    "a\xff"};
   size_t k;
   sl_value* v;
   for (k = 0; k < sizeof given / sizeof *given; ++k) {

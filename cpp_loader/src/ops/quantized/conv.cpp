@@ -79,8 +79,7 @@ Value prepacked(Args args, int n, bool transposed) {
   if (n == 1) {  // as one row of an image
     IntSpan size = c.weight.sizes(), step = c.weight.strides();
     c.weight = c.weight.as_strided({size[0], size[1], 1, size[2]},
-                                   {step[0], step[1], step[2], step[2]},
-                                   c.weight.storage_offset());
+                                   {step[0], step[1], step[2], step[2]}, c.weight.storage_offset());
     c.stride.insert(c.stride.begin(), 1);
     c.padding.insert(c.padding.begin(), 0);
     c.dilation.insert(c.dilation.begin(), 1);
@@ -207,13 +206,13 @@ std::vector<Value> Convolution::state() const {
   return {Value(std::string("2")), tensor_list({packed, weight}), List::make(std::move(last))};
 }
 
-#define SL_CONV(n)                                                                               \
-  SL_OP(quantized_conv##n##d_dynamic) { out[0] = run_dynamic(args, n); }                         \
-  SL_OP(quantized_conv_transpose##n##d_dynamic) { out[0] = run_dynamic(args, n); }               \
-  SL_OP(quantized_conv_transpose##n##d) { out[0] = run(args, n, false); }                        \
-  SL_OP(quantized_conv##n##d_prepack) { out[0] = prepacked(args, n, false); }                    \
-  SL_OP(quantized_conv_transpose##n##d_prepack) { out[0] = prepacked(args, n, true); }           \
-  SL_OP(quantized_conv##n##d_unpack) { unpacked(args, n, out); }                                 \
+#define SL_CONV(n)                                                                     \
+  SL_OP(quantized_conv##n##d_dynamic) { out[0] = run_dynamic(args, n); }               \
+  SL_OP(quantized_conv_transpose##n##d_dynamic) { out[0] = run_dynamic(args, n); }     \
+  SL_OP(quantized_conv_transpose##n##d) { out[0] = run(args, n, false); }              \
+  SL_OP(quantized_conv##n##d_prepack) { out[0] = prepacked(args, n, false); }          \
+  SL_OP(quantized_conv_transpose##n##d_prepack) { out[0] = prepacked(args, n, true); } \
+  SL_OP(quantized_conv##n##d_unpack) { unpacked(args, n, out); }                       \
   SL_OP(quantized_conv_transpose##n##d_unpack) { unpacked(args, n, out); }
 SL_CONV(1)
 SL_CONV(2)
@@ -222,23 +221,23 @@ SL_CONV(3)
 
 SL_OP(quantized_conv1d) { out[0] = run(args, 1, false); }
 SL_OP(quantized_conv1d_relu) { out[0] = run(args, 1, true); }
-#define SL_CONV(n)                                                                               \
-  SL_OP(quantized_conv##n##d) { out[0] = run(args, n, false); }                                  \
-  SL_OP(quantized_conv##n##d_new) { out[0] = run(args, n, false); }                              \
-  SL_OP(quantized_conv##n##d_relu) { out[0] = run(args, n, true); }                              \
-  SL_OP(quantized_conv##n##d_relu_new) { out[0] = run(args, n, true); }                          \
-  SL_PARTS(conv##n##d, n)                                                                        \
+#define SL_CONV(n)                                                      \
+  SL_OP(quantized_conv##n##d) { out[0] = run(args, n, false); }         \
+  SL_OP(quantized_conv##n##d_new) { out[0] = run(args, n, false); }     \
+  SL_OP(quantized_conv##n##d_relu) { out[0] = run(args, n, true); }     \
+  SL_OP(quantized_conv##n##d_relu_new) { out[0] = run(args, n, true); } \
+  SL_PARTS(conv##n##d, n)                                               \
   SL_PARTS(conv_transpose##n##d, n)
-#define SL_PARTS(name, n)                                                                        \
-  SL_OP(quantized_##name##_stride) { out[0] = int_list(Convolution::of(args[0], n).stride); }    \
-  SL_OP(quantized_##name##_padding) { out[0] = int_list(Convolution::of(args[0], n).padding); }  \
+#define SL_PARTS(name, n)                                                                         \
+  SL_OP(quantized_##name##_stride) { out[0] = int_list(Convolution::of(args[0], n).stride); }     \
+  SL_OP(quantized_##name##_padding) { out[0] = int_list(Convolution::of(args[0], n).padding); }   \
   SL_OP(quantized_##name##_dilation) { out[0] = int_list(Convolution::of(args[0], n).dilation); } \
-  SL_OP(quantized_##name##_output_padding) {                                                     \
-    out[0] = int_list(Convolution::of(args[0], n).output_padding);                               \
-  }                                                                                              \
-  SL_OP(quantized_##name##_groups) { out[0] = Value(Convolution::of(args[0], n).groups); }       \
-  SL_OP(quantized_##name##_transpose) {                                                          \
-    out[0] = Value(int64_t(Convolution::of(args[0], n).transposed));                             \
+  SL_OP(quantized_##name##_output_padding) {                                                      \
+    out[0] = int_list(Convolution::of(args[0], n).output_padding);                                \
+  }                                                                                               \
+  SL_OP(quantized_##name##_groups) { out[0] = Value(Convolution::of(args[0], n).groups); }        \
+  SL_OP(quantized_##name##_transpose) {                                                           \
+    out[0] = Value(int64_t(Convolution::of(args[0], n).transposed));                              \
   }
 SL_CONV(2)
 SL_CONV(3)

@@ -66,9 +66,9 @@ Geometry geometry_of(IntSpan x, const Convolution& c) {
   g.groups = c.groups;
   g.outputs = c.transposed ? w.size(1) * c.groups : w.size(0);
   int64_t taken = c.transposed ? w.size(0) : w.size(1) * c.groups;
-  SL_CHECK(x[1] == taken && w.size(0) % c.groups == 0 && taken % c.groups == 0,
-           "an input of size ", to_string(x), " does not fit a weight of size ",
-           to_string(w.sizes()), " in ", c.groups, " groups");
+  SL_CHECK(x[1] == taken && w.size(0) % c.groups == 0 && taken % c.groups == 0, "an input of size ",
+           to_string(x), " does not fit a weight of size ", to_string(w.sizes()), " in ", c.groups,
+           " groups");
   g.in = Space(x.data + 2, n, 1);
   g.kernel = Space(w.sizes().data + 2, n, 1);
   g.stride = Space(c.stride, 1);
@@ -76,7 +76,7 @@ Geometry geometry_of(IntSpan x, const Convolution& c) {
   g.dilation = Space(c.dilation, 1);
   Space extra(c.output_padding, 0);
   auto size = [&](int64_t in, int64_t k, int64_t s, int64_t p, int64_t d, int64_t more) {
-    int64_t made = c.transposed ? (in - 1) * s - 2 * p + d * (k - 1) + more + 1
+    int64_t made = c.transposed                   ? (in - 1) * s - 2 * p + d * (k - 1) + more + 1
                    : in + 2 * p < d * (k - 1) + 1 ? 0
                                                   : output_size(in, k, s, p, d);
     SL_CHECK(made > 0, "the padded input, ", to_string(x), ", is smaller than the kernel");
@@ -138,11 +138,11 @@ bool zeros_are_zero(const Quantizer& q) {
 struct Run {
   const Convolution& c;
   const Geometry& g;
-  const Quantizer& q;      // of the weights
-  const uint8_t* x;        // channels last
+  const Quantizer& q;  // of the weights
+  const uint8_t* x;    // channels last
   bool is_signed;
   float scale;
-  int64_t zero;            // as the type has it
+  int64_t zero;  // as the type has it
   const Finish& finish;
   void* y;
 
@@ -280,8 +280,8 @@ void depthwise(const Run& r) {
     }
   });
   std::vector<int32_t> no_sums(size_t(g.channels), 0);
-  ColumnTerms terms = column_terms(r.q, no_sums.data(), 0, 0, g.channels, r.scale, 0, r.c.bias,
-                                   r.finish);
+  ColumnTerms terms =
+      column_terms(r.q, no_sums.data(), 0, 0, g.channels, r.scale, 0, r.c.bias, r.finish);
   DepthwiseRow row;
   row.channels = g.channels;
   row.step = g.stride.w * g.channels;
@@ -301,15 +301,17 @@ void depthwise(const Run& r) {
   int64_t first = std::min((g.padding.w + g.stride.w - 1) / g.stride.w, g.out.w);
   int64_t last = room < 0 ? first : std::max(first, std::min(room / g.stride.w + 1, g.out.w));
   int64_t work = std::max<int64_t>(1, g.out.w * g.channels * taps);
-  kernels::parallel_for(g.batch * g.out.h, std::max<int64_t>(1, 60'000 / work), [&](int64_t begin,
-                                                                                   int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      int64_t image = line / g.out.h, oh = line % g.out.h;
-      for (int64_t i = 0; i < first; ++i) depthwise_run(r, row, image, oh, i, i + 1);
-      if (last > first) depthwise_run(r, row, image, oh, first, last);
-      for (int64_t i = last; i < g.out.w; ++i) depthwise_run(r, row, image, oh, i, i + 1);
-    }
-  });
+  kernels::parallel_for(g.batch * g.out.h, std::max<int64_t>(1, 60'000 / work),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t line = begin; line < end; ++line) {
+                            int64_t image = line / g.out.h, oh = line % g.out.h;
+                            for (int64_t i = 0; i < first; ++i)
+                              depthwise_run(r, row, image, oh, i, i + 1);
+                            if (last > first) depthwise_run(r, row, image, oh, first, last);
+                            for (int64_t i = last; i < g.out.w; ++i)
+                              depthwise_run(r, row, image, oh, i, i + 1);
+                          }
+                        });
 }
 
 // ---- transposed
@@ -423,9 +425,9 @@ Tensor convolve(const CodesIn& x, const Convolution& c, const Finish& finish) {
   SL_CHECK(x.codes.dim() == c.weight.dim(), "an input of ", x.codes.dim(),
            " dimensions does not fit a weight of ", c.weight.dim());
   bool is_signed = x.codes.dtype() == ScalarType::Int8;
-  SL_CHECK(is_signed ? x.zero_point >= -128 && x.zero_point <= 127
-                     : x.codes.dtype() == ScalarType::UInt8 && x.zero_point >= 0 &&
-                           x.zero_point <= 255,
+  SL_CHECK(is_signed
+               ? x.zero_point >= -128 && x.zero_point <= 127
+               : x.codes.dtype() == ScalarType::UInt8 && x.zero_point >= 0 && x.zero_point <= 255,
            "a quantized convolution takes inputs of quint8 or qint8 and zero points that fit");
   Geometry g = geometry_of(x.codes.sizes(), c);
   ScalarType made = finish.sums == Sums::kCodes ? x.codes.dtype() : ScalarType::Float32;

@@ -22,7 +22,8 @@ Tensor rows_of(const Value& params) {
 
 // The rows of an embedding that `indices` name, as numbers. Each row has a scale and a zero point.
 Tensor looked_up(const Tensor& weight, const Tensor& indices) {
-  SL_CHECK(is_quantized(weight.dtype()) && weight.dim() == 2, "an embedding's weight is not "
+  SL_CHECK(is_quantized(weight.dtype()) && weight.dim() == 2,
+           "an embedding's weight is not "
            "quantized, or is no matrix");
   const Quantizer& q = quantizer_of(weight, "an embedding");
   Tensor at = contiguous_as(indices, ScalarType::Int64), codes = codes_of(weight);
@@ -38,8 +39,9 @@ Tensor looked_up(const Tensor& weight, const Tensor& indices) {
     }
     return y;
   }
-  Tensor kept = Tensor::empty({n, width}, codes.dtype()), scales = Tensor::empty({n},
-      q.scales.dtype()), zeros = Tensor::empty({n}, q.zero_points.dtype());
+  Tensor kept = Tensor::empty({n, width}, codes.dtype()),
+         scales = Tensor::empty({n}, q.scales.dtype()),
+         zeros = Tensor::empty({n}, q.zero_points.dtype());
   for (int64_t i = 0; i < n; ++i) {
     int64_t row = at.data<int64_t>()[i];
     SL_CHECK(row >= 0 && row < weight.size(0), "an index is outside of the embedding");
@@ -75,8 +77,14 @@ void embedding_bag(Context& ctx, Args args, Value* out) {
   Tensor count = Tensor::empty({indices.numel()}, ScalarType::Int64);
   for (int64_t i = 0; i < count.numel(); ++i) count.data<int64_t>()[i] = i;
   copy_into(order, count);
-  Value given[8] = {table, order, offsets, Value(false), args[4], Value(false),
-                    weights.defined() ? Value(weights) : Value(), Value(include_last)};
+  Value given[8] = {table,
+                    order,
+                    offsets,
+                    Value(false),
+                    args[4],
+                    Value(false),
+                    weights.defined() ? Value(weights) : Value(),
+                    Value(include_last)};
   Value made[4];
   op_aten_embedding_bag(ctx, Args(given, 8), made);
   out[0] = made[0];
@@ -88,8 +96,8 @@ SL_OP(quantized_embedding_bag_prepack) {
   const Tensor& weight = args.tensor(0);
   SL_CHECK(is_quantized(weight.dtype()), "embedding_bag_prepack takes a quantized weight");
   std::vector<Value> bits{Value(int64_t(weight.dtype() == ScalarType::QUInt8 ? 8 : 4))};
-  out[0] = packed_object(kEmbeddingParams, {Value(int64_t{1}), tensor_list({weight}),
-                                            List::make(), List::make(std::move(bits))});
+  out[0] = packed_object(kEmbeddingParams, {Value(int64_t{1}), tensor_list({weight}), List::make(),
+                                            List::make(std::move(bits))});
 }
 SL_OP(quantized_embedding_bag_unpack) {
   Tensor weight = rows_of(args[0]);
@@ -102,16 +110,15 @@ SL_OP(quantized_embedding_bag_4bit) { embedding_bag(ctx, args, out); }
 
 SL_OP(quantized_make_quantized_cell_params_dynamic) {
   std::vector<Value> flags{Value(int64_t(args.boolean(4)))}, weights{args[0], args[1]};
-  out[0] = packed_object(kCellParams,
-                         {Value(std::string("quantized_dynamic")),
-                          tensor_list({args.tensor(2), args.tensor(3)}), List::make(),
-                          List::make(std::move(flags)), List::make(std::move(weights))});
+  out[0] =
+      packed_object(kCellParams, {Value(std::string("quantized_dynamic")),
+                                  tensor_list({args.tensor(2), args.tensor(3)}), List::make(),
+                                  List::make(std::move(flags)), List::make(std::move(weights))});
 }
 SL_OP(quantized_make_quantized_cell_params_fp16) {
   std::vector<Value> weights{args[0], args[1]};
-  out[0] = packed_object(kCellParams,
-                         {Value(std::string("quantized_fp16")), tensor_list({}), List::make(),
-                          List::make(), List::make(std::move(weights))});
+  out[0] = packed_object(kCellParams, {Value(std::string("quantized_fp16")), tensor_list({}),
+                                       List::make(), List::make(), List::make(std::move(weights))});
 }
 
 }  // namespace scriptlang

@@ -22,17 +22,18 @@ constexpr float kLargestHalf = 65504.0f;
 void check_weight(const Tensor& w, const char* name) {
   SL_CHECK(w.dtype() == ScalarType::QInt8 && w.dim() == 2, name, " takes a weight of qint8, not ",
            dtype_name(w.dtype()), " of ", w.dim(), " dimensions");
-  SL_CHECK(w.size(1) <= kMostProducts, name, " of ", w.size(1), " inputs: sums of so many products "
+  SL_CHECK(w.size(1) <= kMostProducts, name, " of ", w.size(1),
+           " inputs: sums of so many products "
            "do not fit 32 bits");
 }
 
 CodeMatrix packed_matrix(const Tensor& weight) {
   int64_t n = weight.size(0), k = weight.size(1), bytes = code_matrix_bytes(k, n);
-  const float* packed = Prepared::get(
-      weight.storage(), Prepared::Key(weight, kPackedLinear), (bytes + 3) / 4, [&](float* to) {
-        Tensor codes = to_contiguous(codes_of(weight));
-        pack_matrix(k, n, codes.data<int8_t>(), k, to);
-      });
+  const float* packed = Prepared::get(weight.storage(), Prepared::Key(weight, kPackedLinear),
+                                      (bytes + 3) / 4, [&](float* to) {
+                                        Tensor codes = to_contiguous(codes_of(weight));
+                                        pack_matrix(k, n, codes.data<int8_t>(), k, to);
+                                      });
   return matrix_at(k, n, packed);
 }
 
@@ -82,11 +83,10 @@ void run(const Run& r, int64_t m, const uint8_t* direct, void* to, ScalarType ty
 Tensor linear_codes(const Tensor& x, const LinearWeights& w, const Finish& finish) {
   const Quantizer& q = activation(x, "quantized::linear");
   check_weight(w.weight, "quantized::linear");
-  SL_CHECK(is_plain_encoding(x.dtype(), q.zero_point) &&
-               is_plain_encoding(x.dtype(), finish.zero_point),
-           "quantized::linear takes inputs of quint8 or qint8 with zero points of that range");
-  Tensor y = empty_quantized(result_sizes(x, w.weight), x.dtype(), finish.scale,
-                             finish.zero_point);
+  SL_CHECK(
+      is_plain_encoding(x.dtype(), q.zero_point) && is_plain_encoding(x.dtype(), finish.zero_point),
+      "quantized::linear takes inputs of quint8 or qint8 with zero points of that range");
+  Tensor y = empty_quantized(result_sizes(x, w.weight), x.dtype(), finish.scale, finish.zero_point);
   if (y.numel() == 0) return y;
   Tensor codes = to_contiguous(codes_of(x));
   int64_t k = w.weight.size(1), m = y.numel() / w.weight.size(0);
@@ -109,8 +109,8 @@ Tensor linear_codes(const Tensor& x, const LinearWeights& w, const Finish& finis
 Tensor dynamic_product(const Tensor& input, const LinearWeights& w, bool reduce_range, bool relu) {
   Tensor x = plain_floats(input);
   if (!is_quantized(w.weight.dtype())) {
-    Tensor y = linear(x, plain_floats(w.weight),
-                      w.bias.defined() ? plain_floats(w.bias) : Tensor());
+    Tensor y =
+        linear(x, plain_floats(w.weight), w.bias.defined() ? plain_floats(w.bias) : Tensor());
     return relu ? unary_result(y, kernels::Unary::k_relu, "relu", Rule::kSame) : y;
   }
   check_weight(w.weight, "quantized::linear_dynamic");
@@ -157,8 +157,8 @@ SL_OP(quantized_linear_prepack_fp16) {
     raise(ErrorKind::IndexError, "linear_prepack_fp16 takes a matrix, not ", args.tensor(0).dim(),
           " dimensions");
   }
-  Tensor numbers = plain_floats(args.tensor(0)), kept = Tensor::empty(numbers.sizes(),
-                                                                    ScalarType::Float32);
+  Tensor numbers = plain_floats(args.tensor(0)),
+         kept = Tensor::empty(numbers.sizes(), ScalarType::Float32);
   for (int64_t i = 0; i < kept.numel(); ++i) {
     float v = std::min(std::max(numbers.data<float>()[i], -kLargestHalf), kLargestHalf);
     kept.data<float>()[i] = float(float16(v));
@@ -174,18 +174,18 @@ SL_OP(quantized_linear_unpack) {
 }
 SL_OP(quantized_linear_unpack_fp16) { op_quantized_linear_unpack(ctx, args, out); }
 
-#define SL_LINEAR(name, is_relu)                                                                \
-  SL_OP(quantized_linear##name) {                                                               \
-    Finish finish;                                                                              \
-    finish.relu = is_relu;                                                                      \
-    finish.scale = args.number(2);                                                              \
-    finish.zero_point = args.integer(3);                                                        \
-    out[0] = linear_codes(args.tensor(0), linear_weights(args[1]), finish);                     \
-  }                                                                                             \
-  SL_OP(quantized_linear##name##_dynamic) {                                                     \
+#define SL_LINEAR(name, is_relu)                                                                  \
+  SL_OP(quantized_linear##name) {                                                                 \
+    Finish finish;                                                                                \
+    finish.relu = is_relu;                                                                        \
+    finish.scale = args.number(2);                                                                \
+    finish.zero_point = args.integer(3);                                                          \
+    out[0] = linear_codes(args.tensor(0), linear_weights(args[1]), finish);                       \
+  }                                                                                               \
+  SL_OP(quantized_linear##name##_dynamic) {                                                       \
     out[0] = dynamic_product(floats_in(args), linear_weights(args[1]), args.boolean(2), is_relu); \
-  }                                                                                             \
-  SL_OP(quantized_linear##name##_dynamic_fp16) {                                                \
+  }                                                                                               \
+  SL_OP(quantized_linear##name##_dynamic_fp16) {                                                  \
     out[0] = dynamic_product(floats_in(args), linear_weights(args[1]), false, is_relu);           \
   }
 SL_LINEAR(, false)

@@ -65,8 +65,8 @@ Tensor batch_norm(Args args, std::initializer_list<int64_t> ranks, bool relu) {
 
 }  // namespace
 
-#define SL_NORM(n, ...)                                                                     \
-  SL_OP(quantized_batch_norm##n) { out[0] = batch_norm(args, {__VA_ARGS__}, false); }       \
+#define SL_NORM(n, ...)                                                               \
+  SL_OP(quantized_batch_norm##n) { out[0] = batch_norm(args, {__VA_ARGS__}, false); } \
   SL_OP(quantized_batch_norm##n##_relu) { out[0] = batch_norm(args, {__VA_ARGS__}, true); }
 SL_NORM(, 2, 3, 4, 5)
 SL_NORM(1d, 2, 3)
@@ -75,17 +75,17 @@ SL_NORM(3d, 5)
 #undef SL_NORM
 
 SL_OP(quantized_layer_norm) {
-  out[0] = normalised(op_aten_layer_norm, ctx, args,
-                      {args[1], args[2], args[3], args[4], Value(false)});
+  out[0] =
+      normalised(op_aten_layer_norm, ctx, args, {args[1], args[2], args[3], args[4], Value(false)});
 }
 SL_OP(quantized_group_norm) {
-  out[0] = normalised(op_aten_group_norm, ctx, args,
-                      {args[1], args[2], args[3], args[4], Value(false)});
+  out[0] =
+      normalised(op_aten_group_norm, ctx, args, {args[1], args[2], args[3], args[4], Value(false)});
 }
 SL_OP(quantized_instance_norm) {
-  out[0] = normalised(op_aten_instance_norm, ctx, args,
-                      {args[1], args[2], Value(), Value(), Value(true), Value(0.0), args[3],
-                       Value(false)});
+  out[0] = normalised(
+      op_aten_instance_norm, ctx, args,
+      {args[1], args[2], Value(), Value(), Value(true), Value(0.0), args[3], Value(false)});
 }
 SL_OP(quantized_softmax) {
   out[0] = normalised(op_aten_softmax_int, ctx, args, {args[1], Value()});

@@ -6,10 +6,10 @@
 
 namespace scriptlang {
 
-extern const char* const kLinearParams;     // (weight, bias)
-extern const char* const kConv2dParams;     // of one dimension too
+extern const char* const kLinearParams;  // (weight, bias)
+extern const char* const kConv2dParams;  // of one dimension too
 extern const char* const kConv3dParams;
-extern const char* const kCellParams;       // of one direction of a recurrent layer
+extern const char* const kCellParams;  // of one direction of a recurrent layer
 extern const char* const kEmbeddingParams;
 
 Value packed_object(const char* class_name, std::vector<Value> state);

@@ -87,8 +87,8 @@ void on_numbers(OpFn base, int, Context& ctx, Args args, Value* results) {
 void activating(OpFn base, int, Context& ctx, Args args, Value* results) {
   Tensor x = args.tensor(0);
   const Quantizer& q = activation(x, "this operator");
-  results[0] = encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point,
-                      Rounding::kFirst);
+  results[0] =
+      encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point, Rounding::kFirst);
 }
 
 void averaging(OpFn base, int, Context& ctx, Args args, Value* results) {
@@ -201,7 +201,8 @@ void equality(OpFn base, int, Context& ctx, Args args, Value* results) {
 
 void copying(OpFn, int, Context&, Args args, Value* results) {
   Tensor self = args.tensor(0), source = args.tensor(1);
-  SL_CHECK(is_quantized(self.dtype()), "a quantized tensor cannot be copied into a plain one; "
+  SL_CHECK(is_quantized(self.dtype()),
+           "a quantized tensor cannot be copied into a plain one; "
            "pass x.dequantize()");
   if (!is_quantized(source.dtype())) {
     const Quantizer& q = activation(self, "copy_");

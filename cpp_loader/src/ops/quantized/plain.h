@@ -16,6 +16,7 @@ inline bool concerns(const Args& args) {
   return list.kind() == List::Kind::Values && !list.empty() && is(list.values()[0]);
 }
 
+// clang-format off
 #define SL_QUANTIZED_WAYS(X)                                                                   \
   X(on_codes)         /* what it does to numbers it does to codes */                           \
   X(max_pooling)      /* on codes, channels last where they lie so */                          \
@@ -38,8 +39,11 @@ inline bool concerns(const Args& args) {
   X(equality)                                                                                  \
   X(copying)          /* from numbers by quantizing, else with the quantizer */                \
   X(converting)       /* stays what it is */
+// clang-format on
+// clang-format off
 #define X(way) void way(OpFn base, int outs, Context& ctx, Args args, Value* results);
 SL_QUANTIZED_WAYS(X)
 #undef X
+// clang-format on
 
 }  // namespace scriptlang::quantized_ways

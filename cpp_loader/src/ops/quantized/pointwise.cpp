@@ -60,8 +60,8 @@ Tensor add(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, b
   SL_CHECK(a.dtype() == b.dtype(), "Add operands should have same data type.");
   const Quantizer &qa = activation(a, "quantized::add"), &qb = activation(b, "quantized::add");
   if (!lie_alike(a, b) || !is_plain_encoding(a.dtype(), zero_point)) {
-    Tensor total = binary_result(fused_numbers(a), fused_numbers(b), Binary::k_add, "add",
-                                 Rule::kSame);
+    Tensor total =
+        binary_result(fused_numbers(a), fused_numbers(b), Binary::k_add, "add", Rule::kSame);
     return encode(rectified(total, relu), a.dtype(), scale, zero_point, Rounding::kFirst);
   }
   Tensor y = empty_quantized_like(codes_of(a), a.dtype(), scale, zero_point);
@@ -122,8 +122,10 @@ Tensor add_scalar(const Tensor& x, double value, bool relu) {
   int64_t low, high;
   code_limits(x.dtype(), &low, &high);
   double whole = std::nearbyint(value / q.scale);
-  SL_CHECK(std::abs(whole) < 0x1p31, "quantized::add_scalar: ", value, " is too far from the range "
-           "of a tensor of scale ", q.scale);
+  SL_CHECK(std::abs(whole) < 0x1p31, "quantized::add_scalar: ", value,
+           " is too far from the range "
+           "of a tensor of scale ",
+           q.scale);
   int64_t step = int64_t(whole), moved = q.zero_point - step;
   if (low <= moved && moved <= high) {
     Tensor codes = wide_codes(x);
@@ -131,8 +133,8 @@ Tensor add_scalar(const Tensor& x, double value, bool relu) {
   }
   int64_t span = moved < low ? high - moved : moved - low;
   double new_scale = double(float(span) / float(high - low)) * q.scale;
-  Tensor sums = binary_result(wide_codes(x), Scalar(step - q.zero_point), Binary::k_add, "add",
-                              Rule::kSame);
+  Tensor sums =
+      binary_result(wide_codes(x), Scalar(step - q.zero_point), Binary::k_add, "add", Rule::kSame);
   sums = rectified(to_dtype(sums, ScalarType::Float32), relu);
   return requantized(numbers_times(sums, q.scale / new_scale), x.dtype(), new_scale,
                      moved < low ? low : high);
@@ -168,8 +170,8 @@ Tensor matmul_codes(const Tensor& a, const Tensor& b, double scale, int64_t zero
                          Scalar(double(-t.quantizer()->zero_point)), Binary::k_add, "add",
                          Rule::kSame);
   };
-  Tensor sums = matmul(exact(a), exact(b)), y = empty_quantized(sums.sizes(), a.dtype(), scale,
-                                                                zero_point);
+  Tensor sums = matmul(exact(a), exact(b)),
+         y = empty_quantized(sums.sizes(), a.dtype(), scale, zero_point);
   int64_t low, high;
   code_limits(a.dtype(), &low, &high);
   double ratio = qa.scale * qb.scale / scale;
@@ -246,9 +248,8 @@ Tensor activated(OpFn plain, Context& ctx, Args args, int first, int count) {
   const Tensor& x = args.tensor(0);
   activation(x, "this operator");
   std::vector<Value> rest(args.data() + first, args.data() + first + count);
-  return by_table(x, args.number(1), args.integer(2), [&](const Tensor& numbers) {
-    return through(plain, ctx, numbers, rest);
-  });
+  return by_table(x, args.number(1), args.integer(2),
+                  [&](const Tensor& numbers) { return through(plain, ctx, numbers, rest); });
 }
 
 Tensor prelu(const Tensor& x, const Tensor& weight, double scale, int64_t zero_point) {
@@ -290,22 +291,22 @@ Tensor clamped(const Tensor& x, Bound low, Bound high) {
   return with_quantizer(y, x.quantizer());
 }
 
-#define SL_BINARY(name, relu)                                                                  \
-  SL_OP(quantized_##name) {                                                                    \
-    out[0] = SL_PLAIN(args.tensor(0), args.tensor(1), args.number(2), args.integer(3), relu);  \
-  }                                                                                            \
-  SL_OP(quantized_##name##_Scalar) {                                                           \
-    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu);                      \
-  }                                                                                            \
-  SL_OP(quantized_##name##_Scalar2) {                                                          \
-    out[0] = SL_SCALAR(args.tensor(1), args.scalar(0).to_double(), relu);                      \
+#define SL_BINARY(name, relu)                                                                 \
+  SL_OP(quantized_##name) {                                                                   \
+    out[0] = SL_PLAIN(args.tensor(0), args.tensor(1), args.number(2), args.integer(3), relu); \
+  }                                                                                           \
+  SL_OP(quantized_##name##_Scalar) {                                                          \
+    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu);                     \
+  }                                                                                           \
+  SL_OP(quantized_##name##_Scalar2) {                                                         \
+    out[0] = SL_SCALAR(args.tensor(1), args.scalar(0).to_double(), relu);                     \
   }
-#define SL_WITH_NUMBER(name, relu)                                                             \
-  SL_OP(quantized_##name) {                                                                    \
-    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu);                      \
-  }                                                                                            \
-  SL_OP(quantized_##name##_Tensor) {                                                           \
-    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu);                      \
+#define SL_WITH_NUMBER(name, relu)                                        \
+  SL_OP(quantized_##name) {                                               \
+    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu); \
+  }                                                                       \
+  SL_OP(quantized_##name##_Tensor) {                                      \
+    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu); \
   }
 #define SL_PLAIN add
 #define SL_SCALAR add_scalar

@@ -84,13 +84,13 @@ void quantized_ways::max_pooling(OpFn base, int outs, Context& ctx, Args args, V
   lay(y, {w.out[0] * line, 1, line, channels});
   const uint8_t* from = static_cast<const uint8_t*>(x.raw());
   int64_t work = std::max<int64_t>(1, line * w.kernel[0] * w.kernel[1]);
-  kernels::parallel_for(x.size(0) * w.out[0], std::max<int64_t>(1, 100'000 / work),
-                        [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      pool_line(w, from + i / w.out[0] * image, channels, is_signed_code(x.dtype()), i % w.out[0],
-                y.data<uint8_t>() + i * line);
-    }
-  });
+  kernels::parallel_for(
+      x.size(0) * w.out[0], std::max<int64_t>(1, 100'000 / work), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          pool_line(w, from + i / w.out[0] * image, channels, is_signed_code(x.dtype()),
+                    i % w.out[0], y.data<uint8_t>() + i * line);
+        }
+      });
   results[0] = with_quantizer(y, x.quantizer());
 }
 

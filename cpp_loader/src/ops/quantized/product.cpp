@@ -63,9 +63,7 @@ ColumnTerms column_terms(const Quantizer& q, const int32_t* column_sums, int64_t
     terms.offset[size_t(j)] = int32_t(uint32_t(-uint64_t(x_zero) * centred));
     terms.factor[size_t(j)] *= x_scale;
   }
-  if (bias.defined()) {
-    terms.bias = parameters<float>(bias, ScalarType::Float32, first, n);
-  }
+  if (bias.defined()) { terms.bias = parameters<float>(bias, ScalarType::Float32, first, n); }
   if (finish.sums != kernels::Sums::kCodes) return terms;
   float scale = float(finish.scale);
   for (size_t j = 0; j < size_t(n); ++j) {

@@ -63,31 +63,31 @@ void multiply_codes(const kernels::QuantizedProduct& p, const CodeMatrix& b, Fil
   int64_t width = (panels + parts - 1) / parts * kernels::kQuantizedColumns;
   int64_t element = p.sums == kernels::Sums::kCodes ? 1 : 4;
   int64_t work = std::max<int64_t>(1, std::min(p.m, kRowsAtOnce) * std::min(p.n, width) * p.k);
-  kernels::parallel_for(blocks * parts, std::max<int64_t>(1, 250'000 / work), [&](int64_t begin,
-                                                                                 int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t row = task / parts * kRowsAtOnce, column = task % parts * width;
-      if (column >= p.n) continue;
-      kernels::QuantizedProduct part = p;
-      part.m = std::min(kRowsAtOnce, p.m - row);
-      part.n = std::min(width, p.n - column);
-      part.packed = static_cast<const char*>(b.panels) + f.packed_start(p.k, column);
-      if (p.offset) part.offset += column;
-      if (p.b_zero) part.b_zero += column;
-      if (p.bias) part.bias += column;
-      if (p.factor) part.factor += column;
-      part.c = static_cast<char*>(p.c) + (row * p.c_row + column) * element;
-      if (p.a) {
-        part.a = p.a + row * p.a_row;
-        f.multiply(part);
-        continue;
-      }
-      kernels::Scratch rows(size_t(part.m * p.a_row + 64));
-      fill(row, row + part.m, rows.as<uint8_t>());
-      part.a = rows.as<uint8_t>();
-      f.multiply(part);
-    }
-  });
+  kernels::parallel_for(
+      blocks * parts, std::max<int64_t>(1, 250'000 / work), [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          int64_t row = task / parts * kRowsAtOnce, column = task % parts * width;
+          if (column >= p.n) continue;
+          kernels::QuantizedProduct part = p;
+          part.m = std::min(kRowsAtOnce, p.m - row);
+          part.n = std::min(width, p.n - column);
+          part.packed = static_cast<const char*>(b.panels) + f.packed_start(p.k, column);
+          if (p.offset) part.offset += column;
+          if (p.b_zero) part.b_zero += column;
+          if (p.bias) part.bias += column;
+          if (p.factor) part.factor += column;
+          part.c = static_cast<char*>(p.c) + (row * p.c_row + column) * element;
+          if (p.a) {
+            part.a = p.a + row * p.a_row;
+            f.multiply(part);
+            continue;
+          }
+          kernels::Scratch rows(size_t(part.m * p.a_row + 64));
+          fill(row, row + part.m, rows.as<uint8_t>());
+          part.a = rows.as<uint8_t>();
+          f.multiply(part);
+        }
+      });
 }
 
 }  // namespace scriptlang

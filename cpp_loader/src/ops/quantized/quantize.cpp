@@ -61,9 +61,9 @@ struct Channels {
     for (int64_t d = q.axis + 1; d < sizes.size; ++d) inner *= sizes[d];
     Tensor s = contiguous_as(q.scales, ScalarType::Float32);
     scales.assign(s.data<float>(), s.data<float>() + count);
-    Tensor z = contiguous_as(q.zero_points, q.scheme == QuantScheme::PerChannelFloat
-                                                ? ScalarType::Float32
-                                                : ScalarType::Int64);
+    Tensor z =
+        contiguous_as(q.zero_points, q.scheme == QuantScheme::PerChannelFloat ? ScalarType::Float32
+                                                                              : ScalarType::Int64);
     for (int64_t i = 0; i < count; ++i) {
       bool is_float = q.scheme == QuantScheme::PerChannelFloat;
       zeros.push_back(is_float ? z.data<float>()[i] : float(z.data<int64_t>()[i]));
@@ -82,8 +82,8 @@ Tensor channel_numbers(const Tensor& x, const Quantizer& q) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t code = load_code(codes.raw(), x.dtype(), i);
       size_t c = channels.of(i);
-      float centred = is_float ? float(code) - channels.zeros[c]
-                               : float(code - channels.whole_zeros[c]);
+      float centred =
+          is_float ? float(code) - channels.zeros[c] : float(code - channels.whole_zeros[c]);
       to[i] = centred * channels.scales[c];
     }
   });
@@ -346,8 +346,8 @@ SL_OP(aten_quantize_per_tensor) {
   out[0] = quantize_per_tensor(args.tensor(0), args.number(1), args.integer(2), args.dtype(3));
 }
 SL_OP(aten_quantize_per_tensor_tensor_qparams) {
-  out[0] = quantize_per_tensor(args.tensor(0), only_float(args.tensor(1)),
-                               only_int(args.tensor(2)), args.dtype(3));
+  out[0] = quantize_per_tensor(args.tensor(0), only_float(args.tensor(1)), only_int(args.tensor(2)),
+                               args.dtype(3));
 }
 SL_OP(aten_quantize_per_tensor_tensors) {
   Tensor scales = contiguous_as(args.tensor(1), ScalarType::Float64);
@@ -355,10 +355,11 @@ SL_OP(aten_quantize_per_tensor_tensors) {
   std::vector<Tensor> made;
   for (const Tensor& t : args.tensors(0)) {
     int64_t i = int64_t(made.size());
-    SL_CHECK(i < scales.numel() && i < zeros.numel(), "quantize_per_tensor: as many scales and "
+    SL_CHECK(i < scales.numel() && i < zeros.numel(),
+             "quantize_per_tensor: as many scales and "
              "zero points are needed as tensors");
-    made.push_back(quantize_per_tensor(t, scales.data<double>()[i], zeros.data<int64_t>()[i],
-                                       args.dtype(3)));
+    made.push_back(
+        quantize_per_tensor(t, scales.data<double>()[i], zeros.data<int64_t>()[i], args.dtype(3)));
   }
   out[0] = tensor_list(std::move(made));
 }
@@ -409,9 +410,7 @@ SL_OP(aten_q_per_channel_zero_points) {
 SL_OP(aten_q_per_channel_axis) {
   out[0] = Value(channels_of(args.tensor(0), "q_per_channel_axis").axis);
 }
-SL_OP(aten_qscheme) {
-  out[0] = Value(int64_t(quantizer_of(args.tensor(0), "qscheme").scheme));
-}
+SL_OP(aten_qscheme) { out[0] = Value(int64_t(quantizer_of(args.tensor(0), "qscheme").scheme)); }
 SL_OP(aten_int_repr) {
   const Tensor& x = args.tensor(0);
   SL_CHECK(is_quantized(x.dtype()), "int_repr takes a quantized tensor");
@@ -424,16 +423,15 @@ SL_OP(aten__make_per_tensor_quantized_tensor) {
 }
 SL_OP(aten__make_per_channel_quantized_tensor) {
   Tensor codes = copy_of_codes(args.tensor(0));
-  Ref<Quantizer> q =
-      channel_quantizer(codes, args.tensor(1), args.tensor(2), args.integer(3));
+  Ref<Quantizer> q = channel_quantizer(codes, args.tensor(1), args.tensor(2), args.integer(3));
   out[0] = with_quantizer(codes, q.get());
 }
 SL_OP(aten__empty_affine_quantized) {
   SL_CHECK(!args.none(1) && is_quantized(args.dtype(1)),
            "Creation of quantized tensor requires quantized dtype like torch.quint8");
   ScalarType type = quantized_type(options(args, 1, ScalarType::QUInt8));
-  out[0] = quantized(Tensor::zeros(args.ints(0), type_of_codes(type)), args.number(5),
-                     args.integer(6));
+  out[0] =
+      quantized(Tensor::zeros(args.ints(0), type_of_codes(type)), args.number(5), args.integer(6));
 }
 
 }  // namespace scriptlang
