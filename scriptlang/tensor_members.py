@@ -18,7 +18,7 @@ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr 
 allclose amax amin aminmax angle any apply_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh
 arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ argmax argmin argsort argwhere
 as_strided as_strided_ as_strided_scatter asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh
-atanh_ backward baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwise_and bitwise_and_
+atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwise_and bitwise_and_
 bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_
 bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ bmm bool broadcast_to byte
 cauchy_ ccol_indices cdouble ceil ceil_ cfloat chalf char cholesky cholesky_inverse cholesky_solve
@@ -47,10 +47,9 @@ narrow_copy ne ne_ neg neg_ negative negative_ new new_empty new_empty_strided n
 new_tensor new_zeros nextafter nextafter_ nonzero nonzero_static norm normal_ not_equal not_equal_
 orgqr ormqr outer permute pin_memory pinverse polygamma polygamma_ positive pow pow_ prelu prod
 put put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
-qscheme quantile rad2deg rad2deg_ random_ ravel reciprocal reciprocal_ record_stream register_hook
-register_post_accumulate_grad_hook relu relu_ remainder remainder_ renorm renorm_ repeat
+qscheme quantile rad2deg rad2deg_ random_ ravel reciprocal reciprocal_ record_stream relu relu_ remainder remainder_ renorm renorm_ repeat
 repeat_interleave reshape reshape_as resize resize_ resize_as resize_as_ resize_as_sparse_
-resolve_conj resolve_neg retain_grad roll rot90 round round_ row_indices rsqrt rsqrt_ scatter
+resolve_conj resolve_neg roll rot90 round round_ row_indices rsqrt rsqrt_ scatter
 scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_ select select_scatter set_ sgn
 sgn_ share_memory_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_
 slice_inverse slice_scatter slogdet smm softmax sort sparse_dim sparse_mask sparse_resize_
@@ -65,6 +64,34 @@ untyped_storage values var vdot view view_as vsplit where xlogy xlogy_ xpu zero_
 """.split()
 """Methods that `tensors.Tensor` does not define itself; they are made when they are first asked
 for."""
+
+DERIVED = (
+    "grad",
+    "grad_fn",
+    "is_leaf",
+    "output_nr",
+    "retains_grad",
+    "data",
+    "_base",
+    "_version",
+    "_grad",
+    "_grad_fn",
+    "_backward_hooks",
+    "_post_accumulate_grad_hooks",
+)
+"""Attributes that are about derivatives (ops/derivatives/members.py)."""
+
+DERIVED_METHODS = (
+    "backward",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
+    "requires_grad_",
+    "retain_grad",
+    "_is_view",
+    "_refuse_numpy",
+    "__deepcopy__",
+)
+"""Methods that are about derivatives."""
 
 FALSE = (
     "is_cuda",
@@ -81,7 +108,6 @@ FALSE = (
     "is_vulkan",
     "is_xla",
     "is_xpu",
-    "retains_grad",
     "volatile",
 )
 """Attributes that are False of every plain tensor."""
@@ -89,10 +115,7 @@ FALSE = (
 FACTS = {
     **dict.fromkeys(FALSE, False),
     "is_cpu": True,
-    "is_leaf": True,
-    "output_nr": 0,
     "name": None,
-    "grad_fn": None,
     "layout": layouts.strided,
 }
 """Attributes that are the same of every plain tensor."""
@@ -119,18 +142,15 @@ REFUSED = {
     ),
     **dict.fromkeys(("__dict__", "__annotations__"), _NO_DICT),
     **dict.fromkeys(
-        ("__setstate__", "__deepcopy__", "_reduce_ex_internal"),
+        ("__setstate__", "_reduce_ex_internal"),
         "tensors are pickled and copied by __reduce__",
     ),
     **dict.fromkeys(
-        ("_base", "_is_view", "_view_func", "_view_func_unsafe", "_rev_view_func_unsafe"),
-        "views do not know of what they are views; compare untyped_storage()",
+        ("_view_func", "_view_func_unsafe", "_rev_view_func_unsafe"),
+        "views cannot be made again; compare untyped_storage()",
     ),
-    **dict.fromkeys(("_version", "_use_count"), "writes and references are not counted"),
-    **dict.fromkeys(
-        ("_backward_hooks", "_post_accumulate_grad_hooks", "_grad", "_grad_fn", "grad_dtype"),
-        "no derivatives are computed",
-    ),
+    "_use_count": "references are not counted",
+    "grad_dtype": "gradients have the dtype of their tensor",
     **dict.fromkeys(
         (
             "_cdata",

@@ -537,7 +537,7 @@ def alias(self):
 
 @primitive("aten::detach_(Tensor(a!) self) -> Tensor(a!)")
 def detach_(self):
-    self.requires_grad = False
+    self._requires_grad = False
     return self
 
 

@@ -1,0 +1,104 @@
+"""What nodes keep of tensors: themselves, checked when they are read again, or their shape only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import dtypes
+from ...tensors import Storage, Tensor
+from .state import alias, edge_of, set_node, version_of
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved tensors after calling backward."
+)
+
+class Saved:
+    """A tensor as it was when an operator ran.
+
+    A result is kept without its node, which would keep itself alive; `read` puts it back.
+    """
+
+    __slots__ = ("edge", "is_result", "output_nr", "tensor", "version")
+
+    def __init__(self, tensor: Tensor, output_nr: int | None = None):
+        """output_nr: which result of the saving node the tensor is; None for an input."""
+        self.version = version_of(tensor)
+        self.is_result = output_nr is not None
+        self.output_nr = output_nr or 0
+        self.edge = None
+        if self.is_result:
+            self.tensor = alias(tensor)
+        else:
+            self.tensor = tensor
+            self.edge = edge_of(tensor)
+
+    def read(self, node: Any) -> Tensor:
+        """The tensor.  Raises RuntimeError where it was written since."""
+        tensor = self.tensor
+        if version_of(tensor) != self.version:
+            raise RuntimeError(self.changed(node))
+        if self.is_result:
+            if tensor._autograd is None or tensor._autograd.node is None:
+                tensor = alias(tensor)
+                if tensor.dtype.kind in "fc":
+                    set_node(tensor, node, self.output_nr)
+            return tensor
+        edge = self.edge
+        if edge is not None and edge_of(tensor) != edge:
+            tensor = alias(tensor)
+            set_node(tensor, *edge)
+        return tensor
+
+    def changed(self, node: Any) -> str:
+        t = self.tensor
+        kind = dtypes.DISPLAY[t.dtype.name]
+        made = (node, self.output_nr) if self.is_result else self.edge
+        which = f", which is output {made[1]} of {made[0].name()}," if made else ""
+        place = node.place()
+        return (
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: [torch.{kind}Tensor {list(t._size)}]{which} is at version "
+            f"{version_of(t)}; expected version {self.version} instead."
+            + (f" It is needed for the gradient of {node.name()}" + (f", {place}" if place else ""))
+            + ". Hint: enable anomaly detection to find the operation that failed to compute its "
+            "gradient, with torch.autograd.set_detect_anomaly(True)."
+        )
+
+
+class Shape:
+    """A tensor of which only shape and type are asked for."""
+
+    __slots__ = ("dtype", "size")
+
+    def __init__(self, tensor: Tensor):
+        self.dtype, self.size = tensor.dtype, tensor._size
+
+    def read(self, node: Any) -> Tensor:
+        storage = Storage.allocate(self.dtype.itemsize)
+        return Tensor(storage, self.dtype, self.size, (0,) * len(self.size))
+
+
+def keep(value: Any, is_shape: bool) -> Any:
+    """An argument of an operator as a node keeps it."""
+    if isinstance(value, Tensor):
+        return Shape(value) if is_shape else Saved(value)
+    if isinstance(value, (list, tuple)):
+        return [keep(v, is_shape) for v in value]
+    return value
+
+
+def read(value: Any, node: Any) -> Any:
+    """What was kept, again."""
+    if isinstance(value, (Saved, Shape)):
+        return value.read(node)
+    if isinstance(value, list):
+        return [read(v, node) for v in value]
+    return value
+
+
+def holds_tensor(value: Any) -> bool:
+    """Whether memory of a tensor is kept, which going backward frees."""
+    return isinstance(value, Saved) or isinstance(value, list) and any(map(holds_tensor, value))
