@@ -18,7 +18,10 @@ from ..errors import ArchiveError, Frame, LimitError, MissingOperatorError, RunE
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
+from ..ops.calling.current import calls
 from ..ops.shared.generator import default_generator
+from . import gradients
+from .engine import engine
 from .native import load
 
 PROGRAM = "native_program"
@@ -52,6 +55,8 @@ class NativeEngine:
         limits: Limits | None = None,
     ) -> Any:
         program = function.attributes.get(PROGRAM) or program_of(function)
+        if program.asks or calls.recorder is not None and gradients.is_wanted(args, kwargs):
+            return engine("python").run(function, args, kwargs, limits)
         if default_generator.is_ahead:
             default_generator.hand_over()
         try:
@@ -84,7 +89,8 @@ class NativeEngine:
             program = for_classes(function, frozenset(classes))
         if function.ready() is program:
             return Counter()
-        return Counter(program.program.missing)
+        missing = program.program.missing
+        return Counter({name: n for name, n in missing.items() if name not in gradients.ASKING})
 
     def adopt(self, obj: ScriptObject) -> ScriptObject:
         return obj
@@ -100,7 +106,7 @@ def make_program(function: Function) -> Any:
     program = function.attributes.get(PROGRAM)
     if program is None:
         program = function.attributes[PROGRAM] = function.ready() or made_of(function)
-        if program.is_entered:
+        if program.is_entered and not program.asks:
             function.direct = program.program
     return program
 

@@ -10,10 +10,13 @@ from .. import types as T
 from ..building import alone, kept
 from ..ir import Function
 from ..limits import Limits
+from ..ops.calling.current import calls
+from ..ops.families.modes import mode
+from . import gradients
 from .arguments import bind
 from .code import Code
 from .link import link
-from .prepare import running_code
+from .prepare import is_compiled, running_code
 from .reach import reachable
 from .vm import Interpreter, Program
 
@@ -31,6 +34,8 @@ class PythonEngine:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
+        if calls.recorder is not None or is_compiled(function) and gradients.function_asks(function):
+            return run_seen(function, args, kwargs, limits)
         program = program_of(function)
         return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))
 
@@ -50,6 +55,24 @@ class PythonEngine:
 
     def adopt(self, obj: Any) -> Any:
         return obj
+
+
+def run_seen(
+    function: Function,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    limits: Limits | None,
+) -> Any:
+    """A call in a process where something requires a gradient."""
+    is_seen = gradients.is_wanted(args, kwargs) or gradients.function_asks(function)
+    find = gradients.recorded_program_of if is_seen else program_of
+    program = find(function)
+    values = bind(program.code.schema, args, kwargs)
+    was_quiet, mode.is_quiet = mode.is_quiet, not is_seen
+    try:
+        return Interpreter(find, limits).run(program, values)
+    finally:
+        mode.is_quiet = was_quiet
 
 
 def program_of(function: Function) -> Program:

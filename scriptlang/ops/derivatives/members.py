@@ -141,10 +141,22 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         return self
     if requires_grad:
         activate()
-        if calls.trainable is not None:
-            calls.trainable.note(self)
     self._requires_grad = requires_grad
     return self
+
+
+def clear_grad(tensor: Tensor, to_none: bool) -> None:
+    """Let a tensor have no gradient, or zeros for the one it has."""
+    state = tensor._autograd
+    if state is None or state.grad is None:
+        return
+    if to_none:
+        state.grad = None
+    else:
+        if state.grad._autograd is not None and node_of(state.grad) is not None:
+            detach_(state.grad)
+        state.grad._requires_grad = False
+        state.grad.zero_()
 
 
 def detach_(self: Tensor) -> Tensor:

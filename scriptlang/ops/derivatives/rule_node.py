@@ -10,7 +10,7 @@ from ... import types as T
 from ...tensors import Tensor
 from . import helpers
 from .nodes import Node
-from .rules import Expression, Rule
+from .rules import SIZE, Expression, Rule, size_of
 from .saved import FREED, Saved, holds_tensor, keep, read
 from .state import Edge, edge_of
 
@@ -27,7 +27,8 @@ class Reading:
     """How one expression of a rule is computed: what each of its names is.
 
     inputs: the places of the arguments in the schema whose gradients it gives.
-    names: ("argument" | "result" | "grad" | "needs", its number, whether shape and type suffice).
+    names: for each its kind ("argument", "result", "size", "size of result", "grad" or "needs"),
+    its number, and whether shape and type suffice.
     """
 
     def __init__(self, expression: Expression, rule: Rule):
@@ -39,12 +40,16 @@ class Reading:
         for name in expression.names:
             if name in rule.grads:
                 self.names.append(("grad", rule.grads.index(name), False))
-            elif name in rule.results and schema.index(name) is None:
+            elif schema.index(name) is not None:
+                self.names.append(("argument", schema.index(name), name in shapes))
+            elif name in rule.results:
                 self.names.append(("result", rule.results.index(name), name in shapes))
             elif name == "needs":
                 self.names.append(("needs", 0, False))
+            elif (of := name.removesuffix(SIZE)) in rule.results and schema.index(of) is None:
+                self.names.append(("size of result", rule.results.index(of), False))
             else:
-                self.names.append(("argument", schema.index(name), name in shapes))
+                self.names.append(("size", schema.index(of), False))
 
 
 def names_of_shapes(text: str) -> set[str]:
@@ -110,17 +115,18 @@ class RuleNode(Node):
             if any(self.has_edge(i) for i in reading.inputs):
                 for kind, number, is_shape in reading.names:
                     if kind == "argument":
-                        self.save("argument", number, is_shape, values[number])
+                        self.save(number, is_shape, values[number])
+                    elif kind == "size":
+                        self.saved[kind, number, False] = size_of(values[number])
 
     def add(self, edges: list, tensor: Tensor | None) -> None:
         edge = None if tensor is None else edge_of(tensor)
         edges.append(edge)
         self.fits.append(None if edge is None else (tensor._size, tensor.dtype))
 
-    def save(self, kind: str, number: int, is_shape: bool, value: Any) -> None:
-        if is_shape and (kind, number, False) in self.saved:
-            return
-        self.saved[kind, number, is_shape] = keep(value, is_shape)
+    def save(self, number: int, is_shape: bool, value: Any) -> None:
+        if not is_shape or ("argument", number, False) not in self.saved:
+            self.saved["argument", number, is_shape] = keep(value, is_shape)
 
     def has_edge(self, argument: int) -> bool:
         place = self.places.get(argument)
@@ -139,6 +145,8 @@ class RuleNode(Node):
                             self.saved[kind, number, False] = Saved(value, number)
                         else:
                             self.saved[kind, number, is_shape] = keep(value, is_shape)
+                    elif kind == "size of result":
+                        self.saved[kind, number, False] = size_of(results[number])
 
     def name(self) -> str:
         return self.plan.title

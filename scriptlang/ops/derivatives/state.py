@@ -30,6 +30,7 @@ class State:
     grad, hooks, after_hooks: of leaves: the gradient, and what is called with it and after it.
     retains: whether a tensor that is no leaf keeps its gradient, too.
     accumulator: a weak reference to the node of a leaf.
+    is_given: whether the tensor is a program's, and Python has been given it.
     """
 
     __slots__ = (
@@ -39,6 +40,7 @@ class State:
         "cell",
         "grad",
         "hooks",
+        "is_given",
         "made",
         "node",
         "output_nr",
@@ -59,6 +61,7 @@ class State:
         self.hooks: dict[int, Any] | None = None
         self.after_hooks: dict[int, Any] | None = None
         self.retains = False
+        self.is_given = False
         self.accumulator: weakref.ref | None = None
 
     def requires_grad(self, tensor: Tensor) -> bool:
