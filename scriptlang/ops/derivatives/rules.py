@@ -42,7 +42,7 @@ FOLDER = os.path.join(os.path.dirname(__file__), "rules")
 LINE = re.compile(r"(\w+(?:\s*,\s*\w+)*)\s*:\s*(.*)", re.DOTALL)
 """A line of a rule: inputs, and their expression."""
 
-BUILTINS = frozenset({"None", "True", "False", "len", "range", "int", "float", "bool", "max", "min"})
+BUILTINS = frozenset({"len", "range", "int", "float", "bool", "max", "min"})
 """Names that expressions have of the language."""
 
 
