@@ -43,9 +43,9 @@ def count(size: list[int]) -> int:
 
 
 def listed(size: list[int], dim: list[int] | None) -> list[int]:
-    """The dimensions that are reduced, none negative; all where there is no list or an empty one."""
+    """The dimensions that are reduced, none negative; all where no list or an empty one is."""
     if dim is None or len(dim) == 0:
-        return [d for d in range(len(size))]
+        return list(range(len(size)))
     return [d + len(size) if d < 0 else d for d in dim if len(size) > 0]
 
 
@@ -61,7 +61,7 @@ def restored(x: Tensor, size: list[int], dim: list[int] | None, keepdim: bool) -
     """A reduction with the reduced dimensions as those of size 1."""
     if keepdim or len(size) == 0:
         return x
-    kept = [n for n in size]
+    kept = list(size)
     for d in listed(size, dim):
         kept[d] = 1
     return x.reshape(kept)

@@ -8,10 +8,10 @@
 and `mul.out` follow from `mul`, `scatter` from `scatter_`; a file names whichever it likes.
 
 Names in an expression: arguments of the schema; `self_size`, the size of the tensor argument
-`self` (of each tensor of a list), which keeps no elements alive; `result`, `result_size`, or the names of several results (result0,
-result1 where they have none); `grad`, or `grad_<name of the result>` for several; `needs`, for
-which of the inputs of the line a gradient is wanted; `torch`; functions of helpers.py and of
-formulas/<family>.py.  Where an argument is called `grad`, that of the result is `grad_result`.
+`self` (of each tensor of a list), which keeps no elements alive; `result` and `result_size`, or the
+names of several results (result0, result1 where they have none); `grad`, or `grad_<name of the
+result>` for several; `needs`, for which of the inputs of the line a gradient is wanted; `torch`;
+functions of helpers.py and formulas/<family>.py.  Where an argument is called `grad`, that of the result is `grad_result`.
 
 An expression gives a gradient of a broadcast input in the shape of the result, and of a real input
 with a complex result as it comes: who runs it sums and takes the real part (`helpers.fitted`).
@@ -190,7 +190,7 @@ def size_type(type: T.Type) -> T.Type:
 
 
 def size_of(value: Any) -> Any:
-    """What a name like `self_size` stands for: the size of a tensor, sizes of a list, [] of None."""
+    """What `self_size` stands for: the size of a tensor, sizes of a list, [] of None."""
     if isinstance(value, (list, tuple)):
         return [size_of(v) for v in value]
     return [] if value is None else list(value.size())

@@ -40,10 +40,10 @@ def gather_along(x: Tensor, indices: Tensor, dim: int | None) -> Tensor:
         return x.reshape([-1]).gather(0, indices.reshape([-1]))
     at = dim + x.dim() if dim < 0 else dim
     indices = torch.where(indices < 0, indices + x.size(at), indices)
-    own, other = [n for n in x.size()], [n for n in indices.size()]
+    own, other = list(x.size()), list(indices.size())
     own[at], other[at] = 1, 1
     both = broadcast(own, other)
-    own, other = [n for n in both], [n for n in both]
+    own, other = list(both), list(both)
     own[at], other[at] = x.size(at), indices.size(at)
     return x.expand(own).gather(at, indices.expand(other))
 

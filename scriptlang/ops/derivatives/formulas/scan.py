@@ -59,9 +59,9 @@ def areas(y: Tensor, x: Tensor, dim: int) -> Tensor:
         shape[dim] = x.numel()
         x = x.reshape(shape)
     elif x.dim() < y.dim():
-        x = x.reshape([1 for _ in range(y.dim() - x.dim())] + [n for n in x.size()])
+        x = x.reshape([1 for _ in range(y.dim() - x.dim())] + list(x.size()))
     elif y.dim() < x.dim():
-        y = y.reshape([1 for _ in range(x.dim() - y.dim())] + [n for n in y.size()])
+        y = y.reshape([1 for _ in range(x.dim() - y.dim())] + list(y.size()))
     width = torch.slice(x, dim, 1) - torch.slice(x, dim, 0, max(x.size(dim) - 1, 0))
     return width * pairs(y, dim)
 
@@ -69,6 +69,8 @@ def areas(y: Tensor, x: Tensor, dim: int) -> Tensor:
 def differences(
     x: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None
 ) -> Tensor:
+    if n == 0:
+        return x.clone()
     parts: list[Tensor] = []
     if prepend is not None:
         parts.append(prepend)
@@ -85,7 +87,7 @@ def differences(
 def dims_of(x: Tensor, dim: int | None, dims: list[int] | None) -> list[int]:
     if dims is not None:
         return dims
-    return [d for d in range(x.dim())] if dim is None else [dim]
+    return list(range(x.dim())) if dim is None else [dim]
 
 
 def one(value: Number | None) -> list[Number | None]:

@@ -60,17 +60,17 @@ def quantiles(
         flat = x.reshape([1])
     else:
         flat = x.movedim(dim, -1)
-        shape = [n for n in x.size()]
+        shape = list(x.size())
         shape[dim] = 1
     ordered = flat.sort(-1)[0]
     number = ordered.size(-1)
     invalid = ordered.isnan()
     if ignore_nan:
         last = (number - 1 - invalid.sum([-1], True)).to(dtype=x.dtype).clamp_min(0)
-        rank = q.detach().reshape([-1]) * last
+        rank = q.reshape([-1]) * last
     else:
-        rank = q.detach().reshape([-1]) * float(number - 1)
-        rank = rank.expand([n for n in ordered.size()][:-1] + [q.numel()])
+        rank = q.reshape([-1]) * float(number - 1)
+        rank = rank.expand(list(ordered.size())[:-1] + [q.numel()])
         rank = torch.where(invalid.any(-1, True), float(number - 1), rank)
     low = rank.floor()
     high = rank.ceil()
