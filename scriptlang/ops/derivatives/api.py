@@ -12,7 +12,7 @@ from .state import edge_of, needs, node_of, state_of
 from .walk import Walk
 
 UNUSED = (
-    "One of the differentiated Tensors appears to not have been used in the graph. Set "
+    "The differentiated Tensor at index {} appears to not have been used in the graph. Set "
     "allow_unused=True if this is the desired behavior."
 )
 
@@ -91,8 +91,10 @@ def grad(
     else:
         grads = gradients_given(of, given, is_batched=False)
         made = run(of, grads, wanted, retain_graph, create_graph, accumulates=False)
-    if not allow_unused and any(g is None for g in made):
-        raise RuntimeError(UNUSED)
+    if not allow_unused:
+        for k, g in enumerate(made):
+            if g is None:
+                raise RuntimeError(UNUSED.format(k))
     if materialize_grads:
         made = [functions.zeros_like(x) if g is None else g for x, g in zip(wanted, made)]
     return tuple(made)

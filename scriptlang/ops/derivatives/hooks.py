@@ -92,6 +92,16 @@ def retain(tensor: Tensor, node: Any, output_nr: int) -> None:
     node.kept[output_nr] = keep
 
 
+def move_hooks(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Keep the gradient that a tensor has from now on, in place of that which it had."""
+    state = tensor._autograd
+    if state is None or not state.retains:
+        return
+    if state.node is not None and state.node.kept:
+        state.node.kept.pop(state.output_nr, None)
+    retain(tensor, node, output_nr)
+
+
 def run_hooks(hooks: dict[int, Callable] | None, grad: Tensor | None) -> Tensor | None:
     """The gradient after the hooks of a tensor, in the order in which they came."""
     if hooks and grad is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
 from .hooks import Handle
-from .state import Edge, numbers, state_of
+from .state import Edge, numbers
 
 
 class Node:
@@ -192,9 +193,6 @@ def view_maker(base: Tensor, view: Tensor) -> Callable[[Tensor], Tensor]:
     )
 
 
-def keep_hooks(tensor: Tensor, node: Node, output_nr: int) -> None:
-    """Let a node that became what computed a tensor keep its gradient, as the tensor asked."""
-    if state_of(tensor).retains:
-        from .hooks import retain
-
-        retain(tensor, node, output_nr)
+def short_name(node: Node) -> str:
+    """The name of what a node is the step of, as errors have it."""
+    return re.sub(r"Backward\d*$", "", node.name())

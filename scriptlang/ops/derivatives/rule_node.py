@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import textwrap
 from collections.abc import Sequence
+from functools import cache
+from types import FunctionType
 from typing import Any
 
 from ... import types as T
@@ -15,7 +19,8 @@ from .saved import FREED, Saved, holds_tensor, keep, read
 from .state import Edge, edge_of
 
 SHAPE_METHODS = frozenset(
-    "size dim numel is_complex is_floating_point dtype shape ndim element_size".split()
+    "size dim numel is_complex is_floating_point dtype shape ndim element_size stride "
+    "storage_offset is_contiguous".split()
 )
 """What may be asked of a tensor of which only the shape and type are kept."""
 
@@ -35,7 +40,7 @@ class Reading:
         schema = rule.operator.schema
         self.expression = expression
         self.inputs = [schema.index(name) for name in expression.inputs]
-        shapes = names_of_shapes(expression.text)
+        shapes = names_of_shapes(expression.text, rule.namespace)
         self.names = []
         for name in expression.names:
             if name in rule.grads:
@@ -52,28 +57,49 @@ class Reading:
                 self.names.append(("size", schema.index(of), False))
 
 
-def names_of_shapes(text: str) -> set[str]:
+def names_of_shapes(text: str, namespace: dict[str, Any]) -> set[str]:
     """The names of an expression of which only shape and type are asked for."""
-    tree = ast.parse(f"(\n{text}\n)", mode="eval")
+    return shapes_in(ast.parse(f"(\n{text}\n)", mode="eval"), namespace)
+
+
+def shapes_in(tree: ast.AST, namespace: dict[str, Any]) -> set[str]:
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     used: dict[str, bool] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
-            used[node.id] = used.get(node.id, True) and asks_shape(node, parents[node])
+            only = asks_shape(node, parents[node], namespace)
+            used[node.id] = used.get(node.id, True) and only
     return {name for name, only in used.items() if only}
 
 
-def asks_shape(name: ast.Name, parent: ast.AST) -> bool:
+def asks_shape(name: ast.Name, parent: ast.AST, namespace: dict[str, Any]) -> bool:
     if isinstance(parent, ast.Attribute):
         return parent.attr in SHAPE_METHODS
+    if not isinstance(parent, ast.Call) or name not in parent.args:
+        return False
+    at, called = parent.args.index(name), parent.func
+    if isinstance(called, ast.Name):
+        function = namespace.get(called.id)
+        return isinstance(function, FunctionType) and at in shape_parameters(function)
     return (
-        isinstance(parent, ast.Call)
-        and isinstance(parent.func, ast.Attribute)
-        and isinstance(parent.func.value, ast.Name)
-        and parent.func.value.id == "torch"
-        and parent.func.attr in SHAPE_FUNCTIONS
-        and parent.args[:1] == [name]
+        isinstance(called, ast.Attribute)
+        and isinstance(called.value, ast.Name)
+        and called.value.id == "torch"
+        and called.attr in SHAPE_FUNCTIONS
+        and at == 0
     )
+
+
+@cache
+def shape_parameters(function: FunctionType) -> frozenset[int]:
+    """Which arguments of a helper are asked for shape and type alone."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    body = ast.Module(tree.body, [])
+    stored = {
+        n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    shapes = shapes_in(body, function.__globals__) - stored
+    return frozenset(k for k, a in enumerate(tree.args.args) if a.arg in shapes)
 
 
 class Lists:

@@ -6,7 +6,8 @@ from typing import Any
 
 from ... import dtypes
 from ...tensors import Storage, Tensor
-from .state import alias, edge_of, set_node, version_of
+from .nodes import short_name
+from .state import alias, edge_of, node_of, set_node, version_of
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -55,30 +56,30 @@ class Saved:
     def changed(self, node: Any) -> str:
         t = self.tensor
         kind = dtypes.DISPLAY[t.dtype.name]
-        made = (node, self.output_nr) if self.is_result else self.edge
-        which = f", which is output {made[1]} of {made[0].name()}," if made else ""
+        made = (node, self.output_nr) if self.is_result else None
+        if node_of(t) is not None:
+            made = edge_of(t)
+        which = f", which is output {made[1]} of {short_name(made[0])}," if made else ""
         place = node.place()
         return (
             "one of the variables needed for gradient computation has been modified by an inplace "
             f"operation: [torch.{kind}Tensor {list(t._size)}]{which} is at version "
-            f"{version_of(t)}; expected version {self.version} instead."
-            + (f" It is needed for the gradient of {node.name()}" + (f", {place}" if place else ""))
-            + ". Hint: enable anomaly detection to find the operation that failed to compute its "
-            "gradient, with torch.autograd.set_detect_anomaly(True)."
+            f"{version_of(t)}; expected version {self.version} instead. It is needed for the "
+            f"gradient of {short_name(node)}" + (f", {place}." if place else ".")
         )
 
 
 class Shape:
-    """A tensor of which only shape and type are asked for."""
+    """A tensor of which only its geometry and type are asked for."""
 
-    __slots__ = ("dtype", "size")
+    __slots__ = ("dtype", "offset", "size", "stride")
 
     def __init__(self, tensor: Tensor):
         self.dtype, self.size = tensor.dtype, tensor._size
+        self.stride, self.offset = tensor._stride, tensor._offset
 
     def read(self, node: Any) -> Tensor:
-        storage = Storage.allocate(self.dtype.itemsize)
-        return Tensor(storage, self.dtype, self.size, (0,) * len(self.size))
+        return Tensor(Storage.allocate(0), self.dtype, self.size, self.stride, self.offset)
 
 
 def keep(value: Any, is_shape: bool) -> Any:

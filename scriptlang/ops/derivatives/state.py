@@ -65,14 +65,9 @@ class State:
         self.accumulator: weakref.ref | None = None
 
     def requires_grad(self, tensor: Tensor) -> bool:
-        """Whether a view that required no gradient does since its base was written."""
+        """Whether a view that required no gradient does as its base does."""
         base = self.base
-        return (
-            base is not None
-            and self.version != version_of(tensor)
-            and tensor.dtype.kind in "fc"
-            and needs(base)
-        )
+        return base is not None and tensor.dtype.kind in "fc" and needs(base)
 
 
 def state_of(tensor: Tensor) -> State:
@@ -113,7 +108,11 @@ def node_of(tensor: Tensor) -> Any:
     state = tensor._autograd
     if state is None:
         return None
-    if state.base is not None and state.requires_grad(tensor):
+    if (
+        state.base is not None
+        and state.version != version_of(tensor)
+        and state.requires_grad(tensor)
+    ):
         from .views import renew
 
         renew(tensor, state)

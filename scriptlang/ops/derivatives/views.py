@@ -7,7 +7,8 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..families.modes import mode
-from .nodes import CopySlices, Node, keep_hooks, view_maker
+from .hooks import move_hooks
+from .nodes import CopySlices, Node, short_name, view_maker
 from .state import State, edge_of, needs, node_of, set_node, state_of, version_of
 
 NO_GRAD, SEVERAL, FUNCTION = "no_grad", "several", "function"
@@ -49,6 +50,8 @@ def replay_of(view: Tensor) -> tuple | None:
 
 def renew(view: Tensor, state: State) -> None:
     """Let a view be computed of its base as that is now."""
+    if state.made == NO_GRAD:
+        raise RuntimeError(BASE_WRITTEN + WHY[NO_GRAD])
     base = state.base
     make = view_maker(base, view)
     was, mode.enabled = mode.enabled, True
@@ -58,8 +61,7 @@ def renew(view: Tensor, state: State) -> None:
     finally:
         mode.enabled, mode.is_quiet = was, quiet
     node, number = edge_of(made)
-    set_node(view, node, number)
-    keep_hooks(view, node, number)
+    connect(view, node, number)
 
 
 # Writes
@@ -69,9 +71,14 @@ VIEW_OF_LEAF = (
     "a view of a leaf Variable that requires grad is being used in an in-place operation."
 )
 
+WRITTEN = "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+BASE_WRITTEN = (
+    "A view was created in no_grad mode and its base or another view of its base has been modified "
+    "inplace with grad mode enabled. "
+)
+
 WHY = {
     NO_GRAD: (
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
         "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
         "your code by moving both the view and the inplace either both inside the no_grad block "
         "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
@@ -111,34 +118,30 @@ def check_write(tensor: Tensor, records: bool) -> None:
 def check_view(view: Tensor, state: State) -> None:
     if not state.made:
         return
-    node = node_of(view)
-    which = (
-        f"Output {state.output_nr} of {node.name()} is a view and is being modified inplace. "
-        if node is not None
-        else ""
-    )
-    text = WHY[state.made]
-    if state.made == NO_GRAD:
-        if node is not None:
-            text = text.replace("A view was created", "This view was created")
-            text = text.removeprefix("A view was created in no_grad mode")
-        raise RuntimeError((which if node is not None else "") + text)
-    raise RuntimeError((which or "A view is being modified inplace. ") + text)
+    node = state.node
+    start = WRITTEN
+    if node is not None:
+        start = f"Output {state.output_nr} of {short_name(node)} is a view and is being modified "
+        start += "inplace. "
+    raise RuntimeError(start + WHY[state.made])
 
 
 def rebase(tensor: Tensor, step: Node, output_nr: int = 0) -> None:
     """Let a node be what computed a tensor that was written, and what it shares its memory with."""
     state = tensor._autograd
     if state is None or state.base is None:
-        set_node(tensor, step, output_nr)
-        keep_hooks(tensor, step, output_nr)
+        connect(tensor, step, output_nr)
         return
     base = state.base
-    node = CopySlices(edge_of(base), base, tensor, step)
-    set_node(base, node)
-    keep_hooks(base, node, 0)
+    connect(base, CopySlices(edge_of(base), base, tensor, step), 0)
     tensor._requires_grad = True
     renew(tensor, state)
+
+
+def connect(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Let a node be what computed a tensor that was there before."""
+    move_hooks(tensor, node, output_nr)
+    set_node(tensor, node, output_nr)
 
 
 def run_quietly(kernel: Callable, values: Any) -> Any:

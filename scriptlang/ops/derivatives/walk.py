@@ -98,16 +98,19 @@ class Walk:
     def step(self, node: Node) -> None:
         """Run one node, and let what it gives arrive at the next ones."""
         grads = self.arrived.pop(node, None) or [None] * node.results
+        runs = self.useful is None or node in self.useful
+        before = list(grads)
         self.hook(node, grads)
         for number in self.inputs.get(node, ()):
-            if grads[number] is not None:
-                self.captured[node, number] = grads[number]
+            found = before[number] if runs else grads[number]  # as PyTorch has it
+            if found is not None:
+                self.captured[node, number] = found
+        del before
         if isinstance(node, AccumulateGrad):
             if self.useful is None or self.accumulates and node in self.inputs:
                 self.captured.pop((node, 0), None)  # the only one that has it may keep it
                 node.apply(grads, [])
             return
-        runs = self.useful is None or node in self.useful
         made: Sequence[Tensor | None] = ()
         if runs and any(g is not None for g in grads):
             made = self.apply(node, grads)
