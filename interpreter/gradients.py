@@ -2,7 +2,8 @@
 
 Derivatives are recorded by the Python engine, of the plain program.  A native program runs there
 for a call in which a gradient is wanted: of an argument, or of a parameter that Python has been
-given; and always where it asks for gradients itself.  This is the only place that knows.
+given; and always where it asks for gradients itself.  This is the only place that knows;
+`python_engine.run_seen` makes such calls.
 """
 
 from __future__ import annotations
@@ -11,17 +12,16 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..building import alone, kept
+from ..building import kept
 from ..errors import ScriptError
 from ..ir import Function
 from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls
-from ..ops.derivatives.state import activate, needs, state_of
+from ..ops.derivatives.recorder import activate
+from ..ops.derivatives.state import needs, state_of
 from ..ops.families.modes import mode
 from ..tensors import Tensor
 from .code import Code
-from .link import link
-from .prepare import code_of
 from .reach import reachable
 
 ASKING = frozenset(
@@ -32,9 +32,6 @@ ASKING = frozenset(
 
 ASKS = "asks_for_gradients"
 """Attribute of a Function: whether it does."""
-
-RECORDED = "recorded_program"
-"""Attribute of a Function: the Program that is run where a gradient is wanted."""
 
 
 def asks(codes: Iterable[Code]) -> bool:
@@ -75,21 +72,6 @@ def has_gradient(value: Any) -> bool:
     if isinstance(value, ScriptObject):
         return calls.trainable is not None and calls.trainable.has(value)
     return False
-
-
-@alone
-def recorded_program_of(function: Function) -> Any:
-    """The function as it was compiled, without what `optimize` made of it."""
-    from .python_engine import program_of, sound
-    from .vm import Program
-
-    found = function.attributes.get(RECORDED)
-    if found is None:
-        if not function.is_defined and function.ready() is None:
-            return program_of(function)
-        code = sound(code_of(function))
-        found = function.attributes[RECORDED] = Program(code, link(code))
-    return found
 
 
 # Parameters that Python has been given

@@ -21,7 +21,6 @@ from ..objects import ScriptObject
 from ..ops.calling.current import calls
 from ..ops.shared.generator import default_generator
 from . import gradients
-from .engine import engine
 from .native import load
 
 PROGRAM = "native_program"
@@ -56,7 +55,9 @@ class NativeEngine:
     ) -> Any:
         program = function.attributes.get(PROGRAM) or program_of(function)
         if program.asks or calls.recorder is not None and gradients.is_wanted(args, kwargs):
-            return engine("python").run(function, args, kwargs, limits)
+            from .python_engine import run_seen
+
+            return run_seen(function, args, kwargs, limits)
         if default_generator.is_ahead:
             default_generator.hand_over()
         try:

@@ -24,7 +24,8 @@ nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
 struct Watched {
   nb::object function_class, calls, generator;
   Member m_direct{function_class, "direct"}, m_tracer{class_of(calls), "tracer"},
-      m_trainable{class_of(calls), "trainable"}, m_last{class_of(calls), "last"}, m_is_ahead{class_of(generator), "is_ahead"};
+      m_trainable{class_of(calls), "trainable"}, m_last{class_of(calls), "last"},
+      m_is_ahead{class_of(generator), "is_ahead"};
 };
 Watched* watched = nullptr;
 

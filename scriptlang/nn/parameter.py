@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from ..dtypes import get_default_dtype
-from ..ops.derivatives.state import activate
+from ..ops.derivatives.recorder import activate
 from ..tensors import Storage, Tensor
 
 

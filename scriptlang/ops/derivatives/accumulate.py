@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from ...tensors import Tensor
 from ..calling import functions
 from ..families.modes import mode
-from .nodes import dense
 from .state import state_of
 
 OWN = 5
@@ -46,3 +46,12 @@ def owned(grad: Tensor, leaf: Tensor) -> Tensor:
 def is_own(grad: Tensor) -> bool:
     """Whether nobody else holds the tensor or its memory."""
     return sys.getrefcount(grad) <= OWN and sys.getrefcount(grad._storage) <= 2
+
+
+def dense(size: Sequence[int], stride: Sequence[int]) -> list[int]:
+    """Strides in the same order without gaps, as memory of its own has them."""
+    made, step = [1] * len(size), 1
+    for d in sorted(range(len(size)), key=lambda d: (stride[d], -d)):
+        made[d] = step
+        step *= max(size[d], 1)
+    return made

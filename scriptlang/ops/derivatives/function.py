@@ -10,9 +10,10 @@ from typing import Any
 from ...tensors import Tensor
 from ..calling import functions
 from ..families.modes import mode
-from .nodes import Node
-from .saved import FREED, Saved
-from .state import activate, alias, count_write, edge_of, needs, set_node
+from .nodes import FREED, Node
+from .recorder import activate
+from .saved import Saved
+from .state import alias, count_write, edge_of, needs, set_node
 from .views import FUNCTION, check_write, note_view, rebase
 
 
@@ -250,7 +251,8 @@ def connected(
     else:
         state = part._autograd
         if state is not None and state.base is not None:
-            if any(state.base is t or t._autograd and t._autograd.base is state.base for t in tensors):
+            bases = [t if t._autograd is None else t._autograd.base or t for t in tensors]
+            if any(base is state.base for base in bases):
                 state.made = FUNCTION
             else:
                 state.base = None

@@ -126,9 +126,9 @@ def jacobian(y: Tensor, x: Tensor) -> np.ndarray:
 def flat(value: np.ndarray) -> np.ndarray:
     """Elements in a row, real and imaginary parts as two."""
     value = np.ascontiguousarray(value).reshape(-1)
-    return value.view(np.float64 if value.dtype == np.complex128 else np.float32) if np.iscomplexobj(
-        value
-    ) else value
+    if not np.iscomplexobj(value):
+        return value
+    return value.view(np.float64 if value.dtype == np.complex128 else np.float32)
 
 
 def differences(

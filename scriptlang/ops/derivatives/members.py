@@ -12,7 +12,8 @@ from ...records import record
 from ...tensors import Tensor
 from ..calling.current import calls
 from .hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
-from .state import activate, is_leaf, needs, node_of, state_of, version_of
+from .recorder import activate
+from .state import is_leaf, needs, node_of, state_of, version_of
 
 
 @record(frozen=True)

@@ -6,10 +6,18 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import MissingOperatorError
 from ...tensors import Tensor
-from ..calling import functions
+from .accumulate import accumulate
 from .hooks import Handle
-from .state import Edge, numbers
+from .state import Edge, later, numbers
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved tensors after calling backward."
+)
 
 
 class Node:
@@ -101,10 +109,11 @@ class AccumulateGrad(Node):
         self.variable = variable
 
     def apply(self, grads, wanted):
-        from .accumulate import accumulate
-
         accumulate(self.variable, grads[0])
         return ()
+
+
+later.make_accumulator = AccumulateGrad
 
 
 class Undefined(Node):
@@ -120,77 +129,7 @@ class Undefined(Node):
         return self.title
 
     def apply(self, grads, wanted):
-        from ...errors import MissingOperatorError
-
         raise MissingOperatorError(self.text)
-
-
-class CopySlices(Node):
-    """A write through a view, as a step from the base as it was to the base as it is.
-
-    The first edge is that of the base; the others are those of `step`, the write as a step from the
-    view as it was, without its first.
-    """
-
-    __slots__ = ("base", "step", "view")
-
-    def __init__(self, base_edge: Edge | None, base: Tensor, view: Tensor, step: Node):
-        super().__init__([base_edge, *step.edges[1:]])
-        self.step = step
-        self.base = base._size, base._stride, base.dtype
-        self.view = view_maker(base, view)
-
-    def apply(self, grads, wanted):
-        grad = grads[0]
-        if grad is None:
-            return [None] * len(self.edges)
-        if self.step is None:
-            from .saved import FREED
-
-            raise RuntimeError(FREED)
-        size, stride, dtype = self.base
-        result = functions.empty_strided(list(size), list(stride), dtype=dtype)
-        functions.copy_(result, grad)
-        part = self.view(result)
-        of_view, *others = self.step.apply([functions.clone(part)], wanted)
-        if not wanted[0]:
-            return [None, *others]
-        if of_view is None:
-            functions.zero_(part)
-        else:
-            functions.copy_(part, of_view)
-        return [result, *others]
-
-    def release(self) -> None:
-        self.step.release()
-
-
-def dense(size: Sequence[int], stride: Sequence[int]) -> list[int]:
-    """Strides in the same order without gaps, as memory of its own has them."""
-    made, step = [1] * len(size), 1
-    for d in sorted(range(len(size)), key=lambda d: (stride[d], -d)):
-        made[d] = step
-        step *= max(size[d], 1)
-    return made
-
-
-def view_maker(base: Tensor, view: Tensor) -> Callable[[Tensor], Tensor]:
-    """What makes the same view of a tensor of the shape of its base."""
-    from .views import replay_of
-
-    calls = replay_of(view)
-    if calls is not None:
-
-        def again(x: Tensor) -> Tensor:
-            for run, values in calls:
-                x = run(x, *values)
-            return x
-
-        return again
-    size, stride, offset = view._size, view._stride, view._offset - base._offset
-    return lambda x: functions.as_strided(
-        x, list(size), list(stride), x.storage_offset() + offset
-    )
 
 
 def short_name(node: Node) -> str:

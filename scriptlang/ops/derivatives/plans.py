@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 from ... import types as T
 from ...tensors import Tensor
 from .. import table
+from ..calling import dispatch
 from ..families.modes import mode
 from ..shared.form_kernels import OUT_KINDS
-from .nodes import Node, Undefined
+from .nodes import AccumulateGrad, Node, Undefined
 from .rule_node import Reading, RuleNode, is_list_of_tensors, is_tensor_type
 from .rules import Rule, rule_of
-from .saved import keep, read
 from .state import alias, count_write, edge_of, needs, set_node, state_of, version_of
 from .views import (
     NO_GRAD,
@@ -175,9 +176,7 @@ class Plan:
                 rest = values[1:]
 
                 def run(x: Tensor, *more: Any, op=self.op) -> Tensor:
-                    from ..calling.dispatch import run as call
-
-                    return call(op, [x, *more])
+                    return dispatch.run(op, [x, *more])
 
                 again = run, tuple(rest)
             note_view(result, source, made, again)
@@ -246,17 +245,13 @@ class Writing(Plan):
 
 
 def as_before(tensor: Tensor, copied: bool) -> Tensor:
-    """A tensor with the same edge, over a copy of the memory, or the same with its shape as it is."""
+    """A tensor with the same edge and the shape as it is, over the memory or a copy of it."""
     edge = edge_of(tensor)
     made = run_quietly(lambda t: t.clone(), [tensor]) if copied else alias(tensor)
     if edge is not None:
         state = state_of(made)
         node, number = edge
-        from .nodes import AccumulateGrad
-
         if isinstance(node, AccumulateGrad):
-            import weakref
-
             state.accumulator = weakref.ref(node)
             made._requires_grad = True
         else:

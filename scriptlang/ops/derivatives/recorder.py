@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..calling.current import calls
 from ..families.modes import mode
 from ..table import Operator
 from .plans import plan_of
@@ -25,3 +26,9 @@ class Recorder:
         if plan is None:
             plan = op.__dict__["recording"] = plan_of(op)
         return plan.run(kernel, values)
+
+
+def activate() -> None:
+    """Record from now on: something requires a gradient."""
+    if calls.recorder is None:
+        calls.recorder = Recorder()

@@ -13,9 +13,9 @@ from typing import Any
 from ... import types as T
 from ...tensors import Tensor
 from . import helpers
-from .nodes import Node
+from .nodes import FREED, Node
 from .rules import SIZE, Expression, Rule, size_of
-from .saved import FREED, Saved, holds_tensor, keep, read
+from .saved import Saved, holds_tensor, keep, read
 from .state import Edge, edge_of
 
 SHAPE_METHODS = frozenset(

@@ -9,12 +9,6 @@ from ...tensors import Storage, Tensor
 from .nodes import short_name
 from .state import alias, edge_of, node_of, set_node, version_of
 
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after "
-    "they have already been freed). Saved intermediate values of the graph are freed when you call "
-    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
-    "graph a second time or if you need to access saved tensors after calling backward."
-)
 
 class Saved:
     """A tensor as it was when an operator ran.

@@ -9,15 +9,28 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from ...tensors import Tensor
-from ..calling.current import calls
 
 Edge = tuple[Any, int]
 
 numbers = itertools.count()
 """Nodes are numbered as they are made; those that were made last go first backward."""
+
+
+class Later:
+    """What modules to the right give to this one.
+
+    make_accumulator: the node of a leaf.  renew: sets the node of a view whose base was written.
+    """
+
+    make_accumulator: Callable[[Tensor], Any]
+    renew: Callable[[Tensor, State], None]
+
+
+later = Later()
 
 
 class State:
@@ -113,9 +126,7 @@ def node_of(tensor: Tensor) -> Any:
         and state.version != version_of(tensor)
         and state.requires_grad(tensor)
     ):
-        from .views import renew
-
-        renew(tensor, state)
+        later.renew(tensor, state)
     return state.node
 
 
@@ -144,9 +155,7 @@ def accumulator_of(leaf: Tensor) -> Any:
     state = state_of(leaf)
     node = None if state.accumulator is None else state.accumulator()
     if node is None:
-        from .nodes import AccumulateGrad
-
-        node = AccumulateGrad(leaf)
+        node = later.make_accumulator(leaf)
         state.accumulator = weakref.ref(node)
     return node
 
@@ -157,11 +166,3 @@ def alias(tensor: Tensor) -> Tensor:
     if tensor._autograd is not None and tensor._autograd.cell is not None:
         state_of(made).cell = tensor._autograd.cell
     return made
-
-
-def activate() -> None:
-    """Record from now on: something requires a gradient."""
-    if calls.recorder is None:
-        from .recorder import Recorder
-
-        calls.recorder = Recorder()

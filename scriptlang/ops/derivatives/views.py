@@ -8,8 +8,9 @@ from typing import Any
 from ...tensors import Tensor
 from ..families.modes import mode
 from .hooks import move_hooks
-from .nodes import CopySlices, Node, short_name, view_maker
-from .state import State, edge_of, needs, node_of, set_node, state_of, version_of
+from .nodes import Node, short_name
+from .slices import CopySlices, view_maker
+from .state import State, edge_of, later, needs, node_of, set_node, state_of, version_of
 
 NO_GRAD, SEVERAL, FUNCTION = "no_grad", "several", "function"
 """How a view came about that may not be written where a gradient is wanted."""
@@ -44,10 +45,6 @@ def strided(view: Tensor, base: Tensor) -> tuple:
     return (((lambda x: make(x)), ()),)
 
 
-def replay_of(view: Tensor) -> tuple | None:
-    return None if view._autograd is None else view._autograd.replay
-
-
 def renew(view: Tensor, state: State) -> None:
     """Let a view be computed of its base as that is now."""
     if state.made == NO_GRAD:
@@ -64,6 +61,9 @@ def renew(view: Tensor, state: State) -> None:
     connect(view, node, number)
 
 
+later.renew = renew
+
+
 # Writes
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -71,7 +71,9 @@ VIEW_OF_LEAF = (
     "a view of a leaf Variable that requires grad is being used in an in-place operation."
 )
 
-WRITTEN = "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+WRITTEN = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+)
 BASE_WRITTEN = (
     "A view was created in no_grad mode and its base or another view of its base has been modified "
     "inplace with grad mode enabled. "
