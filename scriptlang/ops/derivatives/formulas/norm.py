@@ -55,7 +55,7 @@ def rms_norm_gradient(
     of_x: Tensor | None = None
     if needs[0]:
         scaled = grad if weight is None else grad * weight.conj()
-        along = (scaled * normal).mean(dims, True)
+        along = (scaled * normal.conj()).mean(dims, True)
         of_x = (scaled - normal.conj() * along) * inverse.conj()
     return of_x, grad * normal.conj() if needs[1] else None
 
@@ -79,6 +79,9 @@ def batch_norm_gradient(
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     if grad is None:
         return None, None, None
+    if x.numel() == 0:
+        none = torch.zeros([0] if weight is None else weight.size(), dtype=grad.dtype)
+        return grad, none if needs[1] else None, none if needs[2] else None
     shape = channel_shape(x)
     dims = [d for d in range(x.dim()) if d != 1]
     if training or running_mean is None or running_var is None:
@@ -101,6 +104,8 @@ def batch_norm_gradient(
 
 def group_norm_gradient(
     grad: Tensor | None,
+    grad_mean: Tensor | None,
+    grad_invstd: Tensor | None,
     x: Tensor,
     weight: Tensor | None,
     n: int,
@@ -110,18 +115,29 @@ def group_norm_gradient(
     eps: float,
     needs: list[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    if grad is None:
-        return None, None, None
+    """The statistics are results, too."""
     parts = [n, group, channels // group, area]
     grouped = x.reshape(parts)
     centred = grouped - grouped.mean([2, 3], True)
     invstd = torch.rsqrt((centred * centred).mean([2, 3], True) + eps)
     normal = centred * invstd
-    flat = grad.reshape([n, channels, area])
     of_x: Tensor | None = None
-    if needs[0]:
-        scaled = flat if weight is None else flat * weight.reshape([1, channels, 1])
-        made = normalized_gradient(scaled.reshape(parts), normal, invstd, [2, 3])
-        of_x = made.reshape(x.size())
-    of_weight = (flat * normal.reshape([n, channels, area])).sum([0, 2]) if needs[1] else None
-    return of_x, of_weight, flat.sum([0, 2]) if needs[2] else None
+    of_weight: Tensor | None = None
+    of_bias: Tensor | None = None
+    number = channels // group * area
+    if grad is not None:
+        flat = grad.reshape([n, channels, area])
+        if needs[0]:
+            scaled = flat if weight is None else flat * weight.reshape([1, channels, 1])
+            of_x = normalized_gradient(scaled.reshape(parts), normal, invstd, [2, 3])
+        if needs[1]:
+            of_weight = (flat * normal.reshape([n, channels, area])).sum([0, 2])
+        of_bias = flat.sum([0, 2]) if needs[2] else None
+    if needs[0] and grad_mean is not None:
+        own = (grad_mean / number).reshape([n, group, 1, 1]).expand(parts)
+        of_x = own if of_x is None else of_x + own
+    if needs[0] and grad_invstd is not None:
+        steep = grad_invstd.reshape([n, group, 1, 1]) * invstd * invstd / -number
+        own = steep * normal
+        of_x = own if of_x is None else of_x + own
+    return None if of_x is None else of_x.reshape(x.size()), of_weight, of_bias

@@ -28,7 +28,7 @@ def segment_gradient(
     counts = counts.reshape([-1]).to(dtype=torch.int64)
     owner = torch.repeat_interleave(counts)
     inner = list(data.size()[at + 1 :])
-    rows = data.reshape([-1] + inner)
+    rows = data.reshape([-1] + inner).narrow(0, 0, owner.numel())
     values = result.reshape([-1] + inner).index_select(0, owner)
     given = grad.reshape([-1] + inner)
     if reduce == "sum":
@@ -43,6 +43,9 @@ def segment_gradient(
         mask = ((rows == values) | rows.isnan()).to(dtype=grad.dtype)
         number = torch.zeros_like(given).index_add(0, owner, mask).clamp_min(1)
         made = (given / number).index_select(0, owner) * mask
+    missing = data.numel() - made.numel()
+    if missing > 0:  # elements behind the last segment
+        made = torch.constant_pad_nd(made.reshape([-1]), [0, missing])
     return made.reshape(data.size())
 
 
