@@ -1,4 +1,4 @@
-"""Derivatives of losses that pick elements by class, and of connectionist temporal classification."""
+"""Derivatives of losses that pick elements by class, and of ctc_loss."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def ctc_reduced(
     if zero_infinity:
         loss = torch.where(torch.isinf(loss), 0, loss)
     if reduction == 1:
-        loss = loss / torch.tensor(target_lengths, dtype=loss.dtype).clamp_min(1).reshape(loss.size())
+        lengths = torch.tensor(target_lengths, dtype=loss.dtype).clamp_min(1)
+        loss = loss / lengths.reshape(loss.size())
     return reduced(loss, reduction)
 
 
@@ -128,19 +129,26 @@ def ctc_one(log_p: Tensor, target: Tensor, blank: int, nll: Tensor) -> Tensor:
     if steps == 0:
         return torch.zeros_like(log_p)
     labels = torch.full([width], blank, dtype=torch.int64)
-    labels = labels.index_copy(
-        0, torch.arange(1, width, 2), target.to(dtype=torch.int64)
-    ) if width > 1 else labels
-    skips = torch.constant_pad_nd(
-        ((torch.slice(labels, 0, 2) != blank)
-         & (torch.slice(labels, 0, 2) != torch.slice(labels, 0, 0, max(width - 2, 0)))
-         ).to(dtype=torch.int64),
-        [min(2, width), 0],
-    ) > 0
+    labels = (
+        labels.index_copy(0, torch.arange(1, width, 2), target.to(dtype=torch.int64))
+        if width > 1
+        else labels
+    )
+    skips = (
+        torch.constant_pad_nd(
+            (
+                (torch.slice(labels, 0, 2) != blank)
+                & (torch.slice(labels, 0, 2) != torch.slice(labels, 0, 0, max(width - 2, 0)))
+            ).to(dtype=torch.int64),
+            [min(2, width), 0],
+        )
+        > 0
+    )
     at = log_p.index_select(1, labels)
     ends = torch.arange(width) < 2
     alpha = ctc_walk(at, skips, ends)
-    back = torch.constant_pad_nd(torch.slice(skips, 0, 2).to(dtype=torch.int64), [0, min(2, width)]) > 0
+    behind = torch.slice(skips, 0, 2).to(dtype=torch.int64)
+    back = torch.constant_pad_nd(behind, [0, min(2, width)]) > 0
     beta = ctc_walk(at.flip([0, 1]), back.flip([0]), ends).flip([0, 1])
     joint = alpha + beta
     places = torch.full([steps, log_p.size(1)], -torch.inf, dtype=log_p.dtype)

@@ -6,9 +6,7 @@ from ....tensors import Tensor
 from ...calling import functions as torch
 
 
-def normalized_gradient(
-    grad: Tensor, normal: Tensor, invstd: Tensor, dims: list[int]
-) -> Tensor:
+def normalized_gradient(grad: Tensor, normal: Tensor, invstd: Tensor, dims: list[int]) -> Tensor:
     """Of (x - mean) * invstd, whose value is `normal`: what moves or scales all of x is lost."""
     rest = grad - grad.mean(dims, True) - normal * (grad * normal).mean(dims, True)
     return rest * invstd

@@ -17,7 +17,7 @@ def avg_matrix(
     include_pad: bool,
     divisor: int | None,
 ) -> Tensor:
-    """What each element gives to each average, along one dimension; sums where there is a divisor."""
+    """What each element gives to each average, along a dimension; sums where a divisor is."""
     k = kernel[at if len(kernel) > 1 else 0]
     p = padding[at if len(padding) > 1 else 0]
     s = k if len(stride) == 0 else stride[at if len(stride) > 1 else 0]

@@ -100,9 +100,7 @@ def layers(
             if projected:
                 w_hr = weights[-1]
             gates = torch.linear(data, weights[0], b_ih)
-            out, h, c = direction(
-                kind, gates, sizes, h0[k], c0[k], weights, b_hh, w_hr, d == 1
-            )
+            out, h, c = direction(kind, gates, sizes, h0[k], c0[k], weights, b_hh, w_hr, d == 1)
             outs.append(out)
             hs.append(h)
             cs.append(c)
@@ -134,8 +132,17 @@ def padded(
     steps, batch = x.size(0), x.size(1)
     rows = x.reshape([steps * batch, x.size(2)])
     out, h, c = layers(
-        kind, rows, [batch for _ in range(steps)], h0, c0, params, has_biases, num_layers,
-        dropout, train, bidirectional,
+        kind,
+        rows,
+        [batch for _ in range(steps)],
+        h0,
+        c0,
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
+        bidirectional,
     )
     out = out.reshape([steps, batch, out.size(1)])
     if single:
@@ -155,7 +162,16 @@ def lstm_input(
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return padded(
-        "lstm", x, hx[0], hx[1], params, has_biases, num_layers, dropout, train, bidirectional,
+        "lstm",
+        x,
+        hx[0],
+        hx[1],
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
+        bidirectional,
         batch_first,
     )
 
@@ -173,8 +189,7 @@ def rnn_input(
     batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
     out, h, _ = padded(
-        kind, x, hx, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-        batch_first,
+        kind, x, hx, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
     )
     return out, h
 
@@ -191,8 +206,17 @@ def lstm_data(
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return layers(
-        "lstm", data, numbers(batch_sizes), hx[0], hx[1], params, has_biases, num_layers, dropout,
-        train, bidirectional,
+        "lstm",
+        data,
+        numbers(batch_sizes),
+        hx[0],
+        hx[1],
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
+        bidirectional,
     )
 
 
@@ -209,7 +233,16 @@ def rnn_data(
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
     out, h, _ = layers(
-        kind, data, numbers(batch_sizes), hx, hx, params, has_biases, num_layers, dropout, train,
+        kind,
+        data,
+        numbers(batch_sizes),
+        hx,
+        hx,
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
         bidirectional,
     )
     return out, h

@@ -91,9 +91,7 @@ def sampled(
             low = place.detach().floor()
             lows.append(low - 1)
             weights.append(cubic(place - low))
-    total = torch.zeros(
-        [x.size(0), x.size(1)] + list(grid.size()[1 : 1 + number]), dtype=x.dtype
-    )
+    total = torch.zeros([x.size(0), x.size(1)] + list(grid.size()[1 : 1 + number]), dtype=x.dtype)
     each = len(weights[0])
     corners = 1
     for _ in range(number):
