@@ -25,7 +25,8 @@ def eigh_gradient(
         if of_values is None:
             return None
         return (vectors * of_values.unsqueeze(-2)).matmul(vectors.adjoint())
-    inner = without_diagonal(vectors.adjoint().matmul(of_vectors)) / gaps(values)
+    along = 0.5 * skew(vectors.adjoint().matmul(of_vectors))
+    inner = without_diagonal(along) / gaps(values)
     if of_values is not None:
         inner = inner + torch.diag_embed(of_values)
     return vectors.matmul(inner).matmul(vectors.adjoint())
