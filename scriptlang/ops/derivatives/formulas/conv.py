@@ -1,4 +1,4 @@
-"""Derivatives of convolutions."""
+"""Derivatives of convolutions, which are convolutions of other tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives of pools."""
+"""Derivatives of pools, as matrices or by the places of maxima."""
 
 from __future__ import annotations
 
