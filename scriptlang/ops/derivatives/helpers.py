@@ -91,3 +91,11 @@ def selected(
     if keepdim or len(size) == 0:
         return scattered(grad, size, dim, indices)
     return scattered(grad.unsqueeze(dim), size, dim, indices.unsqueeze(dim))
+
+
+def separable(grad: Tensor, matrices: list[Tensor]) -> Tensor:
+    """Of what is a product with a matrix (before, after) along each of the last dimensions."""
+    for i, matrix in enumerate(matrices):
+        dim = i - len(matrices)
+        grad = grad.transpose(dim, -1).matmul(matrix.t()).transpose(dim, -1)
+    return grad

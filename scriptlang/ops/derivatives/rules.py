@@ -11,7 +11,8 @@ Names in an expression: arguments of the schema; `self_size`, the size of the te
 `self` (of each tensor of a list), which keeps no elements alive; `result` and `result_size`, or the
 names of several results (result0, result1 where they have none); `grad`, or `grad_<name of the
 result>` for several; `needs`, for which of the inputs of the line a gradient is wanted; `torch`;
-functions of helpers.py and formulas/<family>.py.  Where an argument is called `grad`, that of the result is `grad_result`.
+functions of helpers.py and formulas/<family>.py.  Where an argument is called `grad`, that of the
+result is `grad_result`.
 
 An expression gives a gradient of a broadcast input in the shape of the result, and of a real input
 with a complex result as it comes: who runs it sums and takes the real part (`helpers.fitted`).

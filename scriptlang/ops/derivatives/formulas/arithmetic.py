@@ -64,9 +64,7 @@ def power_exponent_gradient(grad: Tensor, x: Tensor, exponent: Tensor, result: T
     return grad * (result * torch.log(x)).masked_fill(flat, 0.0).conj()
 
 
-def number_power_gradient(
-    grad: Tensor, base: Number, exponent: Tensor, result: Tensor
-) -> Tensor:
+def number_power_gradient(grad: Tensor, base: Number, exponent: Tensor, result: Tensor) -> Tensor:
     slope = result * torch.log(torch.full_like(result, base))
     if base == 0:
         slope = slope.masked_fill(is_not_negative(exponent), 0.0)

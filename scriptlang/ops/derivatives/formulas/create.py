@@ -1,4 +1,4 @@
-"""Derivatives of grids."""
+"""Derivatives of grids: sums over what they are spread over."""
 
 from __future__ import annotations
 

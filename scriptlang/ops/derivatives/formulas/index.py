@@ -63,7 +63,13 @@ def index_reduce_gradient(
         rows = index.reshape([-1])
         flat = source.reshape([-1])
         own, other = scatter_reduce_gradient(
-            grad.reshape([-1]), x.reshape([-1]), 0, rows, flat, reduce, include_self,
+            grad.reshape([-1]),
+            x.reshape([-1]),
+            0,
+            rows,
+            flat,
+            reduce,
+            include_self,
             result.reshape([-1]),
         )
         return own.reshape(x.size()), other.reshape(source.size())
@@ -71,9 +77,7 @@ def index_reduce_gradient(
     shape = [1 for _ in range(source.dim())]
     shape[at] = index.numel()
     every = index.reshape(shape).expand(source.size())
-    return scatter_reduce_gradient(
-        grad, x, at, every, source, reduce, include_self, result
-    )
+    return scatter_reduce_gradient(grad, x, at, every, source, reduce, include_self, result)
 
 
 def scatter_reduce_gradient(

@@ -7,9 +7,7 @@ from ...calling import functions as torch
 from ..helpers import optional
 
 
-def reshaped_each(
-    grads: list[Tensor | None], sizes: list[list[int]]
-) -> list[Tensor | None]:
+def reshaped_each(grads: list[Tensor | None], sizes: list[list[int]]) -> list[Tensor | None]:
     found: list[Tensor | None] = []
     for g, size in zip(grads, sizes):
         if g is None:
