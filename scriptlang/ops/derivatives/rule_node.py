@@ -6,7 +6,6 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Sequence
-from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -90,9 +89,20 @@ def asks_shape(name: ast.Name, parent: ast.AST, namespace: dict[str, Any]) -> bo
     )
 
 
-@cache
 def shape_parameters(function: FunctionType) -> frozenset[int]:
     """Which arguments of a helper are asked for shape and type alone."""
+    found = _shapes.get(function)
+    if found is None:
+        count = function.__code__.co_argcount
+        _shapes[function] = frozenset(range(count))  # what it says where it calls itself
+        found = _shapes[function] = asked_for_shape(function)
+    return found
+
+
+_shapes: dict[FunctionType, frozenset[int]] = {}
+
+
+def asked_for_shape(function: FunctionType) -> frozenset[int]:
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     body = ast.Module(tree.body, [])
     stored = {
