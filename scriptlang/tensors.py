@@ -588,7 +588,6 @@ class _Method:
         setattr(Tensor, self.name, made)
         return made if tensor is None else made.__get__(tensor)
 
-
     def find(self):
         if self.name in tensor_members.DERIVED_METHODS:
             from .ops.derivatives.members import METHODS

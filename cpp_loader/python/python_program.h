@@ -52,7 +52,7 @@ class PythonProgram {
 
   nb::dict missing() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
-  std::string register_code() const;  // of every function
+  std::string register_code() const;                                // of every function
   std::vector<std::string> functions() const;
 
   // What makes an exception of Python of a NativeError that a Caller has met.

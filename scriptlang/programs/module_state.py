@@ -12,7 +12,6 @@ from .. import dtypes
 from ..dtypes import DType
 from ..interpreter.gradients import give
 from ..objects import ScriptObject, Snapshot
-from ..ops.derivatives.members import clear_grad
 from ..tensors import Storage, Tensor, as_tensor
 
 if TYPE_CHECKING:
@@ -163,6 +162,8 @@ class ModuleState:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Let the parameters have no gradients, or zeros."""
+        from ..ops.derivatives.members import clear_grad
+
         for p in self.parameters():
             clear_grad(p, set_to_none)
 
