@@ -13,11 +13,13 @@ quantization/                 quantized tensors, and the families of operators o
 
 from __future__ import annotations
 
+from typing import Any
+
 NAMESPACES = ("aten", "prim", "prims", "quantized", "torchvision")
 """Namespaces of operators that are attributes here."""
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in NAMESPACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .calling.packets import OperatorNamespace
