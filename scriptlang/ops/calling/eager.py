@@ -137,9 +137,11 @@ def tuple_of(name: str) -> Callable[..., Any]:
 
 
 def creation(name: str) -> Callable[..., Any]:
-    """A factory that also takes `requires_grad`."""
+    """A factory that also takes `requires_grad`; a dtype of None is none, not the default type."""
 
     def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+        if kwargs.get("dtype", 0) is None:
+            del kwargs["dtype"]
         made = call(f"aten::{name}", args, kwargs)
         return made.requires_grad_() if requires_grad else made
 
