@@ -1,6 +1,8 @@
-"""`python -m tests.ops.record [family ...]` records PyTorch's results of the samples (needs
-torch); `python -m tests.ops.record errors` writes other_errors.txt: the errors of both engines that
-are not those recorded.  Read the difference: a new line is an error that PyTorch words otherwise."""
+"""`python -m tests.ops.record [family ...]` records PyTorch's results of the samples (needs torch).
+
+`python -m tests.ops.record errors` writes other_errors.txt: the errors of both engines that are not
+those recorded.  Read the difference: a new line is an error that PyTorch words otherwise.
+"""
 
 from __future__ import annotations
 

@@ -62,13 +62,11 @@ def subtract(self, other, alpha=1):
     dtype = dtypes.result_type(self, other)
     if dtype is BOOL or is_bool(self) or is_bool(other):
         raise RuntimeError(
-            "Subtraction, the `-` operator, with "
-            + (
-                "two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
-                if dtype is BOOL
-                else "a bool tensor is not supported. If you are trying to invert a mask, use the "
-                "`~` or `logical_not()` operator instead."
-            )
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+            if dtype is BOOL
+            else "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
     check_alpha(dtype, alpha)
     if alpha == 1:
