@@ -28,20 +28,29 @@ def _averages(
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
+    number: int,
+    words: str,
 ) -> Tensor:
     """Each dimension by itself; where there is a divisor the matrices are sums."""
-    number = len(kernel_size)
+    if len(kernel_size) != 1 and len(kernel_size) != number:
+        raise RuntimeError(
+            "avg_pool{}d: kernel_size must either be a single int, or a tuple of {} ints".format(
+                number, words
+            )
+        )
     one: int | None = None
     if divisor_override is not None:
         one = 1
         grad_output = grad_output / divisor_override
     matrices: list[Tensor] = []
     for i in range(number):
-        size, k = self.size(i - number), kernel_size[i]
-        s = k if len(stride) == 0 else stride[i]
+        size = self.size(i - number)
+        k = kernel_size[i if len(kernel_size) > 1 else 0]
+        s = k if len(stride) == 0 else stride[i if len(stride) > 1 else 0]
+        p = padding[i if len(padding) > 1 else 0]
         units = torch.eye(size, dtype=grad_output.dtype).reshape([size, 1, size, 1])
         made = torch.avg_pool2d(
-            units, [k, 1], [s, 1], [padding[i], 0], ceil_mode, count_include_pad, one
+            units, [k, 1], [s, 1], [p, 0], ceil_mode, count_include_pad, one
         )
         matrices.append(made.reshape([size, made.size(2)]))
     return _applied(grad_output, matrices)
@@ -49,11 +58,9 @@ def _averages(
 
 @composite(
     "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
-    "int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-    "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, "
-    "int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+    "int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"
 )
-def avg_pool_backward(
+def avg_pool2d_backward(
     grad_output: Tensor,
     self: Tensor,
     kernel_size: list[int],
@@ -72,6 +79,36 @@ def avg_pool_backward(
         ceil_mode,
         count_include_pad,
         divisor_override,
+        2,
+        "two",
+    )
+
+
+@composite(
+    "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, "
+    "int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"
+)
+def avg_pool3d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Tensor:
+    return _averages(
+        grad_output,
+        self,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+        3,
+        "three",
     )
 
 
