@@ -18,7 +18,7 @@ from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits, check_time, until
 from ..objects import Await, Future
-from ..ops.families import modes
+from ..ops.calling.current import mode
 from ..records import field, record
 from .code import Code, stack_frames
 from .handlers import HANDLERS, pop_n
@@ -95,7 +95,7 @@ class Interpreter:
         self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
-        modes.mode.enabled = True
+        was_enabled = mode.enabled
         try:
             with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
@@ -105,6 +105,8 @@ class Interpreter:
             raise attach_stack(RunError(why), self.script_stack()) from None
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
+        finally:
+            mode.enabled = was_enabled
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
     def asked_first(self) -> AbstractContextManager[Any]:
