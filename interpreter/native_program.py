@@ -26,7 +26,14 @@ from .composites import link_composites
 from .native import load
 from .native_engine import NativeError, failure, program_of, translate
 from .prepare import fused_code
-from .reach import calls_by_name, classes_in, is_for_python, reachable, unique_names
+from .reach import (
+    asks_for_gradients,
+    calls_by_name,
+    classes_in,
+    is_for_python,
+    reachable,
+    unique_names,
+)
 
 FOR_CLASSES = "native_programs"
 """Attribute of a Function that calls methods by name: NativePrograms by the classes of objects."""
@@ -92,6 +99,7 @@ class NativeProgram:
             raise translate(*e.args[:3]) from None
         self.failure = self.program.failure = partial(failure, partial(frames, self.by_name))
         self.schema = self.codes[function].schema
+        self.asks = asks_for_gradients(self.codes.values())
         reshapes = any(may_reshape(ref) for code in self.codes.values() for ref in code.operators)
         self.is_entered = not self.calls_by_name and not reshapes
         if self.is_entered:

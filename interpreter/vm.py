@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy
@@ -18,7 +19,7 @@ from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits, check_time, until
 from ..objects import Await, Future
-from ..ops.families import modes
+from ..ops.calling.current import mode
 from ..records import field, record
 from .code import Code, stack_frames
 from .handlers import HANDLERS, pop_n
@@ -95,7 +96,8 @@ class Interpreter:
         self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
-        modes.mode.enabled = True
+        was_enabled, outer = mode.enabled, mode.program
+        mode.program = self
         try:
             with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
@@ -105,6 +107,8 @@ class Interpreter:
             raise attach_stack(RunError(why), self.script_stack()) from None
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
+        finally:
+            mode.enabled, mode.program = was_enabled, outer
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
     def asked_first(self) -> AbstractContextManager[Any]:
@@ -131,6 +135,11 @@ class Interpreter:
 
     def script_stack(self) -> tuple[Frame, ...]:
         return stack_frames((a.program.code.name, a.program.code, a.pc) for a in self.frames)
+
+    def place(self) -> Callable[[], str]:
+        """What tells where the running function is now."""
+        frame = self.frames[-1]
+        return partial(place_of, frame.program.code, frame.pc)
 
     def loop_with_forks(self) -> None:
         """Run until the first frame returns; the error of a fork ends only the fork."""
@@ -270,6 +279,11 @@ class Interpreter:
                 self.stack[-1] = frame.future
         if self.frames:
             self.frames[-1].pc += 1  # it stood at its call
+
+
+def place_of(code: Code, pc: int) -> str:
+    """A place in a program, as script stacks show it."""
+    return str(stack_frames([(code.name, code, pc)])[-1])
 
 
 def method_of(value: Any, name: str) -> Function:
