@@ -55,7 +55,9 @@ class Trainable:
 
     def __init__(self) -> None:
         self.count = 0
-        self.known: weakref.WeakKeyDictionary[ScriptObject, tuple] = weakref.WeakKeyDictionary()
+        self.known: weakref.WeakKeyDictionary[ScriptObject, tuple[Any, ...]] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def note(self, tensor: Tensor) -> None:
         """A program's parameter has been given to Python."""
