@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy
@@ -18,7 +19,7 @@ from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits, check_time, until
 from ..objects import Await, Future
-from ..ops.families import modes
+from ..ops.calling.current import mode
 from ..records import field, record
 from .code import Code, stack_frames
 from .handlers import HANDLERS, pop_n
@@ -62,10 +63,10 @@ class Activation:
     pc: int = 0
     registers: list[Any] = field(default_factory=list)
     entered: list[Any] = field(default_factory=list)
-    future: Future | None = None
+    future: Future[Any] | None = None
     base: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.registers = [None] * (self.program.code.register_size + 1)
 
 
@@ -77,13 +78,15 @@ class Interpreter:
     not there.
     """
 
-    def __init__(self, program_of: Callable[[Function], Program], limits: Limits | None = None):
+    def __init__(
+        self, program_of: Callable[[Function], Program], limits: Limits | None = None
+    ) -> None:
         self.program_of = program_of
         self.limits = limits or Limits()
         self.frames: list[Activation] = []
         self.stack: list[Any] = []
         self.steps = 0
-        self.meter = None
+        self.meter: MemoryMeter | None = None
         self.is_limited = False
 
     def run(self, program: Program, args: list[Any]) -> Any:
@@ -93,7 +96,8 @@ class Interpreter:
         self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
-        modes.mode.enabled = True
+        was_enabled, outer = mode.enabled, mode.program
+        mode.program = self
         try:
             with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
@@ -103,9 +107,11 @@ class Interpreter:
             raise attach_stack(RunError(why), self.script_stack()) from None
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
+        finally:
+            mode.enabled, mode.program = was_enabled, outer
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
-    def asked_first(self) -> AbstractContextManager:
+    def asked_first(self) -> AbstractContextManager[Any]:
         if not self.is_limited:
             return nullcontext()
         from ..allocations import asked_first
@@ -120,7 +126,7 @@ class Interpreter:
         if self.meter is not None:
             self.meter.allow(size)
 
-    def in_time(self) -> AbstractContextManager:
+    def in_time(self) -> AbstractContextManager[Any]:
         return nullcontext() if self.limits.seconds is None else until(self.limits.seconds)
 
     def held(self) -> list[Any]:
@@ -129,6 +135,11 @@ class Interpreter:
 
     def script_stack(self) -> tuple[Frame, ...]:
         return stack_frames((a.program.code.name, a.program.code, a.pc) for a in self.frames)
+
+    def place(self) -> Callable[[], str]:
+        """What tells where the running function is now."""
+        frame = self.frames[-1]
+        return partial(place_of, frame.program.code, frame.pc)
 
     def loop_with_forks(self) -> None:
         """Run until the first frame returns; the error of a fork ends only the fork."""
@@ -142,6 +153,7 @@ class Interpreter:
                 if not forks or isinstance(error, (RecursionError, MemoryError)):
                     raise
                 fork = self.frames[forks[-1]]
+                assert fork.future is not None
                 fork.future.error = attach_stack(exceptions.failure(error), self.script_stack())
                 del self.frames[forks[-1] :], self.stack[fork.base :]
                 self.stack.append(fork.future)
@@ -269,6 +281,11 @@ class Interpreter:
             self.frames[-1].pc += 1  # it stood at its call
 
 
+def place_of(code: Code, pc: int) -> str:
+    """A place in a program, as script stacks show it."""
+    return str(stack_frames([(code.name, code, pc)])[-1])
+
+
 def method_of(value: Any, name: str) -> Function:
     """The method of that name of an object's class."""
     cls = getattr(value, "type", None)
@@ -277,15 +294,15 @@ def method_of(value: Any, name: str) -> Function:
     return cls.methods[name]
 
 
-def jump_if_false(stack: list, x: int, n: int) -> int:
+def jump_if_false(stack: list[Any], x: int, n: int) -> int:
     return 1 if stack.pop() else x
 
 
-def jump(stack: list, x: int, n: int) -> int:
+def jump(stack: list[Any], x: int, n: int) -> int:
     return x
 
 
-def loop(stack: list, x: int, n: int) -> int:
+def loop(stack: list[Any], x: int, n: int) -> int:
     """Enter the body once more, or leave; see the opcode table."""
     at = len(stack) - (n + 1)
     trip, most, condition = stack[at : at + 3]
@@ -297,7 +314,11 @@ def loop(stack: list, x: int, n: int) -> int:
     return x
 
 
-JUMPS: dict[str, Callable[[list, int, int], int]] = {"JF": jump_if_false, "JMP": jump, "LOOP": loop}
+JUMPS: dict[str, Callable[[list[Any], int, int], int]] = {
+    "JF": jump_if_false,
+    "JMP": jump,
+    "LOOP": loop,
+}
 """Opcodes that say how far to go."""
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {

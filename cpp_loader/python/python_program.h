@@ -51,7 +51,8 @@ class PythonProgram {
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
   nb::dict missing() const;
-  std::string register_code() const;  // of every function
+  bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
+  std::string register_code() const;                                // of every function
   std::vector<std::string> functions() const;
 
   // What makes an exception of Python of a NativeError that a Caller has met.

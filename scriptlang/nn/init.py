@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Callable
+from typing import Any, Callable
 
+from ..grad_mode import no_grad
 from ..ops.calling import functions as torch
 from ..tensors import Tensor
 
@@ -40,21 +41,24 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return math.sqrt(2.0 / (1 + param**2))
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None) -> Tensor:
+@no_grad()
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.normal_(mean, std, generator=generator)
 
 
+@no_grad()
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator=None,
+    generator: Any = None,
 ) -> Tensor:
     """A normal distribution cut off at a and b."""
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -73,7 +77,9 @@ def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _redraw_outliers(tensor, mean, std, a, b, generator) -> Tensor:
+def _redraw_outliers(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
     """Normal values, all drawn again until those outside are inside."""
     low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
     result = tensor.normal_(mean, std, generator=generator)
@@ -83,7 +89,9 @@ def _redraw_outliers(tensor, mean, std, a, b, generator) -> Tensor:
     return tensor if result is tensor else tensor.copy_(result)
 
 
-def _reject_by_density(tensor, mean, std, a, b, generator) -> Tensor:
+def _reject_by_density(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
     """Uniform values, kept with the likelihood of the density there (where a and b are narrow)."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, chance = torch.empty_like(tensor), torch.empty_like(tensor)
@@ -101,18 +109,22 @@ def _reject_by_density(tensor, mean, std, a, b, generator) -> Tensor:
     return tensor if result is tensor else tensor.copy_(result)
 
 
+@no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
+@no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     return tensor.fill_(1.0)
 
 
+@no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     return tensor.zero_()
 
 
+@no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """The identity, as far as a matrix of that size has one.  ValueError for other shapes."""
     if tensor.ndimension() != 2:
@@ -120,6 +132,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype))
 
 
+@no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The weights of a convolution that hands on its channels."""
     if tensor.ndimension() not in (3, 4, 5):
@@ -156,13 +169,15 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
     return gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+@no_grad()
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Glorot's: a variance between that which keeps values and that which keeps gradients."""
     a = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-a, a, generator=generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+@no_grad()
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
 
@@ -174,12 +189,13 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@no_grad()
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: Any = None,
 ) -> Tensor:
     """He's: the variance stays the same through a layer with that nonlinearity."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -189,18 +205,20 @@ def kaiming_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
+@no_grad()
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: Any = None,
 ) -> Tensor:
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A matrix (dimensions after the first taken as one) of orthogonal rows or columns."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -215,7 +233,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     return tensor.mul_(gain)
 
 
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) -> Tensor:
+@no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal values, with a share `sparsity` of each column zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -230,7 +249,7 @@ def _deprecated(function: Callable) -> Callable:
     name = function.__name__
     old = name.removesuffix("_")
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,

@@ -164,14 +164,6 @@ SL_OP(aten_set__source_Tensor) {
   set_source(args.tensor(0), args.tensor(1));
   out[0] = args.tensor(0);
 }
-SL_OP(aten_requires_grad_) {
-  const Tensor& t = args.tensor(0);
-  bool wanted = args.boolean(1);
-  SL_CHECK(!wanted || is_floating(t.dtype()) || is_complex(t.dtype()),
-           "only Tensors of floating point dtype can require gradients");
-  t.impl()->requires_grad = wanted;
-  out[0] = t;
-}
 SL_OP(aten_is_signed) {
   ScalarType t = args.tensor(0).dtype();
   out[0] = t != ScalarType::UInt8 && t != ScalarType::UInt16 && t != ScalarType::UInt32 &&
@@ -184,7 +176,6 @@ SL_OP(aten_is_set_to) {
 }
 SL_OP(aten_is_conj) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_neg) { out[0] = (args.tensor(0), Value(false)); }
-SL_OP(aten_is_leaf) { out[0] = (args.tensor(0), Value(true)); }
 SL_OP(aten_is_inference) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_pinned) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_non_overlapping_and_dense) { out[0] = is_dense(args.tensor(0)); }

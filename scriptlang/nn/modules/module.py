@@ -8,11 +8,13 @@ this class keeps: `_parameters`, `_buffers`, `_modules`, `_non_persistent_buffer
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Callable, Iterator, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from ... import dtypes
+from ...interpreter.gradients import give
 from ...ops.calling.options import ONLY_CPU, To, check_module_to, device_argument
 from ...ops.calling.tensor_methods import type_argument
+from ...ops.derivatives.members import clear_grad
 from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Buffer, Parameter
@@ -48,7 +50,7 @@ class Module(HookedModule, StatefulModule):
     dump_patches: bool = False
     call_super_init: bool = False
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
         if not self.call_super_init and kwargs:
             raise TypeError(
@@ -64,10 +66,16 @@ class Module(HookedModule, StatefulModule):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    def forward(self, *input: Any) -> None:
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
+    if TYPE_CHECKING:  # a subclass takes what it likes
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    else:
+
+        def forward(self, *input: Any) -> None:
+            raise NotImplementedError(
+                f'Module [{type(self).__name__}] is missing the required "forward" function'
+            )
 
     # registering
 
@@ -290,7 +298,7 @@ class Module(HookedModule, StatefulModule):
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        return (p for _, p in self.named_parameters(recurse=recurse))
+        return (give(p) for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -338,7 +346,7 @@ class Module(HookedModule, StatefulModule):
     def bfloat16(self: M) -> M:
         return self._cast(dtypes.bfloat16)
 
-    def type(self: M, dst_type) -> M:
+    def type(self: M, dst_type: Any) -> M:
         """Convert every tensor.  Raises ValueError for what names no type of tensors."""
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
@@ -346,18 +354,18 @@ class Module(HookedModule, StatefulModule):
     def cpu(self: M) -> M:
         return self
 
-    def cuda(self: M, device=None) -> M:
+    def cuda(self: M, device: Any = None) -> M:
         raise RuntimeError(f"cuda: {ONLY_CPU}")
 
     ipu = xpu = mtia = cuda
 
-    def to_empty(self: M, *, device, recurse: bool = True) -> M:
+    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
         """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
         if device is not None:
             device_argument(device)
         return self._apply(lambda t: t.new_empty(t.shape), recurse)
 
-    def to(self: M, *args, **kwargs) -> M:
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
         """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`; only the dtype of
         floating point and complex tensors changes, memory_format that of tensors with 4 or 5
         dimensions.  Raises TypeError for what is no dtype, RuntimeError for other devices."""
@@ -383,8 +391,7 @@ class Module(HookedModule, StatefulModule):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for p in self.parameters():
-            if p.grad is not None:
-                p.grad = None if set_to_none else p.grad.zero_()
+            clear_grad(p, set_to_none)
 
     def share_memory(self: M) -> M:
         """Move the tensors to where processes that fork from this one see each other's writes."""

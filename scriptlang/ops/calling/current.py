@@ -1,8 +1,8 @@
-"""What calls of operators and of programs look at, and leave: the tracer, and what ran last."""
+"""What calls of operators and of programs look at, and leave: tracer, recorder, what ran last."""
 
 from __future__ import annotations
 
-from threading import get_ident
+from threading import get_ident, local
 from typing import Any
 
 
@@ -11,14 +11,20 @@ class Calls:
 
     tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
     None.  `tracing` gives it to that thread alone.
+    recorder: what remembers operators for derivatives (ops/derivatives), once a tensor of this
+    process requires a gradient; else None.  Its `run(operator, kernel, arguments)` makes a call.
+    trainable: what knows the programs whose parameters Python has been given, once there are any
+    that require a gradient; else None.
     last: the `ir.Function` that was called last, if any was.
     """
 
-    __slots__ = ("last", "thread", "tracer")
+    __slots__ = ("last", "recorder", "thread", "tracer", "trainable")
 
     def __init__(self) -> None:
         self.tracer: Any = None
         self.thread = 0
+        self.recorder: Any = None
+        self.trainable: Any = None
         self.last: Any = None
 
     def trace(self, tracer: Any) -> None:
@@ -33,3 +39,20 @@ def tracing() -> Any:
     """The tracer of this thread, or None."""
     tracer = calls.tracer
     return tracer if tracer is not None and calls.thread == get_ident() else None
+
+
+class GradMode(local):
+    """The mode of one thread.
+
+    enabled: whether operators are recorded; on, until a program turns it off.
+    is_quiet: whether a kernel runs, whose own calls are no concern of derivatives.
+    program: the run of a program that makes the calls, if any, whose `place()` gives what tells
+    where it is, when it is called.
+    """
+
+    enabled = True
+    is_quiet = False
+    program: Any = None
+
+
+mode = GradMode()

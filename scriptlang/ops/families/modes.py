@@ -1,20 +1,9 @@
-"""Whether gradients are recorded: nothing here ever records one, but programs ask and set it."""
+"""Whether what a thread computes is recorded for derivatives (ops/derivatives)."""
 
 from __future__ import annotations
 
-import threading
-
+from ..calling.current import mode
 from ..table import declare, describe, primitive
-
-
-class GradMode(threading.local):
-    """The mode of one thread: on, until a program turns it off."""
-
-    enabled = True
-
-
-mode = GradMode()
-
 
 declare("aten::is_grad_enabled() -> bool", lambda: mode.enabled, "primitive")
 
