@@ -68,6 +68,7 @@ LAYERS = (
         "api",
         "grad_mode",
         "autograd",
+        "func",
         "jit",
     },
     {"cli", "__main__"},
