@@ -39,7 +39,7 @@ LAYERS = (
         "records",
         "_version",
     },
-    {"types", "type_variables"},
+    {"type_base", "types", "type_text", "type_variables"},
     {"schema"},
     {"ir", "irtext", "irparse", "irverify"},
     {"rewrite"},

@@ -138,7 +138,10 @@ def reduced_parts(
         share = grad / number.clamp_min(1)
         own, other = share * at_own, share.gather(dim, index) * at_src
     if not include_self:
-        own = grad.scatter(dim, index, 0)
+        kept = grad
+        if reduce == "prod":  # as PyTorch, of numbers that are 1
+            kept = grad * torch.where(x == 0, 1, result / x.masked_fill(x == 0, 1))
+        own = kept.scatter(dim, index, 0)
     return own, other
 
 
