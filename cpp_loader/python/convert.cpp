@@ -408,6 +408,13 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
   return made;
 }
 
+nb::object NativeObject::remember(size_t slot, nb::handle tensor) const {
+  if (object->slots[slot].tag() != Tag::Tensor || !is_a(tensor, known().tensor)) return {};
+  if (reads.size() <= slot) reads.resize(slot + 1);
+  reads[slot].value = object->slots[slot].as_tensor().impl();
+  return std::exchange(reads[slot].tensor, nb::borrow(tensor));
+}
+
 nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
   convert.keep();
   if (slot.tag() != Tag::Tensor) return convert(slot);
@@ -567,7 +574,9 @@ Value ToNative::adopt(nb::handle value, int depth) {
     value.attr("slots") = old;
     throw;
   }
-  nb::cast<NativeObject&>(fresh).whole = true;
+  NativeObject& there = nb::cast<NativeObject&>(fresh);
+  there.whole = true;
+  for (size_t k = 0; k < old.size(); ++k) there.remember(k, old[k]);
   return made;
 }
 
