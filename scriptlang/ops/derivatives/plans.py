@@ -325,7 +325,11 @@ class Instead(Plan):
         if not (mode.enabled and self.requires(values)):
             return run_quietly(kernel, values)
         expression = self.rule.instead
-        return expression.function(*(values[self.schema.index(n)] for n in expression.names))
+        try:
+            return expression.function(*(values[self.schema.index(n)] for n in expression.names))
+        except Exception:
+            run_quietly(kernel, values)  # which raises its own error, where it refuses them
+            raise
 
 
 def missing_text(op: table.Operator) -> str:
