@@ -328,9 +328,7 @@ class Unpickler {
     std::vector<Value> values = values_above_mark();
     if (values.size() % 2) fail("a dict key has no value");
     Dict& dict = top().value.as_dict();
-    for (size_t i = 0; i < values.size(); i += 2) {
-      dict.set(values[i], std::move(values[i + 1]));
-    }
+    for (size_t i = 0; i < values.size(); i += 2) { dict.set(values[i], std::move(values[i + 1])); }
   }
 
   void global() {
