@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .ops.calling.current import mode
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
@@ -27,13 +29,16 @@ class _Mode:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         mode.enabled = self.previous
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
+            previous, mode.enabled = mode.enabled, self.value
+            try:
                 return function(*args, **kwargs)
+            finally:
+                mode.enabled = previous
 
-        return run
+        return run  # type: ignore[return-value]
 
 
 class no_grad(_Mode):
@@ -63,6 +68,10 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode_: bool) -> None:
         self.value, self.before = bool(mode_), mode.enabled
         mode.enabled = self.value
+
+    def __call__(self, function: F) -> F:
+        mode.enabled = self.before  # a decorator changes nothing now
+        return super().__call__(function)
 
     def __enter__(self) -> None:
         mode.enabled = self.value

@@ -100,7 +100,14 @@ def grad(
     return tuple(made)
 
 
-def batched(of, wanted, given, retain_graph, create_graph, allow_unused) -> list:
+def batched(
+    of: list[Tensor],
+    wanted: list[Tensor],
+    given: list[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool,
+) -> list[Any]:
     """Gradients for each of the grad_outputs along their first dimension."""
     first = next((g for g in given if g is not None), None)
     if first is None:
@@ -120,7 +127,7 @@ def batched(of, wanted, given, retain_graph, create_graph, allow_unused) -> list
     ]
 
 
-def listed(value: Any) -> list:
+def listed(value: Any) -> list[Any]:
     if isinstance(value, Tensor):
         return [value]
     return list(value)

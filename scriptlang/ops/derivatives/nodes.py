@@ -52,11 +52,11 @@ class Node:
         self.edges = edges
         self.number = next(numbers)
         self.results = results
-        self.tensor_hooks: dict[int, dict[int, Callable]] | None = None
-        self.kept: dict[int, Callable] | None = None
-        self.before: dict[int, Callable] | None = None
-        self.after: dict[int, Callable] | None = None
-        self.metadata_: dict | None = None
+        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
+        self.kept: dict[int, Callable[..., Any]] | None = None
+        self.before: dict[int, Callable[..., Any]] | None = None
+        self.after: dict[int, Callable[..., Any]] | None = None
+        self.metadata_: dict[Any, Any] | None = None
         if mode.program is not None and mode.program.meter is not None:
             mode.program.meter.hold(self, NODE)
 
@@ -72,19 +72,19 @@ class Node:
         return tuple((None, 0) if edge is None else edge for edge in self.edges)
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[Any, Any]:
         """What users keep with the node."""
         if self.metadata_ is None:
             self.metadata_ = {}
         return self.metadata_
 
-    def register_hook(self, hook: Callable) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(gradients of inputs, gradients of outputs)` after the node."""
         if self.after is None:
             self.after = {}
         return Handle(self.after, hook)
 
-    def register_prehook(self, hook: Callable) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(gradients of outputs)` before the node."""
         if self.before is None:
             self.before = {}
@@ -115,7 +115,7 @@ class AccumulateGrad(Node):
         self.number = 1 << 62  # as soon as it is ready
         self.variable = variable
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         accumulate(self.variable, grads[0])
         return ()
 
@@ -135,7 +135,7 @@ class Undefined(Node):
     def name(self) -> str:
         return self.title
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         raise MissingOperatorError(self.text)
 
 
