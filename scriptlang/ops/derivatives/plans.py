@@ -327,8 +327,9 @@ class Instead(Plan):
         if not (mode.enabled and self.requires(values)):
             return run_quietly(kernel, values)
         rule: Any = self.rule
-        expression, index = rule.instead, self.schema.index
-        return expression.function(*(values[index(n)] for n in expression.names))  # type: ignore[index]
+        expression = rule.instead
+        schema: Any = self.schema
+        return expression.function(*(values[schema.index(n)] for n in expression.names))
 
 
 def missing_text(op: table.Operator) -> str:

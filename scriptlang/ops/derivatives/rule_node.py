@@ -159,8 +159,10 @@ class RuleNode(Node):
     def add(self, edges: list[Any], tensor: Tensor | None) -> None:
         edge = None if tensor is None else edge_of(tensor)
         edges.append(edge)
-        is_open = tensor is None or edge is None
-        self.fits.append(None if is_open else (tensor._size, tensor.dtype))  # type: ignore[union-attr]
+        if tensor is None or edge is None:
+            self.fits.append(None)
+        else:
+            self.fits.append((tensor._size, tensor.dtype))
 
     def save(self, number: int, is_shape: bool, value: Any) -> None:
         if not is_shape or ("argument", number, False) not in self.saved:
