@@ -28,7 +28,6 @@ NOT_THERE = {
     "to_sparse": "sparse tensors",
     "lu": "a method of Python's; scriptlang.linalg.lu_factor is the operator",
     "linalg.eigh": "its entry compares vectors only up to a factor",
-    "linalg.vander": "its entry takes vectors that change size",
     "max_pool2d_with_indices_backward": "its entry is another function",
     "nn.functional.triplet_margin_with_distance_loss": "its samples hold functions of torch",
     "as_strided/partial_views": "its samples are views of larger memory",

@@ -327,9 +327,13 @@ class Instead(Plan):
         if not (mode.enabled and self.requires(values)):
             return run_quietly(kernel, values)
         rule: Any = self.rule
-        expression = rule.instead
         schema: Any = self.schema
-        return expression.function(*(values[schema.index(n)] for n in expression.names))
+        expression = rule.instead
+        try:
+            return expression.function(*(values[schema.index(n)] for n in expression.names))
+        except Exception:
+            run_quietly(kernel, values)  # which raises its own error, where it refuses them
+            raise
 
 
 def missing_text(op: table.Operator) -> str:
