@@ -68,7 +68,8 @@ def with_leaves(
     Each is computed of the argument, so that a function of it has derivatives, too.
     """
     activate()
-    made, leaves = list(args), list[Tensor]()
+    made = list(args)
+    leaves: list[Any] = []
     for k in (argnums,) if isinstance(argnums, int) else argnums:
         made[k] = fresh(args[k], leaves)
     return tuple(made), leaves
@@ -103,14 +104,15 @@ def derived(
 
 def by_leaves(
     outputs: list[Any], leaves: list[Any], given: list[Any] | None, records: bool
-) -> list[Any]:
+) -> list[Tensor]:
     if not any(needs(y) for y in outputs):
         return [functions.zeros_like(x) for x in leaves]
-    return list(
+    found: Any = list(
         gradients(
             outputs, leaves, given, retain_graph=True, create_graph=records, materialize_grads=True
         )
     )
+    return list(found)
 
 
 def filled(structure: Any, found: Any) -> Any:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from .ops.calling.current import mode
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
@@ -16,6 +14,9 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 def is_grad_enabled() -> bool:
     """Whether what is computed of tensors that require a gradient is recorded."""
     return mode.enabled
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode:
@@ -38,13 +39,19 @@ class _Mode:
             finally:
                 mode.enabled = previous
 
-        return run  # type: ignore[return-value]
+        return run  # type: ignore[return-value]  # it is called as the function is
 
 
 class no_grad(_Mode):
     """A context without gradients; `@no_grad` and `@no_grad()` decorate."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    @overload
+    def __new__(cls, function: None = None) -> no_grad: ...
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+
+    def __new__(cls, function: Any = None) -> Any:
         made = super().__new__(cls)
         return made if function is None else made(function)
 

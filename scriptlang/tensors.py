@@ -570,7 +570,7 @@ class _Derived:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, tensor: Any, cls: Any = None) -> Any:
@@ -601,7 +601,7 @@ class _Method:
         setattr(Tensor, self.name, made)
         return made if tensor is None else made.__get__(tensor)
 
-    def find(self) -> Callable[..., Any]:
+    def find(self) -> Any:
         if self.name in tensor_members.DERIVED_METHODS:
             from .ops.derivatives.members import METHODS
 

@@ -101,12 +101,7 @@ def grad(
 
 
 def batched(
-    of: list[Tensor],
-    wanted: list[Tensor],
-    given: list[Any],
-    retain_graph: bool | None,
-    create_graph: bool,
-    allow_unused: bool,
+    of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
 ) -> list[Any]:
     """Gradients for each of the grad_outputs along their first dimension."""
     first = next((g for g in given if g is not None), None)

@@ -25,7 +25,7 @@ class Context(Node):
 
     # A class without __slots__: users keep attributes of their own here.
 
-    def __init__(self, function: type[Function], needs: tuple[bool, ...]):
+    def __init__(self, function: type[Function], needs: tuple[bool, ...]) -> None:
         super().__init__([])
         self.function = function
         self.needs_input_grad = needs
@@ -94,7 +94,7 @@ class Context(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected "
                 f"{count}, got {len(parts)})"
             )
-        result: list[Tensor | None] = []
+        result: list[Any] = []
         for k, (part, is_tensor) in enumerate(zip(parts, self.is_tensor)):
             if is_tensor:
                 result.append(self.checked(part, k, len(result)))
@@ -264,7 +264,7 @@ def connected(
 
 def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:
     """Keep what forward gave to save_for_backward; results without what computed them."""
-    saved: list[Saved | None] = []
+    saved: list[Any] = []
     for t in ctx.saved_inputs:
         if t is None:
             saved.append(None)

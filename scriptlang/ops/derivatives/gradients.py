@@ -36,12 +36,12 @@ def requires_grad_(self: Any, requires_grad: Any) -> Any:
 
 
 @primitive("aten::retain_grad(Tensor(a!) self) -> ()")
-def retain_grad(self: Any) -> Any:
+def retain_grad(self: Any) -> None:
     self.retain_grad()
 
 
 @primitive("aten::set_data(Tensor(a!) self, Tensor new_data) -> ()")
-def set_data(self: Any, new_data: Any) -> Any:
+def set_data(self: Any, new_data: Any) -> None:
     members.set_data(self, new_data)
 
 
@@ -69,7 +69,7 @@ def grad(
     "bool create_graph=False) -> ()",
     effect="ordered",
 )
-def backward(self: Any, gradient: Any, retain_graph: Any, create_graph: Any) -> Any:
+def backward(self: Any, gradient: Any, retain_graph: Any, create_graph: Any) -> None:
     api.backward([self], [gradient], retain_graph, create_graph)
 
 
@@ -78,7 +78,7 @@ def backward(self: Any, gradient: Any, retain_graph: Any, create_graph: Any) -> 
     "bool? retain_graph=None, bool create_graph=False) -> ()",
     effect="ordered",
 )
-def backward_of_list(tensors: Any, grad_tensors: Any, retain_graph: Any, create_graph: Any) -> Any:
+def backward_of_list(tensors: Any, grad_tensors: Any, retain_graph: Any, create_graph: Any) -> None:
     api.backward(tensors, grad_tensors, retain_graph, create_graph)
 
 
@@ -87,5 +87,7 @@ def backward_of_list(tensors: Any, grad_tensors: Any, retain_graph: Any, create_
     "bool? retain_graph=None, bool create_graph=False) -> ()",
     effect="ordered",
 )
-def backward_to(self: Any, inputs: Any, gradient: Any, retain_graph: Any, create_graph: Any) -> Any:
+def backward_to(
+    self: Any, inputs: Any, gradient: Any, retain_graph: Any, create_graph: Any
+) -> None:
     api.backward([self], [gradient], retain_graph, create_graph, inputs=inputs or None)

@@ -16,7 +16,7 @@ _numbers = itertools.count()
 class Handle:
     """What removes a hook again."""
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]):
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         self.hooks, self.id = hooks, next(_numbers)
         hooks[self.id] = hook
 

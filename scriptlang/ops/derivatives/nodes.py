@@ -48,7 +48,7 @@ class Node:
         "tensor_hooks",
     )
 
-    def __init__(self, edges: Sequence[Edge | None], results: int = 1):
+    def __init__(self, edges: Sequence[Edge | None], results: int = 1) -> None:
         self.edges = edges
         self.number = next(numbers)
         self.results = results
@@ -110,7 +110,7 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
 
-    def __init__(self, variable: Tensor):
+    def __init__(self, variable: Tensor) -> None:
         super().__init__(())
         self.number = 1 << 62  # as soon as it is ready
         self.variable = variable
@@ -128,7 +128,9 @@ class Undefined(Node):
 
     __slots__ = ("text", "title")
 
-    def __init__(self, edges: Sequence[Edge | None], title: str, text: str, results: int = 1):
+    def __init__(
+        self, edges: Sequence[Edge | None], title: str, text: str, results: int = 1
+    ) -> None:
         super().__init__(edges, results)
         self.title, self.text = title, text
 

@@ -48,7 +48,7 @@ class Plan:
     results: how many results a node has.
     """
 
-    def __init__(self, op: table.Operator):
+    def __init__(self, op: table.Operator) -> None:
         schema = op.schema
         self.op, self.schema = op, schema
         self.rule: Rule | None = rule_of(op)
@@ -167,7 +167,7 @@ class Plan:
             if result.dtype is not source.dtype or (source._autograd and source._autograd.replay):
                 rest = values[1:]
 
-                def run(x: Tensor, *more: Any, op: table.Operator = self.op) -> Any:
+                def run(x: Tensor, *more: Any, op: Any = self.op) -> Tensor:
                     return dispatch.run(op, [x, *more])
 
                 again = run, tuple(rest)
@@ -265,8 +265,7 @@ class InPlace(Writing):
     """`x.add_(y)`, which follows from `add`: whose own body is recorded where that has no rule."""
 
     def record(self, kernel: Callable[..., Any], values: list[Any], targets: list[Tensor]) -> Any:
-        form: Any = self.op.form
-        base = form.base
+        base = self.op.form.base
         if self.rule is not None or not base.is_composite:
             return super().record(kernel, values, targets)
         target = targets[0]

@@ -36,7 +36,7 @@ class Reading:
     its number, and whether shape and type suffice.
     """
 
-    def __init__(self, expression: Expression, rule: Rule):
+    def __init__(self, expression: Expression, rule: Rule) -> None:
         schema = rule.operator.schema
         self.expression = expression
         self.inputs = [schema.index(name) for name in expression.inputs]
@@ -118,7 +118,7 @@ class Lists:
 
     __slots__ = ("at", "count")
 
-    def __init__(self, at: int, count: int):
+    def __init__(self, at: int, count: int) -> None:
         self.at, self.count = at, count
 
 
@@ -130,7 +130,7 @@ class RuleNode(Node):
 
     __slots__ = ("fits", "listed", "places", "plan", "saved", "where")
 
-    def __init__(self, plan: Any, values: Sequence[Any], inputs: Sequence[int]):
+    def __init__(self, plan: Any, values: Sequence[Any], inputs: Sequence[int]) -> None:
         edges: list[Edge | None] = []
         self.fits: list[tuple[Any, ...] | None] = []
         self.places: dict[int, int | Lists] = {}
@@ -147,7 +147,7 @@ class RuleNode(Node):
         self.plan = plan
         self.listed = False
         self.where = None if mode.program is None else mode.program.place()
-        self.saved: Any = {}
+        self.saved: dict[Any, Any] | None = {}
         for reading in plan.readings:
             if any(self.has_edge(i) for i in reading.inputs):
                 for kind, number, is_shape in reading.names:
@@ -238,10 +238,10 @@ class RuleNode(Node):
                 made[place.at + k] = self.fitted(part, place.at + k)
 
     def fitted(self, grad: Tensor, place: int) -> Tensor | None:
-        fits = self.fits[place]
-        if fits is None:
+        fit = self.fits[place]
+        if fit is None:
             return None
-        size, dtype = fits
+        size, dtype = fit
         if grad._size == size and grad.dtype is dtype:
             return grad
         return helpers.fitted(grad, list(size), dtype.code, dtype.kind == "c")

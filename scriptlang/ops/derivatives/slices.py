@@ -20,7 +20,7 @@ class CopySlices(Node):
 
     __slots__ = ("base", "step", "view")
 
-    def __init__(self, base_edge: Edge | None, base: Tensor, view: Tensor, step: Node):
+    def __init__(self, base_edge: Edge | None, base: Tensor, view: Tensor, step: Node) -> None:
         super().__init__([base_edge, *step.edges[1:]])
         self.step = step
         self.base = base._size, base._stride, base.dtype
