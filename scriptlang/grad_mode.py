@@ -33,8 +33,11 @@ class _Mode:
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
+            previous, mode.enabled = mode.enabled, self.value
+            try:
                 return function(*args, **kwargs)
+            finally:
+                mode.enabled = previous
 
         return run  # type: ignore[return-value]  # it is called as the function is
 
@@ -72,6 +75,10 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode_: bool) -> None:
         self.value, self.before = bool(mode_), mode.enabled
         mode.enabled = self.value
+
+    def __call__(self, function: F) -> F:
+        mode.enabled = self.before  # a decorator changes nothing now
+        return super().__call__(function)
 
     def __enter__(self) -> None:
         mode.enabled = self.value

@@ -33,6 +33,7 @@ class Storage:
         self._data = data
         self.owner = owner
         self.has_grown = False
+        self.version: int
 
     @property
     def data(self) -> np.ndarray:

@@ -36,6 +36,7 @@ class Context(Node):
         self.not_differentiable: tuple[Any, ...] = ()
         self.materializes = True
         self.is_tensor: list[bool] = []
+        self.fits: list[tuple[Any, ...]] = []
 
     def name(self) -> str:
         return f"{self.function.__name__}Backward"

@@ -59,7 +59,8 @@ class Plan:
         self.results = max(1, len(schema.returns))
         rule = self.rule
         self.readings = [] if rule is None else [Reading(e, rule) for e in rule.gradients]
-        ruled = {i for reading in self.readings for i in reading.inputs} | set(self.written)
+        ruled: set[Any] = {i for reading in self.readings for i in reading.inputs}
+        ruled |= set(self.written)
         self.inputs = sorted(ruled, key=lambda i: (i not in self.written, i))
         self.is_none = rule is not None and rule.is_none
         self.views = [
@@ -272,7 +273,7 @@ class InPlace(Writing):
         result = base.kernel(made, *values[1:])
         if result._size != target._size:
             return run_quietly(kernel, values)  # which raises
-        copy = table.find("aten::copy_")
+        copy: Any = table.find("aten::copy_")
         return plan_for(copy).run(copy.kernel, [target, result, False])
 
 
@@ -324,9 +325,11 @@ class Instead(Plan):
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if not (mode.enabled and self.requires(values)):
             return run_quietly(kernel, values)
-        expression = self.rule.instead
+        rule: Any = self.rule
+        schema: Any = self.schema
+        expression = rule.instead
         try:
-            return expression.function(*(values[self.schema.index(n)] for n in expression.names))
+            return expression.function(*(values[schema.index(n)] for n in expression.names))
         except Exception:
             run_quietly(kernel, values)  # which raises its own error, where it refuses them
             raise

@@ -41,7 +41,7 @@ class Reading:
         self.expression = expression
         self.inputs = [schema.index(name) for name in expression.inputs]
         shapes = names_of_shapes(expression.text, rule.namespace)
-        self.names = []
+        self.names: list[tuple[str, Any, bool]] = []
         for name in expression.names:
             if name in rule.grads:
                 self.names.append(("grad", rule.grads.index(name), False))
@@ -104,7 +104,7 @@ _shapes: dict[FunctionType, frozenset[int]] = {}
 
 
 def asked_for_shape(function: FunctionType) -> frozenset[int]:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    tree: Any = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     body = ast.Module(tree.body, [])
     stored = {
         n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -159,7 +159,10 @@ class RuleNode(Node):
     def add(self, edges: list[Any], tensor: Tensor | None) -> None:
         edge = None if tensor is None else edge_of(tensor)
         edges.append(edge)
-        self.fits.append(None if edge is None else (tensor._size, tensor.dtype))
+        if tensor is None or edge is None:
+            self.fits.append(None)
+        else:
+            self.fits.append((tensor._size, tensor.dtype))
 
     def save(self, number: int, is_shape: bool, value: Any) -> None:
         if not is_shape or ("argument", number, False) not in self.saved:

@@ -51,7 +51,7 @@ def renew(view: Tensor, state: State) -> None:
     """Let a view be computed of its base as that is now."""
     if state.made == NO_GRAD:
         raise RuntimeError(BASE_WRITTEN + WHY[NO_GRAD])
-    base = state.base
+    base: Any = state.base
     make = view_maker(base, view)
     was, mode.enabled = mode.enabled, True
     quiet, mode.is_quiet = mode.is_quiet, False
