@@ -1,4 +1,5 @@
-// Texts that are part of the library, deflated: the overloads and the bodies of operators.
+// Texts that are part of the library, deflated: the overloads and the bodies of operators,
+// and their derivatives.
 #pragma once
 
 #include <string_view>
@@ -7,5 +8,6 @@ namespace scriptlang::source {
 
 std::string_view overloads_text();  // overloads.txt
 std::string_view bodies_text();     // bodies.txt
+std::string_view derivatives_text();  // derivatives.txt
 
 }  // namespace scriptlang::source
