@@ -110,6 +110,7 @@ ROOMS = {
         {"shared"},
         {"families"},
         {"quantization"},
+        {"derivatives"},
     ),
 }
 """Package -> its rooms, from left to right."""

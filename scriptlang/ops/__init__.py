@@ -7,6 +7,7 @@ calling/                      calls from Python: overloads by values, methods, o
 shared/                       what kernels share
 families/                     operators with their kernels, one file a family
 quantization/                 quantized tensors, and the families of operators on them
+derivatives/                  what gradients each operator gives its inputs
 
 `ops.aten.relu` is an operator by qualified name, `ops.aten.add.Tensor` one overload (`packets`).
 """

@@ -89,9 +89,9 @@ class Copier {
 
   Tensor tensor(const Tensor& t) {
     Storage* whole = storage(t.storage());
+    const int64_t at = t.storage_offset();
     // Of the same geometry over as much memory.
-    Tensor made =
-        unchecked_on_storage(whole, t.dtype(), t.sizes(), t.strides(), t.storage_offset());
+    Tensor made = unchecked_on_storage(whole, t.dtype(), t.sizes(), t.strides(), at);
     made.impl()->requires_grad = t.requires_grad();
     if (t.quantizer()) set_quantizer(made, t.quantizer());
     return made;

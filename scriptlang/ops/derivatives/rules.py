@@ -1,0 +1,282 @@
+"""The derivatives of operators, read from rules/<family>.txt when an operator is asked for.
+
+    mul.Tensor
+      self: grad * other.conj()
+      other: grad * self.conj()
+
+`rule_of(op)` gives the Rule of an operator, or that of the operator that it is a form of: `mul_`
+and `mul.out` follow from `mul`, `scatter` from `scatter_`; a file names whichever it likes.
+
+Names in an expression: arguments of the schema; `result`, or the names of several results (result0,
+result1 where they have none); `grad`, or `grad_<name of the result>` for several; `needs`, for
+which of the inputs of the line a gradient is wanted; `torch`; functions of helpers.py and of
+formulas/<family>.py.  Where an argument is called `grad`, that of the result is `grad_result`.
+
+An expression gives a gradient of a broadcast input in the shape of the result, and of a real input
+with a complex result as it comes: who runs it sums and takes the real part (`helpers.fitted`).
+Types: `grad` is a Tensor, of a list of tensors a List[Optional[Tensor]]; of several results each is
+Optional, None where nothing flowed.  One input gets a Tensor (or None), a list of tensors a list;
+the inputs of a line with several get a tuple.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from ... import types as T
+from ...building import made_once
+from ...records import record
+from ...schema import Argument, Schema
+from .. import table
+from ..calling import functions
+
+FOLDER = os.path.join(os.path.dirname(__file__), "rules")
+
+LINE = re.compile(r"(\w+(?:\s*,\s*\w+)*)\s*:\s*(.*)", re.DOTALL)
+"""A line of a rule: inputs, and their expression."""
+
+BUILTINS = frozenset("None True False len range int float bool max min".split())
+"""Names that expressions have of the language."""
+
+
+class RuleError(ValueError):
+    """A rule that cannot be read; the text says in which line of which file."""
+
+
+class Expression:
+    """One expression of a rule.
+
+    inputs: the arguments whose gradients it gives; () for what is run instead of the kernel.
+    names: what it names of the operator, in the order in which `function` takes it.
+    place: "file:line".
+    """
+
+    def __init__(self, rule: Rule, inputs: tuple[str, ...], text: str, place: str):
+        self.rule, self.inputs, self.text, self.place = rule, inputs, text, place
+        used = free_names(text, place)
+        known = rule.types
+        self.names = tuple(name for name in known if name in used)
+        for name in sorted(used - known.keys() - BUILTINS - rule.namespace.keys()):
+            raise RuleError(
+                f"{place}: {name} is no argument, result or gradient of {rule.name}, and no helper"
+            )
+
+    @property
+    def source(self) -> str:
+        """The expression as the text of a function."""
+        return f"def derivative({', '.join(self.names)}):\n    return (\n{self.text}\n    )\n"
+
+    @property
+    def schema(self) -> Schema:
+        """Of that function; what it returns is inferred."""
+        arguments = tuple(Argument(name, self.rule.types[name]) for name in self.names)
+        return Schema("derivative", "", arguments, (Argument("", T.ANY),))
+
+    @made_once
+    def function(self) -> Callable[..., Any]:
+        """The expression as a function of Python."""
+        code = compile(self.source, f"<{self.place}>", "exec")
+        namespace = dict(self.rule.namespace)
+        exec(code, namespace)
+        return namespace["derivative"]
+
+    def __repr__(self) -> str:
+        return f"<{self.rule.name} {', '.join(self.inputs)}: {self.text}>"
+
+
+class Rule:
+    """How an operator is differentiated.
+
+    is_none: no result has a gradient.  instead: what is run in place of the kernel where something
+    requires a gradient, or None.  gradients: the expressions, each of one or several inputs; an
+    input that none is about gets no gradient.
+    results, grads: the names that results and their gradients have in expressions, in order.
+    """
+
+    def __init__(self, operator: table.Operator, family: str, block: Block):
+        self.operator, self.name = operator, operator.qualified_name
+        self.namespace = namespace_of(family)
+        schema = operator.schema
+        several = len(schema.returns) > 1
+        self.results = tuple(
+            (r.name or f"result{i}") if several else "result" for i, r in enumerate(schema.returns)
+        )
+        taken = {a.name for a in schema.arguments}
+        self.grads = tuple(
+            f"grad_{name}" if several or "grad" in taken else "grad" for name in self.results
+        )
+        self.is_none = False
+        self.instead: Expression | None = None
+        self.gradients: list[Expression] = []
+        self.read(block)
+
+    @property
+    def types(self) -> dict[str, T.Type]:
+        """The type of each name of the operator."""
+        schema = self.operator.schema
+        several = len(schema.returns) > 1
+        types = {a.name: a.type for a in schema.arguments}
+        for name, grad, r in zip(self.results, self.grads, schema.returns):
+            types.setdefault(name, r.type)
+            listed = isinstance(r.type, T.ListType)
+            one = T.ListType(T.OptionalType(T.TENSOR)) if listed else T.TENSOR
+            types[grad] = T.OptionalType(one) if several else one
+        return types | {"needs": T.ListType(T.BOOL)}
+
+    def read(self, block: Block) -> None:
+        """Take over the lines of a block."""
+        given: set[str] = set()
+        for text, place in block.lines:
+            if text == "none":
+                self.is_none = True
+                continue
+            found = LINE.fullmatch(text)
+            if not found:
+                raise RuleError(f"{place}: expected `inputs: expression`, `instead:` or `none`")
+            inputs = tuple(re.split(r"\s*,\s*", found[1]))
+            if inputs == ("instead",):
+                self.instead = Expression(self, (), found[2], place)
+                continue
+            for name in inputs:
+                at = self.operator.schema.index(name)
+                if at is None:
+                    raise RuleError(f"{place}: {self.name} has no argument {name}")
+                if not holds_tensors(self.operator.schema.arguments[at].type):
+                    raise RuleError(f"{place}: argument {name} of {self.name} is no tensor")
+                if name in given:
+                    raise RuleError(f"{place}: {self.name} has two lines for {name}")
+                given.add(name)
+            self.gradients.append(Expression(self, inputs, found[2], place))
+        if self.is_none + bool(self.instead) + bool(self.gradients) != 1:
+            raise RuleError(
+                f"{block.place}: {self.name} has either gradients of inputs, `instead:` or `none`"
+            )
+
+    def __repr__(self) -> str:
+        return f"<rule of {self.name}>"
+
+
+@record(frozen=True)
+class Block:
+    """The text of a rule: its lines, those that go on joined, each with its place."""
+
+    place: str
+    lines: tuple[tuple[str, str], ...]
+
+
+def holds_tensors(type: T.Type) -> bool:
+    """Whether a value of the type may be a tensor, or hold some."""
+    return type == T.TENSOR or (
+        isinstance(type, (T.OptionalType, T.ListType)) and holds_tensors(type.element)
+    )
+
+
+def free_names(text: str, place: str) -> set[str]:
+    """The names that an expression reads and does not bind."""
+    try:
+        tree = ast.parse(f"(\n{text}\n)", mode="eval")
+    except SyntaxError as error:
+        raise RuleError(f"{place}: {error.msg}: {text}") from None
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return {node.id for node in names} - bound
+
+
+@cache
+def namespace_of(family: str) -> dict[str, Any]:
+    """What expressions of a family find besides the names of their operator."""
+    found: dict[str, Any] = {"torch": functions}
+    for module in ("helpers", f"formulas.{family}"):
+        file = os.path.join(os.path.dirname(__file__), *module.split(".")) + ".py"
+        if os.path.exists(file):
+            made = importlib.import_module(f"{__package__}.{module}")
+            found |= {k: v for k, v in vars(made).items() if isinstance(v, FunctionType)}
+    return found
+
+
+def families() -> list[str]:
+    """The families that have rules."""
+    return sorted(f.removesuffix(".txt") for f in os.listdir(FOLDER) if f.endswith(".txt"))
+
+
+@cache
+def blocks_of(family: str) -> dict[str, Block]:
+    """Qualified name of an operator -> its rule as text, of the rules of a family."""
+    path = os.path.join(FOLDER, f"{family}.txt")
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as f:
+        return dict(read_blocks(f.read(), f"{family}.txt"))
+
+
+def read_blocks(text: str, file: str) -> Iterator[tuple[str, Block]]:
+    """(qualified name, block) of each operator that a text has a rule of."""
+    seen: set[str] = set()
+    for headers, lines in grouped(text, file):
+        place = headers[0][1]
+        if not lines:
+            raise RuleError(f"{place}: {headers[0][0]} has no lines")
+        for header, where in headers:
+            name, dot, overload = header.partition(".")
+            if not dot:
+                raise RuleError(f"{where}: {header} is no `name.overload` (or `name.`)")
+            full = f"{'' if '::' in name else 'aten::'}{name}{dot if overload else ''}{overload}"
+            if full in seen:
+                raise RuleError(f"{where}: {header} has two rules")
+            seen.add(full)
+            yield full, Block(where, tuple(lines))
+
+
+def grouped(text: str, file: str) -> Iterator[tuple[list, list]]:
+    """([(header, place)...], [(line, place)...]) of each group of lines."""
+    headers: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        body, place = line.strip(), f"{file}:{number}"
+        indent = len(line) - len(line.lstrip())
+        if not body or body.startswith("#"):
+            continue
+        if indent == 0:
+            if lines:
+                yield headers, lines
+                headers, lines = [], []
+            headers += [(header, place) for header in body.split()]
+        elif not headers:
+            raise RuleError(f"{place}: a line of no operator")
+        elif indent == 2:
+            lines.append((body, place))
+        elif lines:
+            lines[-1] = f"{lines[-1][0]}\n{body}", lines[-1][1]
+        else:
+            raise RuleError(f"{place}: lines of an operator are indented by two")
+    if headers:
+        yield headers, lines
+
+
+def rule_of(op: table.Operator) -> Rule | None:
+    """The rule of an operator, or of the one that it follows from; None where there is none."""
+    known = op.__dict__
+    if "derivative" not in known:
+        known["derivative"] = found_rule(op)
+    return known["derivative"]
+
+
+def found_rule(op: table.Operator) -> Rule | None:
+    if op.kind == "lacking":
+        return None
+    if op.kind == "form":
+        return rule_of(op.form.base)
+    family = op.makers[0] if op.makers else ""
+    blocks = blocks_of(family)
+    block = blocks.get(op.qualified_name)
+    if block is None and op.name.endswith("_"):
+        rest = op.qualified_name.removeprefix(op.name)
+        block = blocks.get(op.name[:-1] + rest)
+    return Rule(op, family, block) if block else None
