@@ -27,9 +27,7 @@ class Run {
     for (const Tensor& output : request_.outputs) roots.push_back(edge_of(output));
     find(roots);
     find_needed();
-    for (size_t k = 0; k < roots.size(); ++k) {
-      add(roots[k], root_gradient(k));
-    }
+    for (size_t k = 0; k < roots.size(); ++k) { add(roots[k], root_gradient(k)); }
     std::vector<Tensor> found(wanted_.size());
     for (Node* node : order_) {
       kernels::worked(1 << 12);
@@ -48,8 +46,7 @@ class Run {
   // A tensor whose gradient is wanted may be a leaf or not.
   Edge input_edge(const Tensor& t) const {
     if (!t.requires_grad()) {
-      raise(ErrorKind::RuntimeError,
-            "One of the differentiated Tensors does not require grad");
+      raise(ErrorKind::RuntimeError, "One of the differentiated Tensors does not require grad");
     }
     return edge_of(t);
   }
@@ -127,12 +124,13 @@ class Run {
       return;
     }
     if (node.is_released) {
-      raise(ErrorKind::RuntimeError,
-            "Trying to backward through the graph a second time (or directly access saved tensors "
-            "after they have already been freed). Saved intermediate values of the graph are freed "
-            "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-            "backward through the graph a second time or if you need to access saved tensors after "
-            "calling backward.");
+      raise(
+          ErrorKind::RuntimeError,
+          "Trying to backward through the graph a second time (or directly access saved tensors "
+          "after they have already been freed). Saved intermediate values of the graph are freed "
+          "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+          "backward through the graph a second time or if you need to access saved tensors after "
+          "calling backward.");
     }
     std::vector<char> wanted;
     for (const Edge& edge : node.next) {
@@ -167,8 +165,8 @@ class Run {
       grad = call(ctx_, "aten::sum_to_size", {grad, int_list(made.sizes)});
     }
     if (grad.dtype() != made.dtype) {
-      grad = call(ctx_, "aten::to.dtype", {grad, Value(int64_t(made.dtype)), Value(false),
-                                           Value(false), Value()});
+      grad = call(ctx_, "aten::to.dtype",
+                  {grad, Value(int64_t(made.dtype)), Value(false), Value(false), Value()});
     }
     return grad;
   }

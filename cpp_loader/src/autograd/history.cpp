@@ -38,7 +38,7 @@ class ViewNode final : public Node {
   ViewNode(const Tensor& view, const Tensor& base)
       : sizes_(view.sizes().begin(), view.sizes().end()),
         strides_(view.strides().begin(), view.strides().end()),
-        offset_(view.offset() - base.offset()),
+        offset_(view.storage_offset() - base.storage_offset()),
         base_sizes_(base.sizes().begin(), base.sizes().end()) {
     next.push_back(edge_of(base));
     made.push_back(made_of(view));
@@ -48,8 +48,8 @@ class ViewNode final : public Node {
                                const Task&) override {
     Tensor whole = call(ctx, "aten::new_zeros",
                         {grads[0], int_list(base_sizes_), Value(), Value(), Value(), Value()});
-    return {call(ctx, "aten::as_strided_scatter", {whole, grads[0], int_list(sizes_),
-                                                   int_list(strides_), Value(offset_)})};
+    return {call(ctx, "aten::as_strided_scatter",
+                 {whole, grads[0], int_list(sizes_), int_list(strides_), Value(offset_)})};
   }
 
  private:
@@ -65,8 +65,10 @@ bool find_watched(const Value& value, std::unordered_set<const void*>& seen) {
   }
   auto any = [&](const auto& items) {
     if (!seen.insert(&items).second) return false;
-    return std::any_of(items.begin(), items.end(),
-                       [&](const Value& item) { return find_watched(item, seen); });
+    for (const Value& item : items) {
+      if (find_watched(item, seen)) return true;
+    }
+    return false;
   };
   if (value.is_list()) return value.as_list().kind() == List::Kind::Values && any(value.as_list());
   if (value.is_tuple()) return any(value.as_tuple().items);
@@ -122,14 +124,14 @@ void forget_collector(const Tensor& leaf, const Node* collector) noexcept {
 
 void require_grad(const Tensor& t, bool requires_grad, bool watched) {
   if (requires_grad && !is_differentiable(t.dtype())) {
-    raise(ErrorKind::RuntimeError,
-          "only Tensors of floating point and complex dtype can require gradients");
+    raise(ErrorKind::RuntimeError, "only Tensors of floating point dtype can require gradients");
   }
   if (!requires_grad && !is_leaf(t)) {
-    raise(ErrorKind::RuntimeError,
-          "you can only change requires_grad flags of leaf variables. If you want to use a computed "
-          "variable in a subgraph that doesn't require differentiation use "
-          "var_no_grad = var.detach().");
+    raise(
+        ErrorKind::RuntimeError,
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+        "variable in a subgraph that doesn't require differentiation use "
+        "var_no_grad = var.detach().");
   }
   t.impl()->requires_grad = requires_grad;
   if (!watched || !requires_grad) return;
@@ -158,6 +160,8 @@ void retain_grad(const Tensor& t) {
   history.node->retained.push_back(t.impl());
 }
 
-Tensor detached(const Tensor& t) { return t.as_strided(t.sizes(), t.strides(), t.offset()); }
+Tensor detached(const Tensor& t) {
+  return t.as_strided(t.sizes(), t.strides(), t.storage_offset());
+}
 
 }  // namespace scriptlang::autograd

@@ -27,10 +27,10 @@ struct History {
   Node* collector = nullptr;  // of a leaf: the node that collects its gradient, while it lives
   Tensor grad;                // of a leaf, or of a tensor that retains it
   bool retains = false;
-  bool watched = false;   // the host asked for its gradient
-  Tensor base;            // of a view: what it is a view of, which is no view itself
-  uint32_t writes = 0;    // of a base: recorded writes to it or to a view; of a view: the base's
-                          // when `node` was made
+  bool watched = false;  // the host asked for its gradient
+  Tensor base;           // of a view: what it is a view of, which is no view itself
+  uint32_t writes = 0;   // of a base: recorded writes to it or to a view; of a view: the base's
+                         // when `node` was made
 };
 void destroy(History* history) noexcept;
 

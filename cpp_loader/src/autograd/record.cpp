@@ -17,7 +17,7 @@ namespace {
 struct Operator {
   const Schema* schema;
   std::string qualified_name;
-  std::vector<char> takes;   // of each argument: 't' a tensor or None, 'l' tensors, '-' other values
+  std::vector<char> takes;  // of each argument: 't' a tensor or None, 'l' tensors, '-' other values
   std::vector<char> writes;  // whether it is written
   bool is_in_place = false;  // the first argument is written, and is the result
   bool has_out = false;
@@ -315,14 +315,11 @@ class OperatorNode final : public Node {
 
   // The value of an argument of a rule: a gradient, or what was saved.
   Value given(const Argument& a, const std::vector<Tensor>& grads, bool records) {
-    const std::string& name = a.name;
-    if (name == "grad" || name.rfind("grad_", 0) == 0) {
-      if (int k = name == "grad" ? 0 : result(std::string_view(name).substr(5)); k >= 0) {
-        return gradient(a, size_t(k), grads);
-      }
-    }
+    const std::string_view name = a.name;
     int k = argument(name);
     if (k >= 0) return restored(arguments_[size_t(k)], records);
+    k = name == "grad" ? 0 : name.substr(0, 5) == "grad_" ? result(name.substr(5)) : -1;
+    if (k >= 0) return gradient(a, size_t(k), grads);
     k = result(name);
     if (k >= 0) return restored(results_[size_t(k)], records);
     raise(ErrorKind::RuntimeError, "the derivative of ", op_.qualified_name, " names ", name);
@@ -334,14 +331,16 @@ class OperatorNode final : public Node {
       return k < grads.size() ? Value(grads[k]) : Value();
     }
     std::vector<Value> items;
-    const bool optional = a.type->kind == TypeKind::List &&
-                          a.type->elements[0]->kind == TypeKind::Optional;
+    const bool optional =
+        a.type->kind == TypeKind::List && a.type->elements[0]->kind == TypeKind::Optional;
     for (size_t i = 0; i < grads.size(); ++i) {
       items.push_back(grads[i].defined() || optional ? Value(grads[i]) : Value(zeros(i)));
     }
     return Value(List::make(std::move(items), a.type->elements[0]));
   }
-  Tensor zeros(size_t output) const { return Tensor::zeros(made[output].sizes, made[output].dtype); }
+  Tensor zeros(size_t output) const {
+    return Tensor::zeros(made[output].sizes, made[output].dtype);
+  }
 
   Value restored(const Saved& saved, bool records) {
     if (saved.kind == '-' || saved.kind == 0) return saved.value;
@@ -401,7 +400,7 @@ class WriteNode final : public Node {
         self_(self),
         sizes_(view.sizes().begin(), view.sizes().end()),
         strides_(view.strides().begin(), view.strides().end()),
-        offset_(view.offset() - base.offset()) {
+        offset_(view.storage_offset() - base.storage_offset()) {
     next.push_back(edge_of(base));
     for (const Edge& edge : function_->next) next.push_back(edge);
     made.push_back(made_of(base));
@@ -421,9 +420,9 @@ class WriteNode final : public Node {
     std::vector<Tensor> found = function_->backward(ctx, given, inner, task);
     Tensor rest = self_ >= 0 ? found[size_t(self_)] : Tensor();
     Tensor fresh = rest.defined() ? rest : Tensor::zeros(sizes_, grads[0].dtype());
-    std::vector<Tensor> gradients{call(ctx, "aten::as_strided_scatter",
-                                       {whole, fresh, int_list(sizes_), int_list(strides_),
-                                        Value(offset_)})};
+    std::vector<Tensor> gradients{
+        call(ctx, "aten::as_strided_scatter",
+             {whole, fresh, int_list(sizes_), int_list(strides_), Value(offset_)})};
     if (self_ >= 0) found[size_t(self_)] = Tensor();  // that way went through the base
     gradients.insert(gradients.end(), found.begin(), found.end());
     return gradients;
@@ -548,9 +547,10 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
   const size_t count = op.takes.size();
   const bool records = ctx.grad_enabled && requires_grad(op, args);
   if (records && op.has_out) {
-    raise(ErrorKind::RuntimeError, op.schema->name.substr(op.schema->name.find("::") + 2),
-          "(): functions with out=... arguments don't support automatic differentiation, but one of "
-          "the arguments requires grad.");
+    raise(
+        ErrorKind::RuntimeError, op.schema->name.substr(op.schema->name.find("::") + 2),
+        "(): functions with out=... arguments don't support automatic differentiation, but one of "
+        "the arguments requires grad.");
   }
   if (records && op.rule->kind == Rule::Instead) return run_instead(ctx, op, args, out, results);
   const std::vector<Value> kept(args.data(), args.data() + count);  // operators may take theirs
@@ -572,7 +572,8 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
     each_result(op, out, [&](const Tensor& t, int32_t output) {
       node->made.resize(size_t(output) + 1);
       node->made[size_t(output)] = made_of(t);
-      if (!differentiable(t) || is_given(t, Args(const_cast<Value*>(kept.data()), int(count)), count)) {
+      if (!differentiable(t) ||
+          is_given(t, Args(const_cast<Value*>(kept.data()), int(count)), count)) {
         return;
       }
       set_history(t, node, output);
@@ -602,9 +603,9 @@ bool reaches(const Program& program, const Function& f, std::vector<const Functi
   for (const Function* callee : f.callees) {
     if (callee && reaches(program, *callee, seen)) return true;
   }
-  const bool calls_by_name =
-      std::any_of(f.code.begin(), f.code.end(),
-                  [](const Instruction& i) { return i.op == Opcode::INTERFACE_CALL; });
+  const bool calls_by_name = std::any_of(f.code.begin(), f.code.end(), [](const Instruction& i) {
+    return i.op == Opcode::INTERFACE_CALL;
+  });
   if (!calls_by_name) return false;
   return std::any_of(program.functions().begin(), program.functions().end(), [](const auto& other) {
     return std::any_of(other->operators.begin(), other->operators.end(), asks);

@@ -54,23 +54,19 @@ Rule read(std::string_view name, std::string_view text) {
 
 using Rules = std::unordered_map<std::string, Rule>;
 
-// The lines "#! operator parts" of the text.
+// The lines "#! operator parts" of the text, and then the lines "#= form operator".
 Rules read_all() {
   Rules rules;
-  std::string_view text = source::derivatives_text();
-  for (std::string_view line : cut(text, '\n')) {
-    if (line.substr(0, 3) != "#! ") continue;
+  for (std::string_view line : cut(source::derivatives_text(), '\n')) {
+    const std::string_view mark = line.substr(0, 3);
+    if (mark != "#! " && mark != "#= ") continue;
     line.remove_prefix(3);
     const size_t blank = line.find(' ');
-    std::string name(line.substr(0, blank));
-    rules[name] = read(name, line.substr(blank + 1));
+    const std::string name(line.substr(0, blank));
+    line.remove_prefix(blank + 1);
+    rules[name] = mark == "#! " ? read(name, line) : rules.at(std::string(line));
   }
   return rules;
-}
-
-// "aten::mul" of "aten::mul." and of "aten::mul".
-std::string without_dot(std::string_view name) {
-  return std::string(!name.empty() && name.back() == '.' ? name.substr(0, name.size() - 1) : name);
 }
 
 }  // namespace
@@ -78,7 +74,7 @@ std::string without_dot(std::string_view name) {
 const Rule& rule_of(std::string_view qualified_name) {
   static const Rules rules = read_all();
   static const Rule missing;
-  auto it = rules.find(without_dot(qualified_name));
+  auto it = rules.find(std::string(qualified_name));
   return it == rules.end() ? missing : it->second;
 }
 

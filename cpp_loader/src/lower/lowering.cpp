@@ -750,8 +750,8 @@ const Function& recorded(const Function& function) {
   made->results = function.results;
   made->parameters = function.parameters;
   const Function* known = nullptr;
-  const bool first = function.recorded.compare_exchange_strong(known, made.get(),
-                                                               std::memory_order_acq_rel);
+  const bool first =
+      function.recorded.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel);
   return first ? *made.release() : *known;
 }
 

@@ -27,9 +27,7 @@ SL_OP(aten_grad) {
   request.grad_outputs = given(args, 2);
   set_options(&request, args, 3, 4);
   request.allows_unused = args.boolean(5);
-  if (request.inputs.empty()) {
-    raise(ErrorKind::RuntimeError, "grad requires non-empty inputs.");
-  }
+  if (request.inputs.empty()) { raise(ErrorKind::RuntimeError, "grad requires non-empty inputs."); }
   std::vector<Value> found;
   for (Tensor& t : autograd::go_backward(ctx, std::move(request))) found.emplace_back(std::move(t));
   out[0] = Value(List::make(std::move(found), TypeRef()));

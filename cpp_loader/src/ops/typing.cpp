@@ -1,6 +1,7 @@
 // Questions about types, aliasing and layout, and views that change no element.
 #include <algorithm>
 
+#include "autograd/history.h"
 #include "express.h"
 #include "join.h"
 #include "options.h"
@@ -166,10 +167,7 @@ SL_OP(aten_set__source_Tensor) {
 }
 SL_OP(aten_requires_grad_) {
   const Tensor& t = args.tensor(0);
-  bool wanted = args.boolean(1);
-  SL_CHECK(!wanted || is_floating(t.dtype()) || is_complex(t.dtype()),
-           "only Tensors of floating point dtype can require gradients");
-  t.impl()->requires_grad = wanted;
+  autograd::require_grad(t, args.boolean(1), false);
   out[0] = t;
 }
 SL_OP(aten_is_signed) {
@@ -184,7 +182,7 @@ SL_OP(aten_is_set_to) {
 }
 SL_OP(aten_is_conj) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_neg) { out[0] = (args.tensor(0), Value(false)); }
-SL_OP(aten_is_leaf) { out[0] = (args.tensor(0), Value(true)); }
+SL_OP(aten_is_leaf) { out[0] = autograd::is_leaf(args.tensor(0)); }
 SL_OP(aten_is_inference) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_pinned) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_non_overlapping_and_dense) { out[0] = is_dense(args.tensor(0)); }

@@ -6,8 +6,8 @@
 
 namespace scriptlang::source {
 
-std::string_view overloads_text();  // overloads.txt
-std::string_view bodies_text();     // bodies.txt
+std::string_view overloads_text();    // overloads.txt
+std::string_view bodies_text();       // bodies.txt
 std::string_view derivatives_text();  // derivatives.txt
 
 }  // namespace scriptlang::source
