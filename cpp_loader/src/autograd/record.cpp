@@ -118,6 +118,16 @@ SavedTensor save(const Tensor& t, bool is_result, int32_t output) {
   return saved;
 }
 
+// The size of a tensor, sizes of a list, no sizes of None.
+Value sizes_of(const Value& value) {
+  if (value.is_tensor()) return int_list(value.as_tensor().sizes());
+  Ref<List> sizes = List::make({}, TypeRef());
+  if (value.is_list()) {
+    for (const Value& item : value.as_list()) sizes->push(sizes_of(item));
+  }
+  return Value(std::move(sizes));
+}
+
 // A value that a node saved: a tensor, tensors, or something else.
 struct Saved {
   char kind = 0;  // 0: not saved
@@ -210,7 +220,10 @@ class OperatorNode final : public Node {
         if (k >= 0 && arguments_[size_t(k)].kind == 0) {
           arguments_[size_t(k)] = save(op.takes[size_t(k)], original(args, k));
         }
-        if (result(a.name) >= 0) needs_results_ = true;
+        if (k >= 0) continue;
+        std::string_view of = sized(a.name);
+        if (k = argument(of); k >= 0) sizes_.emplace(a.name, frozen(sizes_of(args[k])));
+        if (result(a.name) >= 0 || (k < 0 && result(of) >= 0)) needs_results_ = true;
       }
     }
   }
@@ -225,6 +238,7 @@ class OperatorNode final : public Node {
     for (size_t k = 0; k < results_.size(); ++k) {
       const char kind = kind_of(*op_.schema->returns[k].type);
       results_[k] = save(kind, out[k], true, output);
+      result_sizes_.push_back(frozen(sizes_of(out[k])));
       output += kind == 'l' && out[k].is_list() ? int32_t(out[k].as_list().size()) : 1;
     }
   }
@@ -291,6 +305,13 @@ class OperatorNode final : public Node {
     }
     return -1;
   }
+  // "self" of "self_size"; "" of a name that is not of a size.
+  static std::string_view sized(std::string_view name) {
+    constexpr std::string_view kSize = "_size";
+    const bool is_size =
+        name.size() > kSize.size() && name.substr(name.size() - kSize.size()) == kSize;
+    return is_size ? name.substr(0, name.size() - kSize.size()) : std::string_view();
+  }
   int result(std::string_view name) const {
     if (argument(name) >= 0) return -1;
     const auto& returns = op_.schema->returns;
@@ -322,6 +343,9 @@ class OperatorNode final : public Node {
     if (k >= 0) return gradient(a, size_t(k), grads);
     k = result(name);
     if (k >= 0) return restored(results_[size_t(k)], records);
+    if (auto it = sizes_.find(a.name); it != sizes_.end()) return it->second;
+    k = result(sized(name));
+    if (k >= 0) return result_sizes_[size_t(k)];
     raise(ErrorKind::RuntimeError, "the derivative of ", op_.qualified_name, " names ", name);
   }
 
@@ -387,6 +411,8 @@ class OperatorNode final : public Node {
   const Operator& op_;
   std::vector<int> first_, count_;  // of each argument: its edges in `next`
   std::vector<Saved> arguments_, results_;
+  std::unordered_map<std::string, Value> sizes_;  // of arguments, by the names in rules
+  std::vector<Value> result_sizes_;
   std::vector<std::pair<const Rule::Part*, const RuleFunction*>> parts_;
   bool needs_results_ = false;
 };
