@@ -19,11 +19,11 @@ from ..schema import Argument, Schema, parse_schema
 class Form:
     """How a form follows from `base`, an operator with a kernel.
 
-    kind: "out", "exact_out" (whose output has to have the type of the result), "typed_out" (whose
-    output says what is computed with), "create" (an "out" form of a function that makes a tensor
-    from sizes and numbers), "in_place", "become" (a view in place),
-    "copy" (of a view), "on_copy" (which keeps the order of the dimensions in memory),
-    "on_row_major_copy".
+    kind: "out", "exact_out" (whose output has to have the type of the result), "typed_out",
+    "floating_out", "truth_out", "magnitude_out" (see `Facts.out`), "create" (an "out" form of a
+    function that makes a tensor from sizes and numbers; "create_row": of a row), "in_place",
+    "become" (a view in place), "copy" (of a view), "on_copy" (which keeps the order of the
+    dimensions in memory), "on_row_major_copy".
     outs: how many arguments of an "out" form are written; they follow all others.
     sharing: how these may share memory with what is read: "free", "same" (each element with its own
     place) or "apart".
@@ -84,6 +84,9 @@ def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
 KINDS_OF_OUT = {
     "converts": "out",
     "typed": "typed_out",
+    "floating": "floating_out",
+    "truth": "truth_out",
+    "magnitude": "magnitude_out",
     "exact": "exact_out",
     "number": "exact_out",
 }
@@ -106,7 +109,9 @@ def creation_form(candidates: Iterable[Any], arguments: list[Argument]) -> Form 
         ),
         None,
     )
-    return None if found is None else Form("create", found, 1)
+    if found is None:
+        return None
+    return Form("create_row" if found.facts.out == "row" else "create", found, 1)
 
 
 def is_written(a: Argument) -> bool:

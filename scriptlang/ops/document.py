@@ -12,6 +12,7 @@ from collections import Counter
 from itertools import groupby
 
 from . import table
+from .derivatives.rules import holds_tensors, rule_of
 
 TARGET = pathlib.Path("docs/operators.md")
 NATIVE = pathlib.Path("cpp_loader/src/ops/ops.def")
@@ -39,6 +40,11 @@ tensors {in_place:,} are in-place spellings (`add_`, `__iadd__`) and {aliases:,}
 composites that it runs from their body. A program that needs any other operator runs on the
 Python engine with `engine="auto"`. `scriptlang/ops/lacking.txt` has the {lacking:,} schemas that
 no engine has.
+
+*derivative* says how gradients go back: by a **rule** (of {rules:,} overloads, forms with those of
+their base; `scriptlang/ops/derivatives/rules`), or through the **body** of a composite. What has
+**none** gives results without gradients, as integers and bools are anyway; going back through any
+other operator raises MissingOperatorError, which names it.
 """
 
 
@@ -125,14 +131,15 @@ def document(listed: str) -> str:
             aliases=by_kind["a"],
             kernels=by_kind["p"],
             native=sum(op.qualified_name in native for op in operators),
+            rules=sum(derivative(op) == "rule" for op in operators),
         )
     ]
     for namespace, group in groupby(operators, key=lambda op: op.name.partition("::")[0]):
         lines += [
             f"## {namespace}",
             "",
-            "| name | kind | primitive | composite | form | native |",
-            "|---|---|---|---|---|---|",
+            "| name | kind | primitive | composite | form | native | derivative |",
+            "|---|---|---|---|---|---|---|",
         ]
         lines += [
             row(name, names[name], list(overloads), native)
@@ -148,7 +155,19 @@ def row(name: str, kind: str, overloads: list[table.Operator], native: set[str])
     bodies = sum(op.is_composite and op.qualified_name not in native for op in overloads)
     cells = [str(kinds[kind] or "") for kind in ("primitive", "composite", "form")]
     where = " + ".join(part for part in (str(have or ""), "body" if bodies else "") if part)
-    return f"| {name.partition('::')[2]} | {kind} | {' | '.join(cells)} | {where or '-'} |"
+    ways = " + ".join(dict.fromkeys(way for way in map(derivative, overloads) if way))
+    cells += [where or "-", ways]
+    return f"| {name.partition('::')[2]} | {kind} | {' | '.join(cells)} |"
+
+
+def derivative(op: table.Operator) -> str:
+    """How gradients go back through an operator: rule, body, none; "" where none do."""
+    rule = rule_of(op)
+    if rule is not None:
+        return "none" if rule.is_none else "rule"
+    base = op.form.base if op.form else op
+    tensors = any(holds_tensors(r.type) for r in op.schema.returns)
+    return "body" if base.is_composite and tensors else ""
 
 
 def main() -> None:

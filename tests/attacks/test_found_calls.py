@@ -24,7 +24,35 @@ WHOLE = "T('int32', (2, 2), (2, 1), 0, 4, 'positive', 4)"
 BYTES = "Q(T('uint8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 3, None)"
 SIGNED = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 3, None)"
 
+HALVES = "T('float32', (2, 2), (2, 1), 0, 4, 'unit', 3)"
+NONE_YET = "T('{}', (0,), (1,), 0, 0, 'zeros', 0)"
+ONES = "T('float32', (3,), (1,), 0, 3, 'ones', 4)"
+SIX = "T('float32', (2, 3), (1, 2), 0, 6, 'zeros', 0)"
+CODES = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 0, None)"
+
 REFUSED = {
+    "any into floats": f"aten::any.out({HALVES}, 1, False, {NONE_YET.format('float32')})",
+    "all of all into int64": f"aten::all.all_out({HALVES}, {NONE_YET.format('int64')})",
+    "sizes into another type": f"aten::abs.out({HALVES}, {NONE_YET.format('float64')})",
+    "mean into integers": f"aten::mean.out({HALVES}, [1], False, None, {NONE_YET.format('int64')})",
+    "mean into another type than asked for": f"aten::mean.out({HALVES}, [1], False, 7, "
+    f"{NONE_YET.format('float32')})",
+    "sum into another type than asked for": f"aten::sum.IntList_out({HALVES}, [1], False, 7, "
+    f"{NONE_YET.format('float32')})",
+    "complex mean into floats": f"aten::mean.dtype_out({COMPLEX}, None, "
+    f"{NONE_YET.format('float32')})",
+    "means that do not broadcast with the output": f"aten::normal.Tensor_float_out({VECTOR}, 1.0, "
+    f"None, {NONE_YET.format('float32')})",
+    "one size of an image to come": f"aten::upsample_nearest2d({IMAGE}, [5], None, None)",
+    "one number of padding": f"aten::im2col({IMAGE}, [2, 2], [1, 1], [0], [1, 1])",
+    "rows by places of int16": f"aten::embedding_renorm({MATRIX}, T('int16', (1,), (1,), 0, 1, "
+    "'ones', 4), 0.5, 2.0)",
+    "integer rows to shorten": f"aten::embedding_renorm({WHOLE}, T('int64', (1,), (1,), 0, 1, "
+    "'ones', 4), 0.5, 2.0)",
+    "slopes of bytes": "aten::gradient.array(T('uint8', (3,), (1,), 0, 3, 'ones', 4), [0], 1)",
+    "slopes of bools": f"aten::gradient.array({BOOLS}, [0], 1)",
+    "a complex end of real numbers": "aten::logspace(0, complex(-1.0, 0.1), 1, 2.0, 6, None, None, "
+    "None)",
     "addr of matrices": "aten::addr(T('int32', (3, 3), (3, 1), 0, 9, 'ones', 5), "
     "T('int32', (3, 3), (3, 1), 0, 9, 'ones', 4), A(0), 3, 1)",
     "pivots below the first": "aten::lu_unpack(T('float32', (4, 4), (4, 1), 0, 16, 'plain', 1), "
@@ -143,6 +171,26 @@ REFUSED = {
 }
 
 ANSWERED = {
+    "any of numbers as bytes": f"aten::any.out({HALVES}, 1, False, {NONE_YET.format('uint8')})",
+    "all of no dimensions": "aten::all.dims(T('uint8', (1,), (1,), 0, 1, 'positive', 4), [], True)",
+    "complex sizes into complex": f"aten::abs.out({COMPLEX}, {NONE_YET.format('complex64')})",
+    "mean in halves": f"aten::mean.out({HALVES}, [1], False, None, {NONE_YET.format('float16')})",
+    "complex normal numbers": f"aten::normal.float_Tensor_out(1.0, {ONES}, None, "
+    f"{NONE_YET.format('complex64')})",
+    "normal numbers in halves": f"aten::normal.Tensor_Tensor_out({VECTOR}, {ONES}, None, "
+    f"{NONE_YET.format('float16')})",
+    "complex normal numbers with gaps": "aten::normal_(T('complex128', (4, 3), (6, 2), 1, 24, "
+    "'plain', 1), 0.0, 1.0, None)",
+    "a row written into a matrix": f"aten::linspace.out(0, 5, 6, {SIX})",
+    "counts written into a matrix": f"aten::arange.out(6, {SIX})",
+    "a type that is given as None": "aten::randint(7, [3], None, None, None, None)",
+    "dropout that does nothing": f"aten::native_dropout({VECTOR}, 0.5, False)",
+    "packed weights": f"quantized::linear_unpack(P('quantized::linear_prepack', [{CODES}, None]))",
+    "factors with zeros": "aten::_lu_with_info(T('float32', (2, 2), (2, 1), 0, 4, 'zeros', 4), "
+    "True, True)",
+    "complex distances": f"aten::gradient.scalarint({MATRIX}, complex(0.5, -1.0), None, 1)",
+    "gamma of vast numbers": "aten::special_gammaincc(T('float64', (3,), (1,), 0, 3, 'wild', 4), "
+    "T('float64', (3,), (1,), 0, 3, 'wild', 4))",
     "complex range": "aten::linspace(complex(1.5, 1.5), -4.0, 3, None, None, None, None)",
     "spectrum without points": "aten::fft_irfftn(T('float32', (4, 0), (1, 1), 0, 0, 'unit', 5), "
     "[4, 4], [0, 1], 'ortho')",

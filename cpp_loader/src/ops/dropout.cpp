@@ -1,6 +1,7 @@
 // Dropout: what a trained network leaves alone.
 #include <algorithm>
 
+#include "express.h"
 #include "pointwise.h"
 #include "random.h"
 
@@ -78,7 +79,10 @@ SL_OP(aten_native_dropout) {
     out[1] = Tensor::empty_like(self, self.dtype());
     return;
   }
-  if (!train) return fill(mask, true);
+  if (!train) {
+    out[0] = express::clone(self);
+    return fill(mask, true);
+  }
   SL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
            "result type Float can't be cast to an integral output type");
   check_probability(p);

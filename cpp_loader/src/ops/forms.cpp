@@ -35,6 +35,8 @@ void take_shape(const Tensor& to, const Tensor& value) {
   lay(to, {strides, value.dim()});
 }
 
+}  // namespace
+
 void store(const Tensor& to, const Tensor& value) {
   if (to.is(value)) return;
   if (is_quantized(to.dtype()) && value.quantizer()) return take_codes(to, value);
@@ -44,7 +46,16 @@ void store(const Tensor& to, const Tensor& value) {
   copy_into(to, value);
 }
 
-void store(const Value& to, const Value& value) {
+void change(const Tensor& self, const Tensor& value) {
+  check_category(value, self);
+  SL_CHECK(value.sizes() == self.sizes(), "output with shape ", to_string(self.sizes()),
+           " doesn't match the broadcast shape ", to_string(value.sizes()));
+  store(self, value);
+}
+
+namespace {
+
+void store_each(const Value& to, const Value& value) {
   if (to.is_tensor()) return store(to.as_tensor(), value.as_tensor());
   const List &targets = to.as_list(), &values = value.as_list();
   SL_CHECK(targets.size() == values.size(), "expected ", values.size(), " tensors in out=, got ",
@@ -90,7 +101,7 @@ void run_out(OpFn base, int outs, bool exact, Sharing sharing, Context& ctx, Arg
   base(ctx, Args(args.data(), inputs), made);
   for (int i = 0; exact && i < outs; ++i) check_type(args[inputs + i], made[i]);
   for (int i = 0; i < outs; ++i) {
-    store(args[inputs + i], made[i]);
+    store_each(args[inputs + i], made[i]);
     results[i] = args[inputs + i];
   }
 }
@@ -116,20 +127,58 @@ void exact_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
 template <Sharing How>
 void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   Value& dtype = args[args.size() - outs - 1];
-  if (dtype.is_none()) dtype = int64_t(args.tensor(args.size() - outs).dtype());
+  if (!dtype.is_none()) return exact_out<How>(base, outs, ctx, args, results);
+  dtype = int64_t(args.tensor(args.size() - outs).dtype());
   out<How>(base, outs, ctx, args, results);
 }
 
-#define SL_SHARING(How)                                                     \
-  template void out<Sharing::How>(OpFn, int, Context&, Args, Value*);       \
-  template void exact_out<Sharing::How>(OpFn, int, Context&, Args, Value*); \
-  template void typed_out<Sharing::How>(OpFn, int, Context&, Args, Value*);
+template <Sharing How>
+void floating_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  const Value& dtype = args[args.size() - outs - 1];
+  const ScalarType self = args.tensor(0).dtype(), to = args.tensor(args.size() - outs).dtype();
+  if (dtype.is_none() && !is_floating(self) && !is_complex(self)) {
+    return out<How>(base, outs, ctx, args, results);  // which refuses the type
+  }
+  const bool of_all = args.size() == 3;
+  SL_CHECK(!of_all || !is_complex(self) || is_complex(to),
+           "mean.dtype_out(): input types can't be cast to the desired output type ",
+           dtype_display_name(to));
+  SL_CHECK(!dtype.is_none() || is_floating(to) || is_complex(to),
+           "result type Float can't be cast to the desired output type ", dtype_display_name(to));
+  typed_out<How>(base, outs, ctx, args, results);
+}
+
+template <Sharing How>
+void truth_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  const ScalarType to = args.tensor(args.size() - outs).dtype();
+  SL_CHECK(to == ScalarType::Bool || to == ScalarType::UInt8,
+           "all and any only support bool tensors for the result, got: ", dtype_display_name(to));
+  if (to == ScalarType::UInt8) args[0] = to_dtype(args.tensor(0), to);
+  out<How>(base, outs, ctx, args, results);
+}
+
+template <Sharing How>
+void magnitude_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  run_out(base, outs, !is_complex(args.tensor(0).dtype()), How, ctx, args, results);
+}
+
+// clang-format off
+#define SL_SHARING(How)                                                        \
+  template void out<Sharing::How>(OpFn, int, Context&, Args, Value*);          \
+  template void exact_out<Sharing::How>(OpFn, int, Context&, Args, Value*);    \
+  template void typed_out<Sharing::How>(OpFn, int, Context&, Args, Value*);    \
+  template void floating_out<Sharing::How>(OpFn, int, Context&, Args, Value*); \
+  template void truth_out<Sharing::How>(OpFn, int, Context&, Args, Value*);    \
+  template void magnitude_out<Sharing::How>(OpFn, int, Context&, Args, Value*);
+// clang-format on
 SL_SHARING(free)
 SL_SHARING(same)
 SL_SHARING(apart)
 #undef SL_SHARING
 
-void create(OpFn base, int, Context& ctx, Args args, Value* results) {
+namespace {
+
+Tensor created(OpFn base, Context& ctx, Args args) {
   constexpr int kMost = 8, kOptions = 4;  // dtype, layout, device, pin_memory
   int inputs = args.size() - 1;
   SL_CHECK(inputs >= 0 && inputs <= kMost, "too many arguments");
@@ -137,19 +186,30 @@ void create(OpFn base, int, Context& ctx, Args args, Value* results) {
   for (int i = 0; i < inputs; ++i) given[i] = args[i];
   given[inputs] = int64_t(args.tensor(inputs).dtype());
   base(ctx, Args(given, inputs + kOptions), &made);
-  store(args[inputs], made);
-  results[0] = args[inputs];
+  return made.as_tensor();
+}
+
+}  // namespace
+
+void create(OpFn base, int, Context& ctx, Args args, Value* results) {
+  const Value& to = args[args.size() - 1];
+  store(to.as_tensor(), created(base, ctx, args));
+  results[0] = to;
+}
+
+void create_row(OpFn base, int, Context& ctx, Args args, Value* results) {
+  const Value& to = args[args.size() - 1];
+  Tensor row = created(base, ctx, args);
+  const Tensor& target = to.as_tensor();
+  store(target, row.numel() == target.numel() ? view_as_shape(row, target.sizes()) : row);
+  results[0] = to;
 }
 
 void in_place(OpFn base, int, Context& ctx, Args args, Value* results) {
   Tensor self = args.tensor(0);  // held: its memory is not free for the result
   Value made;
   base(ctx, args, &made);
-  const Tensor& value = made.as_tensor();
-  check_category(value, self);
-  SL_CHECK(value.sizes() == self.sizes(), "output with shape ", to_string(self.sizes()),
-           " doesn't match the broadcast shape ", to_string(value.sizes()));
-  store(self, value);
+  change(self, made.as_tensor());
   results[0] = self;
 }
 

@@ -14,17 +14,34 @@ enum class Sharing { free, same, apart };
 
 namespace scriptlang::forms {
 
+// Writes a result into a tensor given as out=, which takes its shape.
+void store(const Tensor& to, const Tensor& value);
+// Writes a result of the same shape into the tensor that an operator changes in place.
+void change(const Tensor& self, const Tensor& value);
+
 // What `base` gives is written into the last `outs` arguments, which take its shape.
 template <Sharing>
 void out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // The same, the arguments having the types of the results.
 template <Sharing>
 void exact_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
-// As `out`, `base` computing in the type of the output where its last argument does not say one.
+// `base` computes in the type that its last argument says, which has to be the output's, or else in
+// the output's type.
 template <Sharing>
 void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// The same for floating types alone.
+template <Sharing>
+void floating_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// As `out`, for outputs of bool and uint8, as which the first argument is read.
+template <Sharing>
+void truth_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// As `exact_out`, but as `out` if the first argument is complex.
+template <Sharing>
+void magnitude_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // `base` makes a tensor of the last argument's type from the others; that is written into it.
 void create(OpFn base, int, Context& ctx, Args args, Value* results);
+// The same of a row, which is written into an output of as many elements in their order.
+void create_row(OpFn base, int, Context& ctx, Args args, Value* results);
 // What `base` gives is written into the first argument.
 void in_place(OpFn base, int, Context& ctx, Args args, Value* results);
 // The first argument becomes the view of it that `base` gives.

@@ -291,7 +291,10 @@ SL_OP(aten_linalg_lu_factor_ex) {
   out[1] = f.pivots;
   out[2] = f.info;
 }
-SL_OP(aten__lu_with_info) { op_aten_linalg_lu_factor_ex(ctx, args, out); }
+SL_OP(aten__lu_with_info) {  // PyTorch's, too, does nothing with check_errors
+  args[2] = false;
+  op_aten_linalg_lu_factor_ex(ctx, args, out);
+}
 SL_OP(aten_lu_unpack) {
   lu_unpack(args.tensor(0), args.tensor(1), args.boolean(2), args.boolean(3), out);
 }

@@ -8,6 +8,7 @@
 
 #include "../../kernels/kernel_set.h"
 #include "express.h"
+#include "forms.h"
 #include "layout.h"
 #include "options.h"
 
@@ -235,8 +236,11 @@ void fill_normal(const Tensor& t, double mean, double std, Generator& generator)
   SL_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   if (is_complex(t.dtype())) {
     // Each part has half of the variance, and the mean.
-    return fill_parts(
-        t, [&](const Tensor& parts) { fill_normal(parts, mean, std * std::sqrt(0.5), generator); });
+    const double part = std * std::sqrt(0.5);
+    return fill_parts(t, [&](const Tensor& parts) {
+      if (t.is_contiguous()) fill_normal(parts, mean, part, generator);
+      else fill_each(parts, generator, [&](Draw& draw) { return draw.normal(mean, part); });
+    });
   }
   if (t.numel() == 0) return;
   if (!is_floating(t.dtype())) {
@@ -493,6 +497,23 @@ void check_deviations(const Tensor& std) {
            "normal expects all elements of std >= 0.0");
 }
 
+// Normal values drawn in the type of the last argument, which takes their shape; with a number as
+// deviation PyTorch broadcasts the means with that argument's own shape.
+Tensor normal_out(Args args, Context& ctx) {
+  const Tensor& to = args.tensor(3);
+  Generator& generator = args.generator(2, ctx);
+  const bool spreads = args[1].is_tensor(), moves = args[0].is_tensor();
+  if (spreads) check_deviations(args.tensor(1));
+  IntSpan sizes = spreads ? args.tensor(1).sizes() : to.sizes();
+  std::vector<int64_t> shape = broadcast_shapes(moves ? args.tensor(0).sizes() : sizes, sizes);
+  Tensor t = to.sizes() == shape ? to : Tensor::empty(shape, to.dtype());
+  fill_normal(t, 0, spreads ? 1 : args.number(1), generator);
+  if (spreads) forms::change(t, mul(t, args.tensor(1)));
+  forms::change(t, moves ? add(t, args.tensor(0)) : add(t, Scalar(args.number(0))));
+  forms::store(to, t);
+  return to;
+}
+
 Tensor cauchy(const Tensor& t, double median, double sigma, Generator& generator) {
   check_floats(t, "cauchy");
   SL_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
@@ -542,20 +563,21 @@ SL_OP(aten_randn_generator) {
 }
 SL_OP(aten_randn_like) { out[0] = normal(like(args, 1), *ctx.generator); }
 SL_OP(aten_randn_like_generator) { out[0] = normal(like(args, 2), args.generator(1, ctx)); }
+// The schema says int64; a type that a program gives as None is the default one.
 SL_OP(aten_randint) {
-  out[0] = integers(Tensor::empty(args.ints(1), options(args, 2, ScalarType::Int64)), 0,
+  out[0] = integers(Tensor::empty(args.ints(1), options(args, 2, ScalarType::Float32)), 0,
                     args.integer(0), *ctx.generator);
 }
 SL_OP(aten_randint_low) {
-  out[0] = integers(Tensor::empty(args.ints(2), options(args, 3, ScalarType::Int64)),
+  out[0] = integers(Tensor::empty(args.ints(2), options(args, 3, ScalarType::Float32)),
                     args.integer(0), args.integer(1), *ctx.generator);
 }
 SL_OP(aten_randint_generator) {
-  out[0] = integers(Tensor::empty(args.ints(1), options(args, 3, ScalarType::Int64)), 0,
+  out[0] = integers(Tensor::empty(args.ints(1), options(args, 3, ScalarType::Float32)), 0,
                     args.integer(0), args.generator(2, ctx));
 }
 SL_OP(aten_randint_low_generator) {
-  out[0] = integers(Tensor::empty(args.ints(2), options(args, 4, ScalarType::Int64)),
+  out[0] = integers(Tensor::empty(args.ints(2), options(args, 4, ScalarType::Float32)),
                     args.integer(0), args.integer(1), args.generator(3, ctx));
 }
 SL_OP(aten_randint_like) { out[0] = integers(like(args, 2), 0, args.integer(1), *ctx.generator); }
@@ -595,6 +617,9 @@ SL_OP(aten_normal_float_Tensor) {
   fill_normal(t, 0, 1, args.generator(2, ctx));
   out[0] = to_dtype(add(mul(t, args.tensor(1)), Scalar(args.number(0))), t.dtype());
 }
+SL_OP(aten_normal_Tensor_Tensor_out) { out[0] = normal_out(args, ctx); }
+SL_OP(aten_normal_Tensor_float_out) { out[0] = normal_out(args, ctx); }
+SL_OP(aten_normal_float_Tensor_out) { out[0] = normal_out(args, ctx); }
 SL_OP(aten_normal_float_float) {
   Tensor t = Tensor::empty(args.ints(2), options(args, 4, ScalarType::Float32));
   fill_normal(t, args.number(0), args.number(1), args.generator(3, ctx));

@@ -50,6 +50,7 @@ Tensor neighbour_distances(const Tensor& y, const Tensor& x, int64_t dim) {
 // Distances between neighbours: one number, or a tensor of n - 1.
 struct Steps {
   double even = 1;
+  Scalar complex;  // what the result is divided by if one number is complex
   Tensor uneven;
 };
 
@@ -97,14 +98,17 @@ Tensor gradient_along(const Tensor& self, int64_t dim, const Steps& steps, int64
   std::vector<Tensor> parts{edge(f, dim, steps, true, order)};
   if (f.size(dim) > 2) parts.push_back(inner_differences(f, dim, steps));
   parts.push_back(edge(f, dim, steps, false, order));
-  return to_contiguous(to_dtype(cat(parts, dim), f.dtype()));
+  Tensor made = to_contiguous(to_dtype(cat(parts, dim), f.dtype()));
+  return steps.complex.kind == Scalar::Complex ? div(made, steps.complex) : made;
 }
 
 Steps steps_of(const Value& v, const Tensor& self, int64_t dim) {
   Steps s;
   if (v.is_none()) return s;
   if (!v.is_tensor() || v.as_tensor().dim() == 0) {
-    s.even = Scalar::of(v).to_double();
+    Scalar step = Scalar::of(v);
+    if (step.kind == Scalar::Complex) s.complex = step;
+    else s.even = step.to_double();
     return s;
   }
   const Tensor& places = v.as_tensor();
@@ -122,6 +126,8 @@ Steps steps_of(const Value& v, const Tensor& self, int64_t dim) {
 // spacing: none, one step, or a list of them; dims: none, an int or a list.
 Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int64_t order) {
   SL_CHECK(order == 1 || order == 2, "torch.gradient only supports edge_order=1 and edge_order=2.");
+  SL_CHECK(self.dtype() != ScalarType::UInt8 && self.dtype() != ScalarType::Bool,
+           "torch.gradient does not support input of ", dtype_display_name(self.dtype()));
   std::vector<int64_t> axes;
   if (dims.is_none()) {
     for (int64_t d = 0; d < self.dim(); ++d) axes.push_back(d);

@@ -231,22 +231,21 @@ struct Patches {
   int64_t kernel[2], dilation[2], padding[2], stride[2], image[2], out[2];
 };
 
-int64_t pair_at(const Ints& v, int64_t i) { return v.size() == 1 ? v[0] : v[i]; }
-
 Patches patches(const Ints& kernel, const Ints& dilation, const Ints& padding, const Ints& stride,
                 int64_t height, int64_t width) {
   Patches p;
   const int64_t image[2] = {height, width};
   for (int64_t i = 0; i < 2; ++i) {
     for (const Ints* v : {&kernel, &dilation, &padding, &stride}) {
-      SL_CHECK(v->size() == 1 || v->size() == 2,
-               "It is expected kernel_size, dilation, padding "
-               "and stride to have one or two values");
+      SL_CHECK(v->size() == 2,
+               "It is expected kernel_size, dilation, padding and stride equals to 2, but got "
+               "size ",
+               v->size());
     }
-    p.kernel[i] = pair_at(kernel, i);
-    p.dilation[i] = pair_at(dilation, i);
-    p.padding[i] = pair_at(padding, i);
-    p.stride[i] = pair_at(stride, i);
+    p.kernel[i] = kernel[i];
+    p.dilation[i] = dilation[i];
+    p.padding[i] = padding[i];
+    p.stride[i] = stride[i];
     p.image[i] = image[i];
     constexpr int64_t kLimit = int64_t{1} << 31;
     SL_CHECK(p.kernel[i] > 0 && p.dilation[i] > 0 && p.padding[i] >= 0 && p.stride[i] > 0 &&

@@ -426,7 +426,7 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
 
 // upsample_*: output sizes and scales per dimension, each a float or None.
 Tensor by_sizes(Request q, Args args, int scales_at) {
-  Ints given = args.ints(1, q.n);
+  Ints given = args.ints(1);
   SL_CHECK(given.size() == q.n, "It is expected output_size equals to ", q.n, ", but got size ",
            given.size());
   std::vector<double> scales;

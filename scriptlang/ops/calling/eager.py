@@ -127,9 +127,11 @@ def tuple_of(name: str) -> Callable:
 
 
 def creation(name: str) -> Callable:
-    """A factory that also takes `requires_grad`."""
+    """A factory that also takes `requires_grad`; a dtype of None is none, not the default type."""
 
     def function(*args, requires_grad=False, **kwargs):
+        if kwargs.get("dtype", 0) is None:
+            del kwargs["dtype"]
         made = call(f"aten::{name}", args, kwargs)
         return made.requires_grad_() if requires_grad else made
 

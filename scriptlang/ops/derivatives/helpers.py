@@ -32,3 +32,70 @@ def scaled(grad: Tensor, factor: Number) -> Tensor:
     if grad.is_complex():
         return torch.mul(grad.conj(), factor).conj()
     return torch.mul(grad, factor)
+
+
+def count(size: list[int]) -> int:
+    """How many elements a tensor of that size has."""
+    number = 1
+    for n in size:
+        number *= n
+    return number
+
+
+def listed(size: list[int], dim: list[int] | None) -> list[int]:
+    """The dimensions that are reduced, none negative; all where no list or an empty one is."""
+    if dim is None or len(dim) == 0:
+        return list(range(len(size)))
+    return [d + len(size) if d < 0 else d for d in dim if len(size) > 0]
+
+
+def count_of(size: list[int], dim: list[int] | None) -> int:
+    """How many elements are reduced into one."""
+    number = 1
+    for d in listed(size, dim):
+        number *= size[d]
+    return number
+
+
+def restored(x: Tensor, size: list[int], dim: list[int] | None, keepdim: bool) -> Tensor:
+    """A reduction with the reduced dimensions as those of size 1."""
+    if keepdim or len(size) == 0:
+        return x
+    kept = list(size)
+    for d in listed(size, dim):
+        kept[d] = 1
+    return x.reshape(kept)
+
+
+def scattered(grad: Tensor, size: list[int], dim: int, index: Tensor) -> Tensor:
+    """The gradient of elements that were gathered: each is added where it came from."""
+    return torch.zeros(size, dtype=grad.dtype).scatter_add(dim, index, grad)
+
+
+def zeros(like: Tensor, size: list[int]) -> Tensor:
+    """Zeros of the type of a gradient."""
+    return torch.zeros(size, dtype=like.dtype)
+
+
+def optional(x: Tensor) -> Tensor | None:
+    """A tensor, as one that might not be there: for lists of both."""
+    return x
+
+
+def selected(
+    grad: Tensor | None, size: list[int], indices: Tensor, dim: int, keepdim: bool
+) -> Tensor | None:
+    """The gradient of what was picked along a dimension, at the places that it came from."""
+    if grad is None:
+        return None
+    if keepdim or len(size) == 0:
+        return scattered(grad, size, dim, indices)
+    return scattered(grad.unsqueeze(dim), size, dim, indices.unsqueeze(dim))
+
+
+def separable(grad: Tensor, matrices: list[Tensor]) -> Tensor:
+    """Of what is a product with a matrix (before, after) along each of the last dimensions."""
+    for i, matrix in enumerate(matrices):
+        dim = i - len(matrices)
+        grad = grad.transpose(dim, -1).matmul(matrix.t()).transpose(dim, -1)
+    return grad

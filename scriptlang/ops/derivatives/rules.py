@@ -7,10 +7,12 @@
 `rule_of(op)` gives the Rule of an operator, or that of the operator that it is a form of: `mul_`
 and `mul.out` follow from `mul`, `scatter` from `scatter_`; a file names whichever it likes.
 
-Names in an expression: arguments of the schema; `result`, or the names of several results (result0,
-result1 where they have none); `grad`, or `grad_<name of the result>` for several; `needs`, for
-which of the inputs of the line a gradient is wanted; `torch`; functions of helpers.py and of
-formulas/<family>.py.  Where an argument is called `grad`, that of the result is `grad_result`.
+Names in an expression: arguments of the schema; `self_size`, the size of the tensor argument
+`self` (of each tensor of a list), which keeps no elements alive; `result` and `result_size`, or the
+names of several results (result0, result1 where they have none); `grad`, or `grad_<name of the
+result>` for several; `needs`, for which of the inputs of the line a gradient is wanted; `torch`;
+functions of helpers.py and formulas/<family>.py.  Where an argument is called `grad`, that of the
+result is `grad_result`.
 
 An expression gives a gradient of a broadcast input in the shape of the result, and of a real input
 with a complex result as it comes: who runs it sums and takes the real part (`helpers.fitted`).
@@ -42,7 +44,10 @@ FOLDER = os.path.join(os.path.dirname(__file__), "rules")
 LINE = re.compile(r"(\w+(?:\s*,\s*\w+)*)\s*:\s*(.*)", re.DOTALL)
 """A line of a rule: inputs, and their expression."""
 
-BUILTINS = frozenset("None True False len range int float bool max min".split())
+SIZE = "_size"
+"""What follows the name of an argument or a result in the name of its size."""
+
+BUILTINS = frozenset({"len", "range", "int", "float", "bool", "max", "min"})
 """Names that expressions have of the language."""
 
 
@@ -123,8 +128,13 @@ class Rule:
         schema = self.operator.schema
         several = len(schema.returns) > 1
         types = {a.name: a.type for a in schema.arguments}
+        for a in schema.arguments:
+            if holds_tensors(a.type):
+                types.setdefault(a.name + SIZE, size_type(a.type))
         for name, grad, r in zip(self.results, self.grads, schema.returns):
             types.setdefault(name, r.type)
+            if holds_tensors(r.type):
+                types.setdefault(name + SIZE, size_type(r.type))
             listed = isinstance(r.type, T.ListType)
             one = T.ListType(T.OptionalType(T.TENSOR)) if listed else T.TENSOR
             types[grad] = T.OptionalType(one) if several else one
@@ -169,6 +179,22 @@ class Block:
 
     place: str
     lines: tuple[tuple[str, str], ...]
+
+
+def size_type(type: T.Type) -> T.Type:
+    """The type of the size of what holds tensors: of a list of them, a list of sizes."""
+    if isinstance(type, T.ListType):
+        return T.ListType(size_type(type.element))
+    if isinstance(type, T.OptionalType):
+        return size_type(type.element)  # [] of none
+    return T.ListType(T.INT)
+
+
+def size_of(value: Any) -> Any:
+    """What `self_size` stands for: the size of a tensor, sizes of a list, [] of None."""
+    if isinstance(value, (list, tuple)):
+        return [size_of(v) for v in value]
+    return [] if value is None else list(value.size())
 
 
 def holds_tensors(type: T.Type) -> bool:

@@ -164,9 +164,16 @@ def ends(start, end) -> tuple:
 
 
 def range_dtype(dtype, *limits) -> DType:
-    if dtype is None and any(isinstance(x, complex) for x in limits):
+    given = any(isinstance(x, complex) for x in limits)
+    if dtype is None and given:
         return dtypes.scalar_dtype(1j)
-    return chosen(dtype)
+    target = chosen(dtype)
+    if given and target.kind != "c":
+        raise RuntimeError(
+            "torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype "
+            f"{DISPLAY[target.name]}"
+        )
+    return target
 
 
 def line(start, end, steps: int, dtype: DType) -> np.ndarray:
@@ -434,5 +441,6 @@ def make_complex(real, imag):
     return lying(made, None, real, imag)
 
 
+describe("arange linspace logspace range", out="row")
 describe("as_tensor meshgrid tensor", may_share=True)
 describe("set_data", reshapes=True)

@@ -148,7 +148,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if input.numel() == 0:
         return input, torch.empty_like(input)
     if train is not None and not train:
-        return input, torch.ones_like(input, dtype=torch.bool)
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
     if not input.is_floating_point() and not input.is_complex():
         raise RuntimeError("result type Float can't be cast to an integral output type")
     mask = torch.empty_like(input, dtype=torch.bool)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import dtypes
 from ...tensors import Tensor
-from ..shared.elementwise import check_kind, working_type
+from ..shared.elementwise import DISPLAY, check_kind, working_type
 from ..shared.layout import rows
 from ..table import declare, primitive
 
@@ -126,6 +126,13 @@ def embedding_renorm_(self, indices, max_norm, norm_type):
     """Scale down, in place, the rows that are looked up and longer than max_norm."""
     if self.dim() != 2:
         raise RuntimeError(f"embedding_renorm_: expected a matrix, got size {list(self._size)}")
+    if indices.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {DISPLAY[indices.dtype.name]} instead"
+        )
+    if self.dtype.kind != "f":
+        raise RuntimeError(f"\"embedding_renorm\" not implemented for '{DISPLAY[self.dtype.name]}'")
     table = self._array
     for row in np.unique(indices._array):
         length = np.linalg.norm(table[row].astype(np.float64), norm_type)

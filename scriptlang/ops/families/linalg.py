@@ -315,7 +315,7 @@ declare(
 declare(
     "aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True)"
     " -> (Tensor LU, Tensor pivots, Tensor info)",
-    lu_factor_ex,
+    lambda self, pivot, check_errors: lu_factor_ex(self, pivot, False),  # as PyTorch's does
     "primitive",
 )
 

@@ -274,6 +274,7 @@ describe(
 )
 describe("sigmoid tanh", keeps_type="floating")
 describe("sigmoid tanh", layout="keeps")
+describe("abs absolute", out="magnitude")
 describe("_conj_physical", may_copy=True)
 describe("conj_physical", may_share=True)
 describe(

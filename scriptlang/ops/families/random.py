@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...dtypes import DType
 from ...tensors import Tensor
+from .. import table
 from ..shared.elementwise import DISPLAY, check_broadcast, check_writable, store
 from ..shared.fresh import like
 from ..shared.generator import DEFAULT_SEED, Generator, fused, manual_seed, of
@@ -74,24 +75,21 @@ def check_deviation(std) -> None:
 def normal_(self, mean, std, generator):
     check_deviation(std)
     if self.dtype.kind == "c":
-        parts = (
-            of(generator).normal(
-                2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16 else dtypes.float32
-            )
-            * (math.sqrt(0.5) * std)
-            + mean
-        )
+        real = dtypes.float64 if self.dtype.itemsize == 16 else dtypes.float32
+        parts = normal_values(self, 2 * self.numel(), real, generator)
+        parts = parts * (math.sqrt(0.5) * std) + mean
         return fill(self, parts[::2] + 1j * parts[1::2])
     if not self.numel():
         return self
     floating_only(self.dtype, "normal_kernel_cpu")
-    dense = self.is_contiguous()
-    values = (
-        of(generator).normal(self.numel(), self.dtype)
-        if dense
-        else of(generator).normal_pairs(self.numel())
-    )
+    values = normal_values(self, self.numel(), self.dtype, generator)
     return fill(self, fused(values, values.dtype.type(std), values.dtype.type(mean)))
+
+
+def normal_values(self, n: int, dtype: DType, generator) -> np.ndarray:
+    """n normal values; how they are drawn depends on whether the tensor is contiguous."""
+    draw = of(generator)
+    return draw.normal(n, dtype) if self.is_contiguous() else draw.normal_pairs(n)
 
 
 def bernoulli_(self, p, generator):
@@ -279,12 +277,10 @@ def new_like(x: Tensor, dtype: int | None, memory_format: int | None) -> Tensor:
     return like(x, 0, x.dtype if dtype is None else dtypes.by_code(dtype), memory_format)
 
 
-def made(size, dtype: int | None, rest, default: DType | None = None) -> Tensor:
+def made(size, dtype: int | None, rest) -> Tensor:
     """A new tensor of a size, or of the size and the layout of a tensor; rest: the arguments after
     the type, of which the last is the memory format then."""
-    return (
-        new_like(size, dtype, rest[-1]) if isinstance(size, Tensor) else new(size, dtype, default)
-    )
+    return new_like(size, dtype, rest[-1]) if isinstance(size, Tensor) else new(size, dtype)
 
 
 def rand(size, generator, dtype, *rest):
@@ -295,8 +291,8 @@ def randn(size, generator, dtype, *rest):
     return normal_(made(size, dtype, rest), 0.0, 1.0, generator)
 
 
-def randint(low, high, size, generator, dtype, *rest, default=None):
-    return random_range(made(size, dtype, rest, default), low, high, generator)
+def randint(low, high, size, generator, dtype, *rest):
+    return random_range(made(size, dtype, rest), low, high, generator)
 
 
 @primitive(
@@ -348,29 +344,23 @@ declare(
 )
 declare(
     f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
-    lambda high, size, dtype, *rest: randint(0, high, size, None, dtype, default=dtypes.int64),
+    lambda high, size, dtype, *rest: randint(0, high, size, None, dtype),
     "primitive",
 )
 declare(
     f"aten::randint.generator(SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> Tensor",
-    lambda high, size, generator, dtype, *rest: randint(
-        0, high, size, generator, dtype, default=dtypes.int64
-    ),
+    lambda high, size, generator, dtype, *rest: randint(0, high, size, generator, dtype),
     "primitive",
 )
 declare(
     f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
-    lambda low, high, size, dtype, *rest: randint(
-        low, high, size, None, dtype, default=dtypes.int64
-    ),
+    lambda low, high, size, dtype, *rest: randint(low, high, size, None, dtype),
     "primitive",
 )
 declare(
     f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) "
     "-> Tensor",
-    lambda low, high, size, generator, dtype, *rest: randint(
-        low, high, size, generator, dtype, default=dtypes.int64
-    ),
+    lambda low, high, size, generator, dtype, *rest: randint(low, high, size, generator, dtype),
     "primitive",
 )
 declare(
@@ -396,19 +386,44 @@ def bernoulli(self, generator):
     return bernoulli_of(new(self._size, self.dtype.code), self, generator)
 
 
-def normal_of(mean, std, generator):
-    """Normal values with a mean and a deviation for each place."""
-    given = [x for x in (mean, std) if isinstance(x, Tensor)]
+def check_deviations(std) -> None:
     if not isinstance(std, Tensor):
         check_deviation(std)
     elif std.dtype.kind == "c":
         raise RuntimeError("normal expects standard deviation to be non-complex")
     elif not (std._array >= 0).all():
         raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
+def normal_of(mean, std, generator):
+    """Normal values with a mean and a deviation for each place."""
+    given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    check_deviations(std)
     size = check_broadcast(*given)
     result = normal_(new(size, given[0].dtype.code), 0.0, 1.0, generator)
     center, spread = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
     return store(result, Tensor._wrap((result._array * spread + center).astype(result.dtype.numpy)))
+
+
+def normal_out(mean, std, generator, out):
+    """The same, drawn in the output's type.  With one deviation PyTorch broadcasts the means with
+    the output's own shape."""
+    check_deviations(std)
+    one = not isinstance(std, Tensor)
+    size = check_broadcast(*(x for x in (mean, out if one else std) if isinstance(x, Tensor)))
+    result = out if out._size == size else new(size, out.dtype.code)
+    normal_(result, 0.0, std if one else 1.0, generator)
+    if not one:
+        in_place("mul", result, std)
+    in_place("add", result, mean)
+    return store(out, result, resize=True)
+
+
+def in_place(name: str, self: Tensor, other) -> None:
+    """`self.add_(other)`, say."""
+    overload = "Tensor" if isinstance(other, Tensor) else "Scalar"
+    rest = (1,) if name == "add" else ()
+    table.find(f"aten::{name}_", overload).kernel(self, other, *rest)
 
 
 for _overload, _mean, _std in (
@@ -419,6 +434,12 @@ for _overload, _mean, _std in (
     declare(
         f"aten::normal.{_overload}({_mean}, {_std}, *, {GENERATOR}) -> Tensor",
         normal_of,
+        "primitive",
+    )
+    declare(
+        f"aten::normal.{_overload}_out({_mean}, {_std}, *, {GENERATOR}, Tensor(a!) out)"
+        " -> Tensor(a!)",
+        normal_out,
         "primitive",
     )
 declare(

@@ -34,7 +34,9 @@ def reduced(f, x: Tensor, dim, keepdim: bool, out: DType, compute: DType | None 
     """f(array, axis=, keepdims=) over some dimensions, computed in `compute`, given in `out`."""
     axes = axes_of(dim, len(x._size))
     with np.errstate(all="ignore"):
-        array = x._array.astype(widened(compute or out), copy=False)
+        wide = widened(compute or out)
+        array = x._array.real if x.dtype.kind == "c" and wide.kind not in "cb" else x._array
+        array = array.astype(wide, copy=False)
         value = f(array, axis=axes, keepdims=keepdim) if axes or array.ndim == 0 else array.copy()
         value = np.asarray(value, order="C")
         return cast(Tensor._wrap(value), out) if value.dtype != out.numpy else Tensor._wrap(value)
@@ -347,7 +349,9 @@ for _name, _f in (("any", np.any), ("all", np.all)):
         lambda self, dim, keepdim, f=_truth: (  # an empty list means no dimension, not all
             f(self, dim, keepdim)
             if dim != []
-            else Tensor._wrap(self._array.astype(np.uint8 if self.dtype is dtypes.uint8 else bool))
+            else Tensor._wrap(
+                self._array.astype(bool).astype(np.uint8 if self.dtype is dtypes.uint8 else bool)
+            )
         ),
         "primitive",
     )
@@ -596,7 +600,9 @@ describe(
 )
 describe("mean", keeps_type="floating")
 describe("mean", layout="hides")
-describe("all any max. mean min. std.correction std.dim var.correction var.dim", out="converts")
+describe("max. min. std.correction std.dim var.correction var.dim", out="converts")
+describe("all any", out="truth")
+describe("mean", out="floating")
 describe("nansum prod.dim_int sum.dim_IntList", out="typed")
 describe(
     """all amax amin any argmax argmin linalg_vector_norm logsumexp mean nansum norm prod

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ... import dtypes
+from ...dtypes import DISPLAY
 from ...tensors import Tensor, wrap_dim
+from .. import table
 from ..shared.elementwise import apply, array_of, cast, check_kind, floating, store, working_type
 from ..table import declare, describe, primitive
 from .arithmetic import subtract
@@ -194,6 +196,8 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
             raise RuntimeError(
                 "torch.gradient expected each dimension size to be at least edge_order+1"
             )
+    if self.dtype in (dtypes.uint8, dtypes.bool):
+        raise RuntimeError(f"torch.gradient does not support input of {DISPLAY[self.dtype.name]}")
     steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(steps) != len(axes):
         raise RuntimeError(
@@ -205,8 +209,10 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
     results = []
     for axis, step in zip(axes, steps):
         by = step._array if isinstance(step, Tensor) else 1 if step is None else step
-        value = np.gradient(array, by, axis=axis, edge_order=edge_order)
-        results.append(Tensor._wrap(np.ascontiguousarray(value).astype(out.numpy)))
+        turns = isinstance(by, complex)  # which the result is divided by
+        value = np.gradient(array, 1 if turns else by, axis=axis, edge_order=edge_order)
+        made = Tensor._wrap(np.ascontiguousarray(value).astype(out.numpy))
+        results.append(table.find("aten::div", "Scalar").kernel(made, by) if turns else made)
     return results
 
 

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from ...dtypes import DISPLAY
 from ...limits import reserve
 from ...tensors import Tensor, wrap_dim
 from ..shared.numeric import finish, working
@@ -112,7 +113,11 @@ def coo_to_csr(self, size, out_int32):
 )
 def grouped_mm(self, mat2, offs, bias, out_dtype):
     """Rows of `self` up to each offset times the matrix of their group."""
-    if offs is None or self.dim() != 2 or mat2.dim() != 3:
+    if self.dtype is not mat2.dtype:
+        raise RuntimeError(
+            f"expected scalar type {DISPLAY[self.dtype.name]} but found {DISPLAY[mat2.dtype.name]}"
+        )
+    if offs is None or self.dim() != 2 or mat2.dim() != 3 or mat2._size[1] != self._size[1]:
         if offs is None and self.dim() == mat2.dim() == 3:
             return finish(working(self) @ working(mat2), self.dtype)
         raise RuntimeError(
@@ -122,7 +127,13 @@ def grouped_mm(self, mat2, offs, bias, out_dtype):
     x, w = working(self), working(mat2)
     result = np.zeros((x.shape[0], w.shape[2]), x.dtype)
     start = 0
+    if offs.dim() != 1 or offs.numel() > mat2._size[0]:
+        raise RuntimeError(f"_grouped_mm: {offs.numel()} offsets do not fit {mat2._size[0]} groups")
     for i, end in enumerate(offs._array.tolist()):
+        if not start <= end <= self._size[0]:
+            raise RuntimeError(
+                f"_grouped_mm: offset {end} is not between {start} and {self._size[0]}"
+            )
         result[start:end] = x[start:end] @ w[i]
         start = end
     return finish(result if bias is None else result + working(bias), self.dtype)

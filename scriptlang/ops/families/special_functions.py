@@ -224,6 +224,10 @@ def incomplete_gamma(upper: bool):
         by_series = z <= np.maximum(p, 1)
         low = np.where(by_series, lower, 1 - fraction)
         high = np.where(by_series, 1 - lower, fraction)
+        vast = good & (p > 1e6)  # where the series has too many terms
+        if vast.any():
+            low = np.where(vast, of_vast(p, z, -1), low)
+            high = np.where(vast, of_vast(p, z, 1), high)
         edge = np.select(
             [(x < 0) | (a < 0), a == 0, x == 0, np.isinf(a), np.isinf(x)],
             [np.nan, np.where(x > 0, 1.0, np.nan), 0.0, np.where(np.isinf(x), np.nan, 0.0), 1.0],
@@ -232,6 +236,20 @@ def incomplete_gamma(upper: bool):
         return np.where(good, high if upper else low, 1 - edge if upper else edge)
 
     return f
+
+
+def of_vast(a, x, sign: int):
+    """An incomplete gamma function where a is large: Temme's expansion, to its first term
+    (8.12.3, 8.12.7); sign: 1 for the upper one, -1 for the lower."""
+    m = (x - a) / a
+    near = np.abs(m) < 1e-2
+    few = np.where(near, m, 0.0)
+    half = few * few * (1 / 2 - few * (1 / 3 - few * (1 / 4 - few * (1 / 5 - few / 6))))
+    half = np.where(near, half, m - np.log1p(np.where(near, 0.0, m)))
+    eta = np.copysign(np.sqrt(2 * half), m)
+    gap = np.where(near, -1 / 3 + few / 12, 1 / np.where(near, 1.0, m) - 1 / np.where(near, 1, eta))
+    rest = np.exp(-a * half) / np.sqrt(2 * math.pi * a) * gap
+    return np.clip(erfc(sign * eta * np.sqrt(a / 2)) / 2 + sign * rest, 0.0, 1.0)
 
 
 def continued_fraction(a, x):

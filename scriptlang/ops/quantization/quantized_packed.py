@@ -15,6 +15,7 @@ from ... import types as T
 from ...objects import ScriptObject
 from ...records import record
 from ...tensors import Tensor
+from .. import table
 from ..families.conv import correlate, pad_spatial, per_dimension, scatter
 from ..table import declare, describe, primitive
 from .quantize import choose_parameters, requantized
@@ -96,11 +97,15 @@ def finished(
 # Linear
 
 
+def dense(bias: Tensor | None) -> Tensor | None:
+    return copied(bias) if bias is not None and not bias.is_contiguous() else bias
+
+
 @primitive(f"quantized::linear_prepack(Tensor W, Tensor? B=None) -> {LINEAR} W_prepack")
 def linear_prepack(weight, bias):
     if not isinstance(weight, QuantizedTensor) or weight.dtype is not dtypes.qint8:
         raise RuntimeError("linear_prepack takes a weight of qint8")
-    return packed(LINEAR, (weight, bias))
+    return packed(LINEAR, (weight, dense(bias)))
 
 
 @primitive(f"quantized::linear_prepack_fp16(Tensor W, Tensor? B=None) -> {LINEAR} W_prepack")
@@ -109,7 +114,7 @@ def linear_prepack_fp16(weight, bias):
         raise IndexError(f"linear_prepack_fp16 takes a matrix, not {weight.dim()} dimensions")
     limit = np.float32(np.finfo(np.float16).max)
     halves = np.clip(weight._array.astype(np.float32), -limit, limit).astype(np.float16)
-    return packed(LINEAR, (Tensor._wrap(halves.astype(np.float32)), bias))
+    return packed(LINEAR, (Tensor._wrap(halves.astype(np.float32)), dense(bias)))
 
 
 @primitive(
@@ -118,7 +123,8 @@ def linear_prepack_fp16(weight, bias):
     may_share=True,
 )
 def linear_unpack(params):
-    return tuple(state_of(params, LINEAR)[:2])
+    weight, bias = state_of(params, LINEAR)[:2]
+    return copied(weight), bias
 
 
 def linear_sums(x: QuantizedTensor, weight: QuantizedTensor) -> np.ndarray:
@@ -275,11 +281,16 @@ def prepack(n: int, transposed: bool):
     return kernel
 
 
+def copied(x: Tensor) -> Tensor:
+    """A copy of a tensor, quantized or plain, in memory of its own."""
+    return table.find("aten::clone", "").kernel(x, None)
+
+
 def unpack(n: int):
     def kernel(params):
         made = convolution_of(params, n)
-        weight = made.weight
-        if n == 1:
+        weight = copied(made.weight)
+        if n == 1 and weight._size[2] == 1:
             weight = weight._as_view(
                 (*weight._size[:2], weight._size[3]),
                 (*weight._stride[:2], weight._stride[3]),

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ... import dtypes
 from ...tensors import Tensor
 from ..derived import Form
-from .elementwise import DISPLAY, check_apart, store
+from .elementwise import DISPLAY, cast, check_apart, store
 from .fresh import formatted
 from .layout import become
 
-OUT_KINDS = ("out", "exact_out", "typed_out")
+OUT_KINDS = ("out", "exact_out", "typed_out", "floating_out", "truth_out", "magnitude_out")
 """Kinds of forms that write the results of their base into their last arguments."""
 
 
@@ -21,11 +22,12 @@ def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callabl
         given, outs = args[: len(args) - count], args[len(args) - count :]
         if sharing != "free":
             check_outputs_apart(given, outs, sharing)
-        if kind == "typed_out" and given[-1] is None:
-            given = (*given[:-1], outs[0].dtype.code)
+        exact = kind == "exact_out"
+        if kind in READERS_OF_TYPE:
+            given, exact = READERS_OF_TYPE[kind](given, outs[0])
         result = kernel(*given)
         results = result if count > 1 else (result,)
-        if kind == "exact_out":
+        if exact:
             for target, value in zip(outs, results):
                 check_type(target, value)
         for target, value in zip(outs, results):
@@ -33,6 +35,54 @@ def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callabl
         return tuple(outs) if count > 1 else outs[0]
 
     return form
+
+
+def in_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
+    """The output's type is that of the computation, unless `dtype` says one, which has to be it."""
+    if given[-1] is not None:
+        return given, True
+    return (*given[:-1], target.dtype.code), False
+
+
+def in_floating_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
+    if given[-1] is None and given[0].dtype.kind not in "fc":
+        return given, False  # which the kernel refuses
+    if len(given) == 2 and given[0].dtype.kind == "c" != target.dtype.kind:  # of all elements
+        raise RuntimeError(
+            f"mean.dtype_out(): input types can't be cast to the desired output type "
+            f"{DISPLAY[target.dtype.name]}"
+        )
+    if given[-1] is None and target.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type "
+            f"{DISPLAY[target.dtype.name]}"
+        )
+    return in_type_of_output(given, target)
+
+
+def as_truth(given: tuple, target: Tensor) -> tuple[tuple, bool]:
+    """What is read becomes the output's type first, so that 0.5 is false where that is uint8."""
+    if target.dtype not in (dtypes.bool, dtypes.uint8):
+        raise RuntimeError(
+            "all and any only support bool tensors for the result, got: "
+            f"{DISPLAY[target.dtype.name]}"
+        )
+    read = given[0] if target.dtype is dtypes.bool else cast(given[0], target.dtype)
+    return (read, *given[1:]), False
+
+
+def as_magnitude(given: tuple, target: Tensor) -> tuple[tuple, bool]:
+    """The size of a complex number converts; that of another has its type."""
+    return given, given[0].dtype.kind != "c"
+
+
+READERS_OF_TYPE = {
+    "typed_out": in_type_of_output,
+    "floating_out": in_floating_type_of_output,
+    "truth_out": as_truth,
+    "magnitude_out": as_magnitude,
+}
+"""Kind -> what is computed from, given the first output, and whether the types must agree then."""
 
 
 def check_outputs_apart(given: tuple, outs: tuple, sharing: str) -> None:
@@ -47,6 +97,20 @@ def creation_kernel(kernel: Callable) -> Callable:
     def form(*args):
         *given, target = args
         store_into(target, kernel(*given, target.dtype.code, None, None, None))
+        return target
+
+    return form
+
+
+def row_kernel(kernel: Callable) -> Callable:
+    """An output of as many elements keeps its shape, and they are written in its order."""
+
+    def form(*args):
+        *given, target = args
+        made = kernel(*given, target.dtype.code, None, None, None)
+        if target.numel() == made.numel():
+            made = Tensor._wrap(made._array.reshape(target._size))
+        store_into(target, made)
         return target
 
     return form
@@ -111,6 +175,7 @@ def view_kernel(kernel: Callable) -> Callable:
 
 KERNELS: dict[str, Callable[[Callable], Callable]] = {
     "create": creation_kernel,
+    "create_row": row_kernel,
     "in_place": in_place,
     "become": view_kernel,
     "copy": copying,

@@ -90,8 +90,8 @@ Value prepacked(Args args, int n, bool transposed) {
 
 void unpacked(Args args, int n, Value* out) {
   Convolution c = Convolution::of(args[0], n);
-  Tensor w = c.weight;
-  if (n == 1) {
+  Tensor w = copied(c.weight);
+  if (n == 1 && w.size(2) == 1) {
     w = w.as_strided({w.size(0), w.size(1), w.size(3)}, {w.stride(0), w.stride(1), w.stride(3)},
                      w.storage_offset());
   }

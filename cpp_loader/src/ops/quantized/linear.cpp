@@ -104,6 +104,10 @@ Tensor linear_codes(const Tensor& x, const LinearWeights& w, const Finish& finis
   return y;
 }
 
+Value dense(const Value& bias) {
+  return bias.is_tensor() ? Value(to_contiguous(bias.as_tensor())) : bias;
+}
+
 }  // namespace
 
 Tensor dynamic_product(const Tensor& input, const LinearWeights& w, bool reduce_range, bool relu) {
@@ -150,7 +154,7 @@ const Tensor& floats_in(Args args) {
 SL_OP(quantized_linear_prepack) {
   const Tensor& weight = args.tensor(0);
   SL_CHECK(weight.dtype() == ScalarType::QInt8, "linear_prepack takes a weight of qint8");
-  out[0] = packed_object(kLinearParams, {args[0], args[1]});
+  out[0] = packed_object(kLinearParams, {args[0], dense(args[1])});
 }
 SL_OP(quantized_linear_prepack_fp16) {
   if (args.tensor(0).dim() < 2) {
@@ -163,12 +167,12 @@ SL_OP(quantized_linear_prepack_fp16) {
     float v = std::min(std::max(numbers.data<float>()[i], -kLargestHalf), kLargestHalf);
     kept.data<float>()[i] = float(float16(v));
   }
-  out[0] = packed_object(kLinearParams, {kept, args[1]});
+  out[0] = packed_object(kLinearParams, {kept, dense(args[1])});
 }
 SL_OP(quantized_linear_unpack) {
   const Tuple::Items& state = state_of(args[0], kLinearParams);
   SL_CHECK(state.size() >= 2, "a packed linear layer is malformed");
-  Value weight = state[0], bias = state[1];
+  Value weight = copied(state[0].as_tensor()), bias = state[1];
   out[0] = weight;
   out[1] = bias;
 }

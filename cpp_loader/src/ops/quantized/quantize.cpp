@@ -306,6 +306,12 @@ Tensor requantized(const Tensor& scaled, ScalarType type, double scale, int64_t 
   return encode_scaled(scaled, 1.0f, type, scale, zero_point, rounding);
 }
 
+Tensor copied(const Tensor& x) {
+  Tensor from = x.quantizer() ? codes_of(x) : x, made = Tensor::empty_like(from, from.dtype());
+  copy_into(made, from);
+  return x.quantizer() ? with_quantizer(made, x.quantizer()) : made;
+}
+
 void take_codes(const Tensor& self, const Tensor& from) {
   SL_CHECK(self.dtype() == from.dtype(), "a tensor of ", dtype_name(from.dtype()),
            " cannot be written into one of ", dtype_name(self.dtype()));

@@ -53,6 +53,8 @@ Tensor centred_numbers(const Tensor& x);
 // float32, row-major: itself, or a copy.
 Tensor plain_floats(const Tensor& t);
 
+// A copy of a tensor, quantized or plain, in memory of its own.
+Tensor copied(const Tensor& x);
 // `self` becomes what `from`, of the same type, is, in its own memory.
 void take_codes(const Tensor& self, const Tensor& from);
 

@@ -1,0 +1,37 @@
+"""Attention by products of matrices and a softmax."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ...calling import functions as torch
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Tensor:
+    """Rows that are masked out whole give zeros."""
+    if enable_gqa:
+        key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
+        value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
+    factor = float(max(query.size(-1), 1)) ** -0.5 if scale is None else scale
+    score = torch.matmul(query * factor, key.transpose(-2, -1))
+    if is_causal:
+        seen = torch.ones([score.size(-2), score.size(-1)], dtype=torch.bool).tril()
+        score = score.masked_fill(seen.logical_not(), -torch.inf)
+        weight = torch.softmax(score, -1)
+    elif mask is None:
+        weight = torch.softmax(score, -1)
+    elif mask.dtype == torch.bool:
+        weight = torch._safe_softmax(score.masked_fill(mask.logical_not(), -torch.inf), -1)
+    else:
+        weight = torch.softmax(score + mask, -1)
+    if dropout > 0:
+        weight = torch.dropout(weight, dropout, True)
+    return torch.matmul(weight, value)

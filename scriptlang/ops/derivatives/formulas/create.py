@@ -1,0 +1,22 @@
+"""Derivatives of grids: sums over what they are spread over."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ..helpers import optional
+
+
+def meshgrid_gradient(
+    grads: list[Tensor | None], sizes: list[list[int]], indexing: str
+) -> list[Tensor | None]:
+    """Each grid is one input, spread over the dimensions of the others."""
+    found: list[Tensor | None] = []
+    for i, g in enumerate(grads):
+        if g is None:
+            found.append(None)
+        else:
+            own = 1 - i if indexing == "xy" and i < 2 and g.dim() > 1 else i
+            dims = [d for d in range(g.dim()) if d != own]
+            total = g.sum(dims) if len(dims) > 0 else g
+            found.append(optional(total.reshape(sizes[i])))
+    return found

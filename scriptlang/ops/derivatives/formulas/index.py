@@ -1,0 +1,155 @@
+"""Derivatives of indexing and of reductions into places."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ...calling import functions as torch
+from ..helpers import count, zeros
+
+
+def broadcast(a: list[int], b: list[int]) -> list[int]:
+    """The size that two sizes broadcast to."""
+    number = max(len(a), len(b))
+    long = [1 for _ in range(number - len(a))] + a
+    other = [1 for _ in range(number - len(b))] + b
+    return [m if n == 1 else n for m, n in zip(other, long)]
+
+
+def picked(grad: Tensor, dim: int, index: Tensor, size: list[int]) -> Tensor:
+    """The rows that were written, in the size of what they were written from."""
+    if len(size) > 0:
+        return grad.index_select(dim, index).expand(size)
+    return grad.index_select(dim, index.reshape([1])).reshape(size)
+
+
+def gathered(grad: Tensor, dim: int, index: Tensor, size: list[int]) -> Tensor:
+    """Of a source that is larger than the index, only the first part was read."""
+    found = grad.gather(dim, index)
+    return found if found.size() == size else widened(found, size)
+
+
+def masked_scatter_gradient(grad: Tensor, mask: Tensor, size: list[int]) -> Tensor:
+    """The elements of the source that were used, in order; the rest was not."""
+    used = grad.masked_select(mask)
+    return torch.constant_pad_nd(used, [0, count(size) - used.numel()]).view(size)
+
+
+def gather_along(x: Tensor, indices: Tensor, dim: int | None) -> Tensor:
+    """take_along_dim: both broadcast but for the dimension itself."""
+    if dim is None:
+        return x.reshape([-1]).gather(0, indices.reshape([-1]))
+    at = dim + x.dim() if dim < 0 else dim
+    indices = torch.where(indices < 0, indices + x.size(at), indices)
+    own, other = list(x.size()), list(indices.size())
+    own[at], other[at] = 1, 1
+    both = broadcast(own, other)
+    own, other = list(both), list(both)
+    own[at], other[at] = x.size(at), indices.size(at)
+    return x.expand(own).gather(at, indices.expand(other))
+
+
+def index_reduce_gradient(
+    grad: Tensor,
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+    result: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """As the reduction that scatters, with an index for every element."""
+    if x.dim() == 0 or source.dim() == 0:
+        rows = index.reshape([-1])
+        flat = source.reshape([-1])
+        own, other = scatter_reduce_gradient(
+            grad.reshape([-1]),
+            x.reshape([-1]),
+            0,
+            rows,
+            flat,
+            reduce,
+            include_self,
+            result.reshape([-1]),
+        )
+        return own.reshape(x.size()), other.reshape(source.size())
+    at = dim + x.dim() if dim < 0 else dim
+    shape = [1 for _ in range(source.dim())]
+    shape[at] = index.numel()
+    every = index.reshape(shape).expand(source.size())
+    return scatter_reduce_gradient(grad, x, at, every, source, reduce, include_self, result)
+
+
+def scatter_reduce_gradient(
+    grad: Tensor,
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    include_self: bool,
+    result: Tensor,
+) -> tuple[Tensor, Tensor]:
+    if src.dim() == 0 and x.dim() == 0:
+        src, index = src.reshape([]), index.reshape([])
+    elif index.size() != src.size():
+        own, read = scatter_reduce_gradient(
+            grad, x, dim, index, narrowed(src, index.size()), reduce, include_self, result
+        )
+        return own, widened(read, src.size())
+    if reduce == "sum":
+        own, other = grad, grad.gather(dim, index)
+    elif reduce == "prod":
+        own, other = scatter_prod_gradient(grad, x, dim, index, src, include_self)
+    elif reduce == "mean":
+        first = torch.ones_like(grad) if include_self else zeros(grad, grad.size())
+        number = first.scatter_add(dim, index, torch.ones_like(src)).clamp_min(1)
+        own, other = grad / number, (grad / number).gather(dim, index)
+    else:
+        at_own = x == result
+        at_src = src == result.gather(dim, index)
+        first = at_own.to(dtype=grad.dtype) if include_self else zeros(grad, grad.size())
+        number = first.scatter_add(dim, index, at_src.to(dtype=grad.dtype))
+        share = grad / number.clamp_min(1)
+        own, other = share * at_own, share.gather(dim, index) * at_src
+    if not include_self:
+        own = grad.scatter(dim, index, 0)
+    return own, other
+
+
+def narrowed(x: Tensor, size: list[int]) -> Tensor:
+    for d, n in enumerate(size):
+        x = x.narrow(d, 0, n)
+    return x
+
+
+def widened(x: Tensor, size: list[int]) -> Tensor:
+    pads: list[int] = []
+    for d in range(len(size) - 1, -1, -1):
+        pads.append(0)
+        pads.append(size[d] - x.size(d))
+    return torch.constant_pad_nd(x, pads)
+
+
+def scatter_prod_gradient(
+    grad: Tensor, x: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool
+) -> tuple[Tensor, Tensor]:
+    """The product of the others, counting zeros: with one zero only that one gets something."""
+    own_zero = x == 0
+    src_zero = src == 0
+    start = x.masked_fill(own_zero, 1) if include_self else torch.ones_like(x)
+    product = start.scatter_reduce(dim, index, src.masked_fill(src_zero, 1), "prod")
+    base = own_zero.to(dtype=x.dtype) if include_self else torch.zeros_like(x)
+    zeros_in = base.scatter_add(dim, index, src_zero.to(dtype=x.dtype))
+    own = torch.where(
+        own_zero,
+        torch.where(zeros_in == 1, product, 0),
+        torch.where(zeros_in == 0, product, 0) / x.masked_fill(own_zero, 1),
+    )
+    there, of_src = zeros_in.gather(dim, index), product.gather(dim, index)
+    other = torch.where(
+        src_zero,
+        torch.where(there == 1, of_src, 0),
+        torch.where(there == 0, of_src, 0) / src.masked_fill(src_zero, 1),
+    )
+    return grad * own, grad.gather(dim, index) * other

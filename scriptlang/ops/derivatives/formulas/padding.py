@@ -1,0 +1,39 @@
+"""Derivatives of padding: where elements were copied to is found by padding their numbers."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ...calling import functions as torch
+from ..helpers import count, zeros
+
+
+def places(size: list[int], padding: list[int]) -> Tensor:
+    """The numbers of the elements of a padded plane, as a batch of one."""
+    inner = size[len(size) - len(padding) // 2 :]
+    return torch.arange(count(inner), dtype=torch.float64).reshape([1, 1] + inner)
+
+
+def placed(grad: Tensor, size: list[int], numbers: Tensor) -> Tensor:
+    """Each plane of a gradient, added up where its elements came from."""
+    inner = numbers.dim() - 2
+    outer = size[: len(size) - inner]
+    width = count(size[len(size) - inner :])
+    index = numbers.reshape([-1]).to(dtype=torch.int64)
+    flat = zeros(grad, [count(outer), width])
+    return flat.index_add(1, index, grad.reshape([count(outer), index.numel()])).reshape(size)
+
+
+def padded(x: Tensor, pad: list[int], mode: str, value: float | None) -> Tensor:
+    """pad, by the operator that it stands for."""
+    if mode == "constant":
+        return torch.constant_pad_nd(x, pad, 0.0 if value is None else value)
+    number = len(pad) // 2
+    if mode == "circular":
+        return torch._pad_circular(x, pad)
+    if mode == "reflect":
+        if number == 1:
+            return torch.reflection_pad1d(x, pad)
+        return torch.reflection_pad2d(x, pad) if number == 2 else torch.reflection_pad3d(x, pad)
+    if number == 1:
+        return torch.replication_pad1d(x, pad)
+    return torch.replication_pad2d(x, pad) if number == 2 else torch.replication_pad3d(x, pad)

@@ -1,0 +1,90 @@
+"""Covariances and quantiles made of other operators."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ...calling import functions as torch
+
+
+def shared_evenly(grad: Tensor, x: Tensor, result: Tensor) -> Tensor:
+    """Every element that is the median gets an even share."""
+    mask = torch.where(torch.isnan(result), torch.isnan(x), x == result)
+    return mask * (grad / mask.sum())
+
+
+def covariance(
+    x: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None
+) -> Tensor:
+    x = x.reshape([1, -1]) if x.dim() < 2 else x
+    weights = fweights
+    if aweights is not None:
+        weights = aweights if fweights is None else fweights * aweights
+    if weights is None:
+        total = torch.scalar_tensor(x.size(1), dtype=torch.int64)
+        mean = x.sum([1], True) / total
+    else:
+        total = weights.sum()
+        mean = (x * weights).sum([1], True) / total
+    norm = total
+    if weights is not None and aweights is not None and correction != 0:
+        norm = total - correction * (weights * aweights).sum() / total
+    else:
+        norm = total - correction
+    norm = torch.where(norm < 0, 0, norm)
+    x = x - mean
+    right = (x if weights is None else x * weights).t().conj()
+    return (x.mm(right) / norm).squeeze()
+
+
+def correlation(x: Tensor) -> Tensor:
+    c = covariance(x, 1, None, None)
+    if c.dim() == 0:
+        return c / c
+    d = c.diagonal()
+    width = torch.sqrt(torch.real(d) if d.is_complex() else d)
+    c = c / width.unsqueeze(1) / width.unsqueeze(0)
+    if c.is_complex():
+        parts = torch.real(c).clamp(-1, 1), torch.imag(c).clamp(-1, 1)
+        return torch.complex(parts[0], parts[1])
+    return c.clamp(-1, 1)
+
+
+def quantiles(
+    x: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
+) -> Tensor:
+    """Between the neighbours in order; q of one dimension comes first in the result."""
+    shape = [1 for _ in range(x.dim())]
+    if dim is None:
+        flat = x.reshape([-1])
+    elif x.dim() == 0:
+        flat = x.reshape([1])
+    else:
+        flat = x.movedim(dim, -1)
+        shape = list(x.size())
+        shape[dim] = 1
+    ordered = flat.sort(-1)[0]
+    number = ordered.size(-1)
+    invalid = ordered.isnan()
+    if ignore_nan:
+        last = (number - 1 - invalid.sum([-1], True)).to(dtype=x.dtype).clamp_min(0)
+        rank = q.reshape([-1]) * last
+    else:
+        rank = q.reshape([-1]) * float(number - 1)
+        rank = rank.expand(list(ordered.size())[:-1] + [q.numel()])
+        rank = torch.where(invalid.any(-1, True), float(number - 1), rank)
+    low = rank.floor()
+    high = rank.ceil()
+    if interpolation == "nearest":
+        low = rank.round()
+    if interpolation == "higher":
+        low = high
+    found = ordered.gather(-1, low.to(dtype=torch.int64))
+    if interpolation in ("linear", "midpoint"):
+        upper = ordered.gather(-1, high.to(dtype=torch.int64))
+        weight = torch.full_like(rank, 0.5) if interpolation == "midpoint" else rank - low
+        found = torch.lerp(found, upper, weight)
+    found = found.movedim(-1, 0)
+    if q.dim() == 0:
+        found = found.squeeze(0)
+        return found.reshape(shape) if keepdim else found
+    return found.reshape([q.numel()] + shape) if keepdim else found

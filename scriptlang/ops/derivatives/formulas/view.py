@@ -1,0 +1,50 @@
+"""Derivatives of views that overlap or permute."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ...calling import functions as torch
+from ..helpers import zeros
+
+
+def inverse(dims: list[int]) -> list[int]:
+    """The permutation that undoes one."""
+    back = [0 for _ in dims]
+    for to, dim in enumerate(dims):
+        back[dim] = to
+    return back
+
+
+def places(length: int, size: list[int], stride: list[int], offset: int) -> Tensor:
+    """Where in memory the elements of such a view lie."""
+    return torch.arange(length).as_strided(size, stride, offset).reshape([-1])
+
+
+def strided_gradient(
+    grad: Tensor, x: Tensor, size: list[int], stride: list[int], offset: int | None
+) -> Tensor:
+    """Through memory: each place gets the sum of its gradients; where several elements of the
+    input lie in one place each gets its share."""
+    if x.numel() == 0 or grad.numel() == 0:
+        return zeros(grad, x.size())
+    start = x.storage_offset() if offset is None else offset
+    first = x.storage_offset()
+    length = max(start, first) + 1
+    for n, step in zip(size, stride):
+        length += (n - 1) * step
+    for n, step in zip(x.size(), x.stride()):
+        length += (n - 1) * step
+    memory = zeros(grad, [length])
+    memory = memory.index_add(0, places(length, size, stride, start), grad.reshape([-1]))
+    own = places(length, x.size(), x.stride(), first)
+    shares = torch.zeros([length], dtype=torch.int64).index_add(0, own, torch.ones_like(own))
+    return (memory.index_select(0, own) / shares.index_select(0, own)).view(x.size())
+
+
+def unfold_gradient(grad: Tensor, size: list[int], dim: int, width: int, step: int) -> Tensor:
+    """Windows that overlap are added up."""
+    if len(size) == 0:
+        return grad.reshape(size)
+    at = dim + len(size) if dim < 0 else dim
+    index = torch.arange(size[at]).unfold(0, width, step).reshape([-1])
+    return zeros(grad, size).index_add(at, index, grad.movedim(-1, at + 1).flatten(at, at + 1))

@@ -1,0 +1,21 @@
+"""Derivatives of as_strided_scatter, whose memory is that of its first argument."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ...calling import functions as torch
+from ..helpers import zeros
+
+
+def strided_scatter_src_gradient(
+    grad: Tensor, x: Tensor, size: list[int], stride: list[int], offset: int | None
+) -> Tensor:
+    return torch.as_strided(grad.contiguous(), size, stride, offset)
+
+
+def strided_scatter_self_gradient(
+    grad: Tensor, x: Tensor, size: list[int], stride: list[int], offset: int | None
+) -> Tensor:
+    """PyTorch's: the gradient at the places that were written, which it is not about."""
+    part = torch.as_strided(grad.contiguous(), size, stride, offset)
+    return torch.as_strided_scatter(zeros(grad, x.size()), part, size, stride, offset)
