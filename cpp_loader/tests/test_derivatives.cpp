@@ -178,3 +178,5 @@ TEST(a_long_chain_is_taken_apart_without_recursion) {
     CHECK_EQ(values_of(gradients(z, {x}, false, true)[0]), std::string("1"));
   }
 }
+
+int main(int count, char** arguments) { return test::main(count, arguments); }
