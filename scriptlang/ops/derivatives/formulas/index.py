@@ -90,13 +90,38 @@ def scatter_reduce_gradient(
     include_self: bool,
     result: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    if src.dim() == 0 and x.dim() == 0:
-        src, index = src.reshape([]), index.reshape([])
-    elif index.size() != src.size():
-        own, read = scatter_reduce_gradient(
-            grad, x, dim, index, narrowed(src, index.size()), reduce, include_self, result
+    """Numbers without dimensions count as one row; a source may be larger than its index."""
+    flat = x.dim() == 0 or src.dim() == 0 or index.dim() == 0
+    if flat:
+        own, read = reduced_parts(
+            grad.reshape([-1]),
+            x.reshape([-1]),
+            0,
+            index.reshape([-1]),
+            src.reshape([-1]).narrow(0, 0, index.numel()),
+            reduce,
+            include_self,
+            result.reshape([-1]),
         )
-        return own, widened(read, src.size())
+        read = widened(read, [src.numel()])
+    else:
+        part = narrowed(src, index.size())
+        own, read = reduced_parts(grad, x, dim, index, part, reduce, include_self, result)
+        read = widened(read, src.size())
+    return own.reshape(x.size()), read.reshape(src.size())
+
+
+def reduced_parts(
+    grad: Tensor,
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    include_self: bool,
+    result: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """With an index for each element of the source."""
     if reduce == "sum":
         own, other = grad, grad.gather(dim, index)
     elif reduce == "prod":

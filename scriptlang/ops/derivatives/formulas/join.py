@@ -96,13 +96,13 @@ def repeat_gradient(grad: Tensor, size: list[int], repeats: list[int]) -> Tensor
 
 
 def interleaved(x: Tensor, repeats: Tensor, dim: int | None) -> Tensor:
-    if dim is None:
-        return interleaved(x.reshape([-1]), repeats, 0)
-    if repeats.dim() == 0:
-        repeats = repeats.reshape([1])
-    if repeats.numel() == 1 and x.size(dim) != 1:
-        repeats = repeats.expand([x.size(dim)])
-    return x.index_select(dim, torch.repeat_interleave(repeats.contiguous()))
+    rows, at = x.reshape([-1]), 0
+    if dim is not None:
+        rows, at = x, dim
+    times = repeats.reshape([1]) if repeats.dim() == 0 else repeats
+    if times.numel() == 1 and rows.size(at) != 1:
+        times = times.expand([rows.size(at)])
+    return rows.index_select(at, torch.repeat_interleave(times.contiguous()))
 
 
 def interleaved_gradient(grad: Tensor, size: list[int], repeats: int, dim: int | None) -> Tensor:

@@ -197,7 +197,7 @@ def matrix_exp_gradient(grad: Tensor, a: Tensor) -> Tensor:
 
 def power_of_matrix(a: Tensor, n: int) -> Tensor:
     if n < 0:
-        return power_of_matrix(torch.linalg_inv(a), -n)
+        a, n = torch.linalg_inv(a), -n
     if n == 0:
         return torch.eye(a.size(-1), dtype=a.dtype).expand(a.size()).clone()
     made: Tensor | None = None

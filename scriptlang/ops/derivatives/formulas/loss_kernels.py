@@ -102,76 +102,81 @@ def ctc_gradient(
     the target."""
     if grad is None:
         return None
-    batched = log_probs.dim() == 3
-    x = log_probs if batched else log_probs.unsqueeze(1)
-    losses, grads = nll.reshape([-1]), grad.reshape([-1])
-    found: list[Tensor] = []
+    x = log_probs if log_probs.dim() == 3 else log_probs.unsqueeze(1)
+    steps, batch = x.size(0), x.size(1)
+    losses, grads = nll.reshape([batch, 1]), grad.reshape([batch, 1])
+    labels = labels_of(targets, target_lengths, blank)
+    ends = torch.tensor(input_lengths, dtype=torch.int64)
+    inside = torch.arange(steps).unsqueeze(1) < ends.unsqueeze(0)
+    at = x.gather(2, labels.unsqueeze(0).expand([steps, batch, labels.size(1)]))
+    joint = ctc_paths(at, labels, target_lengths, ends, blank)
+    known = torch.where(joint == -torch.inf, 0, torch.exp(joint - at + losses))
+    known = torch.where(torch.isnan(known), 0, known)
+    given = torch.zeros_like(x).scatter_add(2, labels.unsqueeze(0).expand(at.size()), known)
+    # A sequence that cannot be has no probabilities.
+    lost = torch.isinf(losses)
+    given = torch.where(lost, 0.0 if zero_infinity else torch.nan, given)
+    made = (torch.exp(x) - given) * grads
+    made = made.masked_fill(inside.logical_not().unsqueeze(2), 0)
+    if zero_infinity:
+        made = made.masked_fill(lost, 0)
+    return made if log_probs.dim() == 3 else made.squeeze(1)
+
+
+def labels_of(targets: Tensor, lengths: list[int], blank: int) -> Tensor:
+    """(batch, 2 * longest + 1): the targets of each sequence with blanks between and around."""
+    widest = max(lengths)
+    rows: list[Tensor] = []
     start = 0
-    for i, length in enumerate(input_lengths):
-        number = target_lengths[i]
+    for i, number in enumerate(lengths):
         if targets.dim() == 1:
             row = targets.narrow(0, start, number)
             start += number
         else:
             row = targets[i].narrow(0, 0, number)
-        part = ctc_one(x.select(1, i).narrow(0, 0, length), row, blank, losses[i])
-        if zero_infinity:
-            part = torch.where(torch.isinf(losses[i]), 0, part)
-        padded = torch.constant_pad_nd(part * grads[i], [0, 0, 0, x.size(0) - length])
-        found.append(padded)
-    made = torch.stack(found, 1)
-    return made if batched else made.squeeze(1)
+        rows.append(torch.constant_pad_nd(row.to(dtype=torch.int64), [0, widest - number], blank))
+    inner = torch.stack(rows)
+    gaps = torch.full_like(inner, blank)
+    pairs = torch.stack([gaps, inner], 2).reshape([len(lengths), 2 * widest])
+    return torch.constant_pad_nd(pairs, [0, 1], blank)
 
 
-def ctc_one(log_p: Tensor, target: Tensor, blank: int, nll: Tensor) -> Tensor:
-    """One sequence: (time, classes)."""
-    steps, width = log_p.size(0), 2 * target.numel() + 1
-    if steps == 0:
-        return torch.zeros_like(log_p)
-    labels = torch.full([width], blank, dtype=torch.int64)
-    labels = (
-        labels.index_copy(0, torch.arange(1, width, 2), target.to(dtype=torch.int64))
-        if width > 1
-        else labels
-    )
-    skips = (
-        torch.constant_pad_nd(
-            (
-                (torch.slice(labels, 0, 2) != blank)
-                & (torch.slice(labels, 0, 2) != torch.slice(labels, 0, 0, max(width - 2, 0)))
-            ).to(dtype=torch.int64),
-            [min(2, width), 0],
-        )
-        > 0
-    )
-    at = log_p.index_select(1, labels)
-    ends = torch.arange(width) < 2
-    alpha = ctc_walk(at, skips, ends)
-    behind = torch.slice(skips, 0, 2).to(dtype=torch.int64)
-    back = torch.constant_pad_nd(behind, [0, min(2, width)]) > 0
-    beta = ctc_walk(at.flip([0, 1]), back.flip([0]), ends).flip([0, 1])
-    joint = alpha + beta
-    places = torch.full([steps, log_p.size(1)], -torch.inf, dtype=log_p.dtype)
-    for s in range(width):
-        column = labels[s].reshape([1, 1]).expand([steps, 1])
-        one = torch.logaddexp(places.gather(1, column), joint.narrow(1, s, 1))
-        places = places.scatter(1, column, one)
-    return torch.exp(log_p) - torch.exp(places + nll - log_p)
+def ctc_paths(
+    at: Tensor, labels: Tensor, target_lengths: list[int], ends: Tensor, blank: int
+) -> Tensor:
+    """Log-probabilities of all paths through each label at each time, which counts twice.
 
-
-def ctc_walk(at: Tensor, skips: Tensor, first: Tensor) -> Tensor:
-    """Log-probabilities of the paths that end at each time in each label.
-
-    at: the log-probability of each label at each time; skips: labels that the one before the last
-    may precede; first: those in which a path may start.
+    at: (time, batch, labels), the log-probability of each label.  Paths end with the last label or
+    the blank behind it, at the last time of their sequence; from there they are walked back.
     """
-    width = at.size(1)
-    low = torch.full([width], -torch.inf, dtype=at.dtype)
-    rows = [torch.where(first, at[0], low)]
-    for t in range(1, at.size(0)):
-        before = rows[-1]
-        one = torch.cat([low[:1], before[: width - 1]])
-        two = torch.cat([low[: min(2, width)], before[: max(width - 2, 0)]])
-        both = torch.logaddexp(torch.logaddexp(before, one), torch.where(skips, two, low))
-        rows.append(both + at[t])
-    return torch.stack(rows)
+    steps, width = at.size(0), labels.size(1)
+    place = torch.arange(width).unsqueeze(0)
+    last = (2 * torch.tensor(target_lengths, dtype=torch.int64)).unsqueeze(1)
+    before = torch.constant_pad_nd(labels, [2, 0], blank).narrow(1, 0, width)
+    skips = (labels != blank) & (labels != before) & (place >= 2)
+    low = torch.full(list(labels.size()), -torch.inf, dtype=at.dtype)
+    alpha = [torch.where(place < 2, at[0], low)]
+    for t in range(1, steps):
+        one, two = shifted(alpha[-1], 1), shifted(alpha[-1], 2)
+        ways = torch.logaddexp(torch.logaddexp(alpha[-1], one), torch.where(skips, two, low))
+        alpha.append(ways + at[t])
+    final = (place <= last) & (place >= last - 1)
+    jumps = torch.constant_pad_nd(skips.to(dtype=torch.int64), [0, 2]).narrow(1, 2, width) > 0
+    beta = low
+    found: list[Tensor] = []
+    for i in range(steps):
+        t = steps - 1 - i
+        one, two = shifted(beta, -1), shifted(beta, -2)
+        ways = torch.logaddexp(torch.logaddexp(beta, one), torch.where(jumps, two, low))
+        start = (ends == t + 1).unsqueeze(1)
+        beta = torch.where(start, torch.where(final, at[t], low), ways + at[t])
+        beta = torch.where((ends <= t).unsqueeze(1), low, beta)
+        found.append(alpha[t] + beta)
+    return torch.stack(found[::-1])
+
+
+def shifted(x: Tensor, by: int) -> Tensor:
+    """Columns moved to the right (or left), with -inf behind them."""
+    if by > 0:
+        return torch.constant_pad_nd(x, [by, 0], -torch.inf).narrow(1, 0, x.size(1))
+    return torch.constant_pad_nd(x, [0, -by], -torch.inf).narrow(1, -by, x.size(1))
