@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import MissingOperatorError, RunError
 from ..ops import table
+from ..ops.calling.current import calls
 from ..records import record
 from ..schema import Argument, Schema
 from .code import Code, OperatorRef
@@ -25,7 +26,7 @@ class Call:
     given: how many values are on the stack; None where the instruction says.
     defaults: what follows the given ones; outs: how many of the given ones are `out` arguments,
     which come after the defaults.  results: how many values it gives; None for a tuple of any
-    number.
+    number.  operator: what derivatives know it by; None where it is no operator of the table.
     """
 
     ref: OperatorRef
@@ -34,6 +35,7 @@ class Call:
     defaults: tuple = ()
     outs: int = 0
     results: int | None = 1
+    operator: table.Operator | None = None
 
     def run(self, stack: list, count: int | None = None) -> None:
         """Replace the arguments on the stack by the results."""
@@ -45,7 +47,10 @@ class Call:
         del stack[at:]
         if self.defaults:
             args[len(args) - self.outs : len(args) - self.outs] = self.defaults
-        result = self.kernel(*args)
+        if calls.recorder is None or self.operator is None:
+            result = self.kernel(*args)
+        else:
+            result = calls.recorder.run(self.operator, self.kernel, args)
         if self.results == 1:
             stack.append(result)
         elif self.results != 0:
@@ -86,7 +91,7 @@ def resolve(ref: OperatorRef) -> Call:
     results = None if schema.is_varret else len(schema.returns)
     if schema.is_vararg:
         return Call(ref, kernel, ref.num_args, results=results)
-    return Call(ref, kernel, *filled(ref, schema), results)
+    return Call(ref, kernel, *filled(ref, schema), results, operator)
 
 
 def is_lacking(ref: OperatorRef) -> bool:

@@ -18,7 +18,9 @@ from ..errors import ArchiveError, Frame, LimitError, MissingOperatorError, RunE
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
+from ..ops.calling.current import calls
 from ..ops.shared.generator import default_generator
+from . import gradients
 from .native import load
 
 PROGRAM = "native_program"
@@ -52,6 +54,10 @@ class NativeEngine:
         limits: Limits | None = None,
     ) -> Any:
         program = function.attributes.get(PROGRAM) or program_of(function)
+        if program.asks or calls.recorder is not None and gradients.is_wanted(args, kwargs):
+            from .python_engine import run_seen
+
+            return run_seen(function, args, kwargs, limits)
         if default_generator.is_ahead:
             default_generator.hand_over()
         try:
@@ -84,7 +90,8 @@ class NativeEngine:
             program = for_classes(function, frozenset(classes))
         if function.ready() is program:
             return Counter()
-        return Counter(program.program.missing)
+        missing = program.program.missing
+        return Counter({name: n for name, n in missing.items() if name not in gradients.ASKING})
 
     def adopt(self, obj: ScriptObject) -> ScriptObject:
         return obj
@@ -100,7 +107,7 @@ def make_program(function: Function) -> Any:
     program = function.attributes.get(PROGRAM)
     if program is None:
         program = function.attributes[PROGRAM] = function.ready() or made_of(function)
-        if program.is_entered:
+        if program.is_entered and not program.asks:
             function.direct = program.program
     return program
 

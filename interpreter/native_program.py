@@ -23,6 +23,7 @@ from ..schema import Schema
 from .arguments import PLAIN
 from .code import Code, OperatorRef, stack_frames, to_tuple
 from .composites import link_composites
+from .gradients import asks
 from .native import load
 from .native_engine import NativeError, failure, program_of, translate
 from .prepare import fused_code
@@ -89,6 +90,7 @@ class NativeProgram:
             raise translate(*e.args[:3]) from None
         self.failure = self.program.failure = partial(failure, partial(frames, self.by_name))
         self.schema = self.codes[function].schema
+        self.asks = asks(self.codes.values())
         reshapes = any(may_reshape(ref) for code in self.codes.values() for ref in code.operators)
         self.is_entered = not self.calls_by_name and not reshapes
         if self.is_entered:

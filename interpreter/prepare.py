@@ -82,12 +82,15 @@ def make_fused(function: Function) -> Code:
     attributes = function.attributes
     if is_compiled(function) or CODE in attributes and not function.is_defined:
         return running_code(function)
-    from ..passes import fuse_pointwise, out_of_place
+    from ..passes import fuse_pointwise, out_of_place, peephole
     from ..passes.pipeline import optimize
 
     graph = function.graph.copy()
     optimize(graph)
+    changed = peephole.run_unrecorded(graph)
     if not fuse_pointwise.applies(graph):
+        if changed:
+            return compiled(graph, function)
         code = attributes.get(CODE)
         if code is None:
             code = attributes[CODE] = compiled(graph, function)

@@ -10,15 +10,21 @@ from .. import types as T
 from ..building import alone, kept
 from ..ir import Function
 from ..limits import Limits
+from ..ops.calling.current import calls
+from ..ops.families.modes import mode
 from .arguments import bind
 from .code import Code
+from .gradients import function_asks, is_wanted
 from .link import link
-from .prepare import running_code
+from .prepare import code_of, is_compiled, running_code
 from .reach import reachable
 from .vm import Interpreter, Program
 
 PROGRAM = "python_program"
 """Attribute of a Function that holds its Program."""
+
+RECORDED = "recorded_program"
+"""Attribute of a Function: the Program that is run where a gradient is wanted."""
 
 
 class PythonEngine:
@@ -31,6 +37,8 @@ class PythonEngine:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
+        if calls.recorder is not None or is_compiled(function) and function_asks(function):
+            return run_seen(function, args, kwargs, limits)
         program = program_of(function)
         return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))
 
@@ -50,6 +58,36 @@ class PythonEngine:
 
     def adopt(self, obj: Any) -> Any:
         return obj
+
+
+def run_seen(
+    function: Function,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    limits: Limits | None,
+) -> Any:
+    """A call in a process where something requires a gradient."""
+    is_seen = is_wanted(args, kwargs) or function_asks(function)
+    find = recorded_program_of if is_seen else program_of
+    program = find(function)
+    values = bind(program.code.schema, args, kwargs)
+    was_quiet, mode.is_quiet = mode.is_quiet, not is_seen
+    try:
+        return Interpreter(find, limits).run(program, values)
+    finally:
+        mode.is_quiet = was_quiet
+
+
+@alone
+def recorded_program_of(function: Function) -> Any:
+    """The function as it was compiled, without what `optimize` made of it."""
+    found = function.attributes.get(RECORDED)
+    if found is None:
+        if not function.is_defined and function.ready() is None:
+            return program_of(function)
+        code = sound(code_of(function))
+        found = function.attributes[RECORDED] = Program(code, link(code))
+    return found
 
 
 def program_of(function: Function) -> Program:

@@ -93,7 +93,7 @@ class Interpreter:
         self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
-        modes.mode.enabled = True
+        was_enabled = modes.mode.enabled
         try:
             with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
@@ -103,6 +103,8 @@ class Interpreter:
             raise attach_stack(RunError(why), self.script_stack()) from None
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
+        finally:
+            modes.mode.enabled = was_enabled
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
     def asked_first(self) -> AbstractContextManager:

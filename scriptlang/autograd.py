@@ -1,19 +1,22 @@
-"""torch.autograd by name: no derivatives are computed here, and asking for them says so.
-
-The modes are those of `grad_mode`; programs may set and read them.
-"""
+"""torch.autograd by name: derivatives of what was computed (see ops/derivatives)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .errors import NO_DERIVATIVES, MissingOperatorError
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .ops.derivatives.api import backward, grad
+from .ops.derivatives.function import Function
+from .ops.derivatives.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
+    "Function",
+    "GradcheckError",
     "backward",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",
@@ -21,17 +24,11 @@ __all__ = [
 ]
 
 
-def grad(*args: Any, **kwargs: Any) -> Any:
-    """Derivatives of outputs: raises MissingOperatorError, a RuntimeError."""
-    raise MissingOperatorError(f"autograd.grad: {NO_DERIVATIVES}")
-
-
-def backward(*args: Any, **kwargs: Any) -> None:
-    """Derivatives into `grad`: raises MissingOperatorError, a RuntimeError."""
-    raise MissingOperatorError(f"autograd.backward: {NO_DERIVATIVES}")
-
-
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(f"scriptlang.autograd has no {name}: {NO_DERIVATIVES}")
+    if name == "function":
+        from .ops.derivatives import function
+
+        return function
+    if name in ("forward_ad", "functional", "graph", "profiler", "anomaly_mode"):
+        raise AttributeError(f"scriptlang.autograd has no {name}; scriptlang.func has some of it")
+    raise AttributeError(f"scriptlang.autograd has no attribute {name!r}")

@@ -1,7 +1,4 @@
-"""`with no_grad():` and its like in plain Python, so that code written for torch runs.
-
-No gradients are recorded in any mode; the mode is what programs can ask for.
-"""
+"""`with no_grad():` and its like: whether what a thread computes is recorded for derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 
 
 def is_grad_enabled() -> bool:
-    """Whether the mode is that in which torch records gradients."""
+    """Whether what is computed of tensors that require a gradient is recorded."""
     return mode.enabled
 
 

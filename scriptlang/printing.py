@@ -118,7 +118,9 @@ def tensor_text(x: Tensor, contents: str | None = None) -> str:
     )
     if x.dtype.name != implied or x.numel() == 0 and x.dtype.name != "float32":
         suffix.append(f"dtype=torch.{x.dtype.name}")
-    if x.requires_grad:
+    if x.grad_fn is not None:
+        suffix.append(f"grad_fn=<{x.grad_fn.name()}>")
+    elif x.requires_grad:
         suffix.append("requires_grad=True")
     if x.numel() == 0:
         body = "[]"

@@ -95,7 +95,7 @@ def frombuffer(
     import numpy as np
 
     made = from_numpy(np.frombuffer(buffer, chosen_dtype("frombuffer", dtype).numpy, count, offset))
-    made.requires_grad = requires_grad
+    made.requires_grad_(requires_grad)
     return made
 
 

@@ -21,10 +21,10 @@ class Storage:
     """A piece of memory.  `owner` is what it belongs to, `data` a flat uint8 array over it.
 
     `data` is made when it is first asked for: of an array whose elements lie densely, or of the
-    native engine's memory.
+    native engine's memory.  `version`, where it is set, counts writes (ops/derivatives/state.py).
     """
 
-    __slots__ = ("__weakref__", "_data", "has_grown", "owner")
+    __slots__ = ("__weakref__", "_data", "has_grown", "owner", "version")
 
     def __init__(self, data: np.ndarray | None, owner: Any = None):
         self._data = data
@@ -104,14 +104,15 @@ class Tensor:
 
     __slots__ = (
         "__weakref__",
+        "_autograd",
         "_offset",
+        "_requires_grad",
         "_size",
         "_storage",
         "_stride",
         "_trace",
         "_view",
         "dtype",
-        "requires_grad",
     )
 
     def __init__(
@@ -133,7 +134,8 @@ class Tensor:
         self._size = tuple(size)
         self._stride = contiguous_strides(self._size) if stride is None else tuple(stride)
         self._offset = 0 if offset is None else offset
-        self.requires_grad = requires_grad
+        self._requires_grad = requires_grad
+        self._autograd = None
         self._view = None
         self._trace = None
 
@@ -276,30 +278,6 @@ class Tensor:
 
         return CPU
 
-    @property
-    def grad(self) -> Tensor | None:
-        """None: no derivatives are computed."""
-        return None
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if value is not None:
-            raise RuntimeError(
-                "scriptlang computes no derivatives, and only an nn.Parameter keeps "
-                "a grad; keep it beside the tensor"
-            )
-
-    @property
-    def data(self) -> Tensor:
-        return self.detach()
-
-    @data.setter
-    def data(self, other: Tensor) -> None:
-        """Be a view of another tensor's memory from now on."""
-        self._storage, self.dtype = other._storage, other.dtype
-        self._size, self._stride, self._offset = other._size, other._stride, other._offset
-        self._view = None
-
     def __reduce__(self):
         return Tensor, (
             self._storage,
@@ -307,7 +285,7 @@ class Tensor:
             self._size,
             self._stride,
             self._offset,
-            self.requires_grad,
+            self._requires_grad,
         )
 
     def is_floating_point(self) -> bool:
@@ -325,6 +303,8 @@ class Tensor:
         """The same memory as a numpy array."""
         if look_hook is not None:
             look_hook("a NumPy array")
+        if self._requires_grad:
+            self._refuse_numpy()
         return self._array
 
     def __array__(self, dtype=None, copy=None):
@@ -366,17 +346,18 @@ class Tensor:
         )
 
     def detach(self) -> Tensor:
+        """The same memory, without the history of how it was computed."""
         return self._as_view(self._size, self._stride, self._offset)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Remember whether derivatives are wanted; none are computed.
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient of this tensor may be asked for."""
+        state = self._autograd
+        return self._requires_grad or state is not None and state.requires_grad(self)
 
-        Raises RuntimeError for integers and bools.
-        """
-        if requires_grad and self.dtype.kind not in "fc":
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = requires_grad
-        return self
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
 
     def cpu(self, memory_format: int = 1) -> Tensor:
         """The tensor itself, unless another memory format is asked for."""
@@ -571,6 +552,29 @@ for _magic in ("and", "or", "xor", "lshift", "rshift"):
     )
 
 
+class _Derived:
+    """An attribute that is about derivatives: ops/derivatives/members.py says what it is."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, tensor, cls=None):
+        from .ops.derivatives import members
+
+        return self if tensor is None else members.PROPERTIES[self.name].get(tensor)
+
+    def __set__(self, tensor, value):
+        from .ops.derivatives import members
+
+        members.PROPERTIES[self.name].set(tensor, value)
+
+
+for _name in tensor_members.DERIVED:
+    setattr(Tensor, _name, _Derived(_name))
+
+
 class _Method:
     """A method that takes its place on the class when it is first asked for."""
 
@@ -580,14 +584,22 @@ class _Method:
         self.name = name
 
     def __get__(self, tensor, cls=None):
-        from .ops.calling.tensor_methods import method
-
-        made = method(self.name)
+        made = self.find()
         setattr(Tensor, self.name, made)
         return made if tensor is None else made.__get__(tensor)
 
 
-for _name in tensor_members.METHODS:
+    def find(self):
+        if self.name in tensor_members.DERIVED_METHODS:
+            from .ops.derivatives.members import METHODS
+
+            return METHODS[self.name]
+        from .ops.calling.tensor_methods import method
+
+        return method(self.name)
+
+
+for _name in (*tensor_members.METHODS, *tensor_members.DERIVED_METHODS):
     setattr(Tensor, _name, _Method(_name))
 for _name, _fact in tensor_members.FACTS.items():
     setattr(Tensor, _name, _fact)

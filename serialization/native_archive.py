@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .. import types as T
 from ..building import alone, made_once, uncollected
 from ..errors import ScriptError
+from ..interpreter.gradients import ASKING
 from ..ir import Function, Graph
 from ..limits import Limits
 from .sources import CHECKED_SIZE, Contents
@@ -124,6 +125,7 @@ class NativeMethod:
     def __init__(self, archive: NativeArchive, function: Function, program: Any):
         self.archive, self.function, self.program = archive, function, program
         self.name = function.name
+        self.asks = program.calls_any(sorted(ASKING))
         program.failure = self.failure
 
     @property

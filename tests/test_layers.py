@@ -137,6 +137,9 @@ ROUND = {
     ("scriptlang.tensors", "scriptlang.ops.calling.tensor_methods"): (
         "methods that are called otherwise than operators"
     ),
+    ("scriptlang.tensors", "scriptlang.ops.derivatives.members"): (
+        "what tensors have of derivatives"
+    ),
     ("scriptlang.interpreter.engine", "scriptlang.interpreter.auto"): (
         'engine("auto") asks for the two others'
     ),

@@ -38,9 +38,16 @@ ALLOWED = {
         scriptlang/ops/calling/tensor_methods.py:METHODS""",
     "attributes of torch.Tensor and functions of modules, most of which are operators' names": """
         scriptlang/autograd.py:__all__ scriptlang/errors.py:DERIVATIVES
+        scriptlang/tensor_members.py:DERIVED
         scriptlang/nn/init.py:GAINS scriptlang/nn/init.py:LINEAR
         scriptlang/ops/calling/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
         scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
+    "what derivatives are about, besides the rules of operators": """
+        interpreter/gradients.py:ASKING scriptlang/ops/derivatives/members.py:GETTERS
+        scriptlang/ops/derivatives/plans.py:RESIZING
+        scriptlang/ops/derivatives/plans.py:UNRECORDED
+        scriptlang/ops/derivatives/rule_node.py:SHAPE_FUNCTIONS
+        scriptlang/ops/derivatives/rule_node.py:SHAPE_METHODS""",
     "how the archive's code/ spells a node": """
         serialization/inlining.py:OWN_LINE serialization/inlining.py:TAKES_NAMES
         serialization/print_nodes.py:BEGIN_WITH_INPUT serialization/print_nodes.py:BUILTINS

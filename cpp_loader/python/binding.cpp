@@ -331,6 +331,8 @@ NB_MODULE(_native, m) {
           "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")
+      .def("calls_any", &PythonProgram::calls_any, nb::arg("operators"),
+           "Whether a function calls one of the operators, which are given by qualified names.")
       .def_prop_ro("functions", &PythonProgram::functions)
       .def_prop_ro("register_code", &PythonProgram::register_code,
                    "What the functions run as, one step a line.");

@@ -24,7 +24,8 @@ nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
 struct Watched {
   nb::object function_class, calls, generator;
   Member m_direct{function_class, "direct"}, m_tracer{class_of(calls), "tracer"},
-      m_last{class_of(calls), "last"}, m_is_ahead{class_of(generator), "is_ahead"};
+      m_trainable{class_of(calls), "trainable"}, m_last{class_of(calls), "last"},
+      m_is_ahead{class_of(generator), "is_ahead"};
 };
 Watched* watched = nullptr;
 
@@ -38,7 +39,8 @@ const Names* names = nullptr;
 
 bool holds(nb::handle program, nb::handle function) {
   return watched && watched->m_direct.get(function).is(program) &&
-         watched->m_tracer.get(watched->calls).is_none();
+         watched->m_tracer.get(watched->calls).is_none() &&
+         watched->m_trainable.get(watched->calls).is_none();
 }
 
 const Limits& no_limits() {

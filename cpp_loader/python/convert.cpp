@@ -31,8 +31,8 @@ struct Names {
   nb::object dtypes[256]{};  // by code, those that were met
 
   Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
-      m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
-      m_view{tensor, "_view"}, m_trace{tensor, "_trace"};
+      m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "_requires_grad"},
+      m_view{tensor, "_view"}, m_trace{tensor, "_trace"}, m_autograd{tensor, "_autograd"};
   Member m_data{storage, "_data"}, m_owner{storage, "owner"}, m_grown{storage, "has_grown"};
   Member m_type{script_object, "type"}, m_slots{script_object, "slots"};
 
@@ -287,6 +287,11 @@ static Tensor tensor_from_python(nb::handle value) {
   return t;
 }
 
+bool may_need_gradient(nb::handle tensor) {
+  Names& n = known();
+  return !n.m_autograd.get(tensor).is_none() || n.m_grad.get(tensor).is(Py_True);
+}
+
 Tensor ToNative::tensor(nb::handle value) {
   Tensor made = tensor_from_python(value);
   if (watching_) watched_.emplace_back(nb::borrow(value), made);
@@ -437,6 +442,7 @@ void ToPython::set_tensor(PyObject* p, const Tensor& t) {
   n.m_grad.set(p, nb::bool_(t.requires_grad()));
   n.m_view.set(p, nb::none());
   n.m_trace.set(p, nb::none());
+  n.m_autograd.set_first(p, nb::none());
 }
 
 void ToNative::tell_shapes() const {

@@ -36,6 +36,9 @@ struct NativeObject {
   nb::object read(const Value& slot, class ToPython& convert) const;
 };
 
+// Whether a Tensor requires a gradient, or is a view of one that may.
+bool may_need_gradient(nb::handle tensor);
+
 // Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
 bool is_tensor(nb::handle value);
 bool is_plain_array(nb::handle value);

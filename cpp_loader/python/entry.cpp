@@ -38,6 +38,7 @@ bool Entry::take_one(const Kind& kind, nb::handle value, ToNative& convert, Valu
   switch (kind.letter) {
     case 'T':
       if (is_tensor(value)) {
+        if (may_need_gradient(value)) return false;
         *to = convert.tensor(value);
         return true;
       }

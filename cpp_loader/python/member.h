@@ -27,6 +27,10 @@ class Member {
     if (!value) throw nb::attribute_error("a tensor that was not made whole");
     return value;
   }
+  // Leaves what was set before.
+  void set_first(PyObject* object, nb::object value) const {
+    if (!place(object)) set(object, std::move(value));
+  }
   void set(PyObject* object, nb::object value) const {
     PyObject* old = std::exchange(place(object), value.release().ptr());
     Py_XDECREF(old);

@@ -234,6 +234,16 @@ nb::dict PythonProgram::missing() const {
   return counts;
 }
 
+bool PythonProgram::calls_any(const std::vector<std::string>& operators) const {
+  for (const auto& function : program_->functions()) {
+    for (const OperatorUse& use : function->operators) {
+      const std::string name = use.qualified_name();
+      if (std::find(operators.begin(), operators.end(), name) != operators.end()) return true;
+    }
+  }
+  return false;
+}
+
 std::string PythonProgram::register_code() const {
   std::string text;
   for (const auto& function : program_->functions()) text += lower::print_code(*function) + "\n";

@@ -51,6 +51,7 @@ class PythonProgram {
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
   nb::dict missing() const;
+  bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
   std::string register_code() const;  // of every function
   std::vector<std::string> functions() const;
 

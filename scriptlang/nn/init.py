@@ -10,6 +10,7 @@ import math
 import warnings
 from typing import Callable
 
+from ..grad_mode import no_grad
 from ..ops.calling import functions as torch
 from ..tensors import Tensor
 
@@ -40,14 +41,17 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return math.sqrt(2.0 / (1 + param**2))
 
 
+@no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
     return tensor.uniform_(a, b, generator=generator)
 
 
+@no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None) -> Tensor:
     return tensor.normal_(mean, std, generator=generator)
 
 
+@no_grad()
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -101,18 +105,22 @@ def _reject_by_density(tensor, mean, std, a, b, generator) -> Tensor:
     return tensor if result is tensor else tensor.copy_(result)
 
 
+@no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
+@no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     return tensor.fill_(1.0)
 
 
+@no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     return tensor.zero_()
 
 
+@no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """The identity, as far as a matrix of that size has one.  ValueError for other shapes."""
     if tensor.ndimension() != 2:
@@ -120,6 +128,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype))
 
 
+@no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The weights of a convolution that hands on its channels."""
     if tensor.ndimension() not in (3, 4, 5):
@@ -156,12 +165,14 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
     return gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
 
 
+@no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     """Glorot's: a variance between that which keeps values and that which keeps gradients."""
     a = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-a, a, generator=generator)
 
 
+@no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
@@ -174,6 +185,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@no_grad()
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -189,6 +201,7 @@ def kaiming_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
+@no_grad()
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -200,6 +213,7 @@ def kaiming_normal_(
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
 
+@no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     """A matrix (dimensions after the first taken as one) of orthogonal rows or columns."""
     if tensor.ndimension() < 2:
@@ -215,6 +229,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     return tensor.mul_(gain)
 
 
+@no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) -> Tensor:
     """Normal values, with a share `sparsity` of each column zero."""
     if tensor.ndimension() != 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from ..dtypes import get_default_dtype
+from ..ops.derivatives.recorder import activate
 from ..tensors import Storage, Tensor
 
 
@@ -21,17 +22,11 @@ class _Kept(Tensor):
             raise TypeError(
                 f"cannot make a {type(self).__name__} of a {type(data).__name__}; pass a Tensor"
             )
+        if requires_grad:
+            activate()
         Tensor.__init__(
             self, data._storage, data.dtype, data._size, data._stride, data._offset, requires_grad
         )
-
-    @property
-    def grad(self) -> Tensor | None:
-        return self.__dict__.get("grad")
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        self.__dict__["grad"] = value
 
     def __reduce_ex__(self, protocol):
         return type(self)._restored, (self.detach(), self.requires_grad, dict(self.__dict__))
@@ -39,7 +34,7 @@ class _Kept(Tensor):
     @classmethod
     def _restored(cls, data: Tensor, requires_grad: bool, attributes: dict):
         made = cls(data)
-        made.requires_grad = requires_grad
+        made._requires_grad = requires_grad
         made.__dict__.update(attributes)
         return made
 

@@ -83,14 +83,17 @@ FAMILIES = (
     "prim",
     "modes",
     "fused",
+    "gradients",
     "quantized_plain",
 )
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 
 def module_of(family: str) -> str:
-    """The module of a family; those of quantized tensors have a room of their own."""
+    """The module of a family; those of quantized tensors and of derivatives have their rooms."""
     room = "quantization" if family.startswith("quantize") else "families"
+    if family == "gradients":
+        room = "derivatives"
     return f"{__package__}.{room}.{family}"
 
 

@@ -22,6 +22,7 @@ from . import (
     layouts,
     numeric_padding,
     out_of_place,
+    peephole,
     pipeline,
 )
 from .pipeline import Step, apply
@@ -45,6 +46,7 @@ WEIGHTS = (
 )
 
 LAYERS = (
+    Step(peephole.run_unrecorded, "engines run this graph without derivatives"),
     Step(fuse.run, "each layer with all that follows it"),
     Step(layouts.run, "between the convolutions that are now fused"),
     Step(fuse_expansion.run, "pairs of them that are left with a layout between them"),

@@ -167,16 +167,24 @@ TENSORS = (
         gives="object",
         samples={"p": (0.5,)},
     ),
-    # Nothing is differentiated here, so these only give the tensor again.
+)
+
+UNRECORDED = (
     Rule("detach", "x: Tensor", "aten.detach(x)", "x", gives="memory"),
     Rule("data", "x: Tensor", "prim.data(x)", "x", gives="memory"),
 )
+"""What only gives the tensor again where no derivatives are recorded."""
 
 RULES = RuleSet((*NUMBERS, *TRUTH, *NONE, *CASTS, *TENSORS))
 
 
 def run(graph: Graph) -> bool:
     return RULES.apply(graph, schemas, Guard(graph))
+
+
+def run_unrecorded(graph: Graph) -> bool:
+    """The rules for a program that runs without derivatives."""
+    return RuleSet(UNRECORDED).apply(graph, schemas, Guard(graph))
 
 
 def schemas(kind: str) -> list[Schema]:

@@ -12,6 +12,7 @@ from ..errors import LimitError
 from ..interpreter.calls import Caller
 from ..interpreter.engine import Engine
 from ..interpreter.engine import engine as engine_named
+from ..interpreter.gradients import give
 from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
@@ -245,6 +246,8 @@ class ScriptObjectFacade:
 
     def _attribute(self, name: str) -> Any:
         value = self._object_.get(name)
+        if isinstance(value, Tensor):
+            return give(value) if value._requires_grad else value
         if isinstance(value, ScriptObject) and self._type.is_object(name):
             known = self._facades_.get(name)
             if known is not None and known._object_ is value:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..dtypes import DType
+from ..interpreter.gradients import give
 from ..objects import ScriptObject, Snapshot
+from ..ops.derivatives.members import clear_grad
 from ..tensors import Storage, Tensor, as_tensor
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class ModuleState:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        return self._named_tensors("parameter", prefix, recurse)
+        return ((n, give(t)) for n, t in self._named_tensors("parameter", prefix, recurse))
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         return (t for _, t in self.named_parameters(recurse=recurse))
@@ -95,7 +97,7 @@ class ModuleState:
         found = dict(self.get_submodule(path)._own_tensors(kind)).get(name)
         if found is None:
             raise AttributeError(f"there is no {kind} {target!r}")
-        return found
+        return give(found)
 
     # As a whole
 
@@ -156,10 +158,13 @@ class ModuleState:
     def requires_grad_(self, requires_grad: bool = True) -> ScriptModule:
         for p in self.parameters():
             p.requires_grad_(requires_grad)
+            give(p)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Nothing: there are no gradients here."""
+        """Let the parameters have no gradients, or zeros."""
+        for p in self.parameters():
+            clear_grad(p, set_to_none)
 
     def apply(self, fn: Callable[[ScriptModule], Any]) -> ScriptModule:
         """Call `fn` with every submodule, inner ones first, then with the module."""
@@ -305,4 +310,5 @@ def _copy_tensor(value: Tensor, memo: dict) -> Tensor:
         memo.setdefault(id(memo), []).append(value._storage)
         storage = memo[id(value._storage)] = Storage(value._storage.data.copy())
     made = Tensor(storage, value.dtype, value.shape, value.stride(), value.storage_offset())
-    return made.requires_grad_(value.requires_grad)
+    made._requires_grad = value._requires_grad
+    return made

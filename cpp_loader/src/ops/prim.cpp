@@ -263,15 +263,9 @@ SL_OP(prim_NumToTensor_bool) { out[0] = language::number_to_tensor(args[0]); }
 SL_OP(prim_device) { out[0] = (args.tensor(0), Value(Device())); }
 SL_OP(prim_dtype) { out[0].set_int(int64_t(args.tensor(0).dtype())); }
 SL_OP(prim_layout) { out[0] = (args.tensor(0), Value(int64_t(0))); }
-SL_OP(prim_requires_grad) { out[0].set_bool(args.tensor(0).requires_grad()); }
 SL_OP(prim_itemsize) { out[0].set_int(args.tensor(0).itemsize()); }
 SL_OP(prim_nbytes) { out[0].set_int(args.tensor(0).nbytes()); }
 SL_OP(prim_name) { out[0] = (args.tensor(0), Value()); }
-SL_OP(prim_data) {
-  const Tensor& t = args.tensor(0);
-  out[0] = unchecked_view(t, t.sizes(), t.strides(), t.storage_offset());  // its own geometry
-}
-SL_OP(prim_grad) { out[0] = (args.tensor(0), Value()); }
 SL_OP(prim_is_cpu) { out[0] = (args.tensor(0), Value(true)); }
 
 SL_OP(prim_is_quantized) { out[0] = Value(is_quantized(args.tensor(0).dtype())); }

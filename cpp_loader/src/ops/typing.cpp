@@ -1,7 +1,6 @@
 // Questions about types, aliasing and layout, and views that change no element.
 #include <algorithm>
 
-#include "autograd/history.h"
 #include "express.h"
 #include "join.h"
 #include "options.h"
@@ -165,11 +164,6 @@ SL_OP(aten_set__source_Tensor) {
   set_source(args.tensor(0), args.tensor(1));
   out[0] = args.tensor(0);
 }
-SL_OP(aten_requires_grad_) {
-  const Tensor& t = args.tensor(0);
-  autograd::require_grad(t, args.boolean(1), false);
-  out[0] = t;
-}
 SL_OP(aten_is_signed) {
   ScalarType t = args.tensor(0).dtype();
   out[0] = t != ScalarType::UInt8 && t != ScalarType::UInt16 && t != ScalarType::UInt32 &&
@@ -182,7 +176,6 @@ SL_OP(aten_is_set_to) {
 }
 SL_OP(aten_is_conj) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_neg) { out[0] = (args.tensor(0), Value(false)); }
-SL_OP(aten_is_leaf) { out[0] = autograd::is_leaf(args.tensor(0)); }
 SL_OP(aten_is_inference) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_pinned) { out[0] = (args.tensor(0), Value(false)); }
 SL_OP(aten_is_non_overlapping_and_dense) { out[0] = is_dense(args.tensor(0)); }

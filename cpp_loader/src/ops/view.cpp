@@ -264,7 +264,6 @@ SL_OP(aten_ravel) { out[0] = reshape(to_contiguous(args.tensor(0)), {-1}); }
 SL_OP(aten_unflatten_int) { out[0] = unflatten(args.tensor(0), args.integer(1), args.ints(2)); }
 SL_OP(aten_alias) { out[0] = alias_of(args.tensor(0)); }
 SL_OP(aten_detach) { out[0] = alias_of(args.tensor(0)); }
-SL_OP(aten_detach_) { out[0] = args.tensor(0); }
 SL_OP(aten_diagonal) {
   out[0] = diagonal(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
 }

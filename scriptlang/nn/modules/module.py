@@ -11,8 +11,10 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterator, TypeVar
 
 from ... import dtypes
+from ...interpreter.gradients import give
 from ...ops.calling.options import ONLY_CPU, To, check_module_to, device_argument
 from ...ops.calling.tensor_methods import type_argument
+from ...ops.derivatives.members import clear_grad
 from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Buffer, Parameter
@@ -290,7 +292,7 @@ class Module(HookedModule, StatefulModule):
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        return (p for _, p in self.named_parameters(recurse=recurse))
+        return (give(p) for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -383,8 +385,7 @@ class Module(HookedModule, StatefulModule):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for p in self.parameters():
-            if p.grad is not None:
-                p.grad = None if set_to_none else p.grad.zero_()
+            clear_grad(p, set_to_none)
 
     def share_memory(self: M) -> M:
         """Move the tensors to where processes that fork from this one see each other's writes."""

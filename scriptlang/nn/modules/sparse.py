@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from ...grad_mode import no_grad
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import functional as F
@@ -51,7 +52,8 @@ class _Table(Module):
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            self.weight[self.padding_idx].fill_(0)
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
 
 
 class Embedding(_Table):

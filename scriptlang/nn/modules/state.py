@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, namedtuple
 from typing import Any, Callable, Mapping
 
+from ...grad_mode import no_grad
 from ...tensors import Tensor, as_tensor
 from ..parameter import Parameter
 from .hooks import RemovableHandle, put
@@ -175,7 +176,8 @@ class StatefulModule:
                 f"checkpoint, the shape in current model is {mine.shape}."
             )
         if not assign:
-            mine.copy_(value)
+            with no_grad():
+                mine.copy_(value)
         elif isinstance(mine, Parameter):
             setattr(
                 self,

@@ -11,14 +11,20 @@ class Calls:
 
     tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
     None.  `tracing` gives it to that thread alone.
+    recorder: what remembers operators for derivatives (ops/derivatives), once a tensor of this
+    process requires a gradient; else None.  Its `run(operator, kernel, arguments)` makes a call.
+    trainable: what knows the programs whose parameters Python has been given, once there are any
+    that require a gradient; else None.
     last: the `ir.Function` that was called last, if any was.
     """
 
-    __slots__ = ("last", "thread", "tracer")
+    __slots__ = ("last", "recorder", "thread", "tracer", "trainable")
 
     def __init__(self) -> None:
         self.tracer: Any = None
         self.thread = 0
+        self.recorder: Any = None
+        self.trainable: Any = None
         self.last: Any = None
 
     def trace(self, tracer: Any) -> None:

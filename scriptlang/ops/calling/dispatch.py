@@ -65,7 +65,12 @@ def run(op: table.Operator, values: list) -> Any:
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
     tracer = None if calls.tracer is None else tracing()
-    result = (op.eager or op.kernel)(*values) if tracer is None else tracer.call(op, values)
+    if tracer is not None:
+        result = tracer.call(op, values)
+    elif calls.recorder is not None:
+        result = calls.recorder.run(op, op.eager or op.kernel, values)
+    else:
+        result = (op.eager or op.kernel)(*values)
     if type(result) is tuple and len(op.schema.returns) == len(result):
         return named_results(op)(result)
     return result

@@ -12,7 +12,7 @@ from typing import Any
 
 from ... import dtypes
 from ...dtypes import DType
-from ...errors import NO_DERIVATIVES, MissingOperatorError
+from ...errors import MissingOperatorError
 from ...storages import STORAGE_NAMES, TypedStorage, UntypedStorage, is_shared, share
 from ...tensors import Size, Tensor, as_tensor
 from .. import table
@@ -272,7 +272,6 @@ def refused(why: str) -> Callable:
 
 
 ACCELERATORS = ("cuda", "ipu", "mtia", "xpu", "pin_memory", "record_stream")
-DERIVATIVES = ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad")
 
 METHODS: dict[str, Callable] = {
     name: eager.FUNCTIONS[name]
@@ -313,7 +312,6 @@ METHODS.update(
 )
 METHODS.update({name: cast(code) for name, code in CASTS.items()})
 METHODS.update({name: refused(ONLY_CPU) for name in ACCELERATORS})
-METHODS.update({name: refused(NO_DERIVATIVES) for name in DERIVATIVES})
 METHODS.update(
     type=type_of,
     is_shared=shares,

@@ -58,7 +58,6 @@ for _text, _f in {
     "aten::is_set_to(Tensor self, Tensor tensor) -> bool": lambda x, y: is_set_to(x, y),
     "aten::is_conj(Tensor self) -> bool": lambda x: False,
     "aten::is_neg(Tensor self) -> bool": lambda x: False,
-    "aten::is_leaf(Tensor self) -> bool": lambda x: x.is_leaf,
     "aten::is_inference(Tensor self) -> bool": lambda x: False,
     "aten::is_pinned(Tensor self, Device? device=None) -> bool": lambda x, device: False,
     "aten::is_non_overlapping_and_dense(Tensor self) -> bool": is_dense,
@@ -94,11 +93,6 @@ def is_set_to(x: Tensor, y: Tensor) -> bool:
 def set_source(self, source):
     self._storage, self.dtype = source._storage, source.dtype
     return become(self, source)
-
-
-@primitive("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)")
-def requires_grad_(self, requires_grad):
-    return self.requires_grad_(requires_grad)
 
 
 @primitive(

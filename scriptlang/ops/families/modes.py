@@ -1,4 +1,4 @@
-"""Whether gradients are recorded: nothing here ever records one, but programs ask and set it."""
+"""Whether what a thread computes is recorded for derivatives (ops/derivatives)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from ..table import declare, describe, primitive
 
 
 class GradMode(threading.local):
-    """The mode of one thread: on, until a program turns it off."""
+    """The mode of one thread.
+
+    enabled: whether operators are recorded; on, until a program turns it off.
+    is_quiet: whether a kernel runs, whose own calls are no concern of derivatives.
+    """
 
     enabled = True
+    is_quiet = False
 
 
 mode = GradMode()

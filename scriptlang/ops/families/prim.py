@@ -27,10 +27,7 @@ declare("prim::device(Tensor a) -> Device", lambda a: a.device, "primitive")
 declare("prim::layout(Tensor a) -> Layout", lambda a: 0, "primitive")
 declare("prim::itemsize(Tensor a) -> int", lambda a: a.dtype.itemsize, "primitive")
 declare("prim::nbytes(Tensor a) -> int", lambda a: a.nbytes, "primitive")
-declare("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad, "primitive")
 declare("prim::name(Tensor a) -> str?", lambda a: None, "primitive")
-declare("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: a.detach(), "primitive")
-declare("prim::grad(Tensor a) -> Tensor(*)", lambda a: None, "primitive")
 declare("aten::get_device(Tensor self) -> int", lambda self: -1, "primitive")
 declare("prim::is_cpu(Tensor a) -> bool", lambda a: True, "primitive")
 for _kind in (
@@ -286,5 +283,4 @@ def size_if_not_equal(self_size, other_size):
 
 describe("_assert_tensor_metadata", effect="check")
 describe("sym_constrain_range. wait.", effect="ordered")
-describe("prim::data", shape="like_first")
 describe("__is__. __isnot__. prim::device prim::dtype prim::is_cuda", total=True)

@@ -535,12 +535,6 @@ def alias(self):
     return self._as_view(self._size, self._stride, self._offset)
 
 
-@primitive("aten::detach_(Tensor(a!) self) -> Tensor(a!)")
-def detach_(self):
-    self.requires_grad = False
-    return self
-
-
 describe("reshape transpose", keeps_type="floating")
 describe("expand_as lift_fresh reshape", may_copy=True)
 describe("_unsafe_view squeeze_copy. squeeze_copy.dim squeeze_copy.dims", may_share=True)

@@ -1,7 +1,8 @@
-// Operators by which programs ask for derivatives.
+// Operators about derivatives, by which programs ask for them and read what there is.
 #include "autograd/backward.h"
-#include "op.h"
+#include "optable.h"
 #include "values/list.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -64,6 +65,30 @@ SL_OP(aten__version) { out[0] = Value(int64_t(args.tensor(0).storage()->version(
 SL_OP(aten_output_nr) {
   const autograd::History* history = args.tensor(0).impl()->history;
   out[0] = Value(int64_t(history && history->node ? history->output : 0));
+}
+
+SL_OP(prim_requires_grad) { out[0].set_bool(args.tensor(0).requires_grad()); }
+SL_OP(aten_requires_grad_) {
+  autograd::require_grad(args.tensor(0), args.boolean(1), false);
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_is_leaf) { out[0] = autograd::is_leaf(args.tensor(0)); }
+SL_OP(prim_grad) {
+  const autograd::History* history = args.tensor(0).impl()->history;
+  out[0] = history ? Value(history->grad) : Value();
+}
+SL_OP(aten_retains_grad) {
+  const autograd::History* history = args.tensor(0).impl()->history;
+  out[0] = history != nullptr && history->retains;
+}
+SL_OP(prim_data) {
+  const Tensor& t = args.tensor(0);
+  out[0] = unchecked_view(t, t.sizes(), t.strides(), t.storage_offset());  // its own geometry
+}
+SL_OP(aten_detach_) {
+  const Tensor& t = args.tensor(0);
+  t.impl()->requires_grad = false;
+  out[0] = t;
 }
 
 }  // namespace scriptlang

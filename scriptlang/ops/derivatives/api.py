@@ -1,0 +1,219 @@
+"""`backward` and `grad` of torch.autograd: what is given is checked, then the walk runs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ...tensors import Tensor
+from ..calling import functions
+from .state import edge_of, needs, node_of, state_of
+from .walk import Walk
+
+UNUSED = (
+    "The differentiated Tensor at index {} appears to not have been used in the graph. Set "
+    "allow_unused=True if this is the desired behavior."
+)
+
+Tensors = Tensor | Sequence[Tensor]
+Given = Tensor | Sequence[Tensor | None] | None
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Given = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Given = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add to `grad` of the leaves, or of `inputs`, the gradients of the sum of tensors.
+
+    grad_tensors: the gradients of the tensors themselves; those of single numbers are 1.
+    retain_graph: whether the graph can be walked again; by default as create_graph, which records
+    the walk itself.  Raises RuntimeError for what has no gradient.
+    """
+    if grad_variables is not None:
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, 2
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    outputs = listed(tensors)
+    wanted = None if inputs is None else listed(inputs)
+    if wanted is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    given = [None] * len(outputs) if grad_tensors is None else listed(grad_tensors)
+    grads = gradients_given(outputs, given, is_batched=False)
+    run(outputs, grads, wanted, retain_graph, create_graph, accumulates=True)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Given = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of the sum of outputs, each times its grad_output, for the inputs.
+
+    allow_unused: give None for inputs of which no output was computed, which otherwise raises;
+    materialize_grads: give zeros for them.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use "
+            "torch.autograd.backward.",
+            FutureWarning,
+            2,
+        )
+    of, wanted = listed(outputs), listed(inputs)
+    given = [None] * len(of) if grad_outputs is None else listed(grad_outputs)
+    if is_grads_batched:
+        made = batched(of, wanted, given, retain_graph, create_graph, allow_unused)
+    else:
+        grads = gradients_given(of, given, is_batched=False)
+        made = run(of, grads, wanted, retain_graph, create_graph, accumulates=False)
+    if not allow_unused:
+        for k, g in enumerate(made):
+            if g is None:
+                raise RuntimeError(UNUSED.format(k))
+    if materialize_grads:
+        made = [functions.zeros_like(x) if g is None else g for x, g in zip(wanted, made)]
+    return tuple(made)
+
+
+def batched(of, wanted, given, retain_graph, create_graph, allow_unused) -> list:
+    """Gradients for each of the grad_outputs along their first dimension."""
+    first = next((g for g in given if g is not None), None)
+    if first is None:
+        raise RuntimeError("is_grads_batched=True takes grad_outputs")
+    gradients_given(of, given, is_batched=True)
+    rows = []
+    count = first._size[0]
+    for k in range(count):
+        keep = retain_graph if k == count - 1 else True
+        grads = [None if g is None else g[k] for g in given]
+        rows.append(run(of, grads, wanted, keep, create_graph, accumulates=False))
+    return [
+        None
+        if all(row[i] is None for row in rows)
+        else functions.stack([functions.zeros_like(x) if r[i] is None else r[i] for r in rows])
+        for i, x in enumerate(wanted)
+    ]
+
+
+def listed(value: Any) -> list:
+    if isinstance(value, Tensor):
+        return [value]
+    return list(value)
+
+
+def gradients_given(
+    outputs: Sequence[Tensor], given: Sequence[Any], is_batched: bool
+) -> list[Tensor | None]:
+    """The gradient of each output where the walk starts.  Raises for those that do not fit."""
+    if len(outputs) != len(given):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    made: list[Tensor | None] = []
+    for k, (output, grad) in enumerate(zip(outputs, given)):
+        if isinstance(grad, Tensor):
+            check_given(output, grad, k, is_batched)
+            made.append(grad)
+        elif grad is not None:
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(grad).__name__}"
+            )
+        elif not needs(output):
+            made.append(None)
+        elif output.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        elif output.dtype.kind != "f":
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"torch.{output.dtype.name}"
+            )
+        else:
+            made.append(functions.ones_like(output.detach(), memory_format=1))
+    return made
+
+
+def check_given(output: Tensor, grad: Tensor, k: int, is_batched: bool) -> None:
+    size = grad.shape[1:] if is_batched else grad.shape
+    if tuple(size) != tuple(output._size):
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{k}] has a shape of {grad.shape} and output[{k}] has "
+            f"a shape of {output.shape}."
+        )
+    if (output.dtype.kind == "c") != (grad.dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            f"dtype. Mismatch in dtype: grad_output[{k}] has a dtype of torch.{grad.dtype.name} "
+            f"and output[{k}] has a dtype of torch.{output.dtype.name}."
+        )
+
+
+def run(
+    outputs: Sequence[Tensor],
+    grads: Sequence[Tensor | None],
+    inputs: Sequence[Tensor] | None,
+    retain_graph: bool | None,
+    create_graph: bool,
+    accumulates: bool,
+) -> list[Tensor | None]:
+    """Walk from the outputs; the gradients of the inputs, where they are given."""
+    roots = []
+    for k, (output, grad) in enumerate(zip(outputs, grads)):
+        edge = edge_of(output)
+        if edge is None:
+            raise RuntimeError(
+                f"element {k} of tensors does not require grad and does not have a grad_fn"
+            )
+        if grad is not None and grad.dtype is not output.dtype:
+            grads = [*grads[:k], functions.to(grad, output.dtype), *grads[k + 1 :]]
+        roots.append(edge)
+    edges = None
+    if inputs is not None:
+        edges = []
+        for x in inputs:
+            edge = edge_of(x)
+            if edge is None:
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
+            edges.append(edge)
+    keeps = create_graph if retain_graph is None else bool(retain_graph)
+    walk = Walk(roots, grads, edges, keeps, create_graph, accumulates)
+    walk.run()
+    if inputs is None:
+        return []
+    found = [walk.captured.get(edge) for edge in edges]
+    if accumulates:
+        for x, grad in zip(inputs, found):
+            if grad is not None and node_of(x) is not None:
+                add_to(x, grad)
+        return []
+    return found if create_graph else [None if g is None else g.detach() for g in found]
+
+
+def add_to(tensor: Tensor, grad: Tensor) -> None:
+    """Add to `grad` of a tensor that is no leaf, which was named as an input."""
+    state = state_of(tensor)
+    if state.retains:
+        return  # has been added already
+    state.grad = grad if state.grad is None else state.grad + grad

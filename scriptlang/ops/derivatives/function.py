@@ -1,0 +1,322 @@
+"""`autograd.Function`: a step of a computation whose forward and backward are written in Python."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...tensors import Tensor
+from ..calling import functions
+from ..families.modes import mode
+from .nodes import FREED, Node
+from .recorder import activate
+from .saved import Saved
+from .state import alias, count_write, edge_of, needs, set_node
+from .views import FUNCTION, check_write, note_view, rebase
+
+
+class Context(Node):
+    """`ctx`: what forward leaves for backward, and the node of the call.
+
+    needs_input_grad: for each argument whether it is a tensor whose gradient is wanted.
+    """
+
+    # A class without __slots__: users keep attributes of their own here.
+
+    def __init__(self, function: type[Function], needs: tuple[bool, ...]):
+        super().__init__([])
+        self.function = function
+        self.needs_input_grad = needs
+        self.saved: list[Saved | None] | None = []
+        self.saved_inputs: tuple = ()
+        self.shapes: list[tuple | None] = []
+        self.dirty: tuple = ()
+        self.not_differentiable: tuple = ()
+        self.materializes = True
+        self.is_tensor: list[bool] = []
+
+    def name(self) -> str:
+        return f"{self.function.__name__}Backward"
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for backward: inputs, results or others; `saved_tensors` gives them."""
+        self.saved_inputs = tensors
+
+    save_for_forward = save_for_backward
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs forward has written."""
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which results have no gradient."""
+        self.not_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros for results whose gradient is not there; None otherwise."""
+        self.materializes = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        return tuple(None if s is None else s.read(self) for s in self.saved)
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, 2)
+        return self.saved_tensors
+
+    def release(self) -> None:
+        if self.saved:
+            self.saved = None
+
+    def apply(self, grads, wanted):
+        if self.materializes:
+            grads = [
+                functions.zeros(list(shape[0]), dtype=shape[1]) if g is None and shape else g
+                for g, shape in zip(grads, self.shapes)
+            ]
+        function = self.function
+        run = function.backward
+        if run is Function.backward:
+            run = function.vjp
+        made = run(self, *grads)
+        parts = made if isinstance(made, tuple) else (made,)
+        count = len(self.is_tensor)
+        if len(parts) > count and all(p is None for p in parts[count:]):
+            parts = parts[:count]
+        if len(parts) != count:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected "
+                f"{count}, got {len(parts)})"
+            )
+        result = []
+        for k, (part, is_tensor) in enumerate(zip(parts, self.is_tensor)):
+            if is_tensor:
+                result.append(self.checked(part, k, len(result)))
+            elif part is not None:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different from None at position "
+                    f"{k + 1}, but the corresponding forward input was not a Variable"
+                )
+        return result
+
+    def checked(self, grad: Any, argument: int, place: int) -> Tensor | None:
+        """The gradient of an argument in its shape.  Raises for what does not fit."""
+        if grad is None or self.edges[place] is None:
+            return None
+        if not isinstance(grad, Tensor):
+            raise TypeError(
+                f"expected Variable or None (got {type(grad).__name__})"
+            )
+        size, dtype = self.fits[place]
+        if grad._size != size:
+            if not expands(size, grad._size):
+                raise RuntimeError(
+                    f"Function {self.name()} returned an invalid gradient at index {argument} - "
+                    f"got {list(grad._size)} but expected shape compatible with {list(size)}"
+                )
+            grad = functions.sum_to_size(grad, list(size))
+        if grad.dtype is not dtype:
+            if grad.dtype.kind == "c" and dtype.kind != "c":
+                grad = functions.real(grad)
+            grad = functions.to(grad, dtype)
+        return grad
+
+
+def expands(size: Sequence[int], to: Sequence[int]) -> bool:
+    """Whether a size broadcasts to another."""
+    if len(size) > len(to):
+        return False
+    pairs = zip(reversed(size), reversed(to))
+    return all(a in (1, b) for a, b in pairs)
+
+
+class Function:
+    """A step that is written in Python: subclass it, and call `apply`.
+
+        class Square(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                return 2 * x * grad
+
+        y = Square.apply(x)
+
+    With `setup_context(ctx, inputs, output)`, forward takes no ctx.  backward gives a gradient, or
+    None, for each argument of forward.
+    """
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward; what it gives is computed by this step."""
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        ctx = Context(
+            cls, tuple(isinstance(a, Tensor) and needs(a) for a in args)
+        )
+        records = mode.enabled and any(ctx.needs_input_grad)
+        if records:
+            activate()
+        edges = [edge_of(t) if records else None for t in tensors]
+        was, mode.enabled = mode.enabled, False
+        quiet, mode.is_quiet = mode.is_quiet, False
+        try:
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args, **kwargs)
+            else:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, output)
+        finally:
+            mode.enabled, mode.is_quiet = was, quiet
+        return finish(ctx, args, tensors, edges, output, records)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method."
+        )
+
+
+def finish(
+    ctx: Context, args: tuple, tensors: list, edges: list, output: Any, records: bool
+) -> Any:
+    """Let the results of forward be computed by its node."""
+    parts = output if isinstance(output, tuple) else (output,)
+    ctx.is_tensor = [isinstance(a, Tensor) for a in args]
+    ctx.edges = edges
+    ctx.fits = [(t._size, t.dtype) for t in tensors]
+    ctx.results = len(parts)
+    inputs = set(map(id, tensors))
+    dirty = set(map(id, ctx.dirty))
+    for t in ctx.dirty:
+        if id(t) not in inputs:
+            raise RuntimeError("mark_dirty only accepts input tensors")
+        count_write(t)
+    if not records:
+        keep_saved(ctx, parts, records)
+        return tuple(parts) if isinstance(output, tuple) else output
+    constant = set(map(id, ctx.not_differentiable))
+    made = []
+    for k, part in enumerate(parts):
+        if isinstance(part, Tensor) and part.dtype.kind in "fc" and id(part) not in constant:
+            part = connected(part, ctx, k, id(part) in inputs, id(part) in dirty, tensors)
+            ctx.shapes.append((part._size, part.dtype))
+        else:
+            ctx.shapes.append((part._size, part.dtype) if isinstance(part, Tensor) else None)
+        made.append(part)
+    keep_saved(ctx, tuple(zip(parts, made)), records)
+    ctx.dirty = ctx.not_differentiable = ()
+    return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def connected(
+    part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool, tensors: list
+) -> Tensor:
+    if is_dirty:
+        check_write(part, True)
+        rebase(part, ctx, k)
+        return part
+    if is_input:
+        source, part = part, alias(part)
+        note_view(part, source, FUNCTION)
+    else:
+        state = part._autograd
+        if state is not None and state.base is not None:
+            bases = [t if t._autograd is None else t._autograd.base or t for t in tensors]
+            if any(base is state.base for base in bases):
+                state.made = FUNCTION
+            else:
+                state.base = None
+    set_node(part, ctx, k)
+    return part
+
+
+def keep_saved(ctx: Context, parts: tuple, records: bool) -> None:
+    """Keep what forward gave to save_for_backward; results without what computed them."""
+    saved = []
+    for t in ctx.saved_inputs:
+        if t is None:
+            saved.append(None)
+            continue
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                "save_for_backward can only save variables, but argument "
+                f"{len(saved)} is of type {type(t).__name__}"
+            )
+        result = next((k for k, p in enumerate(parts) if records and p[0] is t), None)
+        if result is not None and isinstance(parts[result][1], Tensor):
+            saved.append(Saved(parts[result][1], result))
+        else:
+            saved.append(Saved(t))
+    ctx.saved, ctx.saved_inputs = saved, ()
+
+
+def once_differentiable(backward: Callable) -> Callable:
+    """A backward that has itself no derivative: asking for one raises."""
+
+    @functools.wraps(backward)
+    def run(ctx: Any, *grads: Any) -> Any:
+        was, mode.enabled = mode.enabled, False
+        try:
+            made = backward(ctx, *grads)
+        finally:
+            mode.enabled = was
+        if not (was and any(isinstance(g, Tensor) and needs(g) for g in grads)):
+            return made
+        parts = made if isinstance(made, tuple) else (made,)
+        edges = [edge_of(g) for g in grads if isinstance(g, Tensor)]
+        node = Refusal(edges, len(parts))
+        again = []
+        for k, part in enumerate(parts):
+            if isinstance(part, Tensor):
+                part = alias(part)
+                set_node(part, node, k)
+            again.append(part)
+        return tuple(again) if isinstance(made, tuple) else again[0]
+
+    return run
+
+
+class Refusal(Node):
+    """The derivative of a backward that is marked with once_differentiable."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "torch::autograd::Error"
+
+    def apply(self, grads, wanted):
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+

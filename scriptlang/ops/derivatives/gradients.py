@@ -1,0 +1,84 @@
+"""Operators about derivatives, by which programs ask for them and read what there is."""
+
+from __future__ import annotations
+
+from ..table import declare, primitive
+from . import api, members
+from .state import is_leaf, version_of
+
+declare(
+    "aten::detach_(Tensor(a!) self) -> Tensor(a!)", lambda self: members.detach_(self), "primitive"
+)
+declare("aten::is_leaf(Tensor self) -> bool", is_leaf, "primitive", effect="repeatable")
+declare(
+    "aten::output_nr(Tensor self) -> int", lambda self: self.output_nr, "primitive"
+)
+declare("aten::_version(Tensor self) -> int", version_of, "primitive", effect="repeatable")
+declare(
+    "prim::requires_grad(Tensor a) -> bool",
+    lambda a: a.requires_grad,
+    "primitive",
+    effect="repeatable",
+)
+declare("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: a.data, "primitive", shape="like_first")
+declare("prim::grad(Tensor a) -> Tensor(*)", lambda a: a.grad, "primitive", effect="repeatable")
+declare(
+    "aten::retains_grad(Tensor self) -> bool",
+    lambda self: self.retains_grad,
+    "primitive",
+    effect="repeatable",
+)
+
+
+@primitive("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)")
+def requires_grad_(self, requires_grad):
+    return members.requires_grad_(self, requires_grad)
+
+
+@primitive("aten::retain_grad(Tensor(a!) self) -> ()")
+def retain_grad(self):
+    self.retain_grad()
+
+
+@primitive("aten::set_data(Tensor(a!) self, Tensor new_data) -> ()")
+def set_data(self, new_data):
+    members.set_data(self, new_data)
+
+
+@primitive(
+    "aten::grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, "
+    "bool? retain_graph=None, bool create_graph=False, bool allow_unused=False) -> Tensor?[]",
+    effect="ordered",
+)
+def grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused):
+    found = api.grad(
+        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused=allow_unused
+    )
+    return list(found)
+
+
+@primitive(
+    "aten::backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, "
+    "bool create_graph=False) -> ()",
+    effect="ordered",
+)
+def backward(self, gradient, retain_graph, create_graph):
+    api.backward([self], [gradient], retain_graph, create_graph)
+
+
+@primitive(
+    "aten::backward.TensorList(Tensor[] tensors, Tensor?[]? grad_tensors=None, "
+    "bool? retain_graph=None, bool create_graph=False) -> ()",
+    effect="ordered",
+)
+def backward_of_list(tensors, grad_tensors, retain_graph, create_graph):
+    api.backward(tensors, grad_tensors, retain_graph, create_graph)
+
+
+@primitive(
+    "aten::_backward(Tensor self, Tensor[] inputs, Tensor? gradient=None, "
+    "bool? retain_graph=None, bool create_graph=False) -> ()",
+    effect="ordered",
+)
+def backward_to(self, inputs, gradient, retain_graph, create_graph):
+    api.backward([self], [gradient], retain_graph, create_graph, inputs=inputs or None)

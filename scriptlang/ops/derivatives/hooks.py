@@ -1,0 +1,125 @@
+"""Hooks: functions of users that are called with gradients."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ...tensors import Tensor
+from .state import is_leaf, needs, node_of, state_of
+
+_numbers = itertools.count()
+
+
+class Handle:
+    """What removes a hook again."""
+
+    def __init__(self, hooks: dict[int, Callable], hook: Callable):
+        self.hooks, self.id = hooks, next(_numbers)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.remove()
+
+
+def register_hook(self: Tensor, hook: Callable) -> Handle:
+    """Call `hook(gradient)` when the tensor's gradient is known; what it returns takes its place.
+
+    Raises RuntimeError where the tensor requires no gradient.
+    """
+    if not needs(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    node = node_of(self)
+    if node is None:
+        state = state_of(self)
+        if state.hooks is None:
+            state.hooks = {}
+        return Handle(state.hooks, hook)
+    if node.tensor_hooks is None:
+        node.tensor_hooks = {}
+    return Handle(node.tensor_hooks.setdefault(self._autograd.output_nr, {}), hook)
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable) -> Handle:
+    """Call `hook(tensor)` after a leaf's `grad` has been added to."""
+    if not needs(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if not is_leaf(self):
+        raise RuntimeError(
+            "post accumulate grad hooks cannot be registered on non-leaf tensors"
+        )
+    state = state_of(self)
+    if state.after_hooks is None:
+        state.after_hooks = {}
+    return Handle(state.after_hooks, hook)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of a tensor that is no leaf in its `grad`, too."""
+    if not needs(self):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    node = node_of(self)
+    if node is None:
+        return
+    state = state_of(self)
+    state.retains = True
+    retain(self, node, state.output_nr)
+
+
+def retain(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Let a node keep the gradient of one of its outputs."""
+    to = weakref.ref(tensor)
+
+    def keep(grad: Tensor) -> None:
+        found = to()
+        if found is not None:
+            state = state_of(found)
+            if state.grad is None:
+                state.grad = grad.clone()
+            else:
+                state.grad = state.grad + grad
+
+    if node.kept is None:
+        node.kept = {}
+    node.kept[output_nr] = keep
+
+
+def move_hooks(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Keep the gradient that a tensor has from now on, in place of that which it had."""
+    state = tensor._autograd
+    if state is None or not state.retains:
+        return
+    if state.node is not None and state.node.kept:
+        state.node.kept.pop(state.output_nr, None)
+    retain(tensor, node, output_nr)
+
+
+def run_hooks(hooks: dict[int, Callable] | None, grad: Tensor | None) -> Tensor | None:
+    """The gradient after the hooks of a tensor, in the order in which they came."""
+    if hooks and grad is not None:
+        for hook in list(hooks.values()):
+            result = hook(grad)
+            if result is not None:
+                check_result(result, grad)
+                grad = result
+    return grad
+
+
+def check_result(result: Any, grad: Tensor) -> None:
+    """Raises for what a hook may not give in place of a gradient."""
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if result.dtype is not grad.dtype:
+        raise RuntimeError(
+            f"hook '<hook>' has changed the type of value (was {grad.type()} got {result.type()})"
+        )
+    if result._size != grad._size:
+        raise RuntimeError("hook '<hook>' has changed the size of value")

@@ -1,0 +1,234 @@
+"""What tensors have of derivatives: `grad`, `grad_fn`, `backward` and their like."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ... import dtypes
+from ...records import record
+from ...tensors import Tensor
+from ..calling.current import calls
+from .hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
+from .recorder import activate
+from .state import is_leaf, needs, node_of, state_of, version_of
+
+
+@record(frozen=True)
+class Property:
+    """How an attribute is read and, if at all, set."""
+
+    get: Callable[[Tensor], Any]
+    set: Callable[[Tensor, Any], None]
+
+
+# Reading and setting
+
+
+def get_grad(self: Tensor) -> Tensor | None:
+    state = self._autograd
+    if state is None:
+        return None
+    if state.grad is None and not state.retains and needs(self) and node_of(self) is not None:
+        warnings.warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+            ".grad attribute won't be populated during autograd.backward(). If you indeed want the "
+            ".grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
+            "Tensor.",
+            UserWarning,
+            3,
+        )
+    return state.grad
+
+
+def set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is None:
+        if self._autograd is not None:
+            self._autograd.grad = None
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            "assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(value).__name__}"
+        )
+    if value is self:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.dtype is not self.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{dtypes.DISPLAY[value.dtype.name]}' to "
+            f"a tensor with dtype '{dtypes.DISPLAY[self.dtype.name]}'"
+        )
+    if value._size != self._size:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value._size)}' to a tensor of size "
+            f"'{list(self._size)}'. Please ensure that the gradient and the tensor are the same "
+            "size"
+        )
+    state_of(self).grad = value
+
+
+def get_data(self: Tensor) -> Tensor:
+    """The same memory; writes to it are not counted as those of the tensor."""
+    made = self.detach()
+    if calls.recorder is not None:
+        state_of(made).cell = [0]
+    return made
+
+
+def set_data(self: Tensor, other: Tensor) -> None:
+    """Be a view of another tensor's memory from now on."""
+    self._storage, self.dtype = other._storage, other.dtype
+    self._size, self._stride, self._offset = other._size, other._stride, other._offset
+    self._view = None
+
+
+def read_only(name: str) -> Callable[[Tensor, Any], None]:
+    def refuse(self: Tensor, value: Any) -> None:
+        raise AttributeError(f"attribute {name!r} of 'torch._C.TensorBase' objects is not writable")
+
+    return refuse
+
+
+def set_grad_fn(self: Tensor, value: Any) -> None:
+    if value is not None:
+        raise AttributeError("grad_fn is what computed the tensor; it cannot be set")
+    detach_(self)
+
+
+GETTERS: dict[str, Callable[[Tensor], Any]] = {
+    "grad_fn": node_of,
+    "is_leaf": is_leaf,
+    "output_nr": lambda self: 0 if self._autograd is None else self._autograd.output_nr,
+    "retains_grad": lambda self: self._autograd is not None
+    and self._autograd.retains
+    and not is_leaf(self),
+    "_base": lambda self: None if self._autograd is None else self._autograd.base,
+    "_version": version_of,
+    "_backward_hooks": lambda self: None if self._autograd is None else self._autograd.hooks,
+    "_post_accumulate_grad_hooks": lambda self: None
+    if self._autograd is None
+    else self._autograd.after_hooks,
+}
+
+PROPERTIES: dict[str, Property] = {
+    **{name: Property(get, read_only(name)) for name, get in GETTERS.items()},
+    "grad": Property(get_grad, set_grad),
+    "_grad": Property(get_grad, set_grad),
+    "_grad_fn": Property(node_of, set_grad_fn),
+    "data": Property(get_data, set_data),
+}
+
+
+# Methods
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Let gradients of a leaf be wanted, or not.
+
+    Raises RuntimeError for integers and bools, and for what was computed of others.
+    """
+    requires_grad = bool(requires_grad)
+    if requires_grad and self.dtype.kind not in "fc":
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if node_of(self) is not None:
+        if not requires_grad:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        return self
+    if requires_grad:
+        activate()
+    self._requires_grad = requires_grad
+    return self
+
+
+def clear_grad(tensor: Tensor, to_none: bool) -> None:
+    """Let a tensor have no gradient, or zeros for the one it has."""
+    state = tensor._autograd
+    if state is None or state.grad is None:
+        return
+    if to_none:
+        state.grad = None
+    else:
+        if state.grad._autograd is not None and node_of(state.grad) is not None:
+            detach_(state.grad)
+        state.grad._requires_grad = False
+        state.grad.zero_()
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Forget how the tensor was computed."""
+    state = self._autograd
+    if state is not None:
+        if state.base is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
+        state.node, state.output_nr = None, 0
+    self._requires_grad = False
+    return self
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor to `grad` of the leaves that it was computed of.
+
+    gradient: of the tensor itself; 1 for a single number.  inputs: only for these.
+    """
+    from .api import backward as run
+
+    run(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def is_view(self: Tensor) -> bool:
+    return self._autograd is not None and self._autograd.base is not None
+
+
+def refuse_numpy(self: Tensor) -> None:
+    raise RuntimeError(
+        "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+    )
+
+
+def deepcopy(self: Tensor, memo: dict) -> Tensor:
+    """A copy with its own memory; of leaves alone."""
+    if id(self) in memo:
+        return memo[id(self)]
+    if not is_leaf(self):
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    make, args = self.__reduce__()[:2]
+    made = memo[id(self)] = make(*copy.deepcopy(args, memo))
+    if self._autograd is not None and self._autograd.grad is not None:
+        state_of(made).grad = copy.deepcopy(self._autograd.grad, memo)
+    return made
+
+
+METHODS: dict[str, Callable] = {
+    "backward": backward,
+    "register_hook": register_hook,
+    "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
+    "requires_grad_": requires_grad_,
+    "retain_grad": retain_grad,
+    "_is_view": is_view,
+    "_refuse_numpy": refuse_numpy,
+    "__deepcopy__": deepcopy,
+}
+

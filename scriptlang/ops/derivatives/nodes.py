@@ -1,0 +1,137 @@
+"""The nodes of the graph that going backward walks: what was computed, and of what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...errors import MissingOperatorError
+from ...tensors import Tensor
+from .accumulate import accumulate
+from .hooks import Handle
+from .state import Edge, later, numbers
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved tensors after calling backward."
+)
+
+
+class Node:
+    """One step of a computation.
+
+    edges: for each input where its gradient goes; None for an input that requires none.
+    number: greater than those of earlier nodes.
+    results: how many outputs it has.
+    tensor_hooks: output number -> hooks of the tensor, called with its gradient.
+    kept: output number -> a function that keeps the gradient of a tensor that is no leaf.
+    before, after: hooks of the node itself.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "after",
+        "before",
+        "edges",
+        "kept",
+        "metadata_",
+        "number",
+        "results",
+        "tensor_hooks",
+    )
+
+    def __init__(self, edges: Sequence[Edge | None], results: int = 1):
+        self.edges = edges
+        self.number = next(numbers)
+        self.results = results
+        self.tensor_hooks: dict[int, dict[int, Callable]] | None = None
+        self.kept: dict[int, Callable] | None = None
+        self.before: dict[int, Callable] | None = None
+        self.after: dict[int, Callable] | None = None
+        self.metadata_: dict | None = None
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    def place(self) -> str:
+        """Where in a program the step was made; "" where that is not known."""
+        return ""
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict:
+        """What users keep with the node."""
+        if self.metadata_ is None:
+            self.metadata_ = {}
+        return self.metadata_
+
+    def register_hook(self, hook: Callable) -> Handle:
+        """Call `hook(gradients of inputs, gradients of outputs)` after the node."""
+        if self.after is None:
+            self.after = {}
+        return Handle(self.after, hook)
+
+    def register_prehook(self, hook: Callable) -> Handle:
+        """Call `hook(gradients of outputs)` before the node."""
+        if self.before is None:
+            self.before = {}
+        return Handle(self.before, hook)
+
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
+        """The gradients of the inputs, of those of the outputs; what is not wanted may be None."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Give back what is kept for going backward."""
+
+    def __call__(self, *grads: Tensor | None) -> Any:
+        made = self.apply(list(grads), [edge is not None for edge in self.edges])
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class AccumulateGrad(Node):
+    """Adds to the gradient of a leaf."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor):
+        super().__init__(())
+        self.number = 1 << 62  # as soon as it is ready
+        self.variable = variable
+
+    def apply(self, grads, wanted):
+        accumulate(self.variable, grads[0])
+        return ()
+
+
+later.make_accumulator = AccumulateGrad
+
+
+class Undefined(Node):
+    """A step whose derivative nobody knows: going backward through it raises."""
+
+    __slots__ = ("text", "title")
+
+    def __init__(self, edges: Sequence[Edge | None], title: str, text: str, results: int = 1):
+        super().__init__(edges, results)
+        self.title, self.text = title, text
+
+    def name(self) -> str:
+        return self.title
+
+    def apply(self, grads, wanted):
+        raise MissingOperatorError(self.text)
+
+
+def short_name(node: Node) -> str:
+    """The name of what a node is the step of, as errors have it."""
+    return re.sub(r"Backward\d*$", "", node.name())

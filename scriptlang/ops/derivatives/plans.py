@@ -1,0 +1,372 @@
+"""How calls of one operator are recorded: its Plan, by the kind of operator."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from ... import types as T
+from ...tensors import Tensor
+from .. import table
+from ..calling import dispatch
+from ..families.modes import mode
+from ..shared.form_kernels import OUT_KINDS
+from .nodes import AccumulateGrad, Node, Undefined
+from .rule_node import Reading, RuleNode, is_list_of_tensors, is_tensor_type
+from .rules import Rule, rule_of
+from .state import alias, count_write, edge_of, needs, set_node, state_of, version_of
+from .views import (
+    NO_GRAD,
+    SEVERAL,
+    check_write,
+    note_view,
+    rebase,
+    run_quietly,
+)
+
+UNRECORDED = frozenset(
+    "aten::detach aten::detach_ aten::requires_grad_ aten::retain_grad prim::data aten::backward "
+    "aten::_backward aten::grad aten::set_data aten::_version aten::is_leaf aten::output_nr "
+    "aten::retains_grad prim::grad prim::requires_grad aten::data".split()
+)
+"""Operators that are about derivatives themselves."""
+
+RESIZING = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_"})
+"""Operators that change the memory of a tensor, which has to require no gradient."""
+
+
+class Through:
+    """Calls that record themselves in what they call, or have nothing to record."""
+
+    def run(self, kernel: Callable, values: list) -> Any:
+        return kernel(*values)
+
+
+THROUGH = Through()
+
+
+class Plan:
+    """op: the operator; rule: its rule, or None.  base: the operator whose rule that is.
+    tensors, lists: the arguments that are tensors, and lists of them.
+    written: the arguments that are written, and whether they are lists.
+    inputs: the arguments that a node has edges for.  readings: the expressions of the rule.
+    results: how many results a node has.
+    """
+
+    def __init__(self, op: table.Operator):
+        schema = op.schema
+        self.op, self.schema = op, schema
+        self.rule: Rule | None = rule_of(op)
+        arguments = list(enumerate(schema.arguments))
+        self.tensors = [i for i, a in arguments if is_tensor_type(a.type)]
+        self.lists = [i for i, a in arguments if is_list_of_tensors(a.type)]
+        self.written = [i for i, _ in schema.written if i in self.tensors or i in self.lists]
+        self.results = max(1, len(schema.returns))
+        rule = self.rule
+        self.readings = [] if rule is None else [Reading(e, rule) for e in rule.gradients]
+        ruled = {i for reading in self.readings for i in reading.inputs} | set(self.written)
+        self.inputs = sorted(ruled, key=lambda i: (i not in self.written, i))
+        self.is_none = rule is not None and rule.is_none
+        self.views = [
+            shared[0] if shared and shared[0] in (*self.tensors, *self.lists) else None
+            for shared in schema.shared
+        ]
+        if not any(v is not None for v in self.views) and len(self.tensors) and not self.written:
+            facts = op.facts
+            if facts.may_share and len(schema.returns) == 1:
+                self.views = [self.tensors[0]]
+
+    @cached_property
+    def title(self) -> str:
+        """The name of the nodes, as PyTorch spells it."""
+        name = self.op.name.partition("::")[2]
+        if name.endswith("_") and not name.endswith("__"):
+            name = name[:-1]
+        words = name.strip("_").split("_")
+        return "".join(w[:1].upper() + w[1:] for w in words) + f"Backward{self.number}"
+
+    @property
+    def number(self) -> int:
+        """Which of the overloads with derivatives this is; numbers count as tensors."""
+        op = self.op.form.base if self.op.form and self.op.kind == "form" else self.op
+        known = [
+            o.overload
+            for o in table.overloads(op.name)
+            if o.kind in ("primitive", "composite") and not o.overload.startswith("Scalar")
+        ]
+        return known.index(op.overload) if op.overload in known else 0
+
+    def requires(self, values: Sequence[Any]) -> bool:
+        """Whether an argument requires a gradient."""
+        for i in self.tensors:
+            t = values[i]
+            if t is not None and (t._requires_grad or t._autograd is not None and needs(t)):
+                return True
+        return any(
+            t is not None and needs(t) for i in self.lists if values[i] for t in values[i]
+        )
+
+    def node(self, values: Sequence[Any]) -> Node:
+        """The step of a call with such arguments."""
+        if self.rule is not None:
+            return RuleNode(self, values, self.inputs)
+        edges = []
+        inputs = sorted((*self.tensors, *self.lists), key=lambda i: (i not in self.written, i))
+        for i in inputs:
+            value = values[i]
+            for t in value if isinstance(value, (list, tuple)) else [value]:
+                edges.append(None if t is None else edge_of(t))
+        return Undefined(edges, self.title, missing_text(self.op), self.results)
+
+    def run(self, kernel: Callable, values: list) -> Any:
+        """A call of an operator that writes nothing."""
+        if not (mode.enabled and not self.is_none and self.requires(values)):
+            result = run_quietly(kernel, values)
+            for place, r in zip(self.views, result if self.results > 1 else (result,)):
+                if place is not None:
+                    self.note(r, values[place], values, "" if mode.enabled else NO_GRAD)
+            return result
+        node = self.node(values)
+        result = run_quietly(kernel, values)
+        several = self.results > 1
+        results = list(result) if several else [result]
+        for place, r in zip(self.views, results):
+            if place is not None:
+                self.note(r, values[place], values, "")
+        inputs = self.objects(values)
+        if not several and isinstance(result, (list, tuple)):
+            node.results = len(result)
+            if isinstance(node, RuleNode):
+                node.listed = True
+            results = result
+        for k, r in enumerate(results):
+            if isinstance(r, Tensor):
+                if id(r) in inputs:
+                    if several or isinstance(result, (list, tuple)):
+                        continue
+                    return result
+                if r.dtype.kind in "fc":
+                    set_node(r, node, k)
+        if isinstance(node, RuleNode):
+            node.finish(results if several or not node.listed else [result])
+        return result
+
+    def objects(self, values: Sequence[Any]) -> set[int]:
+        """The tensors among the arguments, by their ids."""
+        found = {id(values[i]) for i in self.tensors}
+        for i in self.lists:
+            found.update(map(id, values[i] or ()))
+        return found
+
+    def note(self, result: Any, source: Any, values: list, made: str) -> None:
+        """Remember that a result is a view."""
+        if isinstance(result, (list, tuple)):
+            made = made or SEVERAL
+            for r in result:
+                if isinstance(source, Tensor) and isinstance(r, Tensor):
+                    self.note(r, source, values, made)
+            return
+        if not isinstance(result, Tensor) or not isinstance(source, Tensor) or result is source:
+            return
+        if result._storage is source._storage:
+            again = None
+            if result.dtype is not source.dtype or (source._autograd and source._autograd.replay):
+                rest = values[1:]
+
+                def run(x: Tensor, *more: Any, op=self.op) -> Tensor:
+                    return dispatch.run(op, [x, *more])
+
+                again = run, tuple(rest)
+            note_view(result, source, made, again)
+
+
+class Writing(Plan):
+    """Calls that write one or several of their arguments."""
+
+    def run(self, kernel: Callable, values: list) -> Any:
+        records = mode.enabled and not self.is_none and self.requires(values)
+        targets = self.targets(values)
+        if not self.is_none:  # PyTorch looks at none of these
+            for t in targets:
+                check_write(t, records)
+        if not (records and any(t.dtype.kind in "fc" for t in targets)):
+            result = run_quietly(kernel, values)
+            for t in targets:
+                count_write(t)
+            return result
+        return self.record(kernel, values, targets)
+
+    def targets(self, values: Sequence[Any]) -> list[Tensor]:
+        """The tensors that are written."""
+        found: list[Tensor] = []
+        for i in self.written:
+            value = values[i]
+            if isinstance(value, (list, tuple)):
+                found += value
+            elif value is not None:
+                found.append(value)
+        return found
+
+    def record(self, kernel: Callable, values: list, targets: list[Tensor]) -> Any:
+        node = self.node(self.before_write(values))
+        result = run_quietly(kernel, values)
+        for t in targets:
+            count_write(t)
+        if isinstance(node, RuleNode):
+            self.finish(node, result, targets)
+        for k, t in enumerate(targets):
+            if t.dtype.kind in "fc":
+                rebase(t, node, k)
+        if len(targets) > 1:
+            node.results = len(targets)
+        return result
+
+    def finish(self, node: RuleNode, result: Any, targets: list[Tensor]) -> None:
+        if len(targets) > 1:
+            node.listed = bool(self.written and self.written[0] in self.lists)
+            node.finish([targets] if node.listed else targets)
+        else:
+            node.finish(list(result) if self.results > 1 else [result])
+
+    def before_write(self, values: list) -> list:
+        """The arguments, with copies of the written ones where a rule names their values."""
+        named = {
+            number
+            for reading in self.readings
+            for kind, number, is_shape in reading.names
+            if kind == "argument" and not is_shape
+        }
+        made = list(values)
+        for i in self.written:
+            if i in named and isinstance(values[i], Tensor):
+                made[i] = as_before(values[i], copied=True)
+        return made
+
+
+def as_before(tensor: Tensor, copied: bool) -> Tensor:
+    """A tensor with the same edge and the shape as it is, over the memory or a copy of it."""
+    edge = edge_of(tensor)
+    made = run_quietly(lambda t: t.clone(), [tensor]) if copied else alias(tensor)
+    if edge is not None:
+        state = state_of(made)
+        node, number = edge
+        if isinstance(node, AccumulateGrad):
+            state.accumulator = weakref.ref(node)
+            made._requires_grad = True
+        else:
+            set_node(made, node, number)
+    return made
+
+
+class InPlace(Writing):
+    """`x.add_(y)`, which follows from `add`: whose own body is recorded where that has no rule."""
+
+    def record(self, kernel: Callable, values: list, targets: list[Tensor]) -> Any:
+        base = self.op.form.base
+        if self.rule is not None or not base.is_composite:
+            return super().record(kernel, values, targets)
+        target = targets[0]
+        made = as_before(target, copied=True)
+        result = base.kernel(made, *values[1:])
+        if result._size != target._size:
+            return run_quietly(kernel, values)  # which raises
+        copy = table.find("aten::copy_")
+        return plan_for(copy).run(copy.kernel, [target, result, False])
+
+
+class Become(Writing):
+    """`x.t_()`: the tensor becomes a view of its memory."""
+
+    def record(self, kernel: Callable, values: list, targets: list[Tensor]) -> Any:
+        target = targets[0]
+        state = target._autograd
+        node = self.node([as_before(target, copied=False), *values[1:]])
+        result = run_quietly(kernel, values)
+        count_write(target)
+        if isinstance(node, RuleNode):
+            node.finish([result])
+        if state is not None and state.base is not None:
+            state.version = version_of(target)
+        set_node(target, node)
+        return result
+
+
+class Out(Writing):
+    """`add(x, y, out=z)`, which has no derivative."""
+
+    def run(self, kernel: Callable, values: list) -> Any:
+        if mode.enabled and not self.is_none and self.requires(values):
+            name = self.op.name.partition("::")[2]
+            raise RuntimeError(
+                f"{name}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
+            )
+        result = run_quietly(kernel, values)
+        for t in self.targets(values):
+            count_write(t)
+        return result
+
+
+class Resizing(Writing):
+    def run(self, kernel: Callable, values: list) -> Any:
+        if mode.enabled and needs(values[0]):
+            raise RuntimeError("cannot resize variables that require grad")
+        result = run_quietly(kernel, values)
+        count_write(values[0])
+        return result
+
+
+class Instead(Plan):
+    """Calls that run the rule's own text where something requires a gradient."""
+
+    def run(self, kernel: Callable, values: list) -> Any:
+        if not (mode.enabled and self.requires(values)):
+            return run_quietly(kernel, values)
+        expression = self.rule.instead
+        return expression.function(*(values[self.schema.index(n)] for n in expression.names))
+
+
+def missing_text(op: table.Operator) -> str:
+    return f"the derivative of {op.qualified_name} is not implemented in scriptlang"
+
+
+def plan_for(op: table.Operator) -> Any:
+    found = op.__dict__.get("recording")
+    if found is None:
+        found = op.__dict__["recording"] = plan_of(op)
+    return found
+
+
+def plan_of(op: table.Operator) -> Any:
+    """How calls of an operator are recorded."""
+    schema = op.schema
+    if schema.is_vararg or op.name in UNRECORDED:
+        return THROUGH
+    if not any(is_tensor_type(a.type) or is_list_of_tensors(a.type) for a in schema.arguments):
+        return THROUGH
+    returns_tensor = any(
+        is_tensor_type(r.type) or is_list_of_tensors(r.type) or T.TENSOR in r.type.walk()
+        for r in schema.returns
+    )
+    if not returns_tensor and not schema.is_mutable:
+        return THROUGH
+    op.kernel  # noqa: B018 - declares it, which tells its kind
+    rule = rule_of(op)
+    if op.name in RESIZING:
+        return Resizing(op)
+    form = op.form
+    if form is not None and form.kind in (*OUT_KINDS, "create"):
+        return Out(op)
+    if any(a.is_out for a in schema.arguments):
+        return Out(op) if not op.is_composite else THROUGH
+    if rule is None and op.is_composite:
+        return THROUGH
+    if rule is not None and rule.instead is not None and not schema.is_mutable:
+        return Instead(op)
+    if form is not None and form.kind == "in_place":
+        return InPlace(op)
+    if form is not None and form.kind == "become":
+        return Become(op)
+    return Writing(op) if schema.is_mutable else Plan(op)

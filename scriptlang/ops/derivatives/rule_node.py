@@ -1,0 +1,256 @@
+"""The node of an operator that has a rule."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from ... import types as T
+from ...tensors import Tensor
+from . import helpers
+from .nodes import FREED, Node
+from .rules import SIZE, Expression, Rule, size_of
+from .saved import Saved, holds_tensor, keep, read
+from .state import Edge, edge_of
+
+SHAPE_METHODS = frozenset(
+    "size dim numel is_complex is_floating_point dtype shape ndim element_size stride "
+    "storage_offset is_contiguous".split()
+)
+"""What may be asked of a tensor of which only the shape and type are kept."""
+
+SHAPE_FUNCTIONS = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
+"""Operators that ask their first argument for shape and type alone."""
+
+
+class Reading:
+    """How one expression of a rule is computed: what each of its names is.
+
+    inputs: the places of the arguments in the schema whose gradients it gives.
+    names: for each its kind ("argument", "result", "size", "size of result", "grad" or "needs"),
+    its number, and whether shape and type suffice.
+    """
+
+    def __init__(self, expression: Expression, rule: Rule):
+        schema = rule.operator.schema
+        self.expression = expression
+        self.inputs = [schema.index(name) for name in expression.inputs]
+        shapes = names_of_shapes(expression.text, rule.namespace)
+        self.names = []
+        for name in expression.names:
+            if name in rule.grads:
+                self.names.append(("grad", rule.grads.index(name), False))
+            elif schema.index(name) is not None:
+                self.names.append(("argument", schema.index(name), name in shapes))
+            elif name in rule.results:
+                self.names.append(("result", rule.results.index(name), name in shapes))
+            elif name == "needs":
+                self.names.append(("needs", 0, False))
+            elif (of := name.removesuffix(SIZE)) in rule.results and schema.index(of) is None:
+                self.names.append(("size of result", rule.results.index(of), False))
+            else:
+                self.names.append(("size", schema.index(of), False))
+
+
+def names_of_shapes(text: str, namespace: dict[str, Any]) -> set[str]:
+    """The names of an expression of which only shape and type are asked for."""
+    return shapes_in(ast.parse(f"(\n{text}\n)", mode="eval"), namespace)
+
+
+def shapes_in(tree: ast.AST, namespace: dict[str, Any]) -> set[str]:
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    used: dict[str, bool] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            only = asks_shape(node, parents[node], namespace)
+            used[node.id] = used.get(node.id, True) and only
+    return {name for name, only in used.items() if only}
+
+
+def asks_shape(name: ast.Name, parent: ast.AST, namespace: dict[str, Any]) -> bool:
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in SHAPE_METHODS
+    if not isinstance(parent, ast.Call) or name not in parent.args:
+        return False
+    at, called = parent.args.index(name), parent.func
+    if isinstance(called, ast.Name):
+        function = namespace.get(called.id)
+        return isinstance(function, FunctionType) and at in shape_parameters(function)
+    return (
+        isinstance(called, ast.Attribute)
+        and isinstance(called.value, ast.Name)
+        and called.value.id == "torch"
+        and called.attr in SHAPE_FUNCTIONS
+        and at == 0
+    )
+
+
+def shape_parameters(function: FunctionType) -> frozenset[int]:
+    """Which arguments of a helper are asked for shape and type alone."""
+    found = _shapes.get(function)
+    if found is None:
+        count = function.__code__.co_argcount
+        _shapes[function] = frozenset(range(count))  # what it says where it calls itself
+        found = _shapes[function] = asked_for_shape(function)
+    return found
+
+
+_shapes: dict[FunctionType, frozenset[int]] = {}
+
+
+def asked_for_shape(function: FunctionType) -> frozenset[int]:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    body = ast.Module(tree.body, [])
+    stored = {
+        n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    shapes = shapes_in(body, function.__globals__) - stored
+    return frozenset(k for k, a in enumerate(tree.args.args) if a.arg in shapes)
+
+
+class Lists:
+    """Where the gradients of a list of tensors stand among a node's edges."""
+
+    __slots__ = ("at", "count")
+
+    def __init__(self, at: int, count: int):
+        self.at, self.count = at, count
+
+
+class RuleNode(Node):
+    """saved: (kind, number) -> what an expression needs; None when it was given back.
+    places: argument -> the number of its edge, or of those of a list.
+    fits: for each edge the size and dtype that its gradient has.
+    """
+
+    __slots__ = ("fits", "listed", "places", "plan", "saved", "where")
+
+    def __init__(self, plan: Any, values: Sequence[Any], inputs: Sequence[int]):
+        edges: list[Edge | None] = []
+        self.fits: list[tuple | None] = []
+        self.places: dict[int, int | Lists] = {}
+        for i in inputs:
+            value = values[i]
+            if isinstance(value, (list, tuple)):
+                self.places[i] = Lists(len(edges), len(value))
+                for t in value:
+                    self.add(edges, t)
+            else:
+                self.places[i] = len(edges)
+                self.add(edges, value)
+        super().__init__(edges, plan.results)
+        self.plan = plan
+        self.listed = False
+        self.where = None
+        self.saved: dict | None = {}
+        for reading in plan.readings:
+            if any(self.has_edge(i) for i in reading.inputs):
+                for kind, number, is_shape in reading.names:
+                    if kind == "argument":
+                        self.save(number, is_shape, values[number])
+                    elif kind == "size":
+                        self.saved[kind, number, False] = size_of(values[number])
+
+    def add(self, edges: list, tensor: Tensor | None) -> None:
+        edge = None if tensor is None else edge_of(tensor)
+        edges.append(edge)
+        self.fits.append(None if edge is None else (tensor._size, tensor.dtype))
+
+    def save(self, number: int, is_shape: bool, value: Any) -> None:
+        if not is_shape or ("argument", number, False) not in self.saved:
+            self.saved["argument", number, is_shape] = keep(value, is_shape)
+
+    def has_edge(self, argument: int) -> bool:
+        place = self.places.get(argument)
+        if isinstance(place, Lists):
+            return any(e is not None for e in self.edges[place.at : place.at + place.count])
+        return place is not None and self.edges[place] is not None
+
+    def finish(self, results: Sequence[Any]) -> None:
+        """Keep what expressions need of the results."""
+        for reading in self.plan.readings:
+            if any(self.has_edge(i) for i in reading.inputs):
+                for kind, number, is_shape in reading.names:
+                    if kind == "result":
+                        value = results[number]
+                        if isinstance(value, Tensor) and not is_shape:
+                            self.saved[kind, number, False] = Saved(value, number)
+                        else:
+                            self.saved[kind, number, is_shape] = keep(value, is_shape)
+                    elif kind == "size of result":
+                        self.saved[kind, number, False] = size_of(results[number])
+
+    def name(self) -> str:
+        return self.plan.title
+
+    def place(self) -> str:
+        return "" if self.where is None else self.where()
+
+    def apply(self, grads, wanted):
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        made: list[Tensor | None] = [None] * len(self.edges)
+        if all(g is None for g in grads):
+            return made
+        for reading in self.plan.readings:
+            needs = [self.is_wanted(i, wanted) for i in reading.inputs]
+            if not any(needs):
+                continue
+            values = [self.value(name, grads, needs) for name in reading.names]
+            result = reading.expression.function(*values)
+            parts = result if len(reading.inputs) > 1 else (result,)
+            for argument, part, need in zip(reading.inputs, parts, needs):
+                if need and part is not None:
+                    self.put(made, self.places[argument], part)
+        return made
+
+    def is_wanted(self, argument: int, wanted: list[bool]) -> bool:
+        place = self.places.get(argument)
+        if isinstance(place, Lists):
+            return any(wanted[place.at : place.at + place.count])
+        return place is not None and wanted[place]
+
+    def value(self, name: tuple, grads: list, needs: list[bool]) -> Any:
+        kind, number, is_shape = name
+        if kind == "grad":
+            return grads if self.listed else grads[number]
+        if kind == "needs":
+            return needs
+        saved = self.saved
+        key = (kind, number, is_shape)
+        return read(saved[key if key in saved else (kind, number, False)], self)
+
+    def put(self, made: list, place: int | Lists, grad: Any) -> None:
+        """Put what an expression gave into the places of its input."""
+        if isinstance(place, int):
+            made[place] = self.fitted(grad, place)
+            return
+        for k, part in enumerate(grad):
+            if part is not None:
+                made[place.at + k] = self.fitted(part, place.at + k)
+
+    def fitted(self, grad: Tensor, place: int) -> Tensor | None:
+        if self.fits[place] is None:
+            return None
+        size, dtype = self.fits[place]
+        if grad._size == size and grad.dtype is dtype:
+            return grad
+        return helpers.fitted(grad, list(size), dtype.code, dtype.kind == "c")
+
+    def release(self) -> None:
+        if self.saved is not None and any(map(holds_tensor, self.saved.values())):
+            self.saved = None
+
+
+def is_list_of_tensors(type: T.Type) -> bool:
+    if isinstance(type, T.OptionalType):
+        type = type.element
+    return isinstance(type, T.ListType) and T.without_none(type.element) == T.TENSOR
+
+
+def is_tensor_type(type: T.Type) -> bool:
+    return T.without_none(type) == T.TENSOR

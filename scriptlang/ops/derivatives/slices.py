@@ -1,0 +1,69 @@
+"""Writes through views, as steps from a base as it was to the base as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...tensors import Tensor
+from ..calling import functions
+from .nodes import FREED, Node
+from .state import Edge
+
+
+class CopySlices(Node):
+    """A write through a view, as a step from the base as it was to the base as it is.
+
+    The first edge is that of the base; the others are those of `step`, the write as a step from the
+    view as it was, without its first.
+    """
+
+    __slots__ = ("base", "step", "view")
+
+    def __init__(self, base_edge: Edge | None, base: Tensor, view: Tensor, step: Node):
+        super().__init__([base_edge, *step.edges[1:]])
+        self.step = step
+        self.base = base._size, base._stride, base.dtype
+        self.view = view_maker(base, view)
+
+    def apply(self, grads, wanted):
+        grad = grads[0]
+        if grad is None:
+            return [None] * len(self.edges)
+        if self.step is None:
+            raise RuntimeError(FREED)
+        size, stride, dtype = self.base
+        result = functions.empty_strided(list(size), list(stride), dtype=dtype)
+        functions.copy_(result, grad)
+        part = self.view(result)
+        of_view, *others = self.step.apply([functions.clone(part)], wanted)
+        if not wanted[0]:
+            return [None, *others]
+        if of_view is None:
+            functions.zero_(part)
+        else:
+            functions.copy_(part, of_view)
+        return [result, *others]
+
+    def release(self) -> None:
+        self.step.release()
+
+
+def replay_of(view: Tensor) -> tuple | None:
+    return None if view._autograd is None else view._autograd.replay
+
+
+def view_maker(base: Tensor, view: Tensor) -> Callable[[Tensor], Tensor]:
+    """What makes the same view of a tensor of the shape of its base."""
+    calls = replay_of(view)
+    if calls is not None:
+
+        def again(x: Tensor) -> Tensor:
+            for run, values in calls:
+                x = run(x, *values)
+            return x
+
+        return again
+    size, stride, offset = view._size, view._stride, view._offset - base._offset
+    return lambda x: functions.as_strided(
+        x, list(size), list(stride), x.storage_offset() + offset
+    )

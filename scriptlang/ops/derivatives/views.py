@@ -1,0 +1,157 @@
+"""Views and writes: a write through a view is one to its base, and to all other views of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...tensors import Tensor
+from ..families.modes import mode
+from .hooks import move_hooks
+from .nodes import Node, short_name
+from .slices import CopySlices, view_maker
+from .state import State, edge_of, later, needs, node_of, set_node, state_of, version_of
+
+NO_GRAD, SEVERAL, FUNCTION = "no_grad", "several", "function"
+"""How a view came about that may not be written where a gradient is wanted."""
+
+
+def note_view(view: Tensor, source: Tensor, made: str, replay: tuple | None = None) -> None:
+    """Remember that a tensor is a view of another, or of its base.
+
+    replay: (kernel, arguments behind the first) of the call that gave it.
+    """
+    of_source = source._autograd
+    base = source
+    state = state_of(view)
+    if of_source is not None:
+        if of_source.base is not None:
+            base = of_source.base
+            made = made or of_source.made
+        state.cell = of_source.cell
+    state.base, state.made = base, made
+    before = None if of_source is None else of_source.replay
+    if before is not None or view.dtype is not source.dtype:
+        earlier = before if before is not None else strided(source, base)
+        state.replay = None if replay is None or earlier is None else (*earlier, replay)
+    state.version = version_of(view)
+
+
+def strided(view: Tensor, base: Tensor) -> tuple:
+    """The call that makes a view of the type of its base."""
+    if view is base:
+        return ()
+    make = view_maker(base, view)
+    return (((lambda x: make(x)), ()),)
+
+
+def renew(view: Tensor, state: State) -> None:
+    """Let a view be computed of its base as that is now."""
+    if state.made == NO_GRAD:
+        raise RuntimeError(BASE_WRITTEN + WHY[NO_GRAD])
+    base = state.base
+    make = view_maker(base, view)
+    was, mode.enabled = mode.enabled, True
+    quiet, mode.is_quiet = mode.is_quiet, False
+    try:
+        made = make(base)
+    finally:
+        mode.enabled, mode.is_quiet = was, quiet
+    node, number = edge_of(made)
+    connect(view, node, number)
+
+
+later.renew = renew
+
+
+# Writes
+
+LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_OF_LEAF = (
+    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+)
+
+WRITTEN = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+)
+BASE_WRITTEN = (
+    "A view was created in no_grad mode and its base or another view of its base has been modified "
+    "inplace with grad mode enabled. "
+)
+
+WHY = {
+    NO_GRAD: (
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the no_grad block "
+        "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
+        "be tracked)."
+    ),
+    SEVERAL: (
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one."
+    ),
+    FUNCTION: (
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+}
+
+
+def check_write(tensor: Tensor, records: bool) -> None:
+    """Raises RuntimeError where a tensor may not be written.
+
+    records: whether the write is one that gets a node.
+    """
+    state = tensor._autograd
+    if not mode.enabled:
+        return
+    if state is not None and state.base is not None:
+        if records:
+            check_view(tensor, state)
+        if needs(tensor) and node_of(state.base) is None and state.base._requires_grad:
+            raise RuntimeError(VIEW_OF_LEAF)
+    if tensor._requires_grad and node_of(tensor) is None:
+        raise RuntimeError(LEAF)
+
+
+def check_view(view: Tensor, state: State) -> None:
+    if not state.made:
+        return
+    node = state.node
+    start = WRITTEN
+    if node is not None:
+        start = f"Output {state.output_nr} of {short_name(node)} is a view and is being modified "
+        start += "inplace. "
+    raise RuntimeError(start + WHY[state.made])
+
+
+def rebase(tensor: Tensor, step: Node, output_nr: int = 0) -> None:
+    """Let a node be what computed a tensor that was written, and what it shares its memory with."""
+    state = tensor._autograd
+    if state is None or state.base is None:
+        connect(tensor, step, output_nr)
+        return
+    base = state.base
+    connect(base, CopySlices(edge_of(base), base, tensor, step), 0)
+    tensor._requires_grad = True
+    renew(tensor, state)
+
+
+def connect(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Let a node be what computed a tensor that was there before."""
+    move_hooks(tensor, node, output_nr)
+    set_node(tensor, node, output_nr)
+
+
+def run_quietly(kernel: Callable, values: Any) -> Any:
+    """Run a kernel, whose own calls are not recorded."""
+    if mode.is_quiet:
+        return kernel(*values)
+    mode.is_quiet = True
+    try:
+        return kernel(*values)
+    finally:
+        mode.is_quiet = False

@@ -1,0 +1,163 @@
+"""Going backward: every node once, after all that are computed from it, without recursion."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+from ...tensors import Tensor
+from ..families.modes import mode
+from .hooks import run_hooks
+from .nodes import AccumulateGrad, Node
+from .state import Edge
+
+
+class Walk:
+    """One call of backward.
+
+    roots: the edges where it starts, with their gradients.
+    inputs: the edges of what gradients are wanted of; None: of all leaves.
+    captured: input edge -> its gradient, where `inputs` are given.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Edge],
+        grads: Sequence[Tensor | None],
+        inputs: Sequence[Edge] | None,
+        keeps: bool,
+        records: bool,
+        accumulates: bool,
+    ):
+        self.keeps, self.records, self.accumulates = keeps, records, accumulates
+        self.arrived: dict[Node, list[Tensor | None]] = {}
+        self.inputs: dict[Node, set[int]] = {}
+        self.captured: dict[Edge, Tensor] = {}
+        for node, number in inputs or ():
+            self.inputs.setdefault(node, set()).add(number)
+        self.waiting = self.count([node for node, _ in roots])
+        self.useful = None if inputs is None else self.find_useful()
+        self.heap: list[tuple[int, int, Node]] = []
+        for (node, number), grad in zip(roots, grads):
+            self.add(node, number, grad)
+        for node in dict.fromkeys(node for node, _ in roots):
+            if not self.waiting[node]:
+                self.push(node)
+
+    def count(self, roots: list[Node]) -> dict[Node, int]:
+        """Every node that is reached -> how many edges lead to it."""
+        waiting = dict.fromkeys(roots, 0)
+        pending = list(waiting)
+        while pending:
+            for edge in pending.pop().edges:
+                if edge is not None:
+                    node = edge[0]
+                    if node not in waiting:
+                        waiting[node] = 0
+                        pending.append(node)
+                    waiting[node] += 1
+        return waiting
+
+    def find_useful(self) -> set[Node]:
+        """The nodes from which an input is reached by one edge or more."""
+        above: dict[Node, list[Node]] = {}
+        for node in self.waiting:
+            for edge in node.edges:
+                if edge is not None:
+                    above.setdefault(edge[0], []).append(node)
+        useful: set[Node] = set()
+        pending = [node for node in self.inputs if node in self.waiting]
+        while pending:
+            for node in above.get(pending.pop(), ()):
+                if node not in useful:
+                    useful.add(node)
+                    pending.append(node)
+        return useful
+
+    def push(self, node: Node) -> None:
+        heapq.heappush(self.heap, (-node.number, id(node), node))
+
+    def add(self, node: Node, number: int, grad: Tensor | None) -> None:
+        """Let a gradient arrive at an output of a node."""
+        slots = self.arrived.get(node)
+        if slots is None:
+            slots = self.arrived[node] = [None] * node.results
+        if grad is not None:
+            known = slots[number]
+            slots[number] = grad if known is None else known + grad
+
+    def run(self) -> None:
+        enabled, quiet = mode.enabled, mode.is_quiet
+        try:
+            while self.heap:
+                mode.enabled, mode.is_quiet = self.records, False
+                self.step(heapq.heappop(self.heap)[2])
+        finally:
+            mode.enabled, mode.is_quiet = enabled, quiet
+
+    def step(self, node: Node) -> None:
+        """Run one node, and let what it gives arrive at the next ones."""
+        grads = self.arrived.pop(node, None) or [None] * node.results
+        runs = self.useful is None or node in self.useful
+        before = list(grads)
+        self.hook(node, grads)
+        for number in self.inputs.get(node, ()):
+            found = before[number] if runs else grads[number]  # as PyTorch has it
+            if found is not None:
+                self.captured[node, number] = found
+        del before
+        if isinstance(node, AccumulateGrad):
+            if self.useful is None or self.accumulates and node in self.inputs:
+                self.captured.pop((node, 0), None)  # the only one that has it may keep it
+                node.apply(grads, [])
+            return
+        made: Sequence[Tensor | None] = ()
+        if runs and any(g is not None for g in grads):
+            made = self.apply(node, grads)
+        elif runs:
+            made = [None] * len(node.edges)
+        for k, edge in enumerate(node.edges):
+            if edge is None:
+                continue
+            target, number = edge
+            grad = made[k] if k < len(made) else None
+            if grad is not None and self.is_wanted(target):
+                self.add(target, number, grad)
+            self.waiting[target] -= 1
+            if not self.waiting[target]:
+                self.push(target)
+
+    def is_wanted(self, node: Node) -> bool:
+        return self.useful is None or node in self.useful or node in self.inputs
+
+    def hook(self, node: Node, grads: list[Tensor | None]) -> None:
+        """Call the hooks of the tensors that a node gave, and those before the node."""
+        if isinstance(node, AccumulateGrad):
+            state = node.variable._autograd
+            if state is not None and state.hooks and self.is_wanted(node):
+                grads[0] = run_hooks(state.hooks, grads[0])
+            return
+        if node.tensor_hooks:
+            for number, hooks in node.tensor_hooks.items():
+                grads[number] = run_hooks(hooks, grads[number])
+        if node.kept:
+            for number, keep in node.kept.items():
+                if grads[number] is not None:
+                    keep(grads[number])
+        if node.before:
+            for hook in list(node.before.values()):
+                result = hook(tuple(grads))
+                if result is not None:
+                    grads[:] = result if isinstance(result, tuple) else [result]
+
+    def apply(self, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        wanted = [edge is not None and self.is_wanted(edge[0]) for edge in node.edges]
+        made = node.apply(list(grads), wanted)
+        if node.after:
+            for hook in list(node.after.values()):
+                result = hook(tuple(made), tuple(grads))
+                if result is not None:
+                    made = list(result) if isinstance(result, (tuple, list)) else [result]
+        if not self.keeps:
+            node.release()
+        return made
