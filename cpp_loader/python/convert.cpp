@@ -408,6 +408,11 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
   return made;
 }
 
+nb::object known_tensor(const Tensor& t) {
+  nb::object found = found_at(known().tensors, t.impl());
+  return !found.is_none() && shows(found, t) ? found : nb::none();
+}
+
 nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
   convert.keep();
   if (slot.tag() != Tag::Tensor) return convert(slot);

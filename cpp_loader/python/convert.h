@@ -39,6 +39,9 @@ struct NativeObject {
 // Whether a Tensor requires a gradient, or is a view of one that may.
 bool may_need_gradient(nb::handle tensor);
 
+// The Tensor that Python has of a tensor in an object of the engine; None where it has none.
+nb::object known_tensor(const Tensor& t);
+
 // Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
 bool is_tensor(nb::handle value);
 bool is_plain_array(nb::handle value);
@@ -81,6 +84,9 @@ class ToNative {
 
   // From now on, remembers the Tensors that it converts.
   void watch() { watching_ = true; }
+
+  // Those Tensors, and what they became.
+  const std::vector<std::pair<nb::object, Value>>& watched() const { return watched_; }
 
   // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_,
   // resize_), and what quantizes them (copy_).

@@ -23,6 +23,7 @@ class Run {
 
   std::vector<Tensor> go() {
     for (const Tensor& input : request_.inputs) wanted_.push_back(input_edge(input));
+    wanted_.insert(wanted_.end(), request_.edges.begin(), request_.edges.end());
     std::vector<Edge> roots;
     for (const Tensor& output : request_.outputs) roots.push_back(edge_of(output));
     find(roots);
@@ -90,7 +91,7 @@ class Run {
 
   // With inputs: which nodes lie on a way to one of them.
   void find_needed() {
-    const bool all = request_.inputs.empty();
+    const bool all = wanted_.empty();
     for (const Edge& edge : wanted_) targets_.insert({edge.node.get(), true});
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       bool needed = all || targets_.count(*it);

@@ -11,6 +11,7 @@ struct Request {
   std::vector<Tensor> outputs;
   std::vector<Tensor> grad_outputs;  // undefined: 1, for outputs of one element
   std::vector<Tensor> inputs;        // whose gradients are wanted; none: all leaves
+  std::vector<Edge> edges;           // the same, where their gradients go: those behind `inputs`
   bool accumulate = false;           // into the leaves; else the gradients are given back
   bool keeps_graph = false;
   bool creates_graph = false;

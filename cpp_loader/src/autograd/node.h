@@ -57,6 +57,9 @@ Node* make_collector(const Tensor& leaf);
 bool is_collector(const Node& node);
 const Tensor& leaf_of(const Node& collector);
 
+// Makes a tensor one that something outside has computed: gradients of it end at its node.
+void set_outside(const Tensor& t);
+
 // Calls an operator on tensors and other values, recorded if the context records.
 Tensor call(Context& ctx, const char* qualified_name, std::vector<Value> arguments);
 
