@@ -93,12 +93,16 @@ class Trainable:
 
     def has(self, obj: ScriptObject) -> bool:
         """Whether a gradient of a tensor that an object holds is wanted."""
+        return bool(self.given(obj))
+
+    def given(self, obj: ScriptObject) -> list[Tensor]:
+        """The tensors that an object holds of which a gradient is wanted."""
         known = self.known.get(obj)
         if known is None or known[0] != self.count:
             tensors = [t for t in walk(obj) if isinstance(t, Tensor)]
             given = [t for t in tensors if t._autograd is not None and t._autograd.is_given]
             known = self.known[obj] = self.count, given
-        return any(t._requires_grad for t in known[1])
+        return [t for t in known[1] if t._requires_grad]
 
     def changed(self) -> None:
         """An attribute of an object was set."""

@@ -350,7 +350,10 @@ NB_MODULE(_native, m) {
           nb::arg("instructions") = 0, nb::arg("memory") = 0, nb::arg("milliseconds") = 0,
           nb::arg("depth") = kDepth, nb::arg("values") = kMostValues,
           "Run a function and record derivatives with respect to the Tensors `wanted`: (result, "
-          "Record or None, Tensors of its inputs, those of its outputs, those that were written).")
+          "(Record or None, Tensors of its inputs, those of its outputs, inputs that were written, "
+          "arguments that the program made require a gradient)).")
+      .def_prop_ro("sets_attributes", &PythonProgram::sets_attributes,
+                   "Whether a function stores into an attribute of an object.")
       .def("calls_any", &PythonProgram::calls_any, nb::arg("operators"),
            "Whether a function calls one of the operators, which are given by qualified names.")
       .def_prop_ro("functions", &PythonProgram::functions)

@@ -200,10 +200,10 @@ nb::tuple PythonProgram::record(const std::string& name, nb::list arguments, nb:
   Result result;
   run(*function, std::move(values), convert.take_domain(), limits, &result, true);
   ToPython back(most_values, *result.domain);
+  nb::tuple made = recording.finish(result.value, back);  // the result is of the same Tensors
   nb::object converted = back(result.value);
-  nb::tuple made = recording.finish(result.value, back);
   convert.tell_shapes();
-  return nb::make_tuple(converted, made[0], made[1], made[2], made[3]);
+  return nb::make_tuple(converted, made);
 }
 
 void PythonProgram::enter(const std::string& name, nb::list arguments, size_t positional) {
@@ -265,6 +265,15 @@ bool PythonProgram::calls_any(const std::vector<std::string>& operators) const {
     for (const OperatorUse& use : function->operators) {
       const std::string name = use.qualified_name();
       if (std::find(operators.begin(), operators.end(), name) != operators.end()) return true;
+    }
+  }
+  return false;
+}
+
+bool PythonProgram::sets_attributes() const {
+  for (const auto& function : program_->functions()) {
+    for (const Instruction& i : function->code) {
+      if (i.op == Opcode::SET_ATTR) return true;
     }
   }
   return false;

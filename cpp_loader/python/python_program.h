@@ -57,6 +57,7 @@ class PythonProgram {
 
   nb::dict missing() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
+  bool sets_attributes() const;                                     // whether a function does
   std::string register_code() const;                                // of every function
   std::vector<std::string> functions() const;
 

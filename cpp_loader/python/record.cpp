@@ -91,7 +91,10 @@ Recording::Recording(nb::list wanted, nb::list leaves) {
 }
 
 void Recording::take(const ToNative& convert, const std::vector<Value>& values) {
-  for (const auto& [tensor, value] : convert.watched()) add(tensor, value.as_tensor());
+  for (const auto& [tensor, value] : convert.watched()) {
+    given_.emplace_back(tensor, value.as_tensor());
+    add(tensor, value.as_tensor());
+  }
   for (const Value& value : values) find(value, 0);
 }
 
@@ -132,7 +135,19 @@ void Recording::find(const Value& value, int depth) {
 }
 
 nb::tuple Recording::finish(const Value& result, ToPython& convert) {
-  nb::list outputs, written, inputs;
+  nb::list outputs, written, inputs, required;
+  for (const auto& [tensor, t] : given_) {
+    const Tensor& found = t;
+    if (!t.requires_grad() || std::any_of(natives_.begin(), natives_.end(),
+                                          [&](const Tensor& n) { return n.is(found); })) {
+      continue;
+    }
+    if (may_need_gradient(tensor)) continue;  // nobody wants it
+    required.append(tensor);
+    tensors_.push_back(tensor);
+    natives_.push_back(t);
+    record_->inputs.push_back(autograd::edge_of(t));
+  }
   auto add_output = [&](const Tensor& t, nb::object tensor) {
     for (const Tensor& known : record_->outputs) {
       if (known.is(t)) return;
@@ -150,11 +165,13 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert) {
   each_tensor(result, [&](const Tensor& t) {
     const bool is_input =
         std::any_of(natives_.begin(), natives_.end(), [&](const Tensor& n) { return n.is(t); });
-    if (!is_input && is_recorded(t)) add_output(t, convert(Value(t)));
+    if (!is_input && is_recorded(t)) add_output(t, convert(Value(t), 1));  // and so again
   });
-  if (record_->outputs.empty()) return nb::make_tuple(nb::none(), inputs, outputs, written);
-  return nb::make_tuple(nb::cast(record_.release(), nb::rv_policy::take_ownership), inputs, outputs,
-                        written);
+  nb::object record = nb::none();
+  if (!record_->outputs.empty()) {
+    record = nb::cast(record_.release(), nb::rv_policy::take_ownership);
+  }
+  return nb::make_tuple(record, inputs, outputs, written, required);
 }
 
 }  // namespace scriptlang::python

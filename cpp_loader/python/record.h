@@ -36,14 +36,15 @@ class Recording {
   // The Tensors that were converted, and those that lie in objects of the engine.
   void take(const ToNative& convert, const std::vector<Value>& values);
 
-  // After the run: what it gave. (record, Tensors of the inputs, Tensors of the outputs, Tensors of
-  // the inputs that were written)
+  // After the run: what it gave. (record or None, Tensors of the inputs, Tensors of the outputs,
+  // Tensors of the inputs that were written, those that the program made require a gradient)
   nb::tuple finish(const Value& result, ToPython& convert);
 
  private:
   void add(nb::handle tensor, const Tensor& t);
   void find(const Value& value, int depth);
   std::vector<std::pair<nb::object, bool>> wanted_;
+  std::vector<std::pair<nb::object, Tensor>> given_;
   std::vector<nb::object> tensors_;
   std::vector<Tensor> natives_;
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
