@@ -138,6 +138,7 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert) {
   nb::list outputs, written, inputs, required;
   for (const auto& [tensor, t] : given_) {
     const Tensor& found = t;
+    convert.remember(Value(t), tensor);  // what comes back as it was given is the same Tensor
     if (!t.requires_grad() || std::any_of(natives_.begin(), natives_.end(),
                                           [&](const Tensor& n) { return n.is(found); })) {
       continue;
