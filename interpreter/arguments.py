@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy
 
@@ -21,7 +21,7 @@ from .values import MAX_INT, MIN_INT, is_instance, type_name
 class Mismatch(Exception):
     """A value does not fit a type; `.value` is the innermost that does not, `.path` its place."""
 
-    def __init__(self, value: Any, wanted: T.Type, path: str = ""):
+    def __init__(self, value: Any, wanted: T.Type, path: str = "") -> None:
         super().__init__()
         self.value, self.wanted, self.path = value, wanted, path
 
@@ -158,7 +158,8 @@ def to_tensor(value: Any) -> Tensor:
 
 def to_int(value: Any) -> int:
     if isinstance(value, Tensor):
-        return int(scalar(value))  # 2.7 is 2, as in PyTorch
+        scalar_value: Any = scalar(value)
+        return int(scalar_value)  # 2.7 is 2, as in PyTorch
     if type(value).__module__ == "torch" and str(value).startswith("torch."):
         value = public_constant(str(value).partition(".")[2])
     number = int(operator.index(value))  # of a dtype, a layout: its number
@@ -168,7 +169,8 @@ def to_int(value: Any) -> int:
 def to_float(value: Any) -> float:
     if isinstance(value, (str, bytes, bytearray)):
         _refuse()
-    return float(scalar(value) if isinstance(value, Tensor) else value)
+    number: Any = scalar(value) if isinstance(value, Tensor) else value
+    return float(number)
 
 
 def public_constant(name: str) -> Any:
@@ -213,11 +215,11 @@ def to_device(value: Any) -> Device:
     return Device(value) if isinstance(value, str) else _refuse()
 
 
-def _refuse():
+def _refuse() -> NoReturn:
     raise TypeError
 
 
-ATOMS = {
+ATOMS: dict[T.Type, Callable[[Any], Any]] = {
     T.TENSOR: to_tensor,
     T.INT: to_int,
     T.FLOAT: to_float,
@@ -245,7 +247,7 @@ def _union(value: Any, t: T.UnionType, path: str) -> Any:
     raise Mismatch(value, t, path)
 
 
-def _list(value: Any, t: T.ListType, path: str) -> list:
+def _list(value: Any, t: T.ListType, path: str) -> list[Any]:
     if not isinstance(value, (list, tuple, range)):
         raise Mismatch(value, t, path)
     if t.element in (T.INT, T.FLOAT) and type(value) is list and is_instance(value, t):
@@ -256,7 +258,7 @@ def _list(value: Any, t: T.ListType, path: str) -> list:
     return [convert(v, t.element, f"{path}[{i}]") for i, v in enumerate(value)]
 
 
-def _dict(value: Any, t: T.DictType, path: str) -> dict:
+def _dict(value: Any, t: T.DictType, path: str) -> dict[Any, Any]:
     if not isinstance(value, dict):
         raise Mismatch(value, t, path)
     if t.value == T.ANY:
@@ -271,7 +273,7 @@ def _dict(value: Any, t: T.DictType, path: str) -> dict:
     }
 
 
-def _tuple(value: Any, t: T.TupleType, path: str) -> tuple:
+def _tuple(value: Any, t: T.TupleType, path: str) -> tuple[Any, ...]:
     if not isinstance(value, (tuple, list)) or len(value) != len(t.elements):
         raise Mismatch(value, t, path)
     return t.make(
@@ -321,7 +323,7 @@ def _enum(value: Any, t: T.EnumType, path: str) -> EnumValue:
     raise Mismatch(value, t, path)
 
 
-CONVERTERS = {
+CONVERTERS: dict[type, Callable[[Any, Any, str], Any]] = {
     T.OptionalType: _optional,
     T.UnionType: _union,
     T.ListType: _list,

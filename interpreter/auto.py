@@ -51,12 +51,12 @@ class ObjectEngine(AutoEngine):
     is never compiled.  The state is one: where the engines differ, each sees what the other wrote.
     """
 
-    def __init__(self, obj: ScriptObject):
+    def __init__(self, obj: ScriptObject) -> None:
         self.obj = obj
         self.choices: dict[Function, Engine] = {}
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]  # it depends on what is run
         """The engine of `forward`, or of the first method where there is none."""
         methods = self.obj.type.methods
         functions = [methods["forward"]] if "forward" in methods else list(methods.values())[:1]

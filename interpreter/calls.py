@@ -8,6 +8,7 @@ calls are `_call_`.  Results that contain objects are wrapped for the user by `_
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ir import Function
@@ -19,16 +20,18 @@ from .native import load
 class PlainCaller:
     """A Caller without the native engine: every call is `_call_`."""
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call_(*args, **kwargs)
+
+    _call_: Callable[..., Any]
+    """What a subclass does."""
 
     def _enter_(self, program: Any, function: Function, first: Any = None) -> None:
         """Let calls run `function` by `program`, with `first` before the arguments."""
 
 
 native, _ = load()
-if native is None:
-    Caller = PlainCaller
-else:
+Caller: Any = PlainCaller
+if native is not None:
     native.watch_calls(Function, current.calls, default_generator)
     Caller = native.Caller

@@ -130,7 +130,7 @@ def to_tuple(
     names: Mapping[Any, str] | None = None,
     renamed: Mapping[T.Type, str] | None = None,
     whole: bool = False,
-) -> tuple:
+) -> tuple[Any, ...]:
     """The layout of `bytecode.pkl`.  Constants stay the values they are.
 
     name, names: what it and the functions it calls are named in the program, where that is not
@@ -164,7 +164,7 @@ def to_tuple(
     return (name or code.name, table[:5] + tuple(f for f in table[5:] if f[1]), schema)
 
 
-def _argument_tuple(a: Argument, spell: Callable[[T.Type], str]) -> tuple:
+def _argument_tuple(a: Argument, spell: Callable[[T.Type], str]) -> tuple[Any, ...]:
     return (
         ("name", a.name),
         ("type", spell(a.type)),
@@ -181,7 +181,9 @@ def type_text(t: T.Type, renamed: Mapping[T.Type, str], whole: bool = False) -> 
         return T.AtomType(renamed[t]) if t in renamed else t.map(rename)
 
     if isinstance(t, T.TupleType) and t.name:
-        fields = ",".join(f"[{n}, {rename(e).annotation}]" for n, e in zip(t.fields, t.elements))
+        fields = ",".join(
+            f"[{n}, {rename(e).annotation}]" for n, e in zip(t.fields or (), t.elements)
+        )
         return f"{renamed.get(t, t.name)}[NamedTuple, [{fields}]]"
     return (rename(t) if renamed or whole else t).annotation
 
@@ -227,7 +229,7 @@ def from_tuple(
     )
 
 
-def _entry(tree: Any) -> tuple:
+def _entry(tree: Any) -> tuple[Any, ...]:
     if not isinstance(tree, tuple) or len(tree) not in (2, 3) or not isinstance(tree[0], str):
         raise MalformedCode(f"a function is a tuple (name, code, schema), not {_brief(tree)}")
     return tree if len(tree) == 3 else (*tree, None)
@@ -248,7 +250,7 @@ def _fields(table: Any, name: str) -> dict[str, Any]:
     return dict(table)
 
 
-def _sequence(fields: dict[str, Any], field: str, name: str) -> tuple | list:
+def _sequence(fields: dict[str, Any], field: str, name: str) -> tuple[Any, ...] | list[Any]:
     value = fields.get(field)
     if not isinstance(value, (tuple, list)):
         raise MalformedCode(f"{name}: {field} is {_brief(value)}, not a tuple")

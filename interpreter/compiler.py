@@ -63,6 +63,12 @@ def compile_function(function: Function) -> Code:
     return compile_graph(function.graph, function.name, function.schema)
 
 
+def slot_of(node: Node) -> Any:
+    """The slot of the attribute that a node reads or writes."""
+    owner: Any = node.inputs[0].type
+    return owner.slot(node.attributes["name"])
+
+
 def compile_graph(graph: Graph, name: str, schema: Schema) -> Code:
     """Code of a graph.  Calls that were not inlined become CALL and INTERFACE_CALL.
 
@@ -72,7 +78,7 @@ def compile_graph(graph: Graph, name: str, schema: Schema) -> Code:
 
 
 class _Emitter:
-    def __init__(self, graph: Graph, name: str, schema: Schema):
+    def __init__(self, graph: Graph, name: str, schema: Schema) -> None:
         self.graph = graph
         self.code = Code(name, schema)
         self.inlined = Inliner(graph).nodes
@@ -242,7 +248,7 @@ class _Emitter:
 
     def tuple_construct(self, node: Node) -> None:
         self.inputs(node)
-        t = node.output.type
+        t: Any = node.output.type
         if t.name:
             self.emit("NAMED_TUPLE_CONSTRUCT", self.type_index(t), len(node.inputs))
         else:
@@ -274,11 +280,11 @@ class _Emitter:
 
     def get_attribute(self, node: Node) -> None:
         self.inputs(node)
-        self.emit("GET_ATTR", node.inputs[0].type.slot(node.attributes["name"]))
+        self.emit("GET_ATTR", slot_of(node))
 
     def set_attribute(self, node: Node) -> None:
         self.inputs(node)
-        self.emit("SET_ATTR", node.inputs[0].type.slot(node.attributes["name"]))
+        self.emit("SET_ATTR", slot_of(node))
 
     def call_function(self, node: Node) -> None:
         self.inputs(node)
@@ -311,7 +317,8 @@ class _Emitter:
 
     def call_method(self, node: Node) -> None:
         self.inputs(node)
-        name, owner = node.attributes["name"], node.inputs[0].type
+        name = node.attributes["name"]
+        owner: Any = node.inputs[0].type
         if isinstance(owner, T.InterfaceType):
             self.intern("interfaces", owner, owner)
             self.emit("INTERFACE_CALL", self.constant_index(name), len(node.inputs))
@@ -320,10 +327,12 @@ class _Emitter:
 
     def enter(self, node: Node) -> None:
         self.inputs(node)
-        self.call(node.inputs[0].type.methods["__enter__"])
+        manager: Any = node.inputs[0].type
+        self.call(manager.methods["__enter__"])
 
     def leave(self, node: Node) -> None:
-        method = node.inputs[0].type.methods["__exit__"]
+        manager: Any = node.inputs[0].type
+        method = manager.methods["__exit__"]
         self.inputs(node)
         for _ in method.schema.arguments[1:]:
             self.emit("LOADC", self.constant_index(None))
@@ -386,6 +395,7 @@ def arguments_needed(node: Node) -> int:
 
     Schemas that end in `out` arguments keep all of them.
     """
+    assert node.schema is not None
     arguments, count = node.schema.arguments, len(node.inputs)
     if (
         arguments

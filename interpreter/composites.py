@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..building import kept
 from ..ir import Function
@@ -57,14 +58,16 @@ def taking(body: Function, ref: OperatorRef, schema: Schema) -> Function:
 
 
 def with_defaults(
-    body: Function, schema: Schema, given: int, defaults: tuple, outs: int
+    body: Function, schema: Schema, given: int, defaults: tuple[Any, ...], outs: int
 ) -> Function:
     """A function of the `given` arguments that calls `body` with the defaults in their place."""
     made = body.attributes.setdefault("with_defaults", {})
     return kept(made, given, lambda: calling(body, schema, given, defaults, outs))
 
 
-def calling(body: Function, schema: Schema, given: int, defaults: tuple, outs: int) -> Function:
+def calling(
+    body: Function, schema: Schema, given: int, defaults: tuple[Any, ...], outs: int
+) -> Function:
     first = given - outs
     taken = schema.arguments[:first] + schema.arguments[len(schema.arguments) - outs :]
     name = f"{body.name}/{given}"

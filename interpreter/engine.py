@@ -34,7 +34,8 @@ NAMES = ("python", "native", "auto")
 class Engine(Protocol):
     """What runs functions.  Engines have no state of their own that a caller could see."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def run(
         self,

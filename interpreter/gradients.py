@@ -9,46 +9,19 @@ given; and always where it asks for gradients itself.  This is the only place th
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..building import kept
-from ..errors import ScriptError
-from ..ir import Function
 from ..objects import ScriptObject, walk
-from ..ops.calling.current import calls
-from ..ops.derivatives.recorder import activate
+from ..ops.calling.current import calls, mode
 from ..ops.derivatives.state import needs, state_of
-from ..ops.families.modes import mode
 from ..tensors import Tensor
-from .code import Code
-from .reach import reachable
 
 ASKING = frozenset(
     "aten::grad aten::backward aten::backward.TensorList aten::_backward aten::requires_grad_ "
     "aten::retain_grad".split()
 )
 """Operators by which a program asks for gradients itself."""
-
-ASKS = "asks_for_gradients"
-"""Attribute of a Function: whether it does."""
-
-
-def asks(codes: Iterable[Code]) -> bool:
-    """Whether one of the codes asks for gradients itself."""
-    return any(ref.qualified_name in ASKING for code in codes for ref in code.operators)
-
-
-def function_asks(function: Function) -> bool:
-    """Whether a function, or one that it calls, asks for gradients; what does not compile may."""
-
-    def find() -> str:
-        try:
-            return "yes" if asks(reachable(function).values()) else "no"
-        except ScriptError:
-            return "yes"
-
-    return kept(function.attributes, ASKS, find) == "yes"
 
 
 def is_wanted(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
@@ -112,10 +85,10 @@ class Trainable:
 def give(tensor: Tensor) -> Tensor:
     """Say that Python is given a tensor of a program; returns it."""
     if tensor._requires_grad:
+        from ..ops.derivatives.recorder import activate
+
         activate()
         if calls.trainable is None:
             calls.trainable = Trainable()
         calls.trainable.note(tensor)
     return tensor
-
-

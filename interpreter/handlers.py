@@ -21,11 +21,11 @@ UNINITIALIZED = None
 """The value of a name that has none on this path; nothing looks at it."""
 
 
-def drop(stack: list, code: Code, x: int, n: int) -> None:
+def drop(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack.pop()
 
 
-def pop_n(stack: list, n: int) -> list:
+def pop_n(stack: list[Any], n: int) -> list[Any]:
     at = len(stack) - n
     values = stack[at:]
     del stack[at:]
@@ -39,52 +39,54 @@ def slots_of(value: Any, x: int) -> Any:
     return value.slots
 
 
-def get_attr(stack: list, code: Code, x: int, n: int) -> None:
+def get_attr(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack[-1] = slots_of(stack[-1], x)[x]
 
 
-def set_attr(stack: list, code: Code, x: int, n: int) -> None:
+def set_attr(stack: list[Any], code: Code, x: int, n: int) -> None:
     value = stack.pop()
     slots_of(stack.pop(), x)[x] = value
 
 
-def list_unpack(stack: list, code: Code, x: int, n: int) -> None:
+def list_unpack(stack: list[Any], code: Code, x: int, n: int) -> None:
     values = stack.pop()
     if len(values) != x:
         raise RuntimeError(f"Expected {x} elements in a list but found {len(values)}")
     stack.extend(values)
 
 
-def tuple_construct(stack: list, code: Code, x: int, n: int) -> None:
+def tuple_construct(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack.append(tuple(pop_n(stack, x)))
 
 
-def named_tuple_construct(stack: list, code: Code, x: int, n: int) -> None:
-    stack.append(code.types[x].make(pop_n(stack, n)))
+def named_tuple_construct(stack: list[Any], code: Code, x: int, n: int) -> None:
+    made: Any = code.types[x]
+    stack.append(made.make(pop_n(stack, n)))
 
 
-def list_construct(stack: list, code: Code, x: int, n: int) -> None:
+def list_construct(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack.append(pop_n(stack, n))
 
 
-def dict_construct(stack: list, code: Code, x: int, n: int) -> None:
+def dict_construct(stack: list[Any], code: Code, x: int, n: int) -> None:
     values = pop_n(stack, n)
     stack.append(dict(zip(values[::2], values[1::2])))
 
 
-def create_object(stack: list, code: Code, x: int, n: int) -> None:
-    stack.append(ScriptObject(code.types[x]))
+def create_object(stack: list[Any], code: Code, x: int, n: int) -> None:
+    made: Any = code.types[x]
+    stack.append(ScriptObject(made))
 
 
-def isinstance_(stack: list, code: Code, x: int, n: int) -> None:
+def isinstance_(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack[-1] = any(is_instance(stack[-1], t) for t in code.types[x : x + n])
 
 
-def tuple_slice(stack: list, code: Code, x: int, n: int) -> None:
+def tuple_slice(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack[-1] = tuple(stack[-1][x : x + n])
 
 
-def tuple_index(stack: list, code: Code, x: int, n: int) -> None:
+def tuple_index(stack: list[Any], code: Code, x: int, n: int) -> None:
     i = stack.pop()
     values = stack[-1]
     if not -len(values) <= i < len(values):
@@ -92,12 +94,12 @@ def tuple_index(stack: list, code: Code, x: int, n: int) -> None:
     stack[-1] = values[i]
 
 
-def raise_exception(stack: list, code: Code, x: int, n: int) -> None:
+def raise_exception(stack: list[Any], code: Code, x: int, n: int) -> None:
     name = stack.pop()
     raise exceptions.make(stack.pop(), name)
 
 
-def dict_index(stack: list, code: Code, x: int, n: int) -> None:
+def dict_index(stack: list[Any], code: Code, x: int, n: int) -> None:
     key = stack.pop()
     values = stack[-1]
     if key not in values:
@@ -105,16 +107,16 @@ def dict_index(stack: list, code: Code, x: int, n: int) -> None:
     stack[-1] = values[key]
 
 
-def nothing(stack: list, code: Code, x: int, n: int) -> None:
+def nothing(stack: list[Any], code: Code, x: int, n: int) -> None:
     pass
 
 
-def is_(stack: list, code: Code, x: int, n: int) -> None:
+def is_(stack: list[Any], code: Code, x: int, n: int) -> None:
     other = stack.pop()
     stack[-1] = same(stack[-1], other)
 
 
-def isnot(stack: list, code: Code, x: int, n: int) -> None:
+def isnot(stack: list[Any], code: Code, x: int, n: int) -> None:
     other = stack.pop()
     stack[-1] = not same(stack[-1], other)
 
@@ -126,44 +128,44 @@ def same(a: Any, b: Any) -> bool:
     return a is b
 
 
-def un_initialized(stack: list, code: Code, x: int, n: int) -> None:
+def un_initialized(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack.append(UNINITIALIZED)
 
 
-def format_(stack: list, code: Code, x: int, n: int) -> None:
+def format_(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack.append(_operator("aten::format")(*pop_n(stack, x)))
 
 
-def not_(stack: list, code: Code, x: int, n: int) -> None:
+def not_(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack[-1] = not stack[-1]
 
 
-def is_cuda(stack: list, code: Code, x: int, n: int) -> None:
+def is_cuda(stack: list[Any], code: Code, x: int, n: int) -> None:
     stack[-1] = False
 
 
-def warn(stack: list, code: Code, x: int, n: int) -> None:
+def warn(stack: list[Any], code: Code, x: int, n: int) -> None:
     message, _ = pop_n(stack, 2)
     warnings.warn(message, UserWarning, stacklevel=2)
 
 
-def by_operator(name: str, overload: str = "", count: int = 1) -> Callable:
+def by_operator(name: str, overload: str = "", count: int = 1) -> Callable[..., Any]:
     """A handler that leaves the work to an operator of the table."""
 
-    def handler(stack: list, code: Code, x: int, n: int) -> None:
+    def handler(stack: list[Any], code: Code, x: int, n: int) -> None:
         stack.append(_operator(name, overload)(*pop_n(stack, count)))
 
     return handler
 
 
-def _operator(name: str, overload: str = "") -> Callable:
+def _operator(name: str, overload: str = "") -> Callable[..., Any]:
     operator = table.find(name, overload)
     if operator is None or operator.kernel is None:
         raise RunError(f"the python engine does not have the operator {name}")
     return operator.kernel
 
 
-HANDLERS: dict[str, Callable[[list, Code, int, int], None]] = {
+HANDLERS: dict[str, Callable[[list[Any], Code, int, int], None]] = {
     "DROP": drop,
     "GET_ATTR": get_attr,
     "SET_ATTR": set_attr,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import type_variables
 from .. import types as T
 
 MaybeType = T.Type | None
@@ -70,8 +71,6 @@ def bind(formal: T.Type, given: MaybeType, env: dict[str, T.Type], broadcast: bo
 
 def substitute(t: T.Type, env: dict[str, T.Type]) -> MaybeType:
     """A schema's type with its variables replaced; None if a variable is not bound."""
-    if isinstance(t, T.VarType):
-        return env.get(t.name)
     if any(isinstance(p, T.VarType) and p.name not in env for p in t.walk()):
         return None
-    return t.map(lambda part: substitute(part, env)) if t.contained else t
+    return type_variables.substitute(t, env)

@@ -16,7 +16,7 @@ class Inliner:
     the inputs of a node, last to first, may each be the node that stands right before.
     """
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         self.nodes: set[Node] = set()
         self._block(graph.block)
 
@@ -71,7 +71,7 @@ class Lifetimes:
     that use is inside a block of a later node, after that node (`dead_after`).
     """
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         self.dead_after: dict[Node, list[Value]] = {}
         self._direct: dict[Value, int] = {}
         self._order: dict[Node, int] = {}
@@ -97,7 +97,8 @@ class Lifetimes:
     def _value(self, v: Value, block: Block) -> None:
         if not v.uses or v.node.kind == "prim::Constant":
             return
-        direct, last, nested = 0, None, False
+        direct, nested = 0, False
+        last: Node | None = None
         for user, _ in v.uses:
             node = _ancestor_in(user, block)
             inside = node is not user
@@ -106,7 +107,7 @@ class Lifetimes:
                 last, nested = node, inside
             elif node is last:
                 nested = nested or inside
-        if nested:
+        if nested and last is not None:
             self.dead_after.setdefault(last, []).append(v)
         else:
             self._direct[v] = direct
@@ -115,5 +116,7 @@ class Lifetimes:
 def _ancestor_in(node: Node, block: Block) -> Node:
     """The node of `block` that is `node` or holds it."""
     while node.block is not block:
-        node = node.block.owner
+        owner = node.block.owner
+        assert owner is not None, "the block is an ancestor's"
+        node = owner
     return node

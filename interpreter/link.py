@@ -32,16 +32,16 @@ class Call:
     ref: OperatorRef
     kernel: Callable[..., Any] | None
     given: int | None
-    defaults: tuple = ()
+    defaults: tuple[Any, ...] = ()
     outs: int = 0
     results: int | None = 1
     operator: table.Operator | None = None
 
-    def run(self, stack: list, count: int | None = None) -> None:
+    def run(self, stack: list[Any], count: int | None = None) -> None:
         """Replace the arguments on the stack by the results."""
         if self.kernel is None:
             raise MissingOperatorError(missing_text(self.ref))
-        given = self.given if self.given is not None else count
+        given = self.given if self.given is not None else count or 0
         at = len(stack) - given
         args = stack[at:]
         del stack[at:]
@@ -87,6 +87,7 @@ def resolve(ref: OperatorRef) -> Call:
         return Call(ref, opcode_kernel(AS_OPCODES[ref.name]), ref.num_args)
     if kernel is None:
         return Call(ref, None, ref.num_args)
+    assert operator is not None
     schema = operator.schema
     results = None if schema.is_varret else len(schema.returns)
     if schema.is_vararg:
@@ -103,22 +104,26 @@ def is_lacking(ref: OperatorRef) -> bool:
     return not operator.schema.is_vararg and skipped(ref, operator.schema) is None
 
 
+NO_CODE: Any = None
+"""In the place of a code, for opcodes that do not look at it."""
+
+
 def opcode_kernel(op: str) -> Callable[..., Any]:
     """A kernel that does what an opcode does to the values on top of the stack."""
 
-    def kernel(*args):
+    def kernel(*args: Any) -> Any:
         stack = list(args)
-        HANDLERS[op](stack, None, len(args), 0)
+        HANDLERS[op](stack, NO_CODE, len(args), 0)
         return stack.pop()
 
     return kernel
 
 
-def _tuple_unpack(value: tuple) -> tuple:
+def _tuple_unpack(value: tuple[Any, ...]) -> tuple[Any, ...]:
     return value
 
 
-def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple, int]:
+def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple[Any, ...], int]:
     """(given, defaults, outs) of a call with `ref.num_args` arguments.
 
     Raises RunError where an argument without a default is not given.

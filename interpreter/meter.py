@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from ..allocations import leave
 from ..errors import LimitError
@@ -33,10 +33,10 @@ class MemoryMeter:
     run count once the program makes a view of them.
     """
 
-    def __init__(self, limit: int, roots: Callable[[], Iterable[Any]]):
+    def __init__(self, limit: int, roots: Callable[[], Iterable[Any]]) -> None:
         self.limit, self.roots = limit, roots
         self.alive = 0
-        self.seen: weakref.WeakSet = weakref.WeakSet()
+        self.seen: weakref.WeakSet[Any] = weakref.WeakSet()
         self.made = 0
         self.census_at = max(limit // 4, SMALL)
         self.lengths: dict[int, int] = {}
@@ -117,7 +117,7 @@ class MemoryMeter:
                 f"limits allow {self.limit:,}"
             )
 
-    def refuse(self, size: int, what: str):
+    def refuse(self, size: int, what: str) -> NoReturn:
         raise LimitError(
             f"the program holds {size:,} bytes of {what}; its limits allow {self.limit:,}"
         )

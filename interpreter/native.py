@@ -21,7 +21,7 @@ REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
 def load() -> tuple[ModuleType | None, str]:
     """(extension module, ""), or (None, why it is not there)."""
     try:
-        from . import _native
+        from . import _native  # type: ignore[attr-defined]  # where it is built
     except ImportError as e:
         if "_native" in str(e) and "cannot import name" in str(e):
             return None, f"{reason()}; with a C++17 compiler and zlib at hand, install again"

@@ -38,10 +38,12 @@ def failure(
 ) -> Exception:
     """What a run of a program raises for an error of the extension module."""
     kind, class_name, message, stack = e.args
-    error = translate(kind, class_name, message)
+    error: Exception = translate(kind, class_name, message)
     if kind == "MemoryError" and limits and limits.memory is not None:
-        error = LimitError(error.message)
-    return attach_stack(exceptions.failure(error), frames_of(stack))
+        error = LimitError(message)
+    error = exceptions.failure(error)
+    attach_stack(error, frames_of(stack))
+    return error
 
 
 class NativeEngine:

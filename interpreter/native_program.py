@@ -23,11 +23,17 @@ from ..schema import Schema
 from .arguments import PLAIN
 from .code import Code, OperatorRef, stack_frames, to_tuple
 from .composites import link_composites
-from .gradients import asks
 from .native import load
 from .native_engine import NativeError, failure, program_of, translate
 from .prepare import fused_code
-from .reach import calls_by_name, classes_in, is_for_python, reachable, unique_names
+from .reach import (
+    asks_for_gradients,
+    calls_by_name,
+    classes_in,
+    is_for_python,
+    reachable,
+    unique_names,
+)
 
 FOR_CLASSES = "native_programs"
 """Attribute of a Function that calls methods by name: NativePrograms by the classes of objects."""
@@ -45,7 +51,9 @@ def may_reshape(ref: OperatorRef) -> bool:
 @cache
 def operators() -> frozenset[str]:
     """Qualified names of the operators that the extension module has."""
-    return frozenset(load()[0].operators())
+    native = load()[0]
+    assert native is not None
+    return frozenset(native.operators())
 
 
 @cache
@@ -61,10 +69,11 @@ class NativeProgram:
         function: Function,
         classes: frozenset[T.ClassType] = frozenset(),
         code_of: Callable[[Function], Code] = fused_code,
-    ):
+    ) -> None:
         """code_of: the code of a function as it is to run; bodies of composites without a native
         kernel are called in place of these."""
         native = load()[0]
+        assert native is not None
 
         def native_code(function: Function) -> Code:
             return link_composites(code_of(function), has_kernel)
@@ -84,7 +93,7 @@ class NativeProgram:
         self.name = names[function]
         self.by_name = {name: self.codes[f] for f, name in names.items()}
         types = named_types(self.codes.values(), classes if self.calls_by_name else ())
-        renamed = {t: name for name, t in types.items() if t.name != name}
+        renamed = {t: name for name, t in types.items() if getattr(t, "name", name) != name}
         for t, name in renamed.items():
             names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
         trees = tuple(
@@ -96,7 +105,7 @@ class NativeProgram:
             raise translate(*e.args[:3]) from None
         self.failure = self.program.failure = partial(failure, partial(frames, self.by_name))
         self.schema = self.codes[function].schema
-        self.asks = asks(self.codes.values())
+        self.asks = asks_for_gradients(self.codes.values())
         reshapes = any(may_reshape(ref) for code in self.codes.values() for ref in code.operators)
         self.is_entered = not self.calls_by_name and not reshapes
         if self.is_entered:
@@ -114,7 +123,7 @@ def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[s
     seen: set[T.Type] = set()
     pending = [*classes, *(part for code in codes for t in types_of(code) for part in t.walk())]
     while pending:
-        t = pending.pop()
+        t: Any = pending.pop()
         if not getattr(t, "name", None) or isinstance(t, T.VarType) or t in seen:
             continue
         seen.add(t)
@@ -143,15 +152,15 @@ def register_code(function: Function) -> str:
 def program_for(function: Function, values: list[Any]) -> NativeProgram:
     """The program for a function that calls methods of the objects in `values` by name."""
     objects = [v for v in values if isinstance(v, ScriptObject)]
-    known = [_classes.get(v) for v in objects]
-    if None in known:
+    known = [c for v in objects if (c := _classes.get(v)) is not None]
+    if len(known) < len(objects):
         known = [classes_in(v) for v in objects]
         _classes.update(zip(objects, known))
     known += [classes_in(v) for v in values if isinstance(v, (list, tuple, dict))]
     return for_classes(function, frozenset().union(*known))
 
 
-_classes: weakref.WeakKeyDictionary[ScriptObject, frozenset] = weakref.WeakKeyDictionary()
+_classes: weakref.WeakKeyDictionary[ScriptObject, frozenset[Any]] = weakref.WeakKeyDictionary()
 """The classes of the objects inside objects that were handed over."""
 
 
@@ -160,7 +169,7 @@ def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativePr
     return kept(programs, classes, lambda: NativeProgram(function, classes))
 
 
-KINDS = {
+KINDS: dict[T.Type, str] = {
     T.TENSOR: "T",
     T.INT: "i",
     T.FLOAT: "f",
@@ -175,7 +184,7 @@ OTHER = "-"
 """The kind of all other types: their values are checked and converted in Python."""
 
 
-def entry_of(schema: Schema) -> tuple[list[tuple], int]:
+def entry_of(schema: Schema) -> tuple[list[tuple[Any, ...]], int]:
     """What calls the engine may take as they are: (name, kind, default) of each argument, and how
     many may be given by place."""
     arguments = [
@@ -189,7 +198,7 @@ def entry_of(schema: Schema) -> tuple[list[tuple], int]:
     return arguments, sum(not a.kwarg_only for a in schema.arguments)
 
 
-def kind_of(t: T.Type) -> str | tuple:
+def kind_of(t: T.Type) -> str | tuple[Any, ...]:
     if isinstance(t, T.ClassType):
         return "o", t
     letter = CONTAINERS.get(type(t))

@@ -8,20 +8,23 @@ from typing import Any
 
 from .. import types as T
 from ..building import alone, kept
+from ..errors import ScriptError
 from ..ir import Function
 from ..limits import Limits
-from ..ops.calling.current import calls
-from ..ops.families.modes import mode
+from ..ops.calling.current import calls, mode
 from .arguments import bind
 from .code import Code
-from .gradients import function_asks, is_wanted
+from .gradients import is_wanted
 from .link import link
 from .prepare import code_of, is_compiled, running_code
-from .reach import reachable
+from .reach import asks_for_gradients, reachable
 from .vm import Interpreter, Program
 
 PROGRAM = "python_program"
 """Attribute of a Function that holds its Program."""
+
+ASKS = "asks_for_gradients"
+"""Attribute of a Function: whether it asks for gradients itself, "yes" or "no"."""
 
 RECORDED = "recorded_program"
 """Attribute of a Function: the Program that is run where a gradient is wanted."""
@@ -60,11 +63,20 @@ class PythonEngine:
         return obj
 
 
+def function_asks(function: Function) -> bool:
+    """Whether a function, or one that it calls, asks for gradients; what does not compile may."""
+
+    def find() -> str:
+        try:
+            return "yes" if asks_for_gradients(reachable(function).values()) else "no"
+        except ScriptError:
+            return "yes"
+
+    return kept(function.attributes, ASKS, find) == "yes"
+
+
 def run_seen(
-    function: Function,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any] | None,
-    limits: Limits | None,
+    function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
     """A call in a process where something requires a gradient."""
     is_seen = is_wanted(args, kwargs) or function_asks(function)

@@ -12,6 +12,7 @@ from ..ir import Function
 from ..objects import ScriptObject, walk
 from ..tensors import Tensor
 from .code import Code
+from .gradients import ASKING
 from .prepare import running_code
 
 
@@ -98,6 +99,11 @@ def unique_names(functions: Iterable[Function]) -> dict[Function, str]:
         taken.add(name)
         names[function] = name
     return names
+
+
+def asks_for_gradients(codes: Iterable[Code]) -> bool:
+    """Whether one of the codes asks for gradients itself."""
+    return any(ref.qualified_name in ASKING for code in codes for ref in code.operators)
 
 
 def operators_of(function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:

@@ -64,9 +64,12 @@ def trial_of(functions: Iterable[Function]) -> Trial | None:
     """A trial of functions whose calls can be made again when they end early; else None."""
     from ..passes.effects import is_random
 
-    graphs = [inlined(f) for f in functions]
-    if not all(g is not None and leaves_no_trace(g) for g in graphs):
-        return None
+    graphs = []
+    for function in functions:
+        graph = inlined(function)
+        if graph is None or not leaves_no_trace(graph):
+            return None
+        graphs.append(graph)
     return Trial(draws=any(is_random(n) for g in graphs for n in g.walk()))
 
 

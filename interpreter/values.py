@@ -93,6 +93,6 @@ def type_name(value: Any) -> str:
     return module + cls.__qualname__
 
 
-def _common(values: list) -> str:
+def _common(values: list[Any]) -> str:
     names = sorted({type_name(v) for v in values})
     return names[0] if len(names) == 1 else f"Union[{', '.join(names)}]" if names else "?"

@@ -9,6 +9,7 @@ and fits everything: PyTorch's bytecode is not fully typed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 from .. import types as T
 from ..errors import ArchiveError
@@ -29,7 +30,7 @@ def verify(code: Code) -> None:
     Flow(code).run()
 
 
-def fail(code: Code, pc: int, why: str):
+def fail(code: Code, pc: int, why: str) -> NoReturn:
     i = code.instructions[pc]
     raise ArchiveError(
         f"{code.name}, instruction {pc} ({i.op} {i.x} {i.n}): {why}",
@@ -41,7 +42,7 @@ def fail(code: Code, pc: int, why: str):
 def check_structure(code: Code) -> None:
     """Every operand of every instruction is in range and of the right kind."""
 
-    def refuse(why: str):
+    def refuse(why: str) -> NoReturn:
         raise ArchiveError(f"{code.name} {why}", record="bytecode.pkl")
 
     if not code.instructions:
@@ -89,10 +90,10 @@ def _types(code: Code, pc: int, value: int) -> None:
         fail(code, pc, f"types {value} to {last} of {len(code.types)}")
 
 
-def _type_of(what: str, cls: type) -> Callable[[Code, int, int], None]:
+def _type_of(what: str, cls: Any) -> Callable[[Code, int, int], None]:
     def check(code: Code, pc: int, value: int) -> None:
         _index("types")(code, pc, value)
-        t = code.types[value]
+        t: Any = code.types[value]
         if not isinstance(t, cls) or cls is T.TupleType and t.name is None:
             fail(code, pc, f"{t} is no {what}")
 
@@ -119,7 +120,7 @@ def _even_count(code: Code, pc: int, value: int) -> None:
 
 
 def _fields(code: Code, pc: int, value: int) -> None:
-    t = code.types[code.instructions[pc].x]
+    t: Any = code.types[code.instructions[pc].x]
     if len(t.elements) != value:
         fail(code, pc, f"a named tuple of type {t} from {value} values")
 
@@ -165,14 +166,14 @@ OPERAND_CHECKS: dict[str, Callable[[Code, int, int], None]] = {
 }
 """One check per kind of operand; x is checked before n."""
 
-State = tuple[list, dict]
+State = tuple[list[Any], dict[Any, Any]]
 """Types on the stack, bottom first, and types of the registers that hold a value."""
 
 
 class Flow:
     """Follows every path through a code, with types for values."""
 
-    def __init__(self, code: Code):
+    def __init__(self, code: Code) -> None:
         self.code = code
         self.states: dict[int, State] = {}
         self.merges: dict[int, int] = {}
@@ -212,7 +213,7 @@ class Flow:
             if pc not in self.pending:
                 self.pending.append(pc)
 
-    def walk(self, pc: int, stack: list, registers: dict) -> None:
+    def walk(self, pc: int, stack: list[Any], registers: dict[Any, Any]) -> None:
         """Go on until the function returns or a jump ends the straight line."""
         while True:
             if pc >= len(self.code.instructions):
@@ -236,7 +237,7 @@ class Flow:
             if pc in self.meetings:
                 return self.arrive(pc, (stack, registers), pc - 1)
 
-    def jump(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
+    def jump(self, pc: int, i: Instruction, stack: list[Any], registers: dict[Any, Any]) -> None:
         target, following = pc + i.x, OPCODES[i.op].next
         popped = self.pop(pc, stack, types_of(OPCODES[i.op].pops, i))
         if following == "loop":
@@ -247,7 +248,7 @@ class Flow:
             self.arrive(pc + 1, (stack, registers), pc)
         self.arrive(target, (stack, registers), pc)
 
-    def pop(self, pc: int, stack: list, wanted: list) -> list:
+    def pop(self, pc: int, stack: list[Any], wanted: list[Any]) -> list[Any]:
         """Take values of these types off the stack; their types, bottom first."""
         if len(stack) < len(wanted):
             fail(self.code, pc, f"takes {len(wanted)} values off a stack of {len(stack)}")
@@ -259,7 +260,7 @@ class Flow:
                 fail(self.code, pc, f"value {k} is {value.annotation}, wanted {want.annotation}")
         return values
 
-    def returns(self, pc: int, stack: list) -> None:
+    def returns(self, pc: int, stack: list[Any]) -> None:
         wanted = [r.type for r in self.code.schema.returns]
         if wanted:
             if len(stack) != len(wanted):
@@ -270,7 +271,7 @@ class Flow:
                 )
             self.pop(pc, stack, wanted)
 
-    def step(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
+    def step(self, pc: int, i: Instruction, stack: list[Any], registers: dict[Any, Any]) -> None:
         """Apply an instruction that goes on to the next one."""
         before = len(stack)
         if i.op in ("LOAD", "MOVE"):
@@ -296,12 +297,12 @@ class Flow:
         """The type of a register after a value is stored: its declared one, if there is one."""
         if not self.code.register_types or self.code.register_types[register - 1] is None:
             return t
-        declared = self.code.register_types[register - 1]
+        declared: Any = self.code.register_types[register - 1]
         if not compatible(t, declared):
             fail(
                 self.code,
                 pc,
-                f"register {register} is {declared.annotation}, the value {t.annotation}",
+                f"register {register} is {declared.annotation}, the value {t and t.annotation}",
             )
         return declared
 
@@ -313,18 +314,18 @@ class Flow:
 
     # Effects of the opcodes that neither jump nor touch registers
 
-    def plain(self, pc: int, i: Instruction, stack: list) -> None:
+    def plain(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         """What the table says."""
         opcode = OPCODES[i.op]
         self.pop(pc, stack, types_of(opcode.pops, i))
         stack += types_of(opcode.pushes, i)
 
-    def constant(self, pc: int, i: Instruction, stack: list) -> None:
+    def constant(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         value = self.code.constants[i.x]
         simple = {bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.STR, type(None): T.NONE}
         stack.append(simple.get(type(value)))
 
-    def operator(self, pc: int, i: Instruction, stack: list) -> None:
+    def operator(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         ref = self.code.operators[i.x]
         operator = table.find(ref.name, ref.overload)
         if ref.name == "prim::TupleUnpack":
@@ -338,15 +339,14 @@ class Flow:
             return stack.append(None)
         self.called(pc, operator.schema, count, stack)
 
-    def called(self, pc: int, schema: Schema, count: int | None, stack: list) -> None:
+    def called(self, pc: int, schema: Schema, count: int | None, stack: list[Any]) -> None:
         """A call by schema with `count` arguments on the stack."""
+        env: dict[str, T.Type] = {}
         if schema.is_vararg:
             self.pop(pc, stack, [None] * (count or 0))
-            env = {}
         else:
             wanted = self.given(pc, schema, count)
             values = self.pop(pc, stack, [None] * len(wanted))
-            env = {}
             for a, t in zip(wanted, values):
                 if not bind(a.type, t, env, a.size is not None):
                     fail(
@@ -359,7 +359,7 @@ class Flow:
             fail(self.code, pc, f"{schema.qualified_name} has no fixed number of results")
         stack += [substitute(r.type, env) for r in schema.returns]
 
-    def given(self, pc: int, schema: Schema, count: int | None) -> list:
+    def given(self, pc: int, schema: Schema, count: int | None) -> list[Any]:
         """The schema's arguments that a call with `count` arguments gives."""
         arguments = list(schema.arguments)
         if count is None or count == len(arguments):
@@ -370,7 +370,7 @@ class Flow:
             fail(self.code, pc, f"{count} arguments for {schema}")
         return arguments[: count - outs] + arguments[len(arguments) - outs :]
 
-    def tuple_unpack(self, pc: int, stack: list) -> None:
+    def tuple_unpack(self, pc: int, stack: list[Any]) -> None:
         (t,) = self.pop(pc, stack, [None])
         if not isinstance(t, T.TupleType):
             # Nothing says how many values there are but what comes after: the store.
@@ -381,11 +381,11 @@ class Flow:
         else:
             stack += t.elements
 
-    def function(self, pc: int, i: Instruction, stack: list) -> None:
+    def function(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         schema = self.code.functions[i.x].schema
         self.called(pc, schema, len(schema.arguments), stack)
 
-    def deferred(self, pc: int, i: Instruction, stack: list) -> None:
+    def deferred(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         """FORK and AWAITABLE: a call, whose one result is inside a future."""
         schema = self.code.functions[i.x].schema
         if len(schema.returns) > 1:
@@ -394,7 +394,7 @@ class Flow:
         result = stack.pop() if schema.returns else None
         stack.append(T.FutureType(result or T.ANY) if i.op == "FORK" else None)
 
-    def wait(self, pc: int, i: Instruction, stack: list) -> None:
+    def wait(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         (future,) = self.pop(pc, stack, [None])
         if not compatible(future, T.FutureType(T.ANY)) and not isinstance(
             future, (T.RRefLikeType, T.ClassType)
@@ -402,7 +402,7 @@ class Flow:
             fail(self.code, pc, f"waits for {future.annotation}")
         stack.append(future.element if isinstance(future, T.FutureType) else None)
 
-    def method(self, pc: int, i: Instruction, stack: list) -> None:
+    def method(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         owner = self.pop(pc, stack, [None] * i.n)[0]
         name = self.code.constants[i.x]
         methods = getattr(owner, "methods", None)
@@ -411,13 +411,13 @@ class Flow:
         signature = getattr(methods[name], "schema", methods[name]) if methods else None
         stack.append(signature.returns[0].type if signature and signature.returns else None)
 
-    def get_attr(self, pc: int, i: Instruction, stack: list) -> None:
+    def get_attr(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         (owner,) = self.pop(pc, stack, [None])
         stack.append(self.attribute(pc, owner, i.x))
 
-    def set_attr(self, pc: int, i: Instruction, stack: list) -> None:
+    def set_attr(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         owner, value = self.pop(pc, stack, [None, None])
-        wanted = self.attribute(pc, owner, i.x)
+        wanted: Any = self.attribute(pc, owner, i.x)
         if not compatible(value, wanted):
             fail(
                 self.code,
@@ -434,8 +434,9 @@ class Flow:
             fail(self.code, pc, f"slot {slot} of {owner.name}, which has {len(owner.attributes)}")
         return owner.attributes[slot].type
 
-    def construct(self, pc: int, i: Instruction, stack: list) -> None:
+    def construct(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         t = self.code.types[i.x]
+        assert isinstance(t, (T.ListType, T.DictType, T.TupleType)), "as the operand's kind says"
         if isinstance(t, T.ListType):
             wanted = [t.element] * i.n
         elif isinstance(t, T.DictType):
@@ -445,24 +446,24 @@ class Flow:
         self.pop(pc, stack, wanted)
         stack.append(t)
 
-    def make_tuple(self, pc: int, i: Instruction, stack: list) -> None:
+    def make_tuple(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         parts = self.pop(pc, stack, [None] * i.x)
         stack.append(T.TupleType(tuple(T.ANY if p is None else p for p in parts)))
 
-    def tuple_slice(self, pc: int, i: Instruction, stack: list) -> None:
+    def tuple_slice(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         (t,) = self.pop(pc, stack, [T.ANY_TUPLE])
         known = isinstance(t, T.TupleType)
         stack.append(T.TupleType(t.elements[i.x : i.x + i.n]) if known else T.ANY_TUPLE)
 
-    def list_unpack(self, pc: int, i: Instruction, stack: list) -> None:
+    def list_unpack(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         (t,) = self.pop(pc, stack, [T.ANY_LIST])
         stack += [t.element if isinstance(t, T.ListType) else None] * i.x
 
-    def create_object(self, pc: int, i: Instruction, stack: list) -> None:
+    def create_object(self, pc: int, i: Instruction, stack: list[Any]) -> None:
         stack.append(self.code.types[i.x])
 
 
-EFFECTS: dict[str, Callable[[Flow, int, Instruction, list], None]] = {
+EFFECTS: dict[str, Callable[[Flow, int, Instruction, list[Any]], None]] = {
     "LOADC": Flow.constant,
     "OP": Flow.operator,
     "OPN": Flow.operator,
@@ -510,9 +511,9 @@ NUMBERS: dict[str, Callable[[Instruction], int]] = {
 """What a count after a star is, for those that the operands alone say."""
 
 
-def types_of(kinds: tuple[str, ...], i: Instruction) -> list:
+def types_of(kinds: tuple[str, ...], i: Instruction) -> list[Any]:
     """The types of the values that a row names, for one instruction."""
-    types: list = []
+    types: list[Any] = []
     for kind in kinds:
         types += [None] * NUMBERS[kind[1:]](i) if kind[0] == "*" else [TYPES[kind]]
     return types

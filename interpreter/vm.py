@@ -18,7 +18,7 @@ from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits, check_time, until
 from ..objects import Await, Future
-from ..ops.families import modes
+from ..ops.calling.current import mode
 from ..records import field, record
 from .code import Code, stack_frames
 from .handlers import HANDLERS, pop_n
@@ -62,10 +62,10 @@ class Activation:
     pc: int = 0
     registers: list[Any] = field(default_factory=list)
     entered: list[Any] = field(default_factory=list)
-    future: Future | None = None
+    future: Future[Any] | None = None
     base: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.registers = [None] * (self.program.code.register_size + 1)
 
 
@@ -77,13 +77,15 @@ class Interpreter:
     not there.
     """
 
-    def __init__(self, program_of: Callable[[Function], Program], limits: Limits | None = None):
+    def __init__(
+        self, program_of: Callable[[Function], Program], limits: Limits | None = None
+    ) -> None:
         self.program_of = program_of
         self.limits = limits or Limits()
         self.frames: list[Activation] = []
         self.stack: list[Any] = []
         self.steps = 0
-        self.meter = None
+        self.meter: MemoryMeter | None = None
         self.is_limited = False
 
     def run(self, program: Program, args: list[Any]) -> Any:
@@ -93,7 +95,7 @@ class Interpreter:
         self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
-        was_enabled = modes.mode.enabled
+        was_enabled = mode.enabled
         try:
             with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
@@ -104,10 +106,10 @@ class Interpreter:
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
         finally:
-            modes.mode.enabled = was_enabled
+            mode.enabled = was_enabled
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
-    def asked_first(self) -> AbstractContextManager:
+    def asked_first(self) -> AbstractContextManager[Any]:
         if not self.is_limited:
             return nullcontext()
         from ..allocations import asked_first
@@ -122,7 +124,7 @@ class Interpreter:
         if self.meter is not None:
             self.meter.allow(size)
 
-    def in_time(self) -> AbstractContextManager:
+    def in_time(self) -> AbstractContextManager[Any]:
         return nullcontext() if self.limits.seconds is None else until(self.limits.seconds)
 
     def held(self) -> list[Any]:
@@ -144,6 +146,7 @@ class Interpreter:
                 if not forks or isinstance(error, (RecursionError, MemoryError)):
                     raise
                 fork = self.frames[forks[-1]]
+                assert fork.future is not None
                 fork.future.error = attach_stack(exceptions.failure(error), self.script_stack())
                 del self.frames[forks[-1] :], self.stack[fork.base :]
                 self.stack.append(fork.future)
@@ -279,15 +282,15 @@ def method_of(value: Any, name: str) -> Function:
     return cls.methods[name]
 
 
-def jump_if_false(stack: list, x: int, n: int) -> int:
+def jump_if_false(stack: list[Any], x: int, n: int) -> int:
     return 1 if stack.pop() else x
 
 
-def jump(stack: list, x: int, n: int) -> int:
+def jump(stack: list[Any], x: int, n: int) -> int:
     return x
 
 
-def loop(stack: list, x: int, n: int) -> int:
+def loop(stack: list[Any], x: int, n: int) -> int:
     """Enter the body once more, or leave; see the opcode table."""
     at = len(stack) - (n + 1)
     trip, most, condition = stack[at : at + 3]
@@ -299,7 +302,11 @@ def loop(stack: list, x: int, n: int) -> int:
     return x
 
 
-JUMPS: dict[str, Callable[[list, int, int], int]] = {"JF": jump_if_false, "JMP": jump, "LOOP": loop}
+JUMPS: dict[str, Callable[[list[Any], int, int], int]] = {
+    "JF": jump_if_false,
+    "JMP": jump,
+    "LOOP": loop,
+}
 """Opcodes that say how far to go."""
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {

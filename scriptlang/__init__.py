@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from typing import Any
 
 from . import _checkout
 from ._version import __version__
@@ -133,7 +134,7 @@ FOLDER = os.path.dirname(__file__)
 HOME = {name: module for module, names in HOMES.items() for name in names}
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Public names from their modules; any other name may be an operator (`scriptlang.relu`)."""
     if name in HOME:
         value = getattr(importlib.import_module(HOME[name], __name__), name)
@@ -151,7 +152,7 @@ def __getattr__(name: str):
     return value
 
 
-def _other(name: str):
+def _other(name: str) -> Any:
     if name == "device":
         from .objects import Device
 
@@ -159,5 +160,5 @@ def _other(name: str):
     return importlib.import_module(f".{name}", __name__)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(set(globals()) | set(HOME) | {"jit", "device"})

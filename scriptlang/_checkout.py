@@ -11,6 +11,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+from typing import Any
 
 BESIDE = ("frontend", "interpreter", "serialization")
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -20,7 +21,7 @@ class CheckoutFinder:
     """Finds `scriptlang.frontend` and its two neighbours beside the `scriptlang` folder."""
 
     @staticmethod
-    def find_spec(fullname, path=None, target=None):
+    def find_spec(fullname: str, path: list[Any] | None = None, target: Any = None) -> Any:
         parent, _, name = fullname.rpartition(".")
         if parent != "scriptlang" or name not in BESIDE:
             return None
@@ -33,5 +34,6 @@ class CheckoutFinder:
 def install() -> None:
     """Append the finder where this is a checkout (the three folders lie beside the package)."""
     beside = os.path.isfile(os.path.join(ROOT, "frontend", "__init__.py"))
-    if beside and CheckoutFinder not in sys.meta_path:
-        sys.meta_path.append(CheckoutFinder)
+    finders: list[Any] = sys.meta_path
+    if beside and CheckoutFinder not in finders:
+        finders.append(CheckoutFinder)

@@ -92,6 +92,7 @@ def asked_first(
         if ours is None:
             yield
             return
+        assert native is not None
         until = deadline()
         given = native.NUMPY_ANY if room is None else room
         outer = native.numpy_limit(given, native.NUMPY_ANY if until is None else round(until * 1e9))

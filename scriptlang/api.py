@@ -6,7 +6,7 @@ import inspect
 import platform
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ._version import __version__
 from .building import alone
@@ -16,16 +16,18 @@ from .limits import Limits
 from .programs.module import ScriptFunction, ScriptModule, ScriptObjectFacade
 
 if TYPE_CHECKING:
+    from .nn import Module
     from .objects import ScriptObject
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 
 def load(
-    source,
+    source: Any,
     map_location: Any = None,
-    _extra_files: dict | None = None,
+    _extra_files: dict[Any, Any] | None = None,
     *,
     engine: str = "auto",
     limits: Limits | None = None,
@@ -71,12 +73,14 @@ def load(
     return _module(archive.root, archive.restore if archive.pending else None, engine, limits)
 
 
-def _module(root: ScriptObject, restore, engine: str, limits: Limits | None) -> ScriptModule:
+def _module(
+    root: ScriptObject, restore: Callable[..., Any] | None, engine: str, limits: Limits | None
+) -> ScriptModule:
     chosen = engines.choose(engine, root)
     return ScriptModule(chosen.adopt(root), chosen, limits, restore)
 
 
-def load_state_dict(source, *, mmap: bool | None = None) -> Any:
+def load_state_dict(source: Any, *, mmap: bool | None = None) -> Any:
     """The weights in a file that holds no program: of torch.save, or a safetensors file.
 
     source: a path, a binary file object, or bytes; safetensors files need the package safetensors.
@@ -91,7 +95,7 @@ def load_state_dict(source, *, mmap: bool | None = None) -> Any:
 
 
 @alone
-def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
+def save(program: Any, target: Any, _extra_files: Mapping[Any, Any] | None = None) -> None:
     """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load; or
     data without a program (a state_dict: tensors, numbers and strings in dicts and lists) as
     torch.save does, for `torch.load` and `load(target, weights_only=True)`.
@@ -121,10 +125,24 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
         write_checkpoint(program, target)
 
 
-@alone
+@overload
+def script(  # type: ignore[overload-overlap]  # a class can be called, too
+    obj: type[C], *, engine: str = "auto", limits: Limits | None = None
+) -> type[C]: ...
+
+
+@overload
+def script(obj: Module, *, engine: str = "auto", limits: Limits | None = None) -> ScriptModule: ...
+
+
+@overload
 def script(
     obj: Callable[P, R], *, engine: str = "auto", limits: Limits | None = None
-) -> ScriptFunction[P, R]:
+) -> ScriptFunction[P, R]: ...
+
+
+@alone
+def script(obj: Any, *, engine: str = "auto", limits: Limits | None = None) -> Any:
     """Compile a function written in the typed subset of Python; use it as a decorator or a call.
 
     Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
@@ -181,7 +199,7 @@ def _script_object(obj: Any, engine: str, limits: Limits | None) -> ScriptObject
 
 
 def trace(
-    func: Callable,
+    func: Callable[..., Any],
     example_inputs: Any = None,
     optimize: Any = None,
     check_trace: bool = True,
@@ -189,10 +207,10 @@ def trace(
     check_tolerance: float = 1e-5,
     strict: bool = True,
     *,
-    example_kwarg_inputs: Mapping | None = None,
+    example_kwarg_inputs: Mapping[Any, Any] | None = None,
     engine: str = "auto",
     limits: Limits | None = None,
-) -> ScriptFunction | ScriptModule:
+) -> ScriptFunction[..., Any] | ScriptModule:
     """Record what `func` does with the example inputs (a Tensor, or a tuple) as a program.
 
     func: a function, or a module, of which `forward` is recorded.  Control flow is not recorded,
@@ -231,7 +249,9 @@ def trace(
             engine=engine,
             limits=limits,
         )
-    traced = ScriptFunction(trace_function(func, example_inputs, strict), engine, func, limits)
+    traced: ScriptFunction[..., Any] = ScriptFunction(
+        trace_function(func, example_inputs, strict), engine, func, limits
+    )
     if check_trace:
         examples = [inputs_of(i) for i in check_inputs or [example_inputs]]
         for example in examples if not is_random(traced._function.graph) else ():
@@ -297,7 +317,7 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
 
 @alone
 def compile_archive(
-    source, target, *, optimize: bool = True, limits: Limits | None = None
+    source: Any, target: Any, *, optimize: bool = True, limits: Limits | None = None
 ) -> ScriptModule:
     """Load an archive and write it again with the bytecode that engines run: it starts at once,
     also in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as
@@ -356,7 +376,7 @@ def info() -> dict[str, Any]:
 
 
 @alone
-def _read_foreign(source):
+def _read_foreign(source: Any) -> Any:
     """The object of an archive that PyTorch made of one of its own compiled programs."""
     from .serialization.archive import read_archive
 

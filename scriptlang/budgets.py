@@ -32,7 +32,7 @@ WHAT = {
 class Budget:
     """What one archive has used of its limits."""
 
-    def __init__(self, limits: Limits | None = None):
+    def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.used: dict[str, float] = dict.fromkeys(WHAT, 0)
         self.until = float("inf")
@@ -59,7 +59,7 @@ class Budget:
     def look(self) -> None:
         """Raises LimitError where compiling has taken too long."""
         if time.monotonic() > self.until:
-            allowed = self.limits.compile_seconds
+            allowed = self.limits.compile_seconds or 0
             raise exceeded("compile_seconds", allowed, allowed, "".join(self.where[-1:]))
 
 
@@ -100,7 +100,7 @@ def use(budget: Budget | None, where: str) -> Iterator[None]:
         _current.reset(token)
 
 
-def of(cls) -> Budget | None:
+def of(cls: Any) -> Budget | None:
     """That of the archive that a class came from."""
     for function in cls.methods.values():
         if getattr(function, "budget", None) is not None:

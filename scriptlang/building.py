@@ -54,7 +54,7 @@ class made_once(Generic[R]):
     """A property that is computed when it is first asked for: `cached_property` with the lock that
     all building shares, so that two of its kind never wait for each other."""
 
-    def __init__(self, make: Callable[[Any], R]):
+    def __init__(self, make: Callable[[Any], R]) -> None:
         self.make = make
         self.__doc__ = make.__doc__
 
@@ -67,7 +67,7 @@ class made_once(Generic[R]):
     @overload
     def __get__(self, instance: object, owner: type) -> R: ...
 
-    def __get__(self, instance, owner):
+    def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
         with lock:

@@ -7,6 +7,7 @@ import ast
 import pathlib
 import sys
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 from .errors import ScriptError
@@ -126,15 +127,21 @@ def parser() -> argparse.ArgumentParser:
 class Given(argparse.Action):
     """Collects --input and --arg into one list, in the order they were written."""
 
-    def __init__(self, *args, kind: str, **kwargs):
+    def __init__(self, *args: Any, kind: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind = kind
 
-    def __call__(self, parser, namespace, value, option_string=None):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        value: Any,
+        option_string: str | None = None,
+    ) -> None:
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), (self.kind, value)])
 
 
-def run_command(options) -> int:
+def run_command(options: argparse.Namespace) -> int:
     import numpy as np
 
     from .api import load
@@ -166,11 +173,12 @@ def run_command(options) -> int:
         print(describe_value(name, value))
     if options.output:
         with open(options.output, "wb") as file:
-            np.savez(file, **{k: np.asarray(v) for k, v in arrays.items()})
+            saved: dict[str, Any] = {k: np.asarray(v) for k, v in arrays.items()}
+            np.savez(file, **saved)
     return 0
 
 
-def arguments(values: list[tuple[str, str]], schema) -> tuple[list, dict]:
+def arguments(values: list[tuple[str, str]], schema: Any) -> tuple[list[Any], dict[Any, Any]]:
     """Positional and named arguments from --input and --arg."""
 
     from .tensors import from_numpy
@@ -189,7 +197,7 @@ def arguments(values: list[tuple[str, str]], schema) -> tuple[list, dict]:
     return args, kwargs
 
 
-def arrays_of(path: str) -> list:
+def arrays_of(path: str) -> list[Any]:
     """The arrays in a .npy or .npz file.  Raises InputError for another."""
     import numpy as np
 
@@ -206,9 +214,9 @@ class InputError(ScriptError):
     """A file that --input names, or a value of an option, cannot be used."""
 
 
-def limits_of(options) -> Limits | None:
+def limits_of(options: argparse.Namespace) -> Limits | None:
     """What --limit says; None where it is not given."""
-    given = {}
+    given: dict[str, Any] = {}
     for text in options.limit:
         name, _, number = text.partition("=")
         try:
@@ -232,7 +240,7 @@ def literal(text: str) -> Any:
         return text
 
 
-def flatten(value: Any, name: str):
+def flatten(value: Any, name: str) -> Iterator[Any]:
     """(name, Tensor or scalar) for every leaf of a result."""
     if isinstance(value, (list, tuple)):
         names = getattr(value, "_fields", None) or range(len(value))
@@ -254,7 +262,7 @@ def describe_value(name: str, value: Any) -> str:
     return f"{name}: {value.dtype}{list(value.shape)}\n{text}"
 
 
-def inspect_command(options) -> int:
+def inspect_command(options: argparse.Namespace) -> int:
     from .programs.inspection import inspect_archive
 
     if options.shapes or options.memory:
@@ -274,11 +282,11 @@ def inspect_command(options) -> int:
     return 0
 
 
-def shapes_command(options) -> int:
+def shapes_command(options: argparse.Namespace) -> int:
     from .programs.shape_report import inspect
     from .programs.shape_text import ShapeError
 
-    given = {}
+    given: dict[str, Any] = {}
     for text in options.shapes or ():
         name, equals, sizes = text.partition("=")
         if not equals:
@@ -307,7 +315,7 @@ def shapes_command(options) -> int:
     return 0
 
 
-def check_command(options) -> int:
+def check_command(options: argparse.Namespace) -> int:
     from .programs.inspection import inspect_archive
 
     report = inspect_archive(options.archive, limits_of(options))
@@ -320,7 +328,7 @@ def check_command(options) -> int:
     return 3 if report.missing("python") else 0
 
 
-def compile_command(options) -> int:
+def compile_command(options: argparse.Namespace) -> int:
     from .api import compile_archive
 
     before = pathlib.Path(options.archive).stat().st_size
@@ -340,7 +348,7 @@ def compile_command(options) -> int:
     return 0
 
 
-def info_command(options) -> int:
+def info_command(options: argparse.Namespace) -> int:
     from .api import info
 
     info()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class DType:
     itemsize: builtins.int
 
     @cached_property
-    def numpy(self) -> np.dtype:
+    def numpy(self) -> np.dtype[Any]:
         """numpy's type; bfloat16 and float8 are those of ml_dtypes, quantized types integers."""
         if self.name == "bfloat16" or self.name.startswith("float8"):
             import ml_dtypes
@@ -50,7 +51,7 @@ class DType:
     def __index__(self) -> builtins.int:
         return self.code
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return by_code, (self.code,)
 
 
@@ -164,7 +165,7 @@ def of_numpy(dtype: np.dtype) -> DType:
     return found
 
 
-def as_dtype(value) -> DType:
+def as_dtype(value: Any) -> DType:
     """A DType from a DType, a ScalarType number, a name, a numpy type, or a torch dtype."""
     if isinstance(value, DType):
         return value
@@ -183,7 +184,7 @@ def get_default_dtype() -> DType:
     return _default
 
 
-def set_default_dtype(dtype) -> None:
+def set_default_dtype(dtype: Any) -> None:
     """The floating type that Python floats become; float32 to begin with."""
     global _default
     chosen = as_dtype(dtype)
@@ -252,7 +253,7 @@ def promote(a: DType, b: DType) -> DType:
     return int16 if b is int8 else b  # uint8 with a signed type
 
 
-def scalar_dtype(value) -> DType:
+def scalar_dtype(value: Any) -> DType:
     """The type a Python number has in promotion: bool, int64, the default float, its complex."""
     if isinstance(value, builtins.bool):
         return bool
@@ -284,7 +285,7 @@ def complex_of(d: DType) -> DType:
 CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
-def result_type(*operands) -> DType:
+def result_type(*operands: Any) -> DType:
     """PyTorch's result type of tensors and Python numbers.
 
     Dimensioned tensors come before zero-dim tensors, those before Python numbers: a later group
@@ -304,7 +305,7 @@ def result_type(*operands) -> DType:
             result = d
         elif d is not None and category(d) > category(result):
             result = complex_of(result) if d.kind == "c" and result.kind == "f" else d
-    return result
+    return result  # type: ignore[return-value]  # there are operands
 
 
 @record(frozen=True)
@@ -313,18 +314,18 @@ class finfo:
 
     dtype: DType = float32
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", as_dtype(self.dtype))
 
     @property
-    def _info(self):
+    def _info(self) -> Any:
         if self.dtype is bfloat16:
             import ml_dtypes
 
             return ml_dtypes.finfo(ml_dtypes.bfloat16)
         return np.finfo(self.dtype.numpy)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> builtins.float:
         if name in ("eps", "max", "min", "tiny", "resolution", "smallest_normal"):
             return builtins.float(getattr(self._info, name))
         if name == "bits":
@@ -338,7 +339,7 @@ class iinfo:
 
     dtype: DType
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", as_dtype(self.dtype))
 
     @property

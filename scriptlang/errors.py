@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import Any
 
 from .records import record
 from .source import Span
@@ -26,7 +27,7 @@ class CompileError(ScriptError):
         help: str | None = None,
         notes: tuple[str, ...] = (),
         chain: tuple[str, ...] = (),
-    ):
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.span = span
@@ -51,7 +52,7 @@ class CompileError(ScriptError):
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.span, self.help, self.notes, self.chain)
 
 
@@ -75,7 +76,7 @@ class Frame:
 class RunError(ScriptError, RuntimeError):
     """A running program failed.  `stack` is the script-level stack, outermost first."""
 
-    def __init__(self, message: str, stack: tuple[Frame, ...] = ()):
+    def __init__(self, message: str, stack: tuple[Frame, ...] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.stack = tuple(stack)
@@ -90,14 +91,14 @@ class RunError(ScriptError, RuntimeError):
             return self.message
         return f"{self.message}\n{stack_text(self.stack)}"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.stack)
 
 
 class MissingOperatorError(RunError):
     """A program reached an operator that the engine does not have."""
 
-    def __init__(self, message: str, stack: tuple[Frame, ...] = ()):
+    def __init__(self, message: str, stack: tuple[Frame, ...] = ()) -> None:
         wants = any(name in message for name in DERIVATIVES) and NO_DERIVATIVES not in message
         super().__init__(f"{message} ({NO_DERIVATIVES})" if wants else message, stack)
 
@@ -118,7 +119,7 @@ class ArchiveError(ScriptError):
     `record` names the part of the archive, `help` says what to do.
     """
 
-    def __init__(self, message: str, record: str | None = None, help: str | None = None):
+    def __init__(self, message: str, record: str | None = None, help: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.record = record
@@ -128,7 +129,7 @@ class ArchiveError(ScriptError):
         text = f"{self.record}: {self.message}" if self.record else self.message
         return f"{text}\n  help: {self.help}" if self.help else text
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.record, self.help)
 
 
@@ -159,7 +160,7 @@ def attach_stack(error: BaseException, stack: tuple[Frame, ...]) -> BaseExceptio
     if isinstance(error, RunError):
         error.stack = tuple(stack)
     else:
-        error.script_stack = tuple(stack)
+        error.script_stack = tuple(stack)  # type: ignore[attr-defined]
     if stack and hasattr(error, "add_note") and str(error) == error_text(error):
         error.add_note(stack_text(stack))
     return error

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import builtins
 from functools import lru_cache
+from typing import Any
 
-from .errors import RunError, raised_class
+from .errors import Frame, RunError, raised_class
 
 PREFIX = "builtins."
 
@@ -20,7 +21,7 @@ class RaisedError(RunError):
 
     class_name = ""
 
-    def __init__(self, message: str = "", stack: tuple = ()):
+    def __init__(self, message: str = "", stack: tuple[Frame, ...] = ()) -> None:
         Exception.__init__(self, message)  # no code of an exception class of the program runs
         self.message = message
         self.stack = tuple(stack)
@@ -28,14 +29,14 @@ class RaisedError(RunError):
     def __str__(self) -> str:
         return self.message
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return restored, (self.message, self.class_name, self.stack)
 
 
-def restored(message: str, class_name: str, stack: tuple) -> Exception:
+def restored(message: str, class_name: str, stack: tuple[Frame, ...]) -> Exception:
     """The exception that was pickled."""
     error = make(message, class_name)
-    error.stack = stack
+    error.stack = stack  # type: ignore[attr-defined]  # a class that the program names
     return error
 
 
@@ -85,8 +86,9 @@ def failure(error: Exception) -> Exception:
     cls = type(error)
     if isinstance(error, RuntimeError) or cls.__module__ != "builtins":
         return error
+    raised: Any = cls
     try:
-        new = failure_class(cls)(*error.args)
+        new: Exception = failure_class(raised)(*error.args)
     except TypeError:
         return error
     new.__cause__ = error.__cause__
@@ -95,9 +97,10 @@ def failure(error: Exception) -> Exception:
 
 def failed(kind: str, message: str) -> Exception:
     """The error of an operator of the native engine, which names a builtin class."""
-    cls = getattr(builtins, kind, None)
+    cls: Any = getattr(builtins, kind, None)
     if not (isinstance(cls, type) and issubclass(cls, Exception)):
         return RunError(message)
     if issubclass(cls, KeyError):  # its text would be quoted
         return RuntimeError("KeyError: " + message.removeprefix("'").removesuffix("'"))
-    return failure_class(cls)(message)
+    raised: Any = cls
+    return failure_class(raised)(message)

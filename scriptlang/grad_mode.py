@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .ops.families.modes import mode
+from .ops.calling.current import mode
 
 __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
@@ -21,15 +21,15 @@ class _Mode:
 
     value = False
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.previous, mode.enabled = mode.enabled, self.value
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         mode.enabled = self.previous
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def run(*args, **kwargs):
+        def run(*args: Any, **kwargs: Any) -> Any:
             with type(self)():
                 return function(*args, **kwargs)
 
@@ -39,7 +39,7 @@ class _Mode:
 class no_grad(_Mode):
     """A context without gradients; `@no_grad` and `@no_grad()` decorate."""
 
-    def __new__(cls, function: Callable | None = None):
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         made = super().__new__(cls)
         return made if function is None else made(function)
 
@@ -53,18 +53,18 @@ class enable_grad(no_grad):
 class inference_mode(_Mode):
     """A context without gradients; `inference_mode(False)` changes nothing."""
 
-    def __init__(self, mode: bool = True):
+    def __init__(self, mode: bool = True) -> None:
         self.value = not mode and is_grad_enabled()
 
 
 class set_grad_enabled(_Mode):
     """Sets the mode at once; as a context sets it back at its end."""
 
-    def __init__(self, mode_: bool):
+    def __init__(self, mode_: bool) -> None:
         self.value, self.before = bool(mode_), mode.enabled
         mode.enabled = self.value
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         mode.enabled = self.value
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:

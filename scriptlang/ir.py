@@ -32,7 +32,7 @@ class Value:
 
     __slots__ = ("name", "node", "type", "uses")
 
-    def __init__(self, node: Node, type: T.Type, name: str = ""):
+    def __init__(self, node: Node, type: T.Type, name: str = "") -> None:
         self.node = node
         self.type = type
         self.name = name
@@ -93,7 +93,7 @@ class Node:
         "span",
     )
 
-    def __init__(self, graph: Graph, kind: str, span: Span | None = None):
+    def __init__(self, graph: Graph, kind: str, span: Span | None = None) -> None:
         self.graph = graph
         self.kind = kind
         self.inputs: list[Value] = []
@@ -103,9 +103,13 @@ class Node:
         self.schema: Schema | None = None
         self.span = span
         self.callers: tuple[tuple[str, Span | None], ...] = ()
-        self.block: Block | None = None
-        self.prev: Node | None = None
-        self.next: Node | None = None
+        self.block = self.prev = self.next = None  # type: ignore[assignment]
+
+    # Declared as whoever meets a node finds them: all but new and unlinked nodes are in a block.
+    block: Block
+    prev: Node
+    next: Node
+    _place: float
 
     def __repr__(self) -> str:
         outs = ", ".join(map(repr, self.outputs))
@@ -200,7 +204,7 @@ class Node:
     def unlink(self) -> Node:
         """Take the node out of its block, keeping inputs and uses; returns it."""
         self.prev.next, self.next.prev = self.next, self.prev
-        self.block = self.prev = self.next = None
+        self.block = self.prev = self.next = None  # type: ignore[assignment]
         return self
 
     def move_before(self, other: Node) -> None:
@@ -232,15 +236,18 @@ class Node:
     def is_before(self, other: Node) -> bool:
         """Whether this node runs before `other` where one dominates the other's block."""
         a, b = self, other
+        owner: Node | None
         while a.block is not b.block:
             if b.block.depth > a.block.depth or b.block.depth == a.block.depth:
-                b = b.block.owner
-                if b is None:
+                owner = b.block.owner
+                if owner is None:
                     return False
+                b = owner
             else:
-                a = a.block.owner
-                if a is None:
+                owner = a.block.owner
+                if owner is None:
                     return False
+                a = owner
             if a is b:
                 return False
         return a._place < b._place and b is not a.block.end
@@ -259,7 +266,7 @@ class Block:
 
     __slots__ = ("end", "graph", "owner", "start")
 
-    def __init__(self, graph: Graph, owner: Node | None):
+    def __init__(self, graph: Graph, owner: Node | None) -> None:
         self.graph = graph
         self.owner = owner
         self.start = Node(graph, "prim::Param")
@@ -309,7 +316,7 @@ class Block:
     def walk(self) -> Iterator[Node]:
         """Every node, those inside nested blocks after their owner."""
         block, node = self, self.start.next
-        pending: list[tuple[Block, Node | None, Node | None]] = []
+        pending: list[tuple[Block, Node | None, Node]] = []
         while True:
             if node is not block.end:
                 following = node.next
@@ -318,14 +325,14 @@ class Block:
                     node = following if node.next is None or node.block is not block else node.next
                     continue
                 pending.append((block, node, following))
-                pending += [(inner, None, None) for inner in reversed(node.blocks)]
+                pending += [(inner, None, following) for inner in reversed(node.blocks)]
             if not pending:
                 return
-            block, node, following = pending.pop()
-            if node is None:
+            block, owner, following = pending.pop()
+            if owner is None:
                 node = block.start.next
             else:
-                node = following if node.next is None or node.block is not block else node.next
+                node = following if owner.next is None or owner.block is not block else owner.next
 
     def add_parameter(self, type: T.Type, name: str = "") -> Value:
         return self.start.add_output(type, name)
@@ -357,7 +364,7 @@ class Block:
 class Graph:
     """A function body: one block, and an insertion point that `create` and `insert` work at."""
 
-    def __init__(self, name: str = ""):
+    def __init__(self, name: str = "") -> None:
         self.name = name
         self.block = Block(self, None)
         self.insert_point: Node = self.block.end
@@ -458,14 +465,14 @@ class Graph:
 class InsertPoint:
     """Context manager that moves a graph's insertion point and puts it back."""
 
-    def __init__(self, graph: Graph, point: Node):
+    def __init__(self, graph: Graph, point: Node) -> None:
         self.graph, self.point = graph, point
 
     def __enter__(self) -> Graph:
         self.saved, self.graph.insert_point = self.graph.insert_point, self.point
         return self.graph
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.graph.insert_point = self.saved
 
 
@@ -536,6 +543,9 @@ class Function:
 
     __slots__ = ("__dict__", "__weakref__", "direct")
 
+    # Declared as whoever calls a function finds it: one that is called has a schema.
+    schema: Schema
+
     def __init__(
         self,
         name: str,
@@ -543,9 +553,9 @@ class Function:
         graph: Graph | None = None,
         define: Callable[[Function], None] | None = None,
         budget: budgets.Budget | None = None,
-    ):
+    ) -> None:
         self.name = name
-        self.schema = schema
+        self.schema = schema  # type: ignore[assignment]
         self._graph = graph
         self._define = define
         self.budget = budget
@@ -556,7 +566,7 @@ class Function:
     @property
     def graph(self) -> Graph:
         self.ensure_defined()
-        return self._graph
+        return self._graph  # type: ignore[return-value]  # a body that needs its own: None
 
     @graph.setter
     def graph(self, graph: Graph) -> None:

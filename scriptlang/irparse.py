@@ -42,7 +42,7 @@ WORDS = {"True": True, "False": False, "None": None}
 
 
 @cache
-def parser():
+def parser() -> Any:
     """The LALR parser of ir.lark."""
     import lark
 
@@ -59,7 +59,7 @@ class Reader:
         resolve: Callable[[str], T.Type | None],
         function: Callable[[str], Function | None],
         constant: Callable[[Opaque], Any],
-    ):
+    ) -> None:
         self.overloads, self.resolve = overloads, resolve
         self.find_function, self.make_constant = function, constant
         self.classes: dict[str, T.Type] = {}
@@ -81,13 +81,16 @@ class Reader:
             self.subgraphs[str(other.children[0])] = self.graph(other.children[1])
         return self.graph(main)
 
-    def graph(self, tree) -> Graph:
-        graph, env = Graph(), {}
+    def graph(self, tree: Any) -> Graph:
+        graph = Graph()
+        env: dict[str, Any] = {}
         parameters, nodes, uses = tree.children
         self.block(graph.block, parameters, nodes, uses, env)
         return graph
 
-    def block(self, block: Block, parameters, nodes, uses, env: dict[str, Value]) -> None:
+    def block(
+        self, block: Block, parameters: Any, nodes: Any, uses: Any, env: dict[str, Any]
+    ) -> None:
         for name, type in self.definitions(parameters):
             env[name] = block.add_parameter(type, hint(name))
         for node in nodes.children:
@@ -95,7 +98,7 @@ class Reader:
         for v in self.uses(uses, env):
             block.add_return(v)
 
-    def node(self, block: Block, tree, env: dict[str, Value]) -> None:
+    def node(self, block: Block, tree: Any, env: dict[str, Any]) -> None:
         outs, kind, settings, uses, *rest = tree.children
         outs = self.definitions(outs)
         attributes = self.attributes(settings, outs[0][1] if outs else T.NONE)
@@ -119,7 +122,8 @@ class Reader:
         place, blocks = (rest[0], rest[1:]) if rest and is_token(rest[0]) else (None, rest)
         node.span = read_place(str(place)) if place else None
         for inner in blocks[0].children:
-            self.block(node.add_block(), *inner.children[1:], dict(env))
+            parameters, nodes, returned = inner.children[1:]
+            self.block(node.add_block(), parameters, nodes, returned, dict(env))
         for (name, _), v in zip(outs, node.outputs):
             v.name, env[name] = hint(name), v
         if kind in ("prim::GetAttr", "prim::SetAttr"):
@@ -141,10 +145,10 @@ class Reader:
             self.functions[name] = self.find_function(name) or Function(name)
         return self.functions[name]
 
-    def definitions(self, tree) -> list[tuple[str, T.Type]]:
+    def definitions(self, tree: Any) -> list[tuple[str, T.Type]]:
         return [(str(d.children[0]), self.type(d.children[1])) for d in tree.children]
 
-    def uses(self, tree, env: dict[str, Value]) -> list[Value]:
+    def uses(self, tree: Any, env: dict[str, Any]) -> list[Value]:
         for name in tree.children:
             if str(name) not in env:
                 raise GraphError(
@@ -158,7 +162,7 @@ class Reader:
                 return schema
         return None
 
-    def attributes(self, tree, type: T.Type) -> dict[str, Any]:
+    def attributes(self, tree: Any, type: T.Type) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for a in tree.children:
             if a.data == "types":
@@ -169,7 +173,7 @@ class Reader:
                 result[name] = self.convert(value, type) if name == "value" else value
         return result
 
-    def value(self, tree) -> Any:
+    def value(self, tree: Any) -> Any:
         """A literal as its text has it; what it means can depend on a type (see `convert`)."""
         kind, children = tree.data, tree.children
         if kind == "number":
@@ -205,7 +209,8 @@ class Reader:
             return {
                 self.convert(k, type.key): self.convert(v, type.value) for k, v in value.items()
             }
-        scalar = {T.BOOL: bool, T.FLOAT: float, T.COMPLEX: complex}.get(type)
+        scalars: dict[T.Type, Any] = {T.BOOL: bool, T.FLOAT: float, T.COMPLEX: complex}
+        scalar = scalars.get(type)
         if scalar:
             return scalar(value)
         if type == T.DEVICE and isinstance(value, str):
@@ -214,7 +219,7 @@ class Reader:
             value = Opaque(quote(value), type)
         return self.make_constant(Opaque(value.text, type)) if isinstance(value, Opaque) else value
 
-    def type(self, tree) -> T.Type:
+    def type(self, tree: Any) -> T.Type:
         kind, children = tree.data, tree.children
         if kind == "named_type":
             return self.named(str(children[0]))
@@ -276,7 +281,7 @@ def hint(name: str) -> str:
     return "" if name[1:].isdecimal() else name[1:]
 
 
-def is_token(tree) -> bool:
+def is_token(tree: Any) -> bool:
     return isinstance(tree, str)
 
 
@@ -295,7 +300,7 @@ def read_number(text: str) -> int | float | complex:
 def unquote(text: str) -> str:
     """The string that `quote` printed."""
 
-    def one(m: re.Match) -> bytes:
+    def one(m: re.Match[bytes]) -> bytes:
         escape = m.group(1)
         if escape[:1].isdigit():
             return bytes([int(escape, 8) & 255])

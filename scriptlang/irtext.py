@@ -104,7 +104,7 @@ class Printer:
         graph: Graph,
         subgraphs: list[tuple[str, Graph]] | None = None,
         type_text: Callable[[Value], str] | None = None,
-    ):
+    ) -> None:
         self.top = graph
         self.type_text = type_text or (lambda v: str(v.type))
         self.subgraphs = [] if subgraphs is None else subgraphs

@@ -14,11 +14,12 @@ A constraint is a function of a node that returns why the node breaks it, or Non
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from . import types as T
 from .errors import GraphError
 from .ir import Block, Function, Graph, Node, Value
+from .schema import Schema
 from .type_variables import fits as fits_variables
 from .type_variables import substitute
 
@@ -33,7 +34,7 @@ def verify(graph: Graph) -> None:
     _verify_block(graph, graph.block, set())
 
 
-def _fail(node: Node, why: str):
+def _fail(node: Node, why: str) -> NoReturn:
     place = f" ({node.span.place})" if node.span else ""
     raise GraphError(f"{why}: {node!r}{place}")
 
@@ -135,7 +136,9 @@ def results(*patterns: Pattern, rest: Pattern | None = None) -> Constraint:
     return check
 
 
-def _listed(what: str, types: list[T.Type], patterns: tuple, rest: Pattern | None) -> str | None:
+def _listed(
+    what: str, types: list[T.Type], patterns: tuple[Pattern, ...], rest: Pattern | None
+) -> str | None:
     if len(types) < len(patterns) or (rest is None and len(types) > len(patterns)):
         more = " or more" if rest else ""
         return f"{len(types)} {what}s where {len(patterns)}{more} belong"
@@ -256,7 +259,8 @@ def stores_its_type(node: Node) -> str | None:
 
 
 def _attribute(node: Node) -> T.Attribute:
-    found = node.inputs[0].type.attribute(node.attributes["name"])
+    owner: Any = node.inputs[0].type
+    found: T.Attribute | None = owner.attribute(node.attributes["name"])
     assert found is not None
     return found
 
@@ -283,12 +287,13 @@ def makes_a_tuple(node: Node) -> str | None:
 
 
 def unpacks_a_tuple(node: Node) -> str | None:
-    return _each("element", node.outputs, node.inputs[0].type.elements)
+    taken: Any = node.inputs[0].type
+    return _each("element", node.outputs, taken.elements)
 
 
 def unpacks_a_list(node: Node) -> str | None:
-    element = node.inputs[0].type.element
-    return _each("element", node.outputs, [element] * len(node.outputs))
+    taken: Any = node.inputs[0].type
+    return _each("element", node.outputs, [taken.element] * len(node.outputs))
 
 
 def makes_an_object(node: Node) -> str | None:
@@ -297,7 +302,8 @@ def makes_an_object(node: Node) -> str | None:
 
 
 def reads_an_enum(node: Node) -> str | None:
-    wanted, made = node.inputs[0].type.value, node.output.type
+    taken: Any = node.inputs[0].type
+    wanted, made = taken.value, node.output.type
     return None if made == wanted else f"the values are {wanted.annotation}, not {made.annotation}"
 
 
@@ -306,14 +312,15 @@ def calls_a_function(node: Node) -> str | None:
 
 
 def calls_a_method(node: Node) -> str | None:
-    owner, name = node.inputs[0].type, node.attributes["name"]
+    owner: Any = node.inputs[0].type
+    name = node.attributes["name"]
     method = owner.methods.get(name)
     if method is None:  # the call raises when it is reached
         return None
     return _call(node, getattr(method, "schema", method), node.inputs)
 
 
-def _call(node: Node, schema, inputs: list[Value]) -> str | None:
+def _call(node: Node, schema: Schema | None, inputs: list[Value]) -> str | None:
     if schema is None:  # not compiled yet; compiling it checks the call
         return None
     return _each(f"argument of {schema.name}", inputs, [a.type for a in schema.arguments]) or _each(

@@ -10,7 +10,7 @@ import builtins
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
 from . import errors
@@ -110,12 +110,12 @@ class Attribute(NamedTuple):
     type: Any
 
 
-def annotate(the_type, the_value: T) -> T:
+def annotate(the_type: Any, the_value: T) -> T:
     """`the_value`, to be taken as a `the_type` by the compiler; in plain Python just the value."""
     return the_value
 
 
-def _unwrap_optional(x):
+def _unwrap_optional(x: Any) -> Any:
     assert x is not None, "Unwrapping null optional"
     return x
 
@@ -133,12 +133,12 @@ def is_tracing() -> bool:
 # Marks
 
 
-def export(fn: Callable) -> Callable:
+def export(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Compile this method though nothing that is compiled calls it."""
     return modifiers.mark(fn, "export")
 
 
-def unused(fn):
+def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Leave the body out of programs: a call of it there raises."""
     if builtins.isinstance(fn, property):
         for accessor in (fn.fget, fn.fset):
@@ -148,7 +148,7 @@ def unused(fn):
     return modifiers.mark(fn, "unused")
 
 
-def ignore(drop=False, **kwargs):
+def ignore(drop: Any = False, **kwargs: Any) -> Callable[..., Any]:
     """Leave the body out of programs: `@ignore` or `@ignore()`; drop=True is `unused`."""
     if callable(drop):
         return modifiers.mark(drop, "ignore")
@@ -157,7 +157,7 @@ def ignore(drop=False, **kwargs):
     return lambda fn: modifiers.mark(fn, "ignore")
 
 
-def _drop(fn: Callable) -> Callable:
+def _drop(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Leave the function out of programs, declaration and all."""
     return modifiers.mark(fn, "_drop")
 
@@ -166,50 +166,52 @@ def interface(cls: type[T]) -> type[T]:
     """Declare a class whose methods say what a module or object must have."""
     if not inspect.isclass(cls):
         raise RuntimeError("interface must be applied to a class")
-    cls.__torch_script_interface__ = f"__torch__.{cls.__module__}.{cls.__qualname__}"
+    marked: Any = cls
+    marked.__torch_script_interface__ = f"__torch__.{cls.__module__}.{cls.__qualname__}"
     return cls
 
 
-def script_method(fn: Callable) -> Callable:
+def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a method of a ScriptModule to be compiled."""
     return modifiers.mark(fn, "export")
 
 
-_overloaded_fns: dict[str, list[Callable]] = {}
+_overloaded_fns: dict[str, list[Callable[..., Any]]] = {}
 """`__torch__.module.function` -> the declarations that `_overload` marked."""
 
-_overloaded_methods: dict[str, dict[str, list[Callable]]] = {}
+_overloaded_methods: dict[str, dict[str, list[Callable[..., Any]]]] = {}
 """`__torch__.module.method` -> class name -> the declarations that `_overload_method` marked."""
 
 
-def _overload(fn: Callable) -> Callable:
+def _overload(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Declare one signature of a function; the definition that follows has the body."""
     key = f"__torch__.{fn.__module__}.{fn.__name__}"
     _overloaded_fns.setdefault(key, []).append(fn)
     return fn
 
 
-def _overload_method(fn: Callable) -> Callable:
+def _overload_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Declare one signature of a method; the definition that follows has the body."""
     owner = fn.__qualname__.rpartition(".")[0].rpartition(".")[2]
     _overloaded_methods.setdefault(_name_of(fn), {}).setdefault(owner, []).append(fn)
     return fn
 
 
-def _name_of(fn: Callable) -> str:
+def _name_of(fn: Callable[..., Any]) -> str:
     return f"__torch__.{fn.__module__}.{fn.__name__}"
 
 
-def script_if_tracing(fn: Callable) -> Callable:
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Compile the function when a trace first calls it; plain Python calls stay as they are."""
 
-    @functools.wraps(fn)
-    def wrapper(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         return script(fn)(*args, **kwargs) if is_tracing() else fn(*args, **kwargs)
 
+    wrapper: Any = functools.wraps(fn)(call)
     wrapper.__original_fn = fn
     wrapper.__script_if_tracing_wrapper = True
-    return wrapper
+    marked: Callable[..., Any] = wrapper
+    return marked
 
 
 _script_if_tracing = script_if_tracing
@@ -218,7 +220,7 @@ _script_if_tracing = script_if_tracing
 # Calls side by side
 
 
-def fork(func: Callable[..., T], *args, **kwargs) -> Future[T]:
+def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
     """A Future of `func(*args, **kwargs)`; the call runs at once."""
     return Future.of(func, *args, **kwargs)
 
@@ -228,7 +230,7 @@ def wait(future: Future[T]) -> T:
     return future.wait()
 
 
-def _awaitable(func: Callable[..., T], *args, **kwargs) -> Await[T]:
+def _awaitable(func: Callable[..., T], *args: Any, **kwargs: Any) -> Await[T]:
     """A Future whose call is made when it is first waited for."""
     return Await(call=(functools.partial(func, **kwargs), list(args)))
 
@@ -249,13 +251,13 @@ _Await = Await
 
 
 @contextlib.contextmanager
-def optimized_execution(should_optimize: bool):
+def optimized_execution(should_optimize: bool) -> Iterator[Any]:
     """Accepted; programs are always optimised."""
     yield
 
 
 @contextlib.contextmanager
-def fuser(name: str):
+def fuser(name: str) -> Iterator[Any]:
     """Accepted; there is one way of running programs."""
     yield
 
@@ -263,7 +265,7 @@ def fuser(name: str):
 class strict_fusion:
     """Accepted as a context in programs and around them; nothing is fused that could fail to be."""
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
     def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
@@ -310,7 +312,7 @@ def export_opnames(m: RecursiveScriptModule) -> list[str]:
     return sorted({ref.qualified_name for code in codes for ref in code.operators})
 
 
-def last_executed_optimized_graph():
+def last_executed_optimized_graph() -> Any:
     """The graph of the function that was called last, as it is run; None before any call."""
     from .passes.pipeline import optimize
     from .programs.graph_view import GraphView

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Named(int):
     """A number that prints as the name it has in PyTorch."""
@@ -16,7 +18,7 @@ class Named(int):
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (int(self),)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .ops.calling import functions
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if not name.startswith("__"):
         try:
             return getattr(functions, f"linalg_{name}")

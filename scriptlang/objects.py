@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from . import types as T
@@ -19,9 +19,9 @@ class ScriptObject:
 
     __slots__ = ("__weakref__", "slots", "type")
 
-    def __init__(self, type: T.ClassType, slots: list | None = None):
+    def __init__(self, type: T.ClassType, slots: list[Any] | None = None) -> None:
         self.type = type
-        self.slots = [None] * len(type.attributes) if slots is None else slots
+        self.slots: Any = [None] * len(type.attributes) if slots is None else slots
 
     def get(self, name: str) -> Any:
         """The value of an attribute.  Raises AttributeError for a name that is none."""
@@ -48,9 +48,9 @@ class Snapshot:
     """
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[ScriptObject, list]] = {}
+        self.known: dict[int, tuple[ScriptObject, list[Any]]] = {}
 
-    def slots(self, obj: ScriptObject) -> list:
+    def slots(self, obj: ScriptObject) -> list[Any]:
         if id(obj) not in self.known:
             found = [o for o in objects_in(obj) if id(o) not in self.known]
             native = [o for o in found if not isinstance(o.slots, list)]
@@ -114,7 +114,7 @@ class Device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str, index: int | None = None):
+    def __init__(self, type: str, index: int | None = None) -> None:
         """Raises RuntimeError for a name that is none of PyTorch's devices."""
         if isinstance(type, Device):
             type, index = type.type, type.index
@@ -145,7 +145,7 @@ class Device:
         index = "" if self.index is None else f", index={self.index}"
         return f"device(type='{self.type}'{index})"
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
 
     def __hash__(self) -> int:
@@ -164,7 +164,7 @@ class EnumValue:
 
     __slots__ = ("known_name", "type", "value")
 
-    def __init__(self, type: T.EnumType, name: str, value: Any):
+    def __init__(self, type: T.EnumType, name: str, value: Any) -> None:
         self.type = type
         self.known_name = name
         self.value = value
@@ -180,7 +180,7 @@ class EnumValue:
             )
         return self.known_name
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, EnumValue)
             and self.type == other.type
@@ -208,12 +208,12 @@ class Future(Generic[R]):
         self,
         value: Any = None,
         error: BaseException | None = None,
-        call: tuple[Any, list] | None = None,
-    ):
+        call: tuple[Any, list[Any]] | None = None,
+    ) -> None:
         self._value, self.error, self.call = value, error, call
 
     @classmethod
-    def of(cls, function, *args, **kwargs) -> Future:
+    def of(cls, function: Callable[..., R], *args: Any, **kwargs: Any) -> Future[R]:
         """The future of a call that is made now."""
         try:
             return cls(function(*args, **kwargs))

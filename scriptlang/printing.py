@@ -4,6 +4,8 @@ or as `set_printoptions` says."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -48,23 +50,24 @@ def set_printoptions(
             ("precision", "threshold", "edgeitems", "linewidth"), PROFILES[profile]
         ):
             setattr(options, name, value)
-    for name, value in (
+    given: tuple[tuple[str, float | None], ...] = (
         ("precision", precision),
         ("threshold", threshold),
         ("edgeitems", edgeitems),
         ("linewidth", linewidth),
-    ):
-        if value is not None:
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-                raise TypeError(f"{name} must be a number of at least 0, not {value!r}")
-            setattr(options, name, value)
+    )
+    for name, number in given:
+        if number is not None:
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or number < 0:
+                raise TypeError(f"{name} must be a number of at least 0, not {number!r}")
+            setattr(options, name, number)
     options.sci_mode = sci_mode
 
 
 class _Format:
     """How the elements of one tensor are written: all at one width, in one style."""
 
-    def __init__(self, values: np.ndarray, kind: str):
+    def __init__(self, values: np.ndarray, kind: str) -> None:
         self.kind = kind
         self.whole, self.science, self.width = True, False, 1
         if kind != "f":
@@ -88,7 +91,7 @@ class _Format:
             self.science = options.sci_mode
         self.width = max(len(self(v)) for v in finite)  # zeros and what is not finite do not count
 
-    def __call__(self, value) -> str:
+    def __call__(self, value: Any) -> str:
         if self.kind == "b":
             return str(bool(value))
         if self.kind != "f":
@@ -100,7 +103,7 @@ class _Format:
             return f"{value:.0f}" + ("." if math.isfinite(value) else "")
         return f"{value:.{options.precision}f}"
 
-    def padded(self, value) -> str:
+    def padded(self, value: Any) -> str:
         return self(value).rjust(self.width)
 
 
@@ -145,12 +148,15 @@ def with_facts(text: str, facts: list[str]) -> str:
 
 def array_text(array: np.ndarray, summarise: bool, indent: int = 7) -> str:
     shown = _edges(array) if summarise else array
+    write: Callable[[Any], str]
     if array.dtype.kind == "c":
         real, imag = _Format(shown.real, "f"), _Format(np.abs(shown.imag), "f")
 
-        def write(v):
+        def complex_text(v: Any) -> str:
             sign = "-" if v.imag < 0 or (v.imag == 0 and math.copysign(1, v.imag) < 0) else "+"
             return f"{real.padded(v.real)}{sign}{imag(abs(v.imag))}j"
+
+        write = complex_text
     else:
         write = _Format(shown, array.dtype.kind).padded
     return _nested(array, write, summarise, indent)
@@ -170,7 +176,7 @@ def _edges(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _nested(array: np.ndarray, write, summarise: bool, indent: int) -> str:
+def _nested(array: np.ndarray, write: Callable[[Any], str], summarise: bool, indent: int) -> str:
     if array.ndim == 0:
         return write(array.item() if array.dtype.kind != "c" else complex(array)).strip()
     n = array.shape[0]
@@ -191,7 +197,7 @@ def _nested(array: np.ndarray, write, summarise: bool, indent: int) -> str:
     return "[" + gap.join(parts) + "]"
 
 
-def quantized_text(x) -> str:
+def quantized_text(x: Any) -> str:
     """A quantized tensor: its numbers, then how they are quantized."""
     q = x.quantizer
     how = (

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["FIELDS", "MISSING", "Field", "field", "record", "replace"]
+
 MISSING: Any = object()
 FIELDS = "__record_fields__"
 
@@ -32,11 +34,13 @@ class Field:
         default: Any = MISSING,
         default_factory: Callable[[], Any] | None = None,
         compare: bool = True,
-    ):
+    ) -> None:
         self.default, self.default_factory, self.compare = default, default_factory, compare
 
 
-def _record(cls: type | None = None, *, frozen: bool = False, eq: bool = True, repr: bool = True):
+def _record(
+    cls: type | None = None, *, frozen: bool = False, eq: bool = True, repr: bool = True
+) -> Any:
     """Give a class the methods of a data class; those that it defines itself stay."""
     if cls is None:
         return lambda cls: _record(cls, frozen=frozen, eq=eq, repr=repr)
@@ -73,10 +77,10 @@ def _record(cls: type | None = None, *, frozen: bool = False, eq: bool = True, r
     return cls
 
 
-def _first_init(cls: type, frozen: bool) -> Callable:
+def _first_init(cls: Any, frozen: bool) -> Callable[..., None]:
     """An `__init__` that compiles the true one, and leaves its place to it."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         made = _compile_init(cls, frozen)
         if vars(cls)["__init__"] is __init__:
             cls.__init__ = made
@@ -85,7 +89,7 @@ def _first_init(cls: type, frozen: bool) -> Callable:
     return __init__
 
 
-def _compile_init(cls: type, frozen: bool) -> Callable:
+def _compile_init(cls: type, frozen: bool) -> Callable[..., None]:
     known: dict[str, Any] = {"missing": MISSING}
     parameters, body = ["self"], ["values = self.__dict__"] if frozen else []
     for name, f in vars(cls)[FIELDS].items():
@@ -103,32 +107,32 @@ def _compile_init(cls: type, frozen: bool) -> Callable:
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):\n  " + "\n  ".join(body or ["pass"]), known)
-    made = known["__init__"]
+    made: Callable[..., None] = known["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made
 
 
-def _comparison(names: list[str]) -> tuple[Callable, Callable]:
+def _comparison(names: list[str]) -> tuple[Callable[..., bool], Callable[..., int]]:
     """`__eq__` and `__hash__` by the values of some fields."""
-    key = attrgetter(*names) if names else lambda self: ()
+    key: Callable[[Any], Any] = attrgetter(*names) if names else lambda self: ()
 
-    def __eq__(self, other):
+    def __eq__(self: Any, other: Any) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
         return self is other or key(self) == key(other)
 
-    def __hash__(self):
+    def __hash__(self: Any) -> int:
         return hash((self.__class__, key(self)))
 
     return __eq__, __hash__
 
 
-def _repr(self) -> str:
+def _repr(self: Any) -> str:
     parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in vars(type(self))[FIELDS])
     return f"{type(self).__qualname__}({parts})"
 
 
-def _refuse(self, name: str, *value: Any) -> None:
+def _refuse(self: Any, name: str, *value: Any) -> None:
     fields = getattr(type(self), FIELDS)
     if name in fields or vars(type(self)).get(FIELDS) is fields:
         owner = type(self).__name__

@@ -26,7 +26,7 @@ from . import types as T
 from .building import made_once
 from .ir import Graph, Node, Value
 from .records import field, record
-from .schema import Schema
+from .schema import Argument, Schema
 from .type_variables import fits, substitute
 
 Overloads = Callable[[str], Iterable[Schema]]
@@ -48,7 +48,7 @@ class Rule:
     after: str
     condition: Callable[[Match], str | None] | None = None
     gives: str = "value"
-    samples: dict[str, tuple] = field(default_factory=dict, compare=False)
+    samples: dict[str, tuple[Any, ...]] = field(default_factory=dict, compare=False)
 
     @property
     def kind(self) -> str:
@@ -58,7 +58,7 @@ class Rule:
     @made_once
     def variables(self) -> dict[str, tuple[T.Type, bool]]:
         """name -> (type, whether it has to be a constant)"""
-        head = ast.parse(f"def f({self.parameters}): ...").body[0]
+        head: Any = ast.parse(f"def f({self.parameters}): ...").body[0]
         found = {}
         for a in head.args.args:
             text = ast.unparse(a.annotation)
@@ -77,7 +77,8 @@ class Rule:
     def match(self, node: Node) -> Match | str:
         """The match of the rule at a node, or the reason why there is none."""
         match = Match(self, node)
-        why = match.call(self.pattern, node)
+        pattern: Any = self.pattern
+        why = match.call(pattern, node)
         if why is None and self.condition is not None:
             why = self.condition(match)
         return match if why is None else why
@@ -86,7 +87,7 @@ class Rule:
 class Match:
     """A rule laid over nodes: `match["x"]` is the value of a variable, `nodes` what was matched."""
 
-    def __init__(self, rule: Rule, node: Node):
+    def __init__(self, rule: Rule, node: Node) -> None:
         self.rule = rule
         self.node = node
         self.nodes: list[Node] = []
@@ -115,7 +116,7 @@ class Match:
             if why:
                 return why
         for keyword in pattern.keywords:
-            i = node.schema.index(keyword.arg) if node.schema else None
+            i = node.schema.index(keyword.arg or "") if node.schema else None
             if i is None:
                 return f"{node.qualified_name} has no argument {keyword.arg}"
             given.add(i)
@@ -177,10 +178,12 @@ def literal(pattern: ast.expr) -> Any:
 @cache
 def kind_of(call: ast.Call) -> tuple[str, str | None]:
     """('aten::add', 'Scalar') of `aten.add.Scalar(...)`; None where no overload is named."""
-    parts, at = [], call.func
+    parts: list[str] = []
+    at = call.func
     while isinstance(at, ast.Attribute):
         parts.append(at.attr)
         at = at.value
+    assert isinstance(at, ast.Name)
     parts.append(at.id)
     overload = parts[-3] if len(parts) > 2 else None
     return f"{parts[-1]}::{parts[-2]}", overload
@@ -204,7 +207,11 @@ def build(
         return graph.constant(value, T.ListType(T.INT) if value == [] else None, like=like)
     kind, overload = kind_of(expr)
     given = [build(graph, a, values, overloads, None, like) for a in expr.args]
-    named = {k.arg: build(graph, k.value, values, overloads, None, like) for k in expr.keywords}
+    named = {
+        k.arg: build(graph, k.value, values, overloads, None, like)
+        for k in expr.keywords
+        if k.arg is not None
+    }
     for schema in overloads(kind):
         if overload is not None and schema.overload != overload:
             continue
@@ -241,7 +248,7 @@ def fill(
     ]
 
 
-def default_type(argument) -> T.Type | None:
+def default_type(argument: Argument) -> T.Type | None:
     """The type of a default's constant: that of the value, but for containers."""
     t = T.without_none(argument.type)
     return t if isinstance(t, (T.ListType, T.DictType)) else None
@@ -259,7 +266,7 @@ Guard = Callable[[Match, "Value | None"], "str | None"]
 class RuleSet:
     """Rules by the kind of node they replace, in order: the first that fires wins."""
 
-    def __init__(self, rules: Iterable[Rule]):
+    def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         self.by_kind: dict[str, list[Rule]] = {}
         for rule in self.rules:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from . import types as T
 from .records import field, record
@@ -39,7 +39,7 @@ class NoDefault:
     def __repr__(self) -> str:
         return "<no default>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> str:
         return "NO_DEFAULT"
 
 
@@ -305,7 +305,7 @@ def _returns(text: str) -> tuple[tuple[Argument, ...], bool]:
 class _SchemaParser:
     """Reads a schema, or a part of one, from a place in a text on."""
 
-    def __init__(self, text: str, at: int):
+    def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
         self.token = ""
         self.advance()
@@ -318,7 +318,7 @@ class _SchemaParser:
         self.token, self.at = m.group(1), m.end()
         return token
 
-    def fail(self, why: str):
+    def fail(self, why: str) -> NoReturn:
         raise SchemaSyntaxError(f"{why} at {self.at} in schema {self.text!r}")
 
     def expect(self, token: str) -> None:

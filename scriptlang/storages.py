@@ -22,7 +22,7 @@ class _Memory:
     is_cuda = is_sparse = False
     device = CPU
 
-    def __init__(self, storage: Storage):
+    def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
     def nbytes(self) -> int:
@@ -31,7 +31,7 @@ class _Memory:
     def data_ptr(self) -> int:
         return self._storage.data.__array_interface__["data"][0]
 
-    def cpu(self):
+    def cpu(self) -> Any:
         return self
 
     def is_pinned(self, device: Any = "cuda") -> bool:
@@ -40,15 +40,21 @@ class _Memory:
     def is_shared(self) -> bool:
         return is_shared(self._storage)
 
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         """Move the bytes to memory that processes share which fork from this one."""
         share(self._storage)
         return self
 
+    def size(self) -> int:
+        raise NotImplementedError
+
+    def tolist(self) -> list[Any]:
+        raise NotImplementedError
+
     def __len__(self) -> int:
         return self.size()
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def __eq__(self, other: Any) -> bool:
@@ -70,11 +76,11 @@ class UntypedStorage(_Memory):
     def tolist(self) -> list[int]:
         return self._storage.data.tolist()
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         found = self._storage.data[key]
         return UntypedStorage(Storage(found)) if isinstance(key, slice) else int(found)
 
-    def __setitem__(self, key, value) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         self._storage.data[key] = value
 
     def clone(self) -> UntypedStorage:
@@ -109,7 +115,7 @@ class UntypedStorage(_Memory):
 class TypedStorage(_Memory):
     """The elements of a storage, as they lie in memory."""
 
-    def __init__(self, storage: Storage, dtype: DType):
+    def __init__(self, storage: Storage, dtype: DType) -> None:
         super().__init__(storage)
         self.dtype = dtype
 
@@ -125,15 +131,15 @@ class TypedStorage(_Memory):
     def untyped(self) -> UntypedStorage:
         return UntypedStorage(self._storage)
 
-    def tolist(self) -> list:
+    def tolist(self) -> list[Any]:
         return self._elements().tolist()
 
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> Any:
         if not isinstance(index, int):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         return self._elements()[index].item()
 
-    def __setitem__(self, key, value) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         self._elements()[key] = value
 
     def clone(self) -> TypedStorage:
@@ -143,7 +149,7 @@ class TypedStorage(_Memory):
         self._elements().copy_(source._elements())
         return self
 
-    def fill_(self, value) -> TypedStorage:
+    def fill_(self, value: Any) -> TypedStorage:
         self._elements().fill_(value)
         return self
 

@@ -41,7 +41,7 @@ TYPE_NAMES = {
 class _Style:
     """How the numbers of one matrix are written: one scale, one width, one printf format."""
 
-    def __init__(self, values: np.ndarray):
+    def __init__(self, values: np.ndarray) -> None:
         self.scale, self.width, self.spec = 1.0, 0, ".6g"
         if not values.size:
             return

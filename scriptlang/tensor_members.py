@@ -112,12 +112,7 @@ FALSE = (
 )
 """Attributes that are False of every plain tensor."""
 
-FACTS = {
-    **dict.fromkeys(FALSE, False),
-    "is_cpu": True,
-    "name": None,
-    "layout": layouts.strided,
-}
+FACTS = {**dict.fromkeys(FALSE, False), "is_cpu": True, "name": None, "layout": layouts.strided}
 """Attributes that are the same of every plain tensor."""
 
 _INTERNAL = "an inner part of PyTorch"
@@ -142,8 +137,7 @@ REFUSED = {
     ),
     **dict.fromkeys(("__dict__", "__annotations__"), _NO_DICT),
     **dict.fromkeys(
-        ("__setstate__", "_reduce_ex_internal"),
-        "tensors are pickled and copied by __reduce__",
+        ("__setstate__", "_reduce_ex_internal"), "tensors are pickled and copied by __reduce__"
     ),
     **dict.fromkeys(
         ("_view_func", "_view_func_unsafe", "_rev_view_func_unsafe"),

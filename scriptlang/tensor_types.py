@@ -31,7 +31,7 @@ class _TensorType(type):
 
     dtype: dtypes.DType
 
-    def __call__(cls, *args) -> Tensor:
+    def __call__(cls, *args: Any) -> Tensor:
         return constructed(cls.dtype, args)
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -78,7 +78,12 @@ def from_dlpack(value: Any) -> Tensor:
 
 
 def asarray(
-    obj: Any, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor over an array's memory, or a copy."""
     if device is not None:
@@ -89,7 +94,7 @@ def asarray(
 
 
 def frombuffer(
-    buffer: Any, *, dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """A tensor over the memory of a buffer, from a byte offset on."""
     import numpy as np

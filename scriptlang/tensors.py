@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import dtypes, tensor_members
+
+if TYPE_CHECKING:
+    from .objects import Device
 
 
 class Storage:
@@ -26,7 +29,7 @@ class Storage:
 
     __slots__ = ("__weakref__", "_data", "has_grown", "owner", "version")
 
-    def __init__(self, data: np.ndarray | None, owner: Any = None):
+    def __init__(self, data: np.ndarray | None, owner: Any = None) -> None:
         self._data = data
         self.owner = owner
         self.has_grown = False
@@ -46,12 +49,12 @@ class Storage:
         return cls(np.empty(nbytes, np.uint8))
 
     @classmethod
-    def of_buffer(cls, buffer) -> Storage:
+    def of_buffer(cls, buffer: Any) -> Storage:
         """Over any object that speaks the buffer protocol, without a copy."""
         data = np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8)
         return cls(data, buffer)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Storage, (np.array(self.data),)  # a copy: data may be a view of the owner
 
     def grow(self, nbytes: int) -> None:
@@ -68,7 +71,7 @@ class Storage:
         return self.data.size if self._data is not None else self.owner.nbytes
 
 
-def _bytes_of(owner) -> np.ndarray:
+def _bytes_of(owner: np.ndarray[Any, Any]) -> np.ndarray:
     if not owner.nbytes:
         return np.empty(0, np.uint8)
     if isinstance(owner, np.ndarray):
@@ -85,7 +88,7 @@ def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-class Size(tuple):
+class Size(tuple[Any, ...]):
     """A shape: a tuple of ints that prints as PyTorch's and knows `numel()`."""
 
     def numel(self) -> int:
@@ -95,7 +98,13 @@ class Size(tuple):
         return f"torch.Size({list(self)})"
 
 
-class Tensor:
+if TYPE_CHECKING:
+    from .tensor_typing import Operators
+else:
+    Operators = object
+
+
+class Tensor(Operators):
     """A view of `size` and `stride` (elements) at `offset` (elements) into a storage of `dtype`.
 
     Users make tensors of the default dtype by it as by torch.Tensor: `Tensor(2, 3)` of sizes,
@@ -117,15 +126,15 @@ class Tensor:
 
     def __init__(
         self,
-        storage=None,
-        dtype=None,
-        size=None,
-        stride=None,
-        offset=None,
-        requires_grad=False,
-        *more,
-        device=None,
-    ):
+        storage: Any = None,
+        dtype: Any = None,
+        size: Any = None,
+        stride: Any = None,
+        offset: int | None = None,
+        requires_grad: bool = False,
+        *more: Any,
+        device: Any = None,
+    ) -> None:
         if type(storage) is not Storage:
             self._construct((storage, dtype, size, stride, offset, requires_grad, *more), device)
             return
@@ -135,11 +144,11 @@ class Tensor:
         self._stride = contiguous_strides(self._size) if stride is None else tuple(stride)
         self._offset = 0 if offset is None else offset
         self._requires_grad = requires_grad
-        self._autograd = None
-        self._view = None
-        self._trace = None
+        self._autograd: Any = None
+        self._view: np.ndarray[Any, Any] | None = None
+        self._trace: Any = None
 
-    def _construct(self, given: tuple, device) -> None:
+    def _construct(self, given: tuple[Any, ...], device: Any) -> None:
         """Be what torch.Tensor makes of the arguments."""
         from .ops.calling.tensor_methods import constructed, device_argument
 
@@ -203,7 +212,7 @@ class Tensor:
         made._view = array
         return made
 
-    def _as_view(self, size, stride, offset: int) -> Tensor:
+    def _as_view(self, size: Any, stride: Any, offset: int) -> Tensor:
         """Another view of the same storage."""
         return Tensor(self._storage, self.dtype, size, stride, offset)
 
@@ -214,11 +223,11 @@ class Tensor:
         hook = shape_hook
         return hook(self) if hook is not None else Size(self._size)
 
-    def size(self, dim: int | None = None):
+    def size(self, dim: int | None = None) -> Any:
         shape = self.shape
         return shape if dim is None else shape[wrap_dim(dim, len(self._size))]
 
-    def stride(self, dim: int | None = None):
+    def stride(self, dim: int | None = None) -> Any:
         return self._stride if dim is None else self._stride[wrap_dim(dim, len(self._size))]
 
     def storage_offset(self) -> int:
@@ -258,7 +267,8 @@ class Tensor:
 
             memory_format = memory_format_argument(memory_format)
         order = {2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}.get(memory_format)
-        size, stride = self._size, self._stride
+        size: Sequence[int] = self._size
+        stride: Sequence[int] = self._stride
         if order is not None:
             if len(order) != len(size):
                 return False
@@ -273,12 +283,12 @@ class Tensor:
         return True
 
     @property
-    def device(self):
+    def device(self) -> Device:
         from .objects import CPU
 
         return CPU
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Tensor, (
             self._storage,
             self.dtype,
@@ -307,19 +317,19 @@ class Tensor:
             self._refuse_numpy()
         return self._array
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
         array = self._array
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **kwargs):
+    def __dlpack__(self, **kwargs: Any) -> Any:
         return self._array.__dlpack__(**kwargs)
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> Any:
         return self._array.__dlpack_device__()
 
-    def item(self):
+    def item(self) -> Any:
         """The only element as a Python number."""
         return self._look("a Python number")._item()
 
@@ -329,7 +339,7 @@ class Tensor:
             look_hook(what)
         return self
 
-    def _item(self):
+    def _item(self) -> Any:
         if self.numel() != 1:
             raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
@@ -339,7 +349,7 @@ class Tensor:
             return float(value)
         return value
 
-    def tolist(self):
+    def tolist(self) -> Any:
         array = self._look("a Python list")._array
         return (
             array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" else array.tolist()
@@ -394,14 +404,14 @@ class Tensor:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self._operator("unbind", 0))
 
-    def __contains__(self, element) -> bool:
+    def __contains__(self, element: Any) -> bool:
         return bool((self == element).any())
 
     def __reversed__(self) -> Tensor:
         """The elements in reverse order along every dimension."""
         return self._operator("flip", list(range(len(self._size)))) if self._size else self
 
-    def __array_wrap__(self, array, context=None, return_scalar=False) -> Tensor:
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: Any = False) -> Tensor:
         """What numpy's functions give for tensors."""
         return from_numpy(np.asarray(array))
 
@@ -419,17 +429,17 @@ class Tensor:
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and not self._size else repr(self)
 
-    def __getitem__(self, key) -> Tensor:
+    def __getitem__(self, key: Any) -> Tensor:
         from .ops.calling.indexing import get_item
 
         return get_item(self, key)
 
-    def __setitem__(self, key, value) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         from .ops.calling.indexing import set_item
 
         set_item(self, key, value)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(tensor_members.explain(name))
 
     @property
@@ -456,14 +466,14 @@ class Tensor:
     def imag(self) -> Tensor:
         return self._operator("imag")
 
-    def _operator(self, name: str, *args):
+    def _operator(self, name: str, *args: Any) -> Any:
         from .ops.calling import functions
 
         return functions.call(f"aten::{name}", (self, *args))
 
 
-def _binary(name: str, reflected: bool = False):
-    def method(self, other):
+def _binary(name: str, reflected: bool = False) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Tensor | None:
         if not isinstance(other, (Tensor, int, float, complex, np.generic)):
             return NotImplemented
         if isinstance(other, np.generic):
@@ -477,8 +487,8 @@ def _binary(name: str, reflected: bool = False):
     return method
 
 
-def _in_place(name: str):
-    def method(self, other):
+def _in_place(name: str) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
         return self._operator(name + "_", other)
 
     return method
@@ -498,13 +508,13 @@ REFLECTED = {
 """What `number OP tensor` is."""
 
 
-def _call(name: str, *args):
+def _call(name: str, *args: Any) -> Any:
     from .ops.calling import functions
 
     return functions.call(name, args)
 
 
-def _full_like(x: Tensor, value) -> Tensor:
+def _full_like(x: Tensor, value: Any) -> Tensor:
     return (
         _call("aten::full_like", x, value)
         if x.dtype.kind != "b"
@@ -540,12 +550,14 @@ for _magic, _name in {
     "invert": "bitwise_not",
 }.items():
     setattr(Tensor, f"__{_magic}__", lambda self, _n=_name: self._operator(_n))
-Tensor.__div__, Tensor.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
-Tensor.__idiv__, Tensor.__long__, Tensor.__nonzero__ = (
-    Tensor.__itruediv__,
-    Tensor.__int__,
-    Tensor.__bool__,
-)
+for _old, _name in {
+    "div": "truediv",
+    "rdiv": "rtruediv",
+    "idiv": "itruediv",
+    "long": "int",
+    "nonzero": "bool",
+}.items():
+    setattr(Tensor, f"__{_old}__", getattr(Tensor, f"__{_name}__"))
 for _magic in ("and", "or", "xor", "lshift", "rshift"):
     setattr(
         Tensor, f"__i{_magic}__", lambda self, other, _n=f"__i{_magic}__": self._operator(_n, other)
@@ -580,14 +592,13 @@ class _Method:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, tensor, cls=None):
+    def __get__(self, tensor: Any, cls: Any = None) -> Callable[..., Any]:
         made = self.find()
         setattr(Tensor, self.name, made)
         return made if tensor is None else made.__get__(tensor)
-
 
     def find(self):
         if self.name in tensor_members.DERIVED_METHODS:
@@ -604,10 +615,10 @@ for _name in (*tensor_members.METHODS, *tensor_members.DERIVED_METHODS):
 for _name, _fact in tensor_members.FACTS.items():
     setattr(Tensor, _name, _fact)
 
-look_hook = None
+look_hook: Callable[[str], None] | None = None
 """While tracing: a function str -> None that is told when Python looks at a tensor's value."""
 
-shape_hook = None
+shape_hook: Callable[[Tensor], Size] | None = None
 """While tracing: a function Tensor -> Size whose ints remember where they came from."""
 
 
@@ -643,7 +654,7 @@ def _span(array: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(first, (extent,), (1,))
 
 
-def from_numpy(array) -> Tensor:
+def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the array's memory and strides.
 
     Arrays with negative strides, foreign byte order or read-only memory are refused or copied as
@@ -658,7 +669,7 @@ def from_numpy(array) -> Tensor:
     return Tensor._wrap(array)
 
 
-def as_tensor(value) -> Tensor | None:
+def as_tensor(value: Any) -> Tensor | None:
     """A tensor over what speaks numpy's or DLPack's protocol (torch tensors too); else None."""
     if isinstance(value, Tensor):
         return value
@@ -679,5 +690,5 @@ def as_tensor(value) -> Tensor | None:
     return None
 
 
-def _torch_int16(value):
+def _torch_int16(value: Any) -> Any:
     return sys.modules["torch"].int16

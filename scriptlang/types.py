@@ -13,7 +13,7 @@ import re
 import threading
 import weakref
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any as PyAny
 
@@ -34,7 +34,7 @@ class Mark:
     __slots__ = ("__weakref__",)
 
 
-_marks: weakref.WeakValueDictionary[tuple, Mark] = weakref.WeakValueDictionary()
+_marks: weakref.WeakValueDictionary[tuple[PyAny, ...], Mark] = weakref.WeakValueDictionary()
 _making_marks = threading.Lock()
 
 
@@ -45,8 +45,11 @@ class Type:
     lie.  mark: one object for all types that are equal; a nominal type's is the type itself.
     """
 
-    contained: tuple[Type, ...] = ()
     depth = 0
+
+    @property
+    def contained(self) -> tuple[Type, ...]:
+        return ()
 
     @property
     def size(self) -> int:
@@ -79,7 +82,7 @@ class Structural(Type):
     Raises LimitError where it would have over MAX_SIZE parts, or lie over MAX_DEPTH deep.
     """
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         size, depth = 1 + len(getattr(self, "name", None) or "") // 16, 0
         for t in self.contained:
             size += t.size
@@ -106,21 +109,23 @@ class Structural(Type):
     # Plain attributes of instances, not the properties of other types.
     size: int = 1
     mark: PyAny = None
+    _hash: int
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[PyAny, ...]:
         """Equal keys mean equal types."""
         return (self.__class__, *[t.mark for t in self.contained])
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Structural) and self.mark is other.mark
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
-    def walk(self):
-        parts = self.__dict__.get("_parts")
+    def walk(self) -> Iterator[Type]:
+        parts: tuple[Type, ...] | None = self.__dict__.get("_parts")
         if parts is None:
-            found, pending = {self: None}, [*reversed(self.contained)]
+            found: dict[Type, None] = {self: None}
+            pending = [*reversed(self.contained)]
             while pending:
                 t = pending.pop()
                 if t not in found:
@@ -129,13 +134,13 @@ class Structural(Type):
             parts = self.__dict__["_parts"] = tuple(found)
         return iter(parts)
 
-    def __copy__(self):
+    def __copy__(self) -> Structural:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: PyAny) -> Structural:
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[PyAny, ...]:
         fields = vars(type(self))["__record_fields__"]
         return type(self), tuple(getattr(self, name) for name in fields)
 
@@ -147,7 +152,7 @@ class AtomType(Structural):
     text: str
     ir: str = ""
 
-    def _key(self):
+    def _key(self) -> tuple[PyAny, ...]:
         return AtomType, self.text, self.ir
 
     @property
@@ -224,7 +229,6 @@ SPELLINGS: dict[str, Type] = {
     "torch.device": DEVICE,
     "Device": DEVICE,
     "device": DEVICE,
-    "t": None,
     "SymBool": BOOL,
     "SymFloat": FLOAT,
     "DeviceObjType": DEVICE,
@@ -238,7 +242,7 @@ class VarType(Structural):
 
     name: str
 
-    def _key(self):
+    def _key(self) -> tuple[PyAny, ...]:
         return VarType, self.name
 
     @property
@@ -251,7 +255,7 @@ class ListType(Structural):
     element: Type
 
     @property
-    def contained(self):
+    def contained(self) -> tuple[Type, ...]:
         return (self.element,)
 
     @property
@@ -261,7 +265,7 @@ class ListType(Structural):
     def __str__(self) -> str:
         return f"{self.element}[]"
 
-    def map(self, f):
+    def map(self, f: Callable[[Type], Type]) -> Type:
         return ListType(f(self.element))
 
 
@@ -272,7 +276,7 @@ class OptionalType(Structural):
     element: Type
 
     @property
-    def contained(self):
+    def contained(self) -> tuple[Type, ...]:
         return (self.element,)
 
     @property
@@ -282,7 +286,7 @@ class OptionalType(Structural):
     def __str__(self) -> str:
         return f"{self.element}?"
 
-    def map(self, f):
+    def map(self, f: Callable[[Type], Type]) -> Type:
         return optional(f(self.element))
 
 
@@ -292,7 +296,7 @@ class DictType(Structural):
     value: Type
 
     @property
-    def contained(self):
+    def contained(self) -> tuple[Type, ...]:
         return (self.key, self.value)
 
     @property
@@ -302,7 +306,7 @@ class DictType(Structural):
     def __str__(self) -> str:
         return f"Dict({self.key}, {self.value})"
 
-    def map(self, f):
+    def map(self, f: Callable[[Type], Type]) -> Type:
         return DictType(f(self.key), f(self.value))
 
 
@@ -311,7 +315,7 @@ class FutureType(Structural):
     element: Type
 
     @property
-    def contained(self):
+    def contained(self) -> tuple[Type, ...]:
         return (self.element,)
 
     @property
@@ -321,7 +325,7 @@ class FutureType(Structural):
     def __str__(self) -> str:
         return f"Future[{self.element}]"
 
-    def map(self, f):
+    def map(self, f: Callable[[Type], Type]) -> Type:
         return FutureType(f(self.element))
 
 
@@ -332,19 +336,23 @@ class RRefLikeType(Structural):
     wrapper: str
     element: Type
 
-    def _key(self):
+    def _key(self) -> tuple[PyAny, ...]:
         return RRefLikeType, self.wrapper, self.element.mark
 
     @property
-    def contained(self):
+    def contained(self) -> tuple[Type, ...]:
         return (self.element,)
 
     @property
     def annotation(self) -> str:
         return f"{self.wrapper}[{self.element.annotation}]"
 
-    def map(self, f):
+    def map(self, f: Callable[[Type], Type]) -> Type:
         return RRefLikeType(self.wrapper, f(self.element))
+
+
+def _named_tuple_class(name: str, fields: tuple[str, ...]) -> PyAny:
+    return namedtuple(name, fields, rename=True)
 
 
 @record(frozen=True, eq=False)
@@ -354,13 +362,13 @@ class TupleType(Structural):
     elements: tuple[Type, ...]
     name: str | None = None
     fields: tuple[str, ...] | None = None
-    defaults: tuple = field(default=(), compare=False)
+    defaults: tuple[PyAny, ...] = field(default=(), compare=False)
 
-    def _key(self):
+    def _key(self) -> tuple[PyAny, ...]:
         return (TupleType, self.name, self.fields, *[t.mark for t in self.elements])
 
     @property
-    def contained(self):
+    def contained(self) -> tuple[Type, ...]:
         return self.elements
 
     @property
@@ -371,25 +379,28 @@ class TupleType(Structural):
 
     def __str__(self) -> str:
         if self.name:
-            parts = ", ".join(f"{n} : {t}" for t, n in zip(self.elements, self.fields))
+            parts = ", ".join(f"{n} : {t}" for t, n in zip(self.elements, self.fields or ()))
             return f"NamedTuple({parts})"
         return f"({', '.join(map(str, self.elements))})"
 
-    def map(self, f):
+    def map(self, f: Callable[[Type], Type]) -> Type:
         return TupleType(tuple(map(f, self.elements)), self.name, self.fields, self.defaults)
 
     @cached_property
-    def python_class(self) -> type | None:
+    def python_class(self) -> type[tuple[PyAny, ...]] | None:
         """The class of run-time values of a NamedTuple; None for plain tuples."""
         if self.name is None:
             return None
-        cls = namedtuple(self.name.rpartition(".")[2], self.fields, rename=True)
+        name = self.name.rpartition(".")[2]
+        cls = _named_tuple_class(name, self.fields or ())
         cls.__script_type__ = self
         return cls
 
-    def make(self, values):
+    def make(self, values: Iterable[PyAny]) -> tuple[PyAny, ...]:
         """The run-time tuple of this type that holds `values`."""
-        return tuple(values) if self.name is None else self.python_class(*values)
+        cls: PyAny = self.python_class
+        made: tuple[PyAny, ...] = tuple(values) if cls is None else cls(*values)
+        return made
 
 
 @record(frozen=True, eq=False)
@@ -399,7 +410,7 @@ class UnionType(Structural):
     options: tuple[Type, ...]
 
     @property
-    def contained(self):
+    def contained(self) -> tuple[Type, ...]:
         return self.options
 
     @property
@@ -409,10 +420,10 @@ class UnionType(Structural):
     def __str__(self) -> str:
         return f"Union({', '.join(map(str, self.options))})"
 
-    def _key(self):
+    def _key(self) -> tuple[PyAny, ...]:
         return UnionType, frozenset(t.mark for t in self.options)
 
-    def map(self, f):
+    def map(self, f: Callable[[Type], Type]) -> Type:
         return union(*map(f, self.options))
 
 
@@ -424,7 +435,7 @@ class FunctionType(Type):
 
     @property
     def annotation(self) -> str:
-        return self.function.name
+        return str(self.function.name)
 
 
 @record(eq=False)
@@ -462,7 +473,7 @@ class ClassType(Type):
     origin: PyAny = None
     python_class: type | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._slots = {a.name: i for i, a in enumerate(self.attributes)}
 
     @property
@@ -635,7 +646,7 @@ def implements(a: Type, interface: InterfaceType) -> bool:
     if not isinstance(a, (ClassType, InterfaceType)) or a.is_module != interface.is_module:
         return False
     for name, want in interface.methods.items():
-        have = a.methods.get(name)
+        have: PyAny = a.methods.get(name)
         if hasattr(have, "ensure_defined") and have.schema is None:
             have.ensure_defined()
         have = getattr(have, "schema", have)
@@ -665,8 +676,8 @@ def unify(a: Type, b: Type) -> Type | None:
         inner = unify(*(t.element if isinstance(t, OptionalType) else t for t in (a, b)))
         return None if inner is None else optional(inner)
     if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.elements) == len(b.elements):
-        parts = [unify(x, y) for x, y in zip(a.elements, b.elements)]
-        return None if None in parts else TupleType(tuple(parts))
+        parts = [t for x, y in zip(a.elements, b.elements) if (t := unify(x, y)) is not None]
+        return TupleType(tuple(parts)) if len(parts) == len(a.elements) else None
     if isinstance(a, UnionType) or isinstance(b, UnionType):
         return union(a, b)
     return None
@@ -715,12 +726,13 @@ class _AnnotationParser:
 
     MAX_DEPTH = 64
 
-    def __init__(self, text: str, resolve):
+    def __init__(self, text: str, resolve: Callable[[str], Type | None]) -> None:
         self.text, self.resolve, self.at, self.depth = text, resolve, 0, 0
+        self.token = ""
         self.advance()
 
     def advance(self) -> str:
-        token = getattr(self, "token", "")
+        token = self.token
         m = _TOKEN.match(self.text, self.at)
         if not m:
             raise TypeSyntaxError(

@@ -41,7 +41,7 @@ class Compiled(NamedTuple):
 class Bodies:
     """The compiled methods of an archive by the text of their bodies."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._by_text: dict[str, list[Compiled]] = {}
         self._looks = MOST_LOOKS
 
@@ -55,7 +55,7 @@ class Bodies:
     ) -> Graph:
         """The graph of a method: a copy of that of another class's, or what `emit` makes."""
         begin = file.offset(node.body[0].lineno, node.body[0].col_offset)
-        text = file.source.text[begin : file.offset(node.end_lineno, node.end_col_offset)]
+        text = file.source.text[begin : file.span(node).end]
         known = self._by_text.setdefault(text, [])
         for other in known[:MOST_TRIED]:
             likeness = Likeness(text, self._looks)
@@ -76,7 +76,7 @@ class Likeness:
     looks: how many members of classes may still be looked at; without any, nothing is alike.
     """
 
-    def __init__(self, text: str, looks: int):
+    def __init__(self, text: str, looks: int) -> None:
         self.text, self.looks = text, looks
         self.pairs: dict[T.ClassType, T.ClassType] = {}
         self._paired: set[T.ClassType] = set()

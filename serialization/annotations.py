@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import types as T
 from ..errors import ArchiveError
@@ -20,7 +20,10 @@ NAMED_NUMBERS = {
 }
 """Numbers that Python has no literal for, as PyTorch prints them."""
 
-NUMBER_TYPES = {T.FLOAT: float, T.COMPLEX: complex}
+NUMBER_TYPES: dict[T.Type | None, type[float] | type[complex]] = {
+    T.FLOAT: float,
+    T.COMPLEX: complex,
+}
 """What an int literal becomes where one of these is wanted."""
 
 
@@ -39,7 +42,7 @@ def dotted(expr: ast.expr) -> str | None:
 class TypeReader:
     """Reads annotations; `resolve` maps qualified names of the archive to types or None."""
 
-    def __init__(self, resolve: Callable[[str], T.Type | None]):
+    def __init__(self, resolve: Callable[[str], T.Type | None]) -> None:
         self.resolve = resolve
 
     def read(self, expr: ast.expr, record: str, depth: int = 0) -> T.Type:
@@ -85,7 +88,7 @@ class TypeReader:
         return tuple(self.read(e, record, depth + 1) for e in exprs)
 
     @staticmethod
-    def _fail(why: str, expr: ast.expr, record: str):
+    def _fail(why: str, expr: ast.expr, record: str) -> NoReturn:
         raise ArchiveError(f"line {expr.lineno}: {why}", record, DAMAGED)
 
 
@@ -96,7 +99,7 @@ class ConstantReader:
     for others.
     """
 
-    def __init__(self, name: Callable[[str], Any], device: Callable[[str], Any]):
+    def __init__(self, name: Callable[[str], Any], device: Callable[[str], Any]) -> None:
         self.name, self.device = name, device
 
     def read(self, expr: ast.expr, type: T.Type | None, record: str, depth: int = 0) -> Any:
@@ -105,8 +108,9 @@ class ConstantReader:
             self._fail("a constant is nested too deep", expr, record)
         value = self._value(expr, type, record, depth)
         wanted = T.without_none(type) if type is not None else None
-        if isinstance(value, int) and not isinstance(value, bool) and wanted in NUMBER_TYPES:
-            return NUMBER_TYPES[wanted](value)
+        number_type = NUMBER_TYPES.get(wanted)
+        if number_type and isinstance(value, int) and not isinstance(value, bool):
+            return number_type(value)
         return value
 
     def _value(self, expr: ast.expr, type: T.Type | None, record: str, depth: int) -> Any:
@@ -149,17 +153,19 @@ class ConstantReader:
             self._fail("this is no constant", expr, record)
         return complex(parts[0] + parts[1] if isinstance(expr.op, ast.Add) else parts[0] - parts[1])
 
-    def _sequence(self, expr: ast.List | ast.Tuple, type: T.Type | None, record: str, depth: int):
+    def _sequence(
+        self, expr: ast.List | ast.Tuple, type: T.Type | None, record: str, depth: int
+    ) -> Any:
         type = T.without_none(type) if type is not None else None
         if isinstance(expr, ast.List):
             element = type.element if isinstance(type, T.ListType) else None
             return [self.read(e, element, record, depth + 1) for e in expr.elts]
-        is_fitting = isinstance(type, T.TupleType) and len(type.elements) == len(expr.elts)
-        types = type.elements if is_fitting else [None] * len(expr.elts)
-        values = [self.read(e, t, record, depth + 1) for e, t in zip(expr.elts, types)]
-        return type.make(values) if is_fitting else tuple(values)
+        if isinstance(type, T.TupleType) and len(type.elements) == len(expr.elts):
+            parts = zip(expr.elts, type.elements)
+            return type.make([self.read(e, t, record, depth + 1) for e, t in parts])
+        return tuple([self.read(e, None, record, depth + 1) for e in expr.elts])
 
-    def _dict(self, expr: ast.Dict, type: T.Type | None, record: str, depth: int) -> dict:
+    def _dict(self, expr: ast.Dict, type: T.Type | None, record: str, depth: int) -> dict[Any, Any]:
         made = {}
         for k, v in zip(expr.keys, expr.values):
             key = None if k is None else self.read(k, None, record, depth + 1)
@@ -179,7 +185,7 @@ class ConstantReader:
             and args
             and all(isinstance(a, ast.Constant) and isinstance(a.value, (str, int)) for a in args)
         ):
-            return self.device(":".join(str(a.value) for a in args))
+            return self.device(":".join(str(ast.literal_eval(a)) for a in args))
         if name == "torch.sub" and len(args) == 2:  # how the least int is written
             return self._difference(expr, record, depth)
         self._fail("this is no constant", expr, record)
@@ -191,5 +197,5 @@ class ConstantReader:
         self._fail("this is no constant", expr, record)
 
     @staticmethod
-    def _fail(why: str, expr: ast.expr, record: str):
+    def _fail(why: str, expr: ast.expr, record: str) -> NoReturn:
         raise ArchiveError(f"line {expr.lineno}: {why}", record, DAMAGED)

@@ -8,8 +8,8 @@ Nothing of the file is executed.  Tensors lie in the mapped file until they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
 
 from .. import types as T
 from ..budgets import Budget, use
@@ -24,6 +24,9 @@ from .importer import Importer
 from .materialise import Materialiser, PendingState, Storages
 from .record_reader import DAMAGED, RecordReader
 from .restoring import restore_limits
+
+if TYPE_CHECKING:
+    from ..ir import Function
 
 COMPILED = "scriptlang/compiled"
 
@@ -79,7 +82,7 @@ def check_restored(obj: ScriptObject) -> None:
 class Reader(RecordReader):
     """The records of a TorchScript archive."""
 
-    def __init__(self, source, check_all: bool = False, mmap: bool | None = None):
+    def __init__(self, source: Any, check_all: bool = False, mmap: bool | None = None) -> None:
         super().__init__(source, check_all, mmap)
         if not self.is_archive:
             raise recognise.explain_zip(self.zip.records)
@@ -108,7 +111,7 @@ class Reader(RecordReader):
                 return version
         raise ArchiveError("the archive does not say its version", "version", DAMAGED)
 
-    def extra_files(self, wanted: Mapping[str, Any] | None) -> dict[str, bytes]:
+    def extra_files(self, wanted: MutableMapping[str, Any] | None) -> dict[str, bytes]:
         """Contents of the extra files asked for; the caller's mapping is filled as well."""
         found = {}
         for name in wanted or ():
@@ -121,9 +124,9 @@ class Reader(RecordReader):
 
 @uncollected
 def read_archive(
-    source,
+    source: Any,
     *,
-    extra_files: dict | None = None,
+    extra_files: dict[Any, Any] | None = None,
     check_all: bool = False,
     from_code: bool = False,
     mmap: bool | None = None,
@@ -158,12 +161,14 @@ class Reading:
     pending: states that wait for `__setstate__`, of all that was read so far.
     """
 
-    def __init__(self, reader: Reader, budget: Budget, known: Mapping | None = None):
+    def __init__(
+        self, reader: Reader, budget: Budget, known: Mapping[Any, Any] | None = None
+    ) -> None:
         self.reader = reader
         self.version = reader.version()
         self.storages = Storages(reader.tensor, reader.is_swapped())
         self.pending: list[PendingState] = []
-        self.table: list | None = None
+        self.table: list[Any] | None = None
         self.has_code = any(
             name.startswith("code/") and name.endswith(".py") for name in reader.records
         )
@@ -190,7 +195,7 @@ class Reading:
         )
         return BytecodeImporter(reader.pickle("data.pkl").value, told)
 
-    def constants(self) -> list:
+    def constants(self) -> list[Any]:
         """The table of constants, read when it is first asked for."""
         if self.table is None:
             made = self.values("constants", T.ANY) if "constants.pkl" in self.reader.records else ()
@@ -222,7 +227,7 @@ class Reading:
         self.pending.extend(maker.pending)
         return made
 
-    def archive(self, extra_files: dict | None, from_code: bool) -> LoadedArchive:
+    def archive(self, extra_files: dict[Any, Any] | None, from_code: bool) -> LoadedArchive:
         if self.of_bytecode:
             folder = "constants" if "constants/0" in self.reader.records else "bytecode"
             maker = self.materialiser("bytecode.pkl", folder)
@@ -257,13 +262,16 @@ def constants_of(maker: Materialiser) -> Callable[[Any], Any]:
     return lambda v: maker.value(v, T.ANY, "a constant", 0)
 
 
-def names_in(source) -> list[str]:
+def names_in(source: Any) -> list[str]:
     """The names of the records of an archive, without its top folder."""
     return list(RecordReader(source).records)
 
 
 def write_archive(
-    program, target, extra_files: Mapping[str, str | bytes] | None = None, compiled: bool = False
+    program: Function | ScriptObject,
+    target: Any,
+    extra_files: Mapping[str, str | bytes] | None = None,
+    compiled: bool = False,
 ) -> None:
     """Write a module or a function as an archive (see archive_writer)."""
     from .archive_writer import write_archive

@@ -44,7 +44,7 @@ PLACEHOLDER = "__torch__.PlaceholderModule"
 
 def write_archive(
     program: ScriptObject | Function,
-    target,
+    target: Any,
     extra_files: Mapping[str, str | bytes] | None = None,
     compiled: bool = False,
 ) -> None:
@@ -62,7 +62,7 @@ def write_archive(
     write_to(target, records)
 
 
-def write_to(target, records: list[tuple[str, Any]]) -> None:
+def write_to(target: Any, records: list[tuple[str, Any]]) -> None:
     """Write records to a path (atomically) or a binary file object."""
     if isinstance(target, io.TextIOBase):
         raise TypeError("the file object takes text; open it in binary mode ('wb')")
@@ -158,7 +158,7 @@ def bytecode_of(
 class StorageTable:
     """The storages of one folder, numbered in the order in which pickles meet them."""
 
-    def __init__(self, folder: str):
+    def __init__(self, folder: str) -> None:
         self.folder = folder
         self.keys: dict[int, str] = {}
         self.storages: list[Any] = []
@@ -173,7 +173,7 @@ class StorageTable:
 
     def records(self) -> list[tuple[str, Any]]:
         return [
-            (f"{self.folder}/{i}", memoryview(np.ascontiguousarray(s.data)))
+            (f"{self.folder}/{i}", np.ascontiguousarray(s.data).data)
             for i, s in enumerate(self.storages)
         ]
 

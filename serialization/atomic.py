@@ -22,7 +22,7 @@ a moment after it is made."""
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of `path` when the block ends without an error.
 
     It is written beside the target, synced, then renamed: after a crash or a full disk the old file

@@ -43,7 +43,7 @@ def bytecode_records(
     classes: Iterable[T.ClassType] = (),
     compiled: bool = False,
     values: Iterable[Any] = (),
-) -> dict[str, tuple]:
+) -> dict[str, tuple[Any, ...]]:
     """Record name -> value to pickle, for functions and all that they may call, each once.
 
     bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
@@ -74,7 +74,7 @@ def bytecode_records(
 class Codes:
     """The codes of functions, each under a name of its own."""
 
-    def __init__(self, codes: dict[Function, Code], renamed: Mapping[T.Type, str] | None):
+    def __init__(self, codes: dict[Function, Code], renamed: Mapping[T.Type, str] | None) -> None:
         self.codes, self.renamed = codes, renamed
         self.names = unique_names(codes)
         for t, name in (renamed or {}).items():
@@ -86,7 +86,7 @@ class Codes:
     def by_name(self) -> dict[str, Code]:
         return {self.names[f]: code for f, code in self.codes.items()}
 
-    def tree(self, function: Function) -> tuple:
+    def tree(self, function: Function) -> tuple[Any, ...]:
         """A function's code as the pickle has it."""
         return to_tuple(self.codes[function], self.names[function], self.names, self.renamed)
 
@@ -157,7 +157,7 @@ def read_functions(
     return functions
 
 
-def entries_of(tree: Any) -> tuple:
+def entries_of(tree: Any) -> tuple[Any, ...]:
     """The functions' trees.  Raises ArchiveError for a version that cannot be read."""
     if not isinstance(tree, (tuple, list)) or not tree or type(tree[0]) is not int:
         raise ArchiveError(
@@ -205,7 +205,7 @@ class TypeReader:
     MAX_FIELDS = 1000
     MAX_DEPTH = 64
 
-    def __init__(self, resolve: Callable[[str], T.Type | None]):
+    def __init__(self, resolve: Callable[[str], T.Type | None]) -> None:
         self.resolve = resolve
         self.named: dict[str, T.Type] = {}
 

@@ -28,7 +28,7 @@ SIMPLE = {TensorRef: T.TENSOR, bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.
 class BytecodeImporter:
     """Stands in for an Importer: types and functions by qualified name."""
 
-    def __init__(self, data: Any, names: Names = NONE):
+    def __init__(self, data: Any, names: Names = NONE) -> None:
         self.types: dict[str, T.Type] = {}
         self.functions: dict[str, Function] = {}
         self.names = names

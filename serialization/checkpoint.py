@@ -9,7 +9,7 @@ Tensors of zip files lie in the mapped file until they are first touched.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,13 +26,16 @@ from .record_reader import DAMAGED, RecordReader
 from .sources import open_source
 from .unpickle import REBUILDERS, Unpickler, rebuild_tensor, tuple_of_sizes
 
+if TYPE_CHECKING:
+    from .pickle_tree import Tree
+
 ONLY_WEIGHTS = (
     "in PyTorch, save the weights alone: torch.save(model.state_dict(), path); "
     "to keep the program too, save torch.jit.script(model)"
 )
 
 
-def read_checkpoint(source, mmap: bool | None = None) -> Any:
+def read_checkpoint(source: Any, mmap: bool | None = None) -> Any:
     """What a torch.save file holds: tensors in dicts, lists and tuples, with numbers and strings.
 
     source: a path, a binary file object or bytes; of a zip file or an older file of torch.save, or
@@ -42,7 +45,7 @@ def read_checkpoint(source, mmap: bool | None = None) -> Any:
     """
     data = open_source(source, mmap)
     try:
-        if data[:2] == b"PK":
+        if bytes(data[:2]) == b"PK":
             return _read_zip(data)
         if is_legacy(data):
             return read_legacy(data, CheckpointUnpickler, Values)
@@ -93,7 +96,7 @@ class CheckpointUnpickler(Unpickler):
         self.push(int.from_bytes(self.take(size), "little", signed=True))
 
     def reduce(self) -> None:
-        more = MORE_REBUILDERS.get(getattr(self.stack[-2], "name", None))
+        more = MORE_REBUILDERS.get(getattr(self.stack[-2], "name", ""))
         if more is None:
             super().reduce()
         else:
@@ -105,7 +108,7 @@ def size(u: Unpickler, name: str, args: Any) -> tuple[int, ...]:
     return tuple_of_sizes(u, args[0] if type(args) is tuple and len(args) == 1 else None)
 
 
-def plain_set(u: Unpickler, name: str, args: Any) -> set:
+def plain_set(u: Unpickler, name: str, args: Any) -> set[Any]:
     if (
         type(args) is not tuple
         or len(args) != 1
@@ -155,7 +158,7 @@ MORE_REBUILDERS = {
 class Values(Materialiser):
     """Makes the values of a checkpoint's pickle; there are no classes, so types are the values'."""
 
-    def __init__(self, tree, record: str, folder: str, storages: Storages):
+    def __init__(self, tree: Tree, record: str, folder: str, storages: Storages) -> None:
         super().__init__(tree, record, folder, storages, lambda name: None, self.no_type)
 
     def no_type(self, text: str) -> T.Type:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import BAREBONES, DType
@@ -28,7 +29,7 @@ REMEDY = (
 )
 
 
-def write_checkpoint(value: Any, target) -> None:
+def write_checkpoint(value: Any, target: Any) -> None:
     """Write tensors in dicts, lists and tuples, with numbers and strings, for torch.load and
     `scriptlang.load(weights_only=True)`.
 
@@ -51,7 +52,7 @@ def write_checkpoint(value: Any, target) -> None:
 class CheckpointPickler(Pickler):
     """Writes plain containers, whose elements have no declared types."""
 
-    def __init__(self, storage_key):
+    def __init__(self, storage_key: Callable[[Tensor], str]) -> None:
         super().__init__(storage_key)
         self.path: list[str] = []
 
@@ -91,44 +92,38 @@ class CheckpointPickler(Pickler):
         self.name("torch", value.name)
 
     def bytes(self, value: bytes) -> None:
-        self.call(
-            "_codecs",
-            "encode",
-            lambda: (self.string(value.decode("latin1")), self.string("latin1")),
-            b"\x86",
-        )
+        def push() -> None:
+            self.string(value.decode("latin1"))
+            self.string("latin1")
 
-    def set(self, value: set) -> None:
+        self.call("_codecs", "encode", push, b"\x86")
+
+    def set(self, value: set[Any]) -> None:
         self.call("__builtin__", "set", lambda: self.list(sorted(value, key=repr)), b"\x85")
 
     def complex(self, value: complex) -> None:
-        self.call(
-            "__builtin__",
-            "complex",
-            lambda: (self.float(value.real), self.float(value.imag)),
-            b"\x86",
-        )
+        self.call("__builtin__", "complex", lambda: self.parts(value), b"\x86")
 
     def shape(self, value: Size) -> None:
         self.call("torch", "Size", lambda: self.tuple(tuple(value)), b"\x85")
 
     # Containers
 
-    def tuple(self, value: tuple, type: Any = None) -> None:
+    def tuple(self, value: tuple[Any, ...], type: Any = None) -> None:
         if len(value) not in SHORT_TUPLES:
             self.out += b"("
         for i, item in enumerate(value):
             self.inside(f"[{i}]", item)
         self.out += SHORT_TUPLES.get(len(value), b"t")
 
-    def list(self, value: list, type: Any = None) -> None:
+    def list(self, value: list[Any], type: Any = None) -> None:
         self.once(value, lambda: self.out.extend(b"]"))
         self.out += b"("
         for i, item in enumerate(value):
             self.inside(f"[{i}]", item)
         self.out += b"e"
 
-    def dict(self, value: dict, type: Any = None) -> None:
+    def dict(self, value: dict[Any, Any], type: Any = None) -> None:
         if isinstance(value, OrderedDict):
             self.once(value, lambda: self.call("collections", "OrderedDict", lambda: None, b")"))
         else:
@@ -206,7 +201,7 @@ def is_record(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-WRITERS = {
+WRITERS: dict[type, Callable[[CheckpointPickler, Any], None]] = {
     type(None): CheckpointPickler.plain,
     bool: CheckpointPickler.plain,
     int: CheckpointPickler.integer,

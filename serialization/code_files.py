@@ -13,6 +13,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from ..budgets import Budget
 from ..errors import ArchiveError
@@ -48,7 +49,7 @@ class CodeFile:
     debug: DebugInfo
     is_ascii: bool
 
-    def span(self, node: ast.AST) -> Span:
+    def span(self, node: Any) -> Span:
         """The place of a node in the code of the archive."""
         return Span(
             self.source,
@@ -81,8 +82,11 @@ class CodeFiles:
     """
 
     def __init__(
-        self, records: dict[str, Record], read: Callable[[str], bytes], budget: Budget | None = None
-    ):
+        self,
+        records: dict[str, Record],
+        read: Callable[[str], bytes | memoryview],
+        budget: Budget | None = None,
+    ) -> None:
         self.records, self.read, self.budget = records, read, budget or Budget()
         self.files: dict[str, CodeFile | None] = {}
         self.folders: set[str] | None = None
@@ -111,7 +115,7 @@ class CodeFiles:
         qualifier, _, short = name.rpartition(".")
         file = self.file(qualifier)
         definition = file.definitions.get(short) if file else None
-        return None if definition is None else (file, definition)
+        return None if definition is None or file is None else (file, definition)
 
     def _parse(self, record: str) -> CodeFile:
         entry = self.records[record]

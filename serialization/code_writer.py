@@ -28,7 +28,7 @@ LEGAL = re.compile(r"\W", re.ASCII)
 class CodeWriter:
     """Gives every class and function of a program its place in code/, and prints them."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.spelling = Spelling()
         self.dependencies = Dependencies()
         self.taken: dict[str, Any] = {}
@@ -40,6 +40,7 @@ class CodeWriter:
 
     def files(self) -> dict[str, Text]:
         """The text of every source by its qualifier, in the order of first need."""
+        t: Any
         for t in self.dependencies.types:
             if not t.name.startswith(T.CUSTOM_CLASSES):
                 self._name_type(t)
@@ -59,7 +60,7 @@ class CodeWriter:
                 modules.setdefault(name, []).append(hook_ast)
         return {qualifier: unparse(ast.Module(body, [])) for qualifier, body in modules.items()}
 
-    def _name_type(self, t: T.Type) -> None:
+    def _name_type(self, t: Any) -> None:
         name = self._place(t.name, t)
         if name != t.name:
             self.spelling.renamed[t] = name
@@ -87,12 +88,14 @@ def hooks_of(item: Any) -> list[str]:
     return [*item.pre_hooks, *item.hooks] if isinstance(item, T.ClassType) else []
 
 
-def class_ast(t: T.Type, name: str, spelling: Spelling) -> ast.ClassDef:
+def class_ast(t: Any, name: str, spelling: Spelling) -> ast.ClassDef:
     """The declaration of a class, interface, enum or named tuple."""
     if isinstance(t, T.TupleType):
         return class_def(name, "NamedTuple", named_tuple_body(t, spelling))
     if isinstance(t, T.EnumType):
-        members = [assign(m, constant_expr(v, t.value, spelling)) for m, v in t.members.items()]
+        members: list[ast.stmt] = [
+            assign(m, constant_expr(v, t.value, spelling)) for m, v in t.members.items()
+        ]
         return class_def(name, "Enum", members)
     if isinstance(t, T.InterfaceType):
         base = "ModuleInterface" if t.is_module else "Interface"
@@ -105,7 +108,7 @@ def class_ast(t: T.Type, name: str, spelling: Spelling) -> ast.ClassDef:
 
 
 def class_def(name: str, base: str, body: list[ast.stmt]) -> ast.ClassDef:
-    bases = [name_expr(base)] if base else []
+    bases: list[ast.expr] = [name_expr(base)] if base else []
     return ast.ClassDef(name, bases, [], body or [ast.Pass()], [])
 
 
@@ -113,7 +116,7 @@ def named_tuple_body(t: T.TupleType, spelling: Spelling) -> list[ast.stmt]:
     """The fields; PyTorch reads no defaults there, and calls in the code give every field."""
     return [
         ast.AnnAssign(name_expr(field), spelling.type(element), None, 1)
-        for field, element in zip(t.fields, t.elements)
+        for field, element in zip(t.fields or (), t.elements)
     ]
 
 

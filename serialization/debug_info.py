@@ -47,7 +47,7 @@ class Mark:
 class DebugInfo:
     """The debug record of one source, read on first use."""
 
-    def __init__(self, record: str, records: Mapping[str, Any], read: Callable[[str], Any]):
+    def __init__(self, record: str, records: Mapping[str, Any], read: Callable[[str], Any]) -> None:
         self.record, self.records, self.read = record, records, read
 
     @made_once
@@ -73,11 +73,11 @@ class DebugInfo:
 class OriginalSpan(Span):
     """The program text that a place in an archive's code was made from, looked up on first use."""
 
-    def __init__(self, debug: DebugInfo, code: Span):
+    def __init__(self, debug: DebugInfo, code: Span) -> None:
         object.__setattr__(self, "debug", debug)
         object.__setattr__(self, "code", code)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         if name not in ("source", "start", "end"):
             raise AttributeError(name)
         code = self.__dict__["code"]
@@ -91,7 +91,7 @@ class OriginalSpan(Span):
         """Whether the debug record knows the place."""
         return self.source is not self.code.source
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Span, (self.source, self.start, self.end)
 
 
@@ -99,7 +99,7 @@ def read_marks(tree: Any) -> list[Mark]:
     """The marks of a read debug record, those that make no sense left out."""
     if not isinstance(tree, tuple):
         return []
-    strings: tuple = ()
+    strings: tuple[Any, ...] = ()
     if len(tree) >= 2 and tree[0] == STRING_TABLE and isinstance(tree[1], tuple):
         strings = tuple(s if isinstance(s, str) else "" for s in tree[1])
         tree = tree[2:]

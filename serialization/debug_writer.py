@@ -18,10 +18,10 @@ MARK = T.TupleType((T.INT, T.TupleType((SOURCE, T.INT, T.INT)), T.INT))
 class DebugWriter:
     """Makes the tree of one debug record from the marks of a text."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.strings: dict[str, int] = {}
-        self.sources: dict[Source, tuple[tuple, Callable[[int], int]]] = {}
-        self.nothing = ([], self.index(""), 0)
+        self.sources: dict[Source, tuple[tuple[Any, ...], Callable[[int], int]]] = {}
+        self.nothing: tuple[list[Any], int, int] = ([], self.index(""), 0)
         self.tags: dict[Any, int] = {}
 
     def index(self, text: str) -> int:
@@ -41,16 +41,16 @@ class DebugWriter:
             T.TupleType((T.STR, T.ListType(T.STR), T.ListType(MARK))),
         )
 
-    def mark(self, offset: int, span: Span | None) -> tuple:
+    def mark(self, offset: int, span: Span | None) -> tuple[Any, ...]:
         if span is None or not is_known(span) or span.end <= 0:
-            place: tuple = (self.nothing, 0, 0)
+            place: tuple[Any, ...] = (self.nothing, 0, 0)
         else:
             described, to_bytes = self.source(span.source)
             place = (described, to_bytes(span.start), to_bytes(span.end))
         key = (id(place[0]), *place[1:])
         return (offset, place, self.tags.setdefault(key, len(self.tags)))
 
-    def source(self, source: Source) -> tuple[tuple, Callable[[int], int]]:
+    def source(self, source: Source) -> tuple[tuple[Any, ...], Callable[[int], int]]:
         """(how the record describes a source, offset in the text -> offset in its bytes)."""
         known = self.sources.get(source)
         if known is None:
@@ -80,5 +80,5 @@ def byte_offsets(source: Source) -> Callable[[int], int]:
     return convert
 
 
-def no_storage(tensor) -> str:
+def no_storage(tensor: Any) -> str:
     raise TypeError("a debug record holds no tensors")

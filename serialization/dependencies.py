@@ -19,7 +19,7 @@ class Dependencies:
     Method bodies are compiled on the way: what a program reaches is known only then.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.types: list[T.Type] = []
         self.functions: list[Function] = []
         self._seen: set[Any] = set()

@@ -11,7 +11,7 @@ import ast
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import types as T
 from ..budgets import Budget
@@ -50,11 +50,11 @@ class Importer:
     def __init__(
         self,
         files: CodeFiles,
-        constants: Callable[[], list],
+        constants: Callable[[], list[Any]],
         version: int = NEWEST,
         budget: Budget | None = None,
-        known: Mapping[str, T.ClassType] | None = None,
-    ):
+        known: Mapping[str, Any] | None = None,
+    ) -> None:
         self.files = files
         self.known = known or {}
         self.budget = budget or files.budget
@@ -64,7 +64,7 @@ class Importer:
         self.functions: dict[str, Function | None] = {}
         self.type_reader = TypeReader(self.find_type)
         self.constant_reader = ConstantReader(self.named_constant, Device)
-        self._queue: deque[tuple[T.Type, CodeFile, ast.ClassDef]] = deque()
+        self._queue: deque[tuple[Any, CodeFile, ast.ClassDef]] = deque()
         self._is_draining = False
         self._open_tuples: list[str] = []
         self._bodies = Bodies()
@@ -86,7 +86,7 @@ class Importer:
                 return T.custom_class(name)
             found = self.files.find(name) if name.startswith("__torch__.") else None
             if found is not None and isinstance(found[1], ast.ClassDef):
-                self._declare(name, *found)
+                self._declare(name, found[0], found[1])
                 self._drain()
         return self.types.get(name)
 
@@ -95,8 +95,9 @@ class Importer:
         """The free function of that name; None where the archive has none."""
         if name not in self.functions:
             found = self.files.find(name)
-            is_function = found is not None and isinstance(found[1], ast.FunctionDef)
-            self.functions[name] = self._function(name, *found, None) if is_function else None
+            self.functions[name] = None
+            if found is not None and isinstance(found[1], ast.FunctionDef):
+                self.functions[name] = self._function(name, found[0], found[1], None)
             self._drain()
         return self.functions[name]
 
@@ -383,7 +384,7 @@ class Importer:
         return graph
 
     @staticmethod
-    def _fail(why: str, node: ast.AST, file: CodeFile):
+    def _fail(why: str, node: Any, file: CodeFile) -> NoReturn:
         raise ArchiveError(f"line {node.lineno}: {why}", file.record, DAMAGED)
 
 

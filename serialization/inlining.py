@@ -47,13 +47,13 @@ def inlined_nodes(graph: Graph) -> set[Node]:
 
 
 class _Inliner:
-    def __init__(self):
+    def __init__(self) -> None:
         self.nodes: set[Node] = set()
         self.budget = 0
 
     def block(self, block: Block, is_function: bool = False) -> None:
         node = block.end
-        if is_function or block.owner.kind == "prim::If":
+        if is_function or block.owner is None or block.owner.kind == "prim::If":
             self.user(node)
         for node in block.nodes_reversed:
             if node in self.nodes or node.kind == "prim::Constant":

@@ -6,6 +6,7 @@ then for each storage its number of elements (64 bits) and their bytes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArchiveError
@@ -25,10 +26,12 @@ def is_legacy(data: memoryview) -> bool:
     return bytes(data[2 : 2 + len(LEGACY_SAVE_MAGIC)]) == LEGACY_SAVE_MAGIC
 
 
-def read_legacy(data: memoryview, unpickler: type[Unpickler], values: type[Materialiser]) -> Any:
+def read_legacy(
+    data: memoryview, unpickler: type[Unpickler], values: Callable[..., Materialiser]
+) -> Any:
     """The value of such a file.  Raises ArchiveError where it is damaged."""
 
-    class Numbered(unpickler):
+    class Numbered(unpickler):  # type: ignore[misc, valid-type]  # a class that is given
         """Notes the storages that the value refers to, whose sizes the file repeats."""
 
         def integer(self, size: int) -> None:
@@ -65,7 +68,7 @@ def read_legacy(data: memoryview, unpickler: type[Unpickler], values: type[Mater
 
 
 def storages(
-    data: memoryview, at: int, keys: list, refs: dict[str, StorageRef]
+    data: memoryview, at: int, keys: list[Any], refs: dict[str, StorageRef]
 ) -> dict[str, memoryview]:
     """The bytes of each storage, by record name."""
     records: dict[str, memoryview] = {}

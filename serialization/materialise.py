@@ -7,7 +7,8 @@ types.  What is one object in the pickle is one object here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -116,7 +117,7 @@ class Materialiser:
         storages: Storages,
         find_type: Callable[[str], T.Type | None],
         parse_type: Callable[[str], T.Type],
-    ):
+    ) -> None:
         self.tree, self.record, self.folder, self.storages = tree, record, folder, storages
         self.find_type, self.parse_type = find_type, parse_type
         self.made: dict[tuple[int, T.Type | None], Any] = {}
@@ -127,7 +128,7 @@ class Materialiser:
         """The value of the whole pickle."""
         return self.value(self.tree.value, type, "the value", 0)
 
-    def fail(self, why: str, help: str = DAMAGED):
+    def fail(self, why: str, help: str = DAMAGED) -> NoReturn:
         raise ArchiveError(why, self.record, help)
 
     def value(self, v: Any, type: T.Type, what: str, depth: int) -> Any:
@@ -226,7 +227,7 @@ class Materialiser:
             return self.device(v)
         self.fail(f"{what} is a {v.__class__.__name__}, which is no value")
 
-    def mismatch(self, v: Any, type: T.Type, what: str):
+    def mismatch(self, v: Any, type: T.Type, what: str) -> None:
         have = KINDS.get(v.__class__, v.__class__.__name__)
         have = v.name if isinstance(v, ObjectRef) else have
         self.fail(f"{what} is declared {type.annotation}, the pickle has {have}")
@@ -292,6 +293,7 @@ class Materialiser:
         """How a tensor is quantized; parameters of channels have to fit its size."""
         from ..ops.quantization.quantized_tensors import ChannelQuantizer, Quantizer
 
+        assert ref.quantizer is not None
         if len(ref.quantizer) == 2:
             return Quantizer(float(ref.quantizer[0]), ref.quantizer[1])
         scales, zeros, axis = ref.quantizer
@@ -301,10 +303,10 @@ class Materialiser:
             or zeros.size != scales.size
         ):
             self.fail("the parameters of a quantized tensor do not fit its size")
-        made = [self.once(t, None, lambda t=t: self.tensor(t)) for t in (scales, zeros)]
+        made = [self.once(t, None, partial(self.tensor, t)) for t in (scales, zeros)]
         if any(t.dtype.kind not in "fi" for t in made):
             self.fail("the parameters of a quantized tensor are no numbers")
-        return ChannelQuantizer(*made, axis)
+        return ChannelQuantizer(made[0], made[1], axis)
 
     def object(self, ref: ObjectRef, what: str, depth: int) -> ScriptObject:
         made = self.made.get((id(ref), None))

@@ -29,7 +29,7 @@ MAX_ATTRIBUTES = 10_000
 
 def names_of(
     codes: Mapping[str, Code], values: Iterable[Any], renamed: Mapping[T.Type, str]
-) -> tuple | None:
+) -> tuple[Any, ...] | None:
     """What the record says of functions by their name in the archive, and of what its objects hold;
     None where there is nothing to say."""
     found = list(types_in(codes.values(), values))

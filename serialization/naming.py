@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from typing import Any
 
 RESERVED = frozenset(keyword.kwlist) | frozenset(
     (
@@ -94,7 +95,7 @@ def is_identifier(name: str) -> bool:
 class Names:
     """The names of one function: each is given once."""
 
-    def __init__(self, taken=()):
+    def __init__(self, taken: tuple[Any, ...] = ()) -> None:
         self.taken: set[str] = set(taken)
         self.counters: dict[str, int] = {}
 

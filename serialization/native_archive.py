@@ -44,7 +44,7 @@ READING = ("source_bytes", "syntax_nodes", "graph_nodes", "type_nodes", "compile
 class ArchiveClass(T.ClassType):
     """A class of which the engine knows the names; the importer fills it when more is asked for."""
 
-    def __init__(self, archive: NativeArchive, name: str, facts: tuple):
+    def __init__(self, archive: NativeArchive, name: str, facts: tuple[Any, ...]) -> None:
         is_module, _, attributes, submodules, methods = facts
         self.__dict__.update(
             name=name,
@@ -74,7 +74,7 @@ class ArchiveClass(T.ClassType):
     def is_object(self, name: str) -> bool:
         return name in self._submodules or super().is_object(name)
 
-    def function(self, name: str, schema: Schema, define, budget: Budget) -> Function:
+    def function(self, name: str, schema: Schema, define: Any, budget: Budget) -> Function:
         """The function that stands for a method already, which becomes whole."""
         made = self._functions.get(name)
         if made is None:
@@ -93,7 +93,7 @@ class ArchiveFunction(Function):
 
     __slots__ = ()
 
-    def __init__(self, archive: NativeArchive, name: str):
+    def __init__(self, archive: NativeArchive, name: str) -> None:
         self.__dict__.update(
             name=name, _graph=None, is_defining=False, attributes={}, _archive=archive
         )
@@ -122,7 +122,7 @@ class NativeMethod:
     calls_by_name = False
     is_entered = True
 
-    def __init__(self, archive: NativeArchive, function: Function, program: Any):
+    def __init__(self, archive: NativeArchive, function: Function, program: Any) -> None:
         self.archive, self.function, self.program = archive, function, program
         self.name = function.name
         self.asks = program.calls_any(sorted(ASKING))
@@ -144,7 +144,7 @@ class NativeArchive:
     contents: its bytes, from which the importer reads.  limits: what that may use.
     """
 
-    def __init__(self, contents: Contents, native: Any, limits: Limits | None):
+    def __init__(self, contents: Contents, native: Any, limits: Limits | None) -> None:
         self.contents, self.limits = contents, limits
         check = len(contents.view) <= CHECKED_SIZE
         self.archive = native.CodeArchive(contents.view, check)

@@ -118,7 +118,7 @@ class TensorRef:
     is_conj: bool = False
     is_neg: bool = False
     kind: str = ""
-    quantizer: tuple | None = None
+    quantizer: tuple[Any, ...] | None = None
 
 
 @record(eq=False)
@@ -152,7 +152,7 @@ class Tree:
 
     value: Any
     tags: dict[int, str] = field(default_factory=dict)
-    kept: list = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
     """The tagged containers, so that their ids stay theirs."""
 
     def tag(self, container: Any, text: str) -> None:

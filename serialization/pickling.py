@@ -9,7 +9,7 @@ lists and dicts carry their type as a tag, since pickles do not know element typ
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import types as T
@@ -20,7 +20,7 @@ from ..tensors import Tensor
 from .materialise import state_type
 from .pickle_tree import SCALAR_TYPES
 
-LIST_BUILDERS = {
+LIST_BUILDERS: dict[T.Type, str] = {
     T.INT: "build_intlist",
     T.FLOAT: "build_doublelist",
     T.BOOL: "build_boollist",
@@ -43,8 +43,8 @@ class Pickler:
         self,
         storage_key: Callable[[Tensor], str],
         get_state: Callable[[ScriptObject], Any] | None = None,
-        class_name: Callable[[T.Type], str] = lambda t: t.name,
-    ):
+        class_name: Callable[[Any], str] = lambda t: t.name,
+    ) -> None:
         self.storage_key = storage_key
         self.get_state = get_state
         self.named = class_name
@@ -52,7 +52,7 @@ class Pickler:
         self.memo: dict[Any, int] = {}
         self.snapshot = Snapshot()
         self.kept: list[Any] = []
-        self.shared: dict[int, tuple] = {}
+        self.shared: dict[int, tuple[Any, ...]] = {}
         """Tuples by id that are to be written once."""
         self.tuples: set[int] = set()
         self.repeated = 0
@@ -92,18 +92,13 @@ class Pickler:
         elif isinstance(value, dict):
             self.once(value, lambda: self.dict(value, type))
         elif isinstance(value, complex):
-            self.call(
-                "builtins",
-                "complex",
-                lambda: (self.float(value.real), self.float(value.imag)),
-                b"\x86",
-            )
+            self.call("builtins", "complex", lambda: self.parts(value), b"\x86")
         elif isinstance(value, Device):
             self.call("torch", "device", lambda: self.string(str(value)), b"\x85")
         else:
             raise TypeError(f"a {value.__class__.__name__} cannot be kept in an archive")
 
-    def count_repeated(self, value: tuple, size: int) -> None:
+    def count_repeated(self, value: tuple[Any, ...], size: int) -> None:
         """Tuples are written where they occur, as PyTorch writes them: one that holds another
         twice, which holds another twice, would have no end."""
         if id(value) in self.tuples:
@@ -183,12 +178,12 @@ class Pickler:
 
     # Containers
 
-    def tuple(self, value: tuple, type: T.Type) -> None:
+    def tuple(self, value: tuple[Any, ...], type: T.Type) -> None:
         if isinstance(type, T.ListType):  # a tuple of any length
             types = [type.element] * len(value)
         else:
             types = (
-                type.elements
+                [*type.elements]
                 if isinstance(type, T.TupleType) and len(type.elements) == len(value)
                 else [T.ANY] * len(value)
             )
@@ -198,14 +193,18 @@ class Pickler:
             self.value(item, t)
         self.out += SHORT_TUPLES.get(len(value), b"t")
 
-    def sizes(self, values) -> None:
+    def parts(self, value: complex) -> None:
+        self.float(value.real)
+        self.float(value.imag)
+
+    def sizes(self, values: Any) -> None:
         """A tuple as PyTorch writes sizes and strides: from a mark to TUPLE, of any length."""
         self.out += b"("
         for v in values:
             self.int(v)
         self.out += b"t"
 
-    def list(self, value: list, type: T.Type) -> None:
+    def list(self, value: list[Any], type: T.Type) -> None:
         element = type.element if isinstance(type, T.ListType) else element_type(value)
         builder = LIST_BUILDERS.get(element)
         if builder is not None:
@@ -216,13 +215,13 @@ class Pickler:
         else:
             self.tagged(T.ListType(element), lambda: self.items(value, element))
 
-    def items(self, values: list, element: T.Type) -> None:
+    def items(self, values: Sequence[Any], element: T.Type) -> None:
         self.out += b"]("
         for v in values:
             self.value(v, element)
         self.out += b"e"
 
-    def dict(self, value: dict, type: T.Type) -> None:
+    def dict(self, value: dict[Any, Any], type: T.Type) -> None:
         if not isinstance(type, T.DictType):
             type = T.DictType(element_type(list(value)), element_type(list(value.values())))
 
@@ -319,7 +318,7 @@ MOST_DEEP = 50
 """Types inside the type of a value; deeper ones are Any, for types are read to some depth only."""
 
 
-def element_type(values: Iterable, known: dict[int, T.Type] | None = None) -> T.Type:
+def element_type(values: Iterable[Any], known: dict[int, T.Type] | None = None) -> T.Type:
     """The common type of values that nothing else is known about; Any where they differ."""
     known = {} if known is None else known
     found = {value_type(v, known) for v in values}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import types as T
 from ..errors import ArchiveError
 from ..ir import Node, Value
 from ..schema import Schema
-from ..source import Span
+from ..source import Source, Span
 from .naming import is_identifier
 from .print_values import call, dotted_expr
 from .unparse import is_known
@@ -72,7 +72,7 @@ def node_expr(p: BodyPrinter, node: Node) -> ast.expr:
             None,
             "save the module before it is optimised",
         )
-    made.span = place_of(p, node)
+    made.span = place_of(p, node)  # type: ignore[attr-defined]  # for the debug file
     return made
 
 
@@ -115,6 +115,9 @@ def operator_call(p: BodyPrinter, node: Node, schema: Schema) -> ast.expr:
     return call(operator_name(node.kind), *args, **keywords)
 
 
+NOWHERE = Span(Source(""), 0, 0)
+
+
 def picks_same_overload(node: Node, count: int) -> bool:
     """Whether the operator's name with the first `count` arguments still means this overload."""
     from ..frontend.overloads import matching, operators
@@ -123,7 +126,8 @@ def picks_same_overload(node: Node, count: int) -> bool:
     candidates = operators.overloads(node.kind)
     if len(candidates) == 1:
         return True
-    shapes = [Actual(v, node.span).shape for v in node.inputs[:count]]
+    assert node.schema is not None
+    shapes = [Actual(v, node.span or NOWHERE).shape for v in node.inputs[:count]]
     formals = node.schema.arguments
     positional = [s for s, a in zip(shapes, formals) if not a.kwarg_only]
     named = {a.name: s for s, a in zip(shapes, formals) if a.kwarg_only}
@@ -198,7 +202,7 @@ def create_object(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def tuple_construct(p: BodyPrinter, node: Node) -> ast.expr:
-    t = node.output.type
+    t: Any = node.output.type
     items = [p.typed(v) for v in node.inputs]
     if t.name:
         return call(p.spelling.name(t), *items)
@@ -222,13 +226,13 @@ def unpack(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def list_construct(p: BodyPrinter, node: Node) -> ast.expr:
-    t = node.output.type
+    t: Any = node.output.type
     made = ast.List([p.expr(v) for v in node.inputs], ast.Load())
     return made if is_exact(node.inputs, t.element) else p.spelling.annotate(t, made)
 
 
 def dict_construct(p: BodyPrinter, node: Node) -> ast.expr:
-    t = node.output.type
+    t: Any = node.output.type
     keys, values = node.inputs[::2], node.inputs[1::2]
     made = ast.Dict([p.expr(k) for k in keys], [p.expr(v) for v in values])
     if is_exact(keys, t.key) and is_exact(values, t.value):
@@ -270,7 +274,8 @@ def enter(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def leave(p: BodyPrinter, node: Node) -> ast.expr:
-    arguments = node.inputs[0].type.methods["__exit__"].schema.arguments[1:]
+    manager: Any = node.inputs[0].type
+    arguments = manager.methods["__exit__"].schema.arguments[1:]
     return call(
         ast.Attribute(p.expr(node.inputs[0]), "__exit__", ast.Load()),
         *(ast.Constant(None) for _ in arguments),

@@ -20,7 +20,7 @@ MIN_INT = -(2**63)
 class ConstantTable:
     """The values of constants.pkl, each once: `CONSTANTS.c0` is the first."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.values: list[Any] = []
         self.indices: dict[Any, int] = {}
 
@@ -64,7 +64,7 @@ class Spelling:
     Without renamings, by their own names.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.constants = ConstantTable()
         self.renamed: dict[T.Type, str] = {}
         self.functions: dict[Function, str] = {}
@@ -79,7 +79,8 @@ class Spelling:
 
     def name(self, t: T.Type) -> str:
         """The qualified name of a class, enum, interface or named tuple."""
-        return self.renamed.get(t) or t.name
+        known: Any = t
+        return self.renamed.get(t) or known.name
 
     def function(self, function: Function) -> str:
         return self.functions.get(function) or function.name
@@ -149,26 +150,26 @@ def is_exact(value: complex) -> bool:
     return all(part != 0 or math.copysign(1, part) > 0 for part in (value.real, value.imag))
 
 
-def list_expr(value: list, t: T.Type | None, spelling: Spelling) -> ast.expr:
+def list_expr(value: list[Any], t: T.Type | None, spelling: Spelling) -> ast.expr:
     element = t.element if isinstance(t, T.ListType) else None
     made = ast.List([constant_expr(v, element, spelling) for v in value], ast.Load())
-    if element is not None and (not value or not is_natural(value, element)):
+    if t is not None and element is not None and (not value or not is_natural(value, element)):
         return spelling.annotate(t, made)
     return made
 
 
-def dict_expr(value: dict, t: T.Type | None, spelling: Spelling) -> ast.expr:
+def dict_expr(value: dict[Any, Any], t: T.Type | None, spelling: Spelling) -> ast.expr:
     kt, vt = (t.key, t.value) if isinstance(t, T.DictType) else (None, None)
     made = ast.Dict(
         [constant_expr(k, kt, spelling) for k in value],
         [constant_expr(v, vt, spelling) for v in value.values()],
     )
-    if vt is not None and (not value or not is_natural(value.values(), vt)):
+    if t is not None and vt is not None and not (value and is_natural([*value.values()], vt)):
         return spelling.annotate(t, made)
     return made
 
 
-def tuple_expr(value: tuple, t: T.Type | None, spelling: Spelling) -> ast.expr:
+def tuple_expr(value: tuple[Any, ...], t: T.Type | None, spelling: Spelling) -> ast.expr:
     types = (
         t.elements
         if isinstance(t, T.TupleType) and len(t.elements) == len(value)
@@ -180,7 +181,7 @@ def tuple_expr(value: tuple, t: T.Type | None, spelling: Spelling) -> ast.expr:
     return ast.Tuple(items, ast.Load())
 
 
-def is_natural(values, element: T.Type) -> bool:
+def is_natural(values: list[int], element: T.Type) -> bool:
     """Whether a literal of the values has elements of exactly this type by itself."""
     try:
         return all(constant_type(v) == element for v in values)

@@ -8,6 +8,7 @@ The text compiles, here and in PyTorch, to a graph that does the same; it keeps 
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from .. import types as T
 from ..ir import Block, Function, Graph, Node, Value
@@ -31,7 +32,7 @@ def print_function(function: Function) -> str:
     return print_with_constants(function)[0]
 
 
-def print_with_constants(function: Function) -> tuple[str, list]:
+def print_with_constants(function: Function) -> tuple[str, list[Any]]:
     """The code of a function, and the values of the constants that it names."""
     spelling = Spelling()
     definition = function_ast(function, function.name.rpartition(".")[2], spelling)
@@ -65,7 +66,7 @@ def function_ast(function: Function, name: str, spelling: Spelling) -> ast.Funct
 class BodyPrinter:
     """Prints the blocks of one graph.  Every value gets one name for the whole function."""
 
-    def __init__(self, graph: Graph, names: Names, spelling: Spelling):
+    def __init__(self, graph: Graph, names: Names, spelling: Spelling) -> None:
         self.names, self.spelling = names, spelling
         self.inlined = inlined_nodes(graph)
         self.names_of: dict[Value, str] = {}
@@ -119,7 +120,7 @@ class BodyPrinter:
                 body = close(open_withs.pop()[1], body)
             else:
                 for made in self.node(node):
-                    made.span = place_of(self, node)
+                    made.span = place_of(self, node)  # type: ignore[attr-defined]
                     body.append(made)
         return body
 
@@ -137,10 +138,10 @@ class BodyPrinter:
         made = node_expr(self, node)
         if not node.outputs:
             return [ast.Expr(made)] if node.kind != "prim::TupleUnpack" else []
-        targets = [ast.Name(self.name(v), ast.Store()) for v in node.outputs]
+        targets: list[ast.expr] = [ast.Name(self.name(v), ast.Store()) for v in node.outputs]
         is_unpacked = len(targets) > 1 or node.kind in ("prim::TupleUnpack", "prim::ListUnpack")
-        target = ast.Tuple(targets, ast.Store()) if is_unpacked else targets[0]
-        return [ast.Assign([target], made)]
+        left = ast.Tuple(targets, ast.Store()) if is_unpacked else targets[0]
+        return [ast.Assign([left], made)]
 
     def with_statement(self, node: Node) -> tuple[ast.With, list[ast.stmt]]:
         inner: list[ast.stmt] = []
@@ -226,7 +227,9 @@ class BodyPrinter:
     def carry(self, node: Node, test: str | None, turn: Value | None) -> list[ast.stmt]:
         """The end of a loop body: the values of the next turn, and whether there is one."""
         body = node.blocks[0]
-        targets, values, made = [], [], []
+        targets: list[str] = []
+        values: list[ast.expr] = []
+        made: list[ast.stmt] = []
         if turn is not None:
             following = self.names.fresh()
             made.append(
@@ -237,6 +240,7 @@ class BodyPrinter:
             go = call("torch.lt", name_expr(following), self.expr(node.inputs[0]))
             if not is_constant(body.returns[0], True):
                 go = call("torch.__and__", go, self.expr(body.returns[0]))
+            assert test is not None, "a turn is counted by a test"
             targets += [test, self.names_of[turn]]
             values += [go, name_expr(following)]
         elif test is not None:
@@ -287,7 +291,7 @@ def parallel(targets: list[str], values: list[ast.expr]) -> list[ast.stmt]:
     return [ast.Assign([names], ast.Tuple(values, ast.Load()))]
 
 
-def is_constant(v: Value, value) -> bool:
+def is_constant(v: Value, value: int) -> bool:
     return (
         v.is_constant
         and v.constant is value

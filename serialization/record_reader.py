@@ -6,11 +6,15 @@ How it comes into memory is the matter of `sources`.
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArchiveError
 from . import recognise, sources
 from .unpickle import Unpickler
 from .zip_reader import Record, ZipReader
+
+if TYPE_CHECKING:
+    from .pickle_tree import Tree
 
 DAMAGED = "the file is damaged or cut short; download or copy it again"
 MAX_PICKLE = 1 << 30
@@ -24,7 +28,7 @@ class RecordReader:
 
     unpickler: type[Unpickler] = Unpickler
 
-    def __init__(self, source, check_all: bool = False, mmap: bool | None = None):
+    def __init__(self, source: Any, check_all: bool = False, mmap: bool | None = None) -> None:
         data = sources.contents(source, mmap)
         wrong = recognise.explain(data)
         if wrong is not None:
@@ -44,7 +48,7 @@ class RecordReader:
     def read(self, record: str) -> memoryview:
         return self.zip.read(self.root + record)
 
-    def pickle(self, record: str):
+    def pickle(self, record: str) -> Tree:
         if self.records[record].size > MAX_PICKLE:
             raise ArchiveError(f"over {MAX_PICKLE:,} bytes", record, DAMAGED)
         return self.unpickler(self.read(record), record).run()

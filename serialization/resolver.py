@@ -49,7 +49,7 @@ def operators_of(namespace: str, spelled: str, version: int) -> Namespace:
 class ArchiveResolver:
     """The Resolver of an archive's functions (see frontend.sugared)."""
 
-    def __init__(self, importer: Importer):
+    def __init__(self, importer: Importer) -> None:
         self.importer = importer
         version = importer.version
         self.namespaces = {
@@ -62,7 +62,7 @@ class ArchiveResolver:
         }
 
     def value(self, name: str, span: Span) -> SugaredValue | None:
-        found = self.namespaces.get(name) or ARCHIVE_FORMS.get(name)
+        found: SugaredValue | None = self.namespaces.get(name) or ARCHIVE_FORMS.get(name)
         if found is None and name in NAMED_NUMBERS:
             found = ConstantValue(NAMED_NUMBERS[name])
         if found is None and name in T.ATOMS:
@@ -106,7 +106,7 @@ CALLABLE_TYPES = ("int", "float", "bool", "str", "complex", "list", "tuple")
 """Types that are functions too when a program calls them; Python's builtins say how."""
 
 
-def type_of_constant(value) -> T.Type:
+def type_of_constant(value: Tensor | str) -> T.Type:
     """The type of a value of the constants table."""
     if isinstance(value, Tensor):
         return T.TENSOR

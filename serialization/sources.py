@@ -23,7 +23,7 @@ class Contents:
 
     __slots__ = ("view",)
 
-    def __init__(self, view: memoryview):
+    def __init__(self, view: memoryview) -> None:
         self.view = view
 
 
@@ -32,7 +32,7 @@ def contents(source: Any, mmap: bool | None = None) -> memoryview:
     return source.view if isinstance(source, Contents) else open_source(source, mmap)
 
 
-def open_source(source, mmap: bool | None = None) -> memoryview:
+def open_source(source: Any, mmap: bool | None = None) -> memoryview:
     """The bytes of a file.
 
     A path is opened; a file object is treated so where it is a file at its start.  mmap: whether
@@ -58,7 +58,7 @@ def open_source(source, mmap: bool | None = None) -> memoryview:
     )
 
 
-def contents_of(file, mmap: bool | None) -> memoryview:
+def contents_of(file: Any, mmap: bool | None) -> memoryview:
     """The bytes of an open file at its start, mapped or read; page-aligned, private, writable."""
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
@@ -72,7 +72,7 @@ def contents_of(file, mmap: bool | None) -> memoryview:
     return contents[: read_into(file, contents)]
 
 
-def read_into(file, contents: memoryview) -> int:
+def read_into(file: Any, contents: memoryview) -> int:
     """Read until `contents` is full or the file ends; returns how many bytes were read."""
     at = 0
     while at < len(contents):

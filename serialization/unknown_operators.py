@@ -3,6 +3,9 @@ they are reached."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from .. import types as T
 from ..frontend.overloads import operators
 from ..frontend.overloads.matching import NoOverload
@@ -10,16 +13,23 @@ from ..frontend.values.simple import SimpleValue
 from ..frontend.values.sugared import BuiltinOperator, SugaredValue
 from ..type_variables import has_variables
 
+if TYPE_CHECKING:
+    from ..frontend.values.builder import Builder
+    from ..frontend.values.sugared import Arg
+    from ..source import Span
+
 
 class KnownOperator(BuiltinOperator):
     """An operator of the table.  Arguments that none of its overloads takes are for an overload
     that the table has not, of a later PyTorch: a node of its own kind, the name with the types."""
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         b.unknown.append(f"{self.name}.{name}")
         return super().attr(b, name, span)
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         try:
             return self.known(b, args, kwargs, span)
         except NoOverload as e:
@@ -30,7 +40,9 @@ class KnownOperator(BuiltinOperator):
         unknown = UnknownOperator(f"{self.name}({', '.join(given)})", usual_result(self.name))
         return unknown.call(b, args, kwargs, span)
 
-    def known(self, b, args, kwargs, span):
+    def known(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         """The call of a known overload; raises NoOverload."""
         return b.call_operator(self.name, args, kwargs, span)
 
@@ -55,33 +67,37 @@ class UnknownOperator(SugaredValue):
     given by keyword; `named_by_archive` tells names in `prim` from the language's own nodes.
     """
 
-    def __init__(self, name: str, type: T.Type = T.TENSOR):
-        self.name, self.type = name, type
+    def __init__(self, name: str, type: T.Type = T.TENSOR) -> None:
+        self.name, self.declared = name, type
         self.kind = f"operator '{name}'"
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if self.name == "aten::autograd":  # `torch.autograd.grad` is aten::grad
             return KnownOperator(f"aten::{name}")
         b.unknown.append(self.name)
         return super().attr(b, name, span)
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
-        attributes = {"keywords": tuple(kwargs)} if kwargs else {}
+        attributes: dict[str, Any] = {"keywords": tuple(kwargs)} if kwargs else {}
         if self.name.startswith("prim::"):  # no node of the compiler's own
             attributes["named_by_archive"] = True
         b.unknown.append(self.name)
-        return UnknownResult(b.insert(self.name, inputs, (self.type,), span, **attributes).output)
+        return UnknownResult(
+            b.insert(self.name, inputs, (self.declared,), span, **attributes).output
+        )
 
 
 class UnknownResult(SimpleValue):
     """The result of an unknown operator: what is declared, one Tensor, or several."""
 
-    def declare(self, type):
+    def declare(self, type: T.Type) -> None:
         if not self.simple_value.uses:
             self.simple_value.type = type
 
-    def unpack(self, b, span, count=None):
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         node = self.simple_value.node
         for _ in range(len(node.outputs), count or 1):
             node.add_output(T.TENSOR)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+from typing import Any
 
 import astunparse
 
@@ -42,15 +43,15 @@ class Text:
         return "".join(self.parts)
 
 
-class Unparser(astunparse.Unparser):
+class Unparser(astunparse.Unparser):  # type: ignore[misc]  # a package without types
     """astunparse for archives.  A node of the tree may carry its place as `span`."""
 
-    def __init__(self, tree: ast.AST, text: Text):
+    def __init__(self, tree: ast.AST, text: Text) -> None:
         self.span: Span | None = None
         self.opened_at = -1
         super().__init__(tree, text)
 
-    def dispatch(self, tree) -> None:
+    def dispatch(self, tree: Any) -> None:
         """Where two parts begin (`self.conv` in `self.conv.forward(x)`), it is the outer's."""
         span = getattr(tree, "span", None)
         if span is None or not is_known(span) or same_place(span, self.span):
@@ -79,7 +80,7 @@ class Unparser(astunparse.Unparser):
         self.f.write(text)
 
     def _ClassDef(self, t: ast.ClassDef) -> None:
-        bases = ", ".join(b.id for b in t.bases)
+        bases = ", ".join(b.id for b in t.bases if isinstance(b, ast.Name))
         self.fill(f"class {t.name}({bases})" if bases else f"class {t.name}")
         self.enter()
         self.dispatch(t.body)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import ArchiveError
 from .pickle_tree import (
@@ -33,7 +33,7 @@ DAMAGED = "the file is damaged or cut short; download or copy it again"
 HOSTILE = "TorchScript archives never need this; do not load the file with any other tool either"
 
 
-def unpickle(data, record: str) -> Tree:
+def unpickle(data: memoryview, record: str) -> Tree:
     """The value of a pickle (bytes or a view).  Raises ArchiveError, naming `record`."""
     return Unpickler(data, record).run()
 
@@ -41,7 +41,7 @@ def unpickle(data, record: str) -> Tree:
 class Unpickler:
     """One run over one pickle.  `stack` holds values; `marks` the stacks below the open marks."""
 
-    def __init__(self, data, record: str):
+    def __init__(self, data: memoryview, record: str) -> None:
         self.data = bytes(data)
         self.record = record
         self.at = 0
@@ -78,7 +78,7 @@ class Unpickler:
             return OPCODES
         return [h and getattr(cls, h.__name__, h) for h in OPCODES]
 
-    def fail(self, why: str, help: str = HOSTILE):
+    def fail(self, why: str, help: str = HOSTILE) -> NoReturn:
         raise ArchiveError(why, self.record, help)
 
     # Reading operands
@@ -91,7 +91,7 @@ class Unpickler:
         self.at = end
         return part
 
-    def number(self, layout: struct.Struct):
+    def number(self, layout: struct.Struct) -> int:
         return layout.unpack(self.take(layout.size))[0]
 
     def line(self) -> str:
@@ -187,7 +187,7 @@ class Unpickler:
         items = self.pop_mark()
         self.fill(self.container(dict), items)
 
-    def fill(self, target: dict, items: list[Any]) -> None:
+    def fill(self, target: dict[Any, Any], items: list[Any]) -> None:
         if len(items) % 2:
             self.fail("a key of a dict has no value", DAMAGED)
         for i in range(0, len(items), 2):
@@ -200,7 +200,8 @@ class Unpickler:
         self.push(items)
 
     def make_dict(self) -> None:
-        items, made = self.pop_mark(), {}
+        items = self.pop_mark()
+        made: dict[Any, Any] = {}
         self.fill(made, items)
         self.push(made)
 
@@ -292,7 +293,7 @@ def storage_code(name: str) -> int | None:
     return STORAGE_CLASSES.get(short)
 
 
-def rebuild_tensor(u: Unpickler, name: str, args: tuple) -> TensorRef:
+def rebuild_tensor(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
     """`_rebuild_tensor(storage, offset, size, stride[, requires_grad, hooks[, flags]])`."""
     if not 4 <= len(args) <= 7 or type(args[0]) is not StorageRef:
         u.fail("a tensor without a storage", DAMAGED)
@@ -328,7 +329,7 @@ def tuple_of_sizes(u: Unpickler, value: Any) -> tuple[int, ...]:
     return tuple(value)
 
 
-def rebuild_quantized(u: Unpickler, name: str, args: tuple) -> TensorRef:
+def rebuild_quantized(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
     """`_rebuild_qtensor(storage, offset, size, stride, (scheme, ...), requires_grad, hooks)`."""
     if (
         len(args) < 5
@@ -368,12 +369,12 @@ SCHEMES = {
 """Scheme of quantization -> its kind, and the types of its parameters."""
 
 
-def rebuild_other_tensor(u: Unpickler, name: str, args: tuple) -> TensorRef:
+def rebuild_other_tensor(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
     """A sparse or wrapped tensor: kept by the name of its rebuilder only."""
     return TensorRef(None, 0, (), (), kind=name.rpartition(".")[2])
 
 
-def rebuild_parameter(u: Unpickler, name: str, args: tuple) -> TensorRef:
+def rebuild_parameter(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
     if len(args) < 2 or type(args[0]) is not TensorRef:
         u.fail("a parameter without a tensor", DAMAGED)
     t = args[0]
@@ -390,7 +391,7 @@ def rebuild_parameter(u: Unpickler, name: str, args: tuple) -> TensorRef:
     )
 
 
-def build_list(u: Unpickler, name: str, args: tuple) -> list:
+def build_list(u: Unpickler, name: str, args: tuple[Any, ...]) -> list[Any]:
     """`build_intlist([1, 2])`: the list, tagged with the type that the name says."""
     element, accepted = LIST_BUILDERS[name]
     if len(args) != 1 or type(args[0]) is not list or not all(type(v) in accepted for v in args[0]):
@@ -399,20 +400,20 @@ def build_list(u: Unpickler, name: str, args: tuple) -> list:
     return args[0]
 
 
-def restore_type_tag(u: Unpickler, name: str, args: tuple) -> Any:
+def restore_type_tag(u: Unpickler, name: str, args: tuple[Any, ...]) -> Any:
     if len(args) != 2 or type(args[0]) not in (list, dict) or type(args[1]) is not str:
         u.fail("a type tag on something that is no list or dict", DAMAGED)
     u.tree.tag(args[0], args[1])
     return args[0]
 
 
-def ordered_dict(u: Unpickler, name: str, args: tuple) -> dict:
+def ordered_dict(u: Unpickler, name: str, args: tuple[Any, ...]) -> dict[Any, Any]:
     if args not in ((), ([],)):
         u.fail("an OrderedDict made from arguments", DAMAGED)
     return {}
 
 
-def device(u: Unpickler, name: str, args: tuple) -> DeviceRef:
+def device(u: Unpickler, name: str, args: tuple[Any, ...]) -> DeviceRef:
     if (
         len(args) not in (1, 2)
         or type(args[0]) is not str
@@ -423,7 +424,7 @@ def device(u: Unpickler, name: str, args: tuple) -> DeviceRef:
     return DeviceRef(":".join(map(str, args)))
 
 
-def complex_number(u: Unpickler, name: str, args: tuple) -> complex:
+def complex_number(u: Unpickler, name: str, args: tuple[Any, ...]) -> complex:
     if len(args) != 2 or not all(type(v) in (int, float) for v in args):
         u.fail("a complex number that is not two numbers", DAMAGED)
     return complex(*args)
@@ -436,7 +437,7 @@ LIST_BUILDERS: dict[str, tuple[str, tuple[type, ...]]] = {
     "torch.jit._pickle.build_tensorlist": ("Tensor", (TensorRef,)),
 }
 
-REBUILDERS: dict[str, Callable[[Unpickler, str, tuple], Any]] = {
+REBUILDERS: dict[str, Callable[[Unpickler, str, tuple[Any, ...]], Any]] = {
     "collections.OrderedDict": ordered_dict,
     "torch._utils._rebuild_tensor": rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": rebuild_tensor,

@@ -7,8 +7,9 @@ archives call that instead.  What is saved again has the new meaning written out
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from ..frontend.overloads.language_functions import function_of_text
 from ..frontend.values.sugared import SugaredValue
@@ -16,6 +17,11 @@ from ..interpreter.code import Code, OperatorRef
 from ..interpreter.composites import replace_operators, taking
 from ..ir import Function
 from .unknown_operators import KnownOperator
+
+if TYPE_CHECKING:
+    from ..frontend.values.builder import Builder
+    from ..frontend.values.sugared import Arg
+    from ..source import Span
 
 OPTIONS = (
     "dtype: Optional[int]=None, layout: Optional[int]=None, "
@@ -132,11 +138,11 @@ def _replaced(name: str, version: int) -> Mapping[str, Function]:
 class FormerOperator(KnownOperator):
     """An operator as it was when the archive was written."""
 
-    def __init__(self, name: str, replaced: Mapping[str, Function]):
+    def __init__(self, name: str, replaced: Mapping[str, Function]) -> None:
         super().__init__(name)
         self.replaced = replaced
 
-    def known(self, b, args, kwargs, span):
+    def known(self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> Any:
         return b.call_operator(self.name, args, kwargs, span, None, self.replaced)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from typing import Any
 
 from ..errors import ArchiveError
 from ..records import record
@@ -60,7 +61,7 @@ class ZipReader:
     Raises ArchiveError for anything that is not right.
     """
 
-    def __init__(self, data):
+    def __init__(self, data: bytes | memoryview) -> None:
         self.data = memoryview(data).cast("B")
         count, start, size = self._find_directory()
         self._inflated = 0
@@ -118,7 +119,7 @@ class ZipReader:
             raise ArchiveError("the zip directory ends outside the file", None, DAMAGED)
         limit = end
         locator = end - LOCATOR64.size
-        if locator >= 0 and data[locator : locator + 4] == b"PK\6\7":
+        if locator >= 0 and bytes(data[locator : locator + 4]) == b"PK\6\7":
             limit, disk, first_disk, here, count, size, start = self._find_directory64(locator)
         if disk or first_disk or here != count:
             raise ArchiveError(
@@ -134,9 +135,9 @@ class ZipReader:
             )
         return count, start, size
 
-    def _find_directory64(self, locator: int):
+    def _find_directory64(self, locator: int) -> tuple[Any, ...]:
         _, disk_of_end, end64, disks = LOCATOR64.unpack_from(self.data, locator)
-        if end64 + END64.size > locator or self.data[end64 : end64 + 4] != b"PK\6\6":
+        if end64 + END64.size > locator or bytes(self.data[end64 : end64 + 4]) != b"PK\6\6":
             raise ArchiveError("the zip64 directory lies outside the file", None, DAMAGED)
         _, _, _, _, disk, first_disk, here, count, size, start = END64.unpack_from(self.data, end64)
         return end64, disk | disk_of_end, first_disk, here, count, size, start
@@ -275,7 +276,7 @@ def decode_name(raw: bytes) -> str:
     return name
 
 
-def widen(name: str, extra: memoryview, size: int, packed: int, offset: int):
+def widen(name: str, extra: memoryview, size: int, packed: int, offset: int) -> tuple[int, ...]:
     """Replace the fields that are too large for 32 bits by those of the zip64 extra field."""
     if MAX32 not in (size, packed, offset):
         return size, packed, offset

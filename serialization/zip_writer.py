@@ -22,13 +22,13 @@ class ZipWriter:
     `add` in any order, then `finish`.  Names are the caller's business; a name twice is an error.
     """
 
-    def __init__(self, file: BinaryIO):
+    def __init__(self, file: BinaryIO) -> None:
         self.file = file
         self.at = 0
         self.entries: list[bytes] = []
         self.names: set[str] = set()
 
-    def add(self, name: str, contents, pack: bool = False) -> None:
+    def add(self, name: str, contents: bytes, pack: bool = False) -> None:
         """Add a record (bytes or any contiguous buffer); `pack` deflates it where that helps."""
         if name in self.names:
             raise ValueError(f"two records named {name!r}")
@@ -132,12 +132,12 @@ class ZipWriter:
             )
         )
 
-    def _write(self, contents) -> None:
+    def _write(self, contents: bytes | memoryview) -> None:
         self.file.write(contents)
         self.at += len(contents)
 
 
-def deflate(contents) -> bytes:
+def deflate(contents: memoryview) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(contents) + packer.flush()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -36,9 +36,9 @@ IN_PLACE: dict[type, str] = {
 }
 """What an augmented assignment to a Tensor does, as PyTorch has it."""
 
-LIST_IN_PLACE = {ast.Add: "aten::add_", ast.Mult: "aten::mul_"}
+LIST_IN_PLACE: dict[type, Any] = {ast.Add: "aten::add_", ast.Mult: "aten::mul_"}
 
-OBJECT_IN_PLACE = {
+OBJECT_IN_PLACE: dict[type, Any] = {
     ast.Add: "__iadd__",
     ast.Sub: "__isub__",
     ast.Mult: "__imul__",
@@ -252,9 +252,9 @@ def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
             "only attributes of objects and modules can be set",
         )
     old = owner.attr(e.b, target.attr, e.span(target)).value(e.b, e.span(target))
-    new = updated(e, type(node.op), old, node, span).value(e.b, span)
+    changed = updated(e, type(node.op), old, node, span).value(e.b, span)
     if old.type != T.TENSOR:
-        owner.set_attr(e.b, target.attr, new, e.span(target))
+        owner.set_attr(e.b, target.attr, changed, e.span(target))
 
 
 def updated(e: Emitter, op: type, old: Value, node: ast.AugAssign, span: Span) -> SugaredValue:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -174,8 +175,8 @@ def _merge_values(
             ),
         )
         return
-    for value, block in zip(plain, branch.blocks):
-        block.add_return(e.uninitialized(type) if value is None else value)
+    for given, block in zip(plain, branch.blocks):
+        block.add_return(e.uninitialized(type) if given is None else given)
     output = branch.add_output(type, name)
     e.frame.set(name, e.simple(output))
 
@@ -190,7 +191,7 @@ def keep_named(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> Non
             if frame.find(name) is None:
                 type = other.find(name).type(e.b, span)
                 frame.set(name, e.simple(e.uninitialized(type)))
-        merge_name(e, branch, name, *frames, span)
+        merge_name(e, branch, name, frames[0], frames[1], span)
 
 
 def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> SugaredValue:
@@ -278,7 +279,7 @@ def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
         e.drop_after(before)
 
 
-def _no_else(e: Emitter, node: ast.While | ast.For):
+def _no_else(e: Emitter, node: ast.While | ast.For) -> NoReturn:
     raise CompileError(
         "else of a loop is not part of the language",
         e.span(node.orelse[0]),
@@ -322,7 +323,14 @@ def _unroll(e: Emitter, node: ast.For, elements: list[SugaredValue]) -> None:
         e.loops.pop()
 
 
-def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.For, start) -> Node:
+def emit_loop(
+    e: Emitter,
+    loop: Loop,
+    count: Value,
+    go: Value,
+    node: ast.While | ast.For,
+    start: Callable[..., Any],
+) -> Node:
     """A prim::Loop: `start(frame, turn)` binds what a turn begins with.  Returns the node."""
     span = e.span(node)
     initial = [e.frame.find(n).value(e.b, span) for n in loop.names]
@@ -352,7 +360,7 @@ def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.F
     return made
 
 
-def next_turn(e: Emitter, loop, span: Span) -> None:
+def next_turn(e: Emitter, loop: Loop, span: Span) -> None:
     """End a turn: the condition of the next one and the carried variables."""
     if loop.condition is None:
         go = e.b.constant(True, span)
@@ -361,7 +369,7 @@ def next_turn(e: Emitter, loop, span: Span) -> None:
     leave_turn(e, loop, go, span)
 
 
-def leave_turn(e: Emitter, loop, go: Value, span: Span) -> Node:
+def leave_turn(e: Emitter, loop: Loop, go: Value, span: Span) -> Node:
     values = [e.lookup(n, span).value(e.b, span) for n in loop.names]
     node = e.b.insert(exits.LEAVE, [go, *values], (), span)
     loop.exits.append(node)
@@ -380,7 +388,7 @@ def emit_continue(e: Emitter, node: ast.Continue) -> None:
     e.frame.exits = True
 
 
-def _open_loop(e: Emitter, node: ast.stmt, what: str):
+def _open_loop(e: Emitter, node: ast.stmt, what: str) -> Loop:
     if not e.loops:
         raise CompileError(
             f"{what} outside of a loop", e.span(node), "leave the function with return"
@@ -415,14 +423,14 @@ def emit_with(e: Emitter, node: ast.With) -> None:
         for value, place in reversed(entered):
             e.b.insert("prim::Exit", [value], (T.NONE,), place)
     for name in sorted(frame.values):
-        value = frame.values[name]
+        kept = frame.values[name]
         if name in frame.refined or frame.exits:
             continue
-        if e.b.is_simple(value):
-            plain = value.value(e.b, span)
+        if e.b.is_simple(kept):
+            plain = kept.value(e.b, span)
             body.add_return(plain)
-            value = e.simple(region.add_output(plain.type, name))
-        e.frame.set(name, value)
+            kept = e.simple(region.add_output(plain.type, name))
+        e.frame.set(name, kept)
     e.frame.exits = frame.exits
 
 

@@ -6,6 +6,7 @@ One emitter serves scripts and the code of archives; what differs is the Resolve
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -21,6 +22,9 @@ from ..values.sugared import Resolver
 from . import exits, forks, statements
 from .emitter import Emitter
 from .signatures import function_schema
+
+if TYPE_CHECKING:
+    from ...ir import Block
 
 
 def emit_function(
@@ -128,7 +132,7 @@ def join_types(returns: list[Node]) -> T.Type:
     return joined
 
 
-def _settle_empty_list(node) -> None:
+def _settle_empty_list(node: Any) -> None:
     """An `[]` that nothing gave a type is a list of tensors; one that is not used goes."""
     new = node.graph.create("prim::ListConstruct", (), (node.output.type,), like=node)
     new.insert_before(node)
@@ -147,7 +151,7 @@ DISPOSABLE = {
 """Kinds that the emitter makes on the way and that mean nothing when they are not used."""
 
 
-def _sweep(block) -> None:
+def _sweep(block: Block) -> None:
     """Remove unused nodes that emitting left behind, and casts that change nothing."""
     for node in block.nodes_reversed:
         for inner in node.blocks:
@@ -159,7 +163,7 @@ def _sweep(block) -> None:
             node.destroy()
 
 
-def _is_widening(node) -> bool:
+def _is_widening(node: Node) -> bool:
     """Whether the value already is of a narrower type and every use may take it so."""
     before, after = node.inputs[0].type, node.output.type
     if isinstance(before, T.TupleType) and not all(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -56,7 +57,7 @@ class Emitter:
     frame: Frame = field(default_factory=Frame)
     loops: list[Loop] = field(default_factory=list)
     returns: list[Node] = field(default_factory=list)
-    self_type: T.ClassType | None = None
+    self_type: T.Type | None = None
     errors: list[CompileError] = field(default_factory=list)
     _uninitialized: dict[T.Type, Value] = field(default_factory=dict)
 
@@ -86,7 +87,7 @@ class Emitter:
         except CompileError as error:
             raise placed(error, self.span(node))
 
-    def refuse(self, node: ast.AST):
+    def refuse(self, node: ast.AST) -> NoReturn:
         what, help = REFUSED.get(type(node), (f"{type(node).__name__}", None))
         raise CompileError(f"{what} not part of the language", self.span(node), help)
 
@@ -169,9 +170,9 @@ class Emitter:
 
     def _is_placed(self, node: Node) -> bool:
         """Whether a node is in the graph, and so are the blocks around it."""
-        block = node.block
+        block: Block | None = node.block
         while block is not None and block is not self.graph.block:
-            block = block.owner and block.owner.block
+            block = block.owner.block if block.owner is not None else None
         return block is not None
 
     def simple(self, value: Value) -> SimpleValue:
@@ -198,7 +199,7 @@ class Emitter:
         self._no_truth(plain, span, "compare it with what it should be")
 
     @staticmethod
-    def _no_truth(value: Value, span: Span, help: str | None):
+    def _no_truth(value: Value, span: Span, help: str | None) -> NoReturn:
         raise CompileError(
             f"a value of type {value.type.annotation} is neither true nor false", span, help
         )

@@ -14,7 +14,7 @@ A `return` inside a loop is a `break` that carries a flag and the value out of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.ir import Block, Graph, Node, Value
@@ -40,7 +40,7 @@ class Outcome:
     values: what its target ends with where it was left.
     """
 
-    flag: Value | bool | None
+    flag: Any
     values: list[Value]
 
     @property
@@ -68,7 +68,7 @@ def eliminate(
 
 
 class _Elimination:
-    def __init__(self, e: Emitter, target: Block, leaving: set[Node], types: list[T.Type]):
+    def __init__(self, e: Emitter, target: Block, leaving: set[Node], types: list[T.Type]) -> None:
         self.e, self.graph, self.target = e, e.graph, target
         self.leaving, self.types = leaving, types
         self.marked: set[Block] = set()
@@ -224,8 +224,8 @@ def close_loop(e: Emitter, loop: Loop, made: Node, span: Span) -> None:
 
 def _carry_result(e: Emitter, loop: Loop, made: Node, span: Span) -> list[T.Type]:
     """Let a loop carry whether a return was reached, and its value; their types."""
-    results = dict(loop.returns)
-    type = None
+    results: dict[Node, Value] = dict(loop.returns)
+    type: Any = None
     for value in results.values():
         if type is None:
             type = value.type

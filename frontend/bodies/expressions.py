@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -57,11 +57,11 @@ UNARY: dict[type, tuple[str, str]] = {
 }
 
 
-def emit_name(e: Emitter, node: ast.Name, expected) -> SugaredValue:
+def emit_name(e: Emitter, node: ast.Name, expected: T.Type | None) -> SugaredValue:
     return e.lookup(node.id, e.span(node))
 
 
-def emit_constant(e: Emitter, node: ast.Constant, expected) -> SugaredValue:
+def emit_constant(e: Emitter, node: ast.Constant, expected: T.Type | None) -> SugaredValue:
     value = node.value
     if value is Ellipsis:
         raise CompileError("... stands only inside an index", e.span(node), "write x[..., 0]")
@@ -74,7 +74,7 @@ def emit_constant(e: Emitter, node: ast.Constant, expected) -> SugaredValue:
     return e.simple(e.b.constant(value, e.span(node)))
 
 
-def emit_attribute(e: Emitter, node: ast.Attribute, expected) -> SugaredValue:
+def emit_attribute(e: Emitter, node: ast.Attribute, expected: T.Type | None) -> SugaredValue:
     owner = e.expr(node.value)
     try:
         return owner.attr(e.b, node.attr, e.span(node))
@@ -127,14 +127,14 @@ def _tuple_operation(e: Emitter, kind: type, x: Value, y: Value, span: Span) -> 
     return SimpleValue(result if kind is ast.Eq else e.b.emit("aten::__not__", [result], span))
 
 
-def emit_binary(e: Emitter, node: ast.BinOp, expected) -> SugaredValue:
+def emit_binary(e: Emitter, node: ast.BinOp, expected: T.Type | None) -> SugaredValue:
     left, right = e.expr(node.left), e.expr(node.right)
     return binary(
         e, type(node.op), left, right, (e.span(node.left), e.span(node.right)), e.span(node)
     )
 
 
-def emit_unary(e: Emitter, node: ast.UnaryOp, expected) -> SugaredValue:
+def emit_unary(e: Emitter, node: ast.UnaryOp, expected: T.Type | None) -> SugaredValue:
     span = e.span(node)
     if isinstance(node.op, ast.Not):
         return e.simple(refinement.condition(e, node).value)
@@ -153,12 +153,12 @@ def emit_unary(e: Emitter, node: ast.UnaryOp, expected) -> SugaredValue:
     return e.b.call_operator(operator, [Arg(SimpleValue(value), e.span(node.operand))], {}, span)
 
 
-def emit_condition(e: Emitter, node: ast.expr, expected) -> SugaredValue:
+def emit_condition(e: Emitter, node: ast.expr, expected: T.Type | None) -> SugaredValue:
     """Comparisons and `and`/`or`: their value; what they tell about types is for `if`."""
     return e.simple(refinement.condition(e, node).value)
 
 
-def emit_compare(e: Emitter, node: ast.Compare, expected) -> SugaredValue:
+def emit_compare(e: Emitter, node: ast.Compare, expected: T.Type | None) -> SugaredValue:
     if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
         return compare(e, node.left, node.ops[0], node.comparators[0], e.span(node))
     return emit_condition(e, node, expected)
@@ -179,7 +179,7 @@ def compare(e: Emitter, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Sp
 
 
 def contains(
-    e: Emitter, container: SugaredValue, item: SugaredValue, spans, span: Span
+    e: Emitter, container: SugaredValue, item: SugaredValue, spans: tuple[Any, ...], span: Span
 ) -> SugaredValue:
     """`item in container`."""
     parts = None
@@ -206,11 +206,11 @@ def contains(
     return e.simple(result)
 
 
-def emit_ternary(e: Emitter, node: ast.IfExp, expected) -> SugaredValue:
+def emit_ternary(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> SugaredValue:
     return whole.choose_value(e, node, expected)
 
 
-def emit_joined(e: Emitter, node: ast.JoinedStr, expected) -> SugaredValue:
+def emit_joined(e: Emitter, node: ast.JoinedStr, expected: T.Type | None) -> SugaredValue:
     """An f-string as aten::format."""
     form, values = "", []
     for part in node.values:
@@ -233,7 +233,7 @@ def emit_joined(e: Emitter, node: ast.JoinedStr, expected) -> SugaredValue:
     return e.simple(e.b.emit("aten::format", [e.b.constant(form, span), *values], span))
 
 
-def emit_walrus(e: Emitter, node: ast.NamedExpr, expected) -> SugaredValue:
+def emit_walrus(e: Emitter, node: ast.NamedExpr, expected: T.Type | None) -> SugaredValue:
     value = e.expr(node.value, expected)
     bind(e.frame, e.b, node.target.id, value, e.span(node))
     return e.frame.find(node.target.id)

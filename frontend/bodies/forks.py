@@ -32,12 +32,12 @@ KINDS: dict[str, Callable[[T.Type], T.Type]] = {
 """Kinds of nodes with a body that runs as a call of its own -> the type of their result."""
 
 
-def emit_fork(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def emit_fork(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`fork(f, *args, **kwargs)`: a Future of a call, which may run meanwhile."""
     return _deferred(e, node, "fork", "prim::fork")
 
 
-def emit_awaitable(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def emit_awaitable(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`_awaitable(f, *args, **kwargs)`: a call that runs when its result is first asked for."""
     return _deferred(e, node, "_awaitable", "prim::awaitable")
 

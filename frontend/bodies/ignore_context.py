@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -19,6 +20,9 @@ from ..values.sugared import MISSING, SugaredValue
 from .assignment import assign
 
 if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
     from .emitter import Emitter
 
 HELP = 'write `with torch.jit._IgnoreContextManager(a="inp:int", b="out:List[int]"):`'
@@ -29,7 +33,9 @@ class IgnoreContext(SugaredValue):
 
     kind = "'torch.jit._IgnoreContextManager'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         self.fail("stands only after with, alone", span, HELP)
 
 
@@ -92,7 +98,7 @@ def _declared(e: Emitter, keyword: ast.keyword) -> tuple[str, T.Type]:
         raise CompileError(f"{type!r} is no type", e.span(keyword.value), HELP) from None
 
 
-def _function(e: Emitter, node: ast.With, inputs: list[str], outputs: list[str]):
+def _function(e: Emitter, node: ast.With, inputs: list[str], outputs: list[str]) -> Any:
     """The body as a function of Python; it sees the names that the program's function sees."""
     names = e.resolver.names  # archives cannot name the context
     arguments = ast.arguments([], [ast.arg(n) for n in inputs], None, [], [], None, [])
@@ -102,7 +108,7 @@ def _function(e: Emitter, node: ast.With, inputs: list[str], outputs: list[str])
     )
     definition = ast.FunctionDef("ignored", arguments, [*node.body, returned], [])
     module = ast.fix_missing_locations(ast.copy_location(ast.Module([definition], []), node))
-    seen: dict = {"__builtins__": builtins}
+    seen: dict[Any, Any] = {"__builtins__": builtins}
     for part in ast.walk(module):
         if isinstance(part, ast.Name) and part.id not in seen and not hasattr(builtins, part.id):
             found = names(part.id)
@@ -112,5 +118,5 @@ def _function(e: Emitter, node: ast.With, inputs: list[str], outputs: list[str])
     return seen["ignored"]
 
 
-def _is_missing(found) -> bool:
+def _is_missing(found: Any) -> bool:
     return found is MISSING

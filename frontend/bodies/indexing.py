@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -24,6 +25,7 @@ from ..values.sugared import (
 from ..whole import whole
 
 if TYPE_CHECKING:
+    from ..values.builder import Builder
     from .emitter import Emitter
 
 
@@ -32,7 +34,7 @@ class SliceValue(SugaredValue):
 
     kind = "a slice"
 
-    def __init__(self, lower: Arg | None, upper: Arg | None, step: Arg | None):
+    def __init__(self, lower: Arg | None, upper: Arg | None, step: Arg | None) -> None:
         self.lower, self.upper, self.step = lower, upper, step
 
     @property
@@ -45,12 +47,14 @@ class SliceValue(SugaredValue):
         nothing = Arg(ConstantValue(None), span)
         return [lower or nothing, upper or nothing, step or Arg(ConstantValue(1), span)]
 
-    def static(self, b) -> slice:
+    def static(self, b: Builder) -> slice:
         """The slice, where its parts must be known at compile time."""
         return slice(*(_bound(b, p) for p in self.parts))
 
 
-def _make_slice(b, args, kwargs, span) -> SugaredValue:
+def _make_slice(
+    b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+) -> SugaredValue:
     if kwargs or not 1 <= len(args) <= 3:
         raise CompileError(
             "slice takes one to three arguments, and no keyword arguments",
@@ -90,7 +94,7 @@ def slice_of(e: Emitter, node: ast.expr) -> SliceValue | None:
 def item_method(tensor: Value) -> SpecialForm:
     """`x.__getitem__(i)` of a tensor, which is the same as `x[i]`."""
 
-    def emit(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    def emit(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
         span = e.span(node)
         if len(node.args) != 1 or node.keywords:
             raise CompileError("__getitem__ takes one index", span, "write x[i]")
@@ -100,7 +104,7 @@ def item_method(tensor: Value) -> SpecialForm:
     return SpecialForm("__getitem__", emit)
 
 
-def emit_subscript(e: Emitter, node: ast.Subscript, expected) -> SugaredValue:
+def emit_subscript(e: Emitter, node: ast.Subscript, expected: T.Type | None) -> SugaredValue:
     owner, span = e.expr(node.value), e.span(node)
     if not isinstance(owner, (SimpleValue, ConstantValue)):
         part = slice_of(e, node.slice)
@@ -206,7 +210,7 @@ def _slice_static(e: Emitter, owner: SugaredValue, part: SliceValue, span: Span)
     return StaticSequence(parts[part.static(e.b)])
 
 
-def _bound(b, part: Arg | None) -> int | None:
+def _bound(b: Builder, part: Arg | None) -> int | None:
     if part is None:
         return None
     value = part.value.value(b, part.span)
@@ -260,7 +264,8 @@ def view_of(
     The list of index tensors has a None for every dimension before one that is indexed by a tensor.
     """
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    cursor, indices = _Cursor(owner), []
+    cursor = _Cursor(owner)
+    indices: list[Any] = []
     for i, part in enumerate(parts):
         cut = slice_of(e, part)
         if is_ellipsis(part):
@@ -430,10 +435,10 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
     item_arg = Arg(e.simple(owner), e.span(target.value))
     index_arg = Arg(index, e.span(target.slice))
     if isinstance(owner.type, T.ClassType):
-        old = e.b.call_method(owner, "__getitem__", [index_arg], {}, place)
+        before = e.b.call_method(owner, "__getitem__", [index_arg], {}, place)
     else:
-        old = e.b.call_operator("aten::__getitem__", [item_arg, index_arg], {}, place)
-    old_value = old.value(e.b, place)
+        before = e.b.call_operator("aten::__getitem__", [item_arg, index_arg], {}, place)
+    old_value = before.value(e.b, place)
     new = whole.combine(e, op, old_value, e.expr(value), place, right, span)
     if isinstance(owner.type, T.ClassType):
         e.b.call_method(owner, "__setitem__", [index_arg, Arg(new, span)], {}, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -75,7 +75,7 @@ def _refuse_open(choices: list[T.Type], name: str, span: Span) -> None:
 def _list_hint(expected: T.Type | None) -> T.Type | None:
     """The type of the elements that a list literal should have."""
     found = _options(expected, T.ListType)
-    return found[0].element if len(found) == 1 else None
+    return found[0].contained[0] if len(found) == 1 else None
 
 
 def emit_list(e: Emitter, node: ast.List, expected: T.Type | None) -> SugaredValue:
@@ -262,7 +262,7 @@ def _undo(e: Emitter, before: Node) -> None:
 
 
 def assign_fresh(
-    e: Emitter, target: ast.expr, value: SugaredValue, span: Span, assign: Callable
+    e: Emitter, target: ast.expr, value: SugaredValue, span: Span, assign: Callable[..., Any]
 ) -> None:
     """Bind the targets of a comprehension: new names, whatever they are outside."""
     saved, e.frame.is_scope = e.frame.is_scope, True
@@ -281,7 +281,7 @@ def _comprehend(
         return
     first, span = generators[0], e.span(generators[0].iter)
     iterable = e.expr(first.iter).iterate(e.b, span)
-    length = iterable.length(e.b, span)
+    length: Any = iterable.length(e.b, span)
     go = e.b.constant(True, span)
     loop = e.b.insert("prim::Loop", [length, go], (), e.span(node))
     block = loop.add_block()

@@ -7,7 +7,8 @@ closure: its body is copied to where it is called.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function
@@ -23,20 +24,24 @@ from . import exits
 from .signatures import function_schema, infer_schema
 
 if TYPE_CHECKING:
+    from ...source import Span
+    from ...types import Type
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
     from .emitter import Emitter
 
 
 class _Inner:
     """The names of an inner function that is compiled on its own."""
 
-    def __init__(self, outer: Emitter):
+    def __init__(self, outer: Emitter) -> None:
         self.outer, self.frame = outer, outer.frame
 
-    def value(self, name: str, span) -> SugaredValue | None:
+    def value(self, name: str, span: Span) -> SugaredValue | None:
         found = self.frame.find(name)
         return found or self.outer.resolver.value(name, span)
 
-    def type(self, expr, span):
+    def type(self, expr: ast.Name, span: Span) -> Type:
         return self.outer.resolver.type(expr, span)
 
 
@@ -98,7 +103,7 @@ def _function(e: Emitter, node: ast.FunctionDef) -> Function:
 class ClosureValue(SugaredValue):
     """An inner function that reads variables of the function around it."""
 
-    def __init__(self, e: Emitter, node: ast.FunctionDef):
+    def __init__(self, e: Emitter, node: ast.FunctionDef) -> None:
         self.e, self.node, self.frame = e, node, e.frame
         self.is_open = False
         self.kind = f"inner function '{node.name}'"
@@ -106,7 +111,9 @@ class ClosureValue(SugaredValue):
     def schema(self) -> Schema:
         return function_schema(self.node, self.e.source, self.e.resolver, self.node.name)
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         schema = self.schema()
         inputs, _ = b.bind(schema, args, kwargs, span, None)
         result = schema.returns[0].type if has_result_type(self.node) else None
@@ -127,7 +134,7 @@ class ClosureValue(SugaredValue):
             body.add_return(value)
         return b.simple(region.add_output(value.type))
 
-    def _body(self, result, span):
+    def _body(self, result: Any, span: Span) -> Any:
         """Emit the body into the current block, and return its result."""
         e = self.e
         saved = e.loops, e.returns, e.result

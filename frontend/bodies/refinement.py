@@ -84,7 +84,7 @@ def _truth(e: Emitter, node: ast.expr) -> Condition:
 
 
 def _optional_truth(e: Emitter, node: ast.expr, value: Value, span: Span) -> Condition:
-    plain = value.type.element
+    plain = value.type.contained[0]
     some = e.b.emit("aten::__isnot__", [value, e.b.constant(None, span)], span)
     branch = e.b.insert("prim::If", [some], (T.BOOL,), span)
     with e.block(branch.add_block()):
@@ -153,7 +153,7 @@ def _compare(e: Emitter, node: ast.Compare) -> Condition:
         if isinstance(value, ConstantValue):
             return _static(e, value.constant, e.span(node))
         return Condition(e.to_bool(value, e.span(node)))
-    parts = [
+    parts: list[ast.expr] = [
         ast.copy_location(ast.Compare(a, [op], [b]), node)
         for a, op, b in zip(operands, node.ops, operands[1:])
     ]

@@ -80,7 +80,7 @@ def function_schema(
         arguments.append(
             Argument(p.arg, type, default, i >= len(positional), size=broadcast_size(p.annotation))
         )
-    result = T.NONE
+    result: T.Type = T.NONE
     if comment is not None:
         result = comment[1]
     elif definition.returns is not None:
@@ -133,7 +133,7 @@ def _comment_types(
             "write `# type: (int, Tensor) -> Tensor`",
         ) from None
     if isinstance(arguments, ast.Constant) and arguments.value is Ellipsis:
-        own = {p.arg: _own_comment(e, p) for p in parameters}
+        told = {p.arg: _own_comment(e, p) for p in parameters}
         lacking = [p for p in parameters[is_method:] if not p.type_comment]
         if lacking and len(lacking) < len(parameters[is_method:]):
             raise CompileError(
@@ -141,7 +141,7 @@ def _comment_types(
                 e.span(lacking[0]),
                 "give each a `# type: ...`, or none",
             )
-        return own, result
+        return told, result
     parts = arguments.elts if isinstance(arguments, ast.Tuple) else [arguments]
     own = parameters[1:] if is_method and len(parts) != len(parameters) else parameters
     if len(parts) != len(own):
@@ -150,7 +150,7 @@ def _comment_types(
             place,
             "give one type for each, in order",
         )
-    types = {p.arg: T.TENSOR for p in parameters}
+    types: dict[str, T.Type] = {p.arg: T.TENSOR for p in parameters}
     return types | {p.arg: e.resolver.type(part, place) for p, part in zip(own, parts)}, result
 
 

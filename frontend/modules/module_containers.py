@@ -9,7 +9,7 @@ m: Step = self.layers[i]                  prim::ModuleContainerIndex, where Step
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scriptlang import types as T
@@ -22,7 +22,10 @@ from ..values.iteration import TupleOf
 from ..values.sugared import BuiltinFunction, ConstantValue, StaticSequence, SugaredValue
 
 if TYPE_CHECKING:
+    from ...ir import Value
     from ..bodies.emitter import Emitter
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
     from .module_types import ModuleOrigin
     from .module_values import ModuleValue
 
@@ -57,11 +60,11 @@ def member_names(m: ModuleValue) -> list[str]:
     return named
 
 
-def values_of(m: SugaredValue, b, names: list[str], span: Span) -> list[SugaredValue]:
+def values_of(m: SugaredValue, b: Builder, names: list[str], span: Span) -> list[SugaredValue]:
     return [m.attr(b, name, span) for name in names]
 
 
-def members(m: ModuleValue, b, span: Span) -> list[SugaredValue] | None:
+def members(m: ModuleValue, b: Builder, span: Span) -> list[SugaredValue] | None:
     """What a loop over a container runs over; None for a module that is none."""
     kind = m.origin.facts.kind
     if not kind:
@@ -75,11 +78,11 @@ def members(m: ModuleValue, b, span: Span) -> list[SugaredValue] | None:
 # Walks over modules
 
 
-def _children(m: SugaredValue, b, span: Span) -> Named:
+def _children(m: SugaredValue, b: Builder, span: Span) -> Named:
     return [(n, m.attr(b, n, span)) for n in child_names(m.type(b, span))]
 
 
-def _modules(m: SugaredValue, b, span: Span, prefix: str = "") -> Named:
+def _modules(m: SugaredValue, b: Builder, span: Span, prefix: str = "") -> Named:
     found = [(prefix, m)]
     for name, child in _children(m, b, span):
         if isinstance(child.type(b, span), T.InterfaceType):
@@ -93,7 +96,7 @@ def _modules(m: SugaredValue, b, span: Span, prefix: str = "") -> Named:
 
 
 def _tensors(kind: str) -> Callable[..., Named]:
-    def find(m: SugaredValue, b, span: Span) -> Named:
+    def find(m: SugaredValue, b: Builder, span: Span) -> Named:
         return [
             (f"{prefix}.{a.name}" if prefix else a.name, module.attr(b, a.name, span))
             for prefix, module in _modules(m, b, span)
@@ -117,7 +120,7 @@ WALKS: dict[str, tuple[Callable[..., Named], bool]] = {
 """Method of modules -> (what it iterates over, whether it yields names, too)."""
 
 
-def _items(m: ModuleValue, b, span: Span) -> Named:
+def _items(m: ModuleValue, b: Builder, span: Span) -> Named:
     return [(n, m.attr(b, n, span)) for n in member_names(m)]
 
 
@@ -140,7 +143,7 @@ def _is_inherited(origin: ModuleOrigin, name: str) -> bool:
     return owner is None or owner.__module__.partition(".")[0] in PACKAGES
 
 
-def attribute(m: ModuleValue, b, name: str, span: Span) -> SugaredValue | None:
+def attribute(m: ModuleValue, b: Builder, name: str, span: Span) -> SugaredValue | None:
     """A method of containers, or a walk; None for another name."""
     if not knows(m.origin, name):
         return None
@@ -157,7 +160,9 @@ def attribute(m: ModuleValue, b, name: str, span: Span) -> SugaredValue | None:
 
 
 def _method(name: str, make: Callable[..., SugaredValue]) -> SugaredValue:
-    def emit(b, args, kwargs, span):
+    def emit(
+        b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         if args or kwargs:
             raise CompileError(
                 f"{name} takes no arguments in the language", span, f"write .{name}()"
@@ -173,7 +178,7 @@ def _sequence(named: Named, with_names: bool) -> StaticSequence:
     return StaticSequence([v for _, v in named])
 
 
-def _contains(m: ModuleValue, b, arg, span: Span) -> SugaredValue:
+def _contains(m: ModuleValue, b: Builder, arg: Arg, span: Span) -> SugaredValue:
     names, key = member_names(m), arg.value.value(b, arg.span)
     if key.is_constant:
         return ConstantValue(key.constant in names)
@@ -239,7 +244,7 @@ def _slice(m: ModuleValue, e: Emitter, node: ast.Slice, span: Span) -> SugaredVa
 
 
 def _chosen_at_run_time(
-    m: ModuleValue, e: Emitter, index, expected: T.Type | None, span: Span
+    m: ModuleValue, e: Emitter, index: Value, expected: T.Type | None, span: Span
 ) -> SugaredValue:
     if not isinstance(expected, T.InterfaceType):
         raise CompileError(

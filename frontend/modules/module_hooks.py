@@ -8,6 +8,7 @@ arguments of forward.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -19,8 +20,12 @@ from ..syntax.definitions import has_result_type, source_of
 from ..syntax.places import span_of
 from ..values.sugared import Arg, SugaredValue
 
+if TYPE_CHECKING:
+    from ..values.builder import Builder
+    from .module_values import ModuleValue
 
-def header(hook: Callable) -> Span:
+
+def header(hook: Callable[..., Any]) -> Span:
     """The place of the name and the arguments of a hook."""
     definition, source = source_of(hook)
     place = span_of(definition, source)
@@ -35,7 +40,7 @@ def header(hook: Callable) -> Span:
     )
 
 
-def check_result_declared(fn: Callable) -> None:
+def check_result_declared(fn: Callable[..., Any]) -> None:
     """Check that a pre-hook declares its result, since that becomes the arguments of forward."""
     definition, _ = source_of(fn)
     if not has_result_type(definition):
@@ -106,7 +111,12 @@ def _check_pre_result(name: str, got: Schema, inputs: tuple[T.Type, ...], place:
 
 
 def call_with_hooks(
-    b, module, forward: SugaredValue, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    b: Builder,
+    module: ModuleValue,
+    forward: SugaredValue,
+    args: Sequence[Arg],
+    kwargs: Mapping[str, Arg],
+    span: Span,
 ) -> SugaredValue:
     """`module(*args)` with the hooks around it."""
     if kwargs:
@@ -136,6 +146,6 @@ def call_with_hooks(
     return output
 
 
-def _call(b, owner: Value, name: str, values: list[Value], span: Span) -> Value:
+def _call(b: Builder, owner: Value, name: str, values: list[Value], span: Span) -> Value:
     args = [Arg(b.simple(v), span) for v in values]
     return b.call_method(owner, name, args, {}, span).value(b, span)

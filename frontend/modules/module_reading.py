@@ -84,9 +84,9 @@ class Facts:
     constants: dict[str, Any] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    overloads: dict[str, tuple[Callable, ...]] = field(default_factory=dict)
-    hooks: tuple[Callable, ...] = ()
-    pre_hooks: tuple[Callable, ...] = ()
+    overloads: dict[str, tuple[Callable[..., Any], ...]] = field(default_factory=dict)
+    hooks: tuple[Callable[..., Any], ...] = ()
+    pre_hooks: tuple[Callable[..., Any], ...] = ()
     ignored: frozenset[str] = frozenset()
 
 
@@ -140,7 +140,7 @@ _annotations: weakref.WeakKeyDictionary[type, Mapping[str, Any]] = weakref.WeakK
 
 
 class _Reading:
-    def __init__(self, module: Any):
+    def __init__(self, module: Any) -> None:
         self.module, self.cls = module, type(module)
         self.annotations = annotations_of(self.cls)
         self.ignored = frozenset(getattr(module, "__jit_ignored_attributes__", ()))
@@ -351,7 +351,7 @@ def is_final(note: Any) -> bool:
 # Methods
 
 
-def overloads_of(cls: type) -> dict[str, tuple[Callable, ...]]:
+def overloads_of(cls: type) -> dict[str, tuple[Callable[..., Any], ...]]:
     """Methods that have several declarations (`_overload_method`): name -> the declarations."""
     found = {}
     for table in overload_tables():
@@ -368,7 +368,7 @@ def overloads_of(cls: type) -> dict[str, tuple[Callable, ...]]:
     return found
 
 
-def overload_tables() -> list[Mapping[str, Mapping[str, list]]]:
+def overload_tables() -> list[Mapping[str, Mapping[str, list[Any]]]]:
     """Where PyTorch and we note the overloads of methods."""
     internal = sys.modules.get("torch._jit_internal")
     tables = [] if internal is None else [internal._overloaded_methods]

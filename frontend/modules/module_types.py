@@ -45,7 +45,7 @@ class ModuleOrigin:
     facts: what was read from the first module of the type.  is_compiled: its entry methods are.
     """
 
-    def __init__(self, facts: Facts, type: T.ClassType):
+    def __init__(self, facts: Facts, type: T.ClassType) -> None:
         self.facts, self.type = facts, type
         self.is_compiled = False
         self.starred: dict[str, VariadicValue] = {}
@@ -67,7 +67,7 @@ class ModuleOrigin:
         """The class that defines a name."""
         return next((c for c in self.facts.cls.__mro__ if name in vars(c)), None)
 
-    def compile(self, name: str, fn: Callable, place: Span | None = None) -> Function:
+    def compile(self, name: str, fn: Callable[..., Any], place: Span | None = None) -> Function:
         """Make a Python function a method; once for each name.  Raises CompileError."""
         known = self.type.methods.get(name)
         if known is not None:
@@ -80,7 +80,7 @@ class ModuleOrigin:
         self._finish(name, function, place)
         return function
 
-    def variadic(self, name: str, fn: Callable) -> VariadicValue | None:
+    def variadic(self, name: str, fn: Callable[..., Any]) -> VariadicValue | None:
         """The meaning of a method with `*args` or `**kwargs`; None for another one."""
         plain = inspect.unwrap(fn)
         if is_ignored(fn) or not plain.__code__.co_flags & STARS:
@@ -97,7 +97,7 @@ class ModuleOrigin:
             )
         return self.starred[name]
 
-    def _declared(self, name: str, fn: Callable) -> Function:
+    def _declared(self, name: str, fn: Callable[..., Any]) -> Function:
         definition, source = source_of(fn)
         return declare(
             definition,
@@ -108,7 +108,7 @@ class ModuleOrigin:
             self.type,
         )
 
-    def _ignored(self, name: str, fn: Callable) -> Function:
+    def _ignored(self, name: str, fn: Callable[..., Any]) -> Function:
         return ignored_function(fn, f"{self.type.name}.{name}", self.type)
 
     def compile_overloads(self, name: str) -> list[str]:
@@ -194,7 +194,7 @@ _types: dict[type, dict[Any, T.ClassType]] = {}
 class Modules:
     """The Python modules of one call of `script`: each is prepared and read once."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._prepared: dict[int, tuple[Any, Any]] = {}
         self._types: dict[int, T.Type] = {}
 
@@ -240,7 +240,7 @@ def module_type(module: Any) -> T.Type:
     return Modules().type(module)
 
 
-def _key(facts: Facts, children: dict[str, T.Type]) -> tuple:
+def _key(facts: Facts, children: dict[str, T.Type]) -> tuple[Any, ...]:
     """Equal for modules whose programs are the same."""
     return (
         tuple((n, *pair) for n, pair in facts.attributes.items()),
@@ -259,7 +259,7 @@ def _constant_key(value: Any) -> Any:
     return type(value), repr(value)
 
 
-def _make(facts: Facts, children: dict[str, T.Type]) -> T.ClassType:
+def _make(facts: Facts, children: dict[str, T.Type]) -> Any:
     made = T.ClassType(qualified_name(facts.cls), is_module=True)
     for name, (type, kind) in facts.attributes.items():
         made.add_attribute(name, type, kind)
@@ -283,7 +283,7 @@ def forget(type: T.ClassType) -> None:
 @uncollected
 def compile_module(
     module: Any, modules: Modules, wanted: T.InterfaceType | None = None, is_inner: bool = False
-) -> T.ClassType:
+) -> Any:
     """The type of a module with all that can be called from outside compiled, submodules first.
 
     modules: those of this call of `script`.  wanted: only the methods of that interface are

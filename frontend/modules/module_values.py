@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types as python_types
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
@@ -23,7 +24,10 @@ from . import module_containers
 from .module_hooks import call_with_hooks
 
 if TYPE_CHECKING:
+    from ...ir import Value
     from ..bodies.emitter import Emitter
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
     from .module_types import ModuleOrigin
 
 
@@ -39,19 +43,19 @@ class ModuleValue(SimpleValue):
         return self.simple_value.type.origin
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> str:  # type: ignore[override]  # it tells more
         return f"module '{self.module_type.short_name}'"
 
     # Attributes
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         found = self.find(b, name, span)
         if found is None:
             message, help = self.origin.why_not(name, self.module_type.short_name)
             raise CompileError(message, span, help)
         return found
 
-    def has_attr(self, b, name, span):
+    def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         facts, type = self.origin.facts, self.module_type
         if (
             type.slot(name) is not None
@@ -67,7 +71,7 @@ class ModuleValue(SimpleValue):
             raw, (python_types.FunctionType, staticmethod, property)
         ) or module_containers.knows(self.origin, name)
 
-    def find(self, b, name: str, span: Span) -> SugaredValue | None:
+    def find(self, b: Builder, name: str, span: Span) -> SugaredValue | None:
         """What an attribute means; compiles the method it names."""
         type, facts = self.module_type, self.origin.facts
         slot = type.attribute(name)
@@ -89,7 +93,7 @@ class ModuleValue(SimpleValue):
             return b.call_method(self.simple_value, type.properties[name][0], (), {}, span)
         return module_containers.attribute(self, b, name, span) or self._of_class(b, name, span)
 
-    def _of_class(self, b, name: str, span: Span) -> SugaredValue | None:
+    def _of_class(self, b: Builder, name: str, span: Span) -> SugaredValue | None:
         """An attribute that the Python class defines."""
         owner = self.origin.owner_of(name)
         if owner is None or name == "forward" and is_base(owner):  # it only raises
@@ -120,7 +124,7 @@ class ModuleValue(SimpleValue):
             return MethodValue(self.simple_value, name)
         return None
 
-    def set_attr(self, b, name, value, span):
+    def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
         if name in self.origin.facts.constants:
             self.fail(
                 f"keeps {name!r} as a constant, which cannot be assigned",
@@ -138,7 +142,9 @@ class ModuleValue(SimpleValue):
 
     # Calls
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         """`module(x)`: pre-hooks, forward, hooks."""
         forward = self.find(b, "forward", span)
         if forward is None or module_containers.is_plain_container(self.origin):
@@ -154,10 +160,10 @@ class ModuleValue(SimpleValue):
 
     # Containers
 
-    def unpack(self, b, span, count=None):
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         return module_containers.members(self, b, span)
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         parts = module_containers.members(self, b, span)
         if parts is None:
             self.fail(
@@ -178,11 +184,11 @@ class ModuleValue(SimpleValue):
 class SuperValue(SugaredValue):
     """`super()` in a method of a module: attributes are those of the classes after its own."""
 
-    def __init__(self, owner: ModuleValue, after: type):
+    def __init__(self, owner: ModuleValue, after: type) -> None:
         self.owner, self.after = owner, after
         self.kind = f"super of '{owner.module_type.short_name}'"
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         origin = self.owner.origin
         order = origin.facts.cls.__mro__
         rest = order[order.index(self.after) + 1 :] if self.after in order else ()

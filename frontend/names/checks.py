@@ -10,8 +10,10 @@ check fails.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from scriptlang import types as T
 from scriptlang.errors import CompileError
 
 from ..bodies.statements import require
@@ -33,8 +35,8 @@ EXCEPTIONS = {
 """Function of torch -> what it raises in a program; of `_check` that is not what Python raises."""
 
 
-def _emit(name: str):
-    def emit(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _emit(name: str) -> Callable[..., Any]:
+    def emit(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
         parts = _parts(e, node, name)
         require(
             e,
@@ -53,7 +55,7 @@ def _parts(e: Emitter, node: ast.Call, name: str) -> dict[str, ast.expr]:
     given = dict(zip(("condition", "message"), node.args))
     first = "i" if name == "_check_is_size" else "cond"
     for keyword in node.keywords:
-        given["condition" if keyword.arg == first else keyword.arg] = keyword.value
+        given["condition" if keyword.arg == first else keyword.arg or ""] = keyword.value
     allowed = (
         {"condition", "message", "max"} if name == "_check_is_size" else {"condition", "message"}
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 
@@ -17,21 +17,25 @@ from ..values.sugared import (
     TypeValue,
 )
 
+if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
+
 
 def _constant(value: bool) -> Callable[..., SugaredValue]:
     return lambda b, args, kwargs, span: ConstantValue(value)
 
 
-def _warn(b, args, kwargs, span) -> SugaredValue:
+def _warn(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     """`warnings.warn(message, category, stacklevel)`; the category is not kept."""
     args = [a for a in args if not isinstance(a.value, (ExceptionValue, TypeValue))]
     kwargs = {n: a for n, a in kwargs.items() if n != "category"}
     return b.call_operator("aten::warn", args, kwargs, span)
 
 
-def _assert(b, args, kwargs, span) -> SugaredValue:
+def _assert(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     """`torch._assert(condition, message)`."""
-    parts = dict(zip(("condition", "message"), args)) | kwargs
+    parts = {**dict(zip(("condition", "message"), args)), **kwargs}
     test = parts["condition"].value.value(b, parts["condition"].span)
     message = b.text(parts["message"])
     if test.type != T.BOOL:
@@ -49,7 +53,7 @@ def _assert(b, args, kwargs, span) -> SugaredValue:
 def _broadcast(count: int) -> Callable[..., SugaredValue]:
     """`_pair(x)`: a list of `count` numbers, from one number or a list."""
 
-    def emit(b, args, kwargs, span):
+    def emit(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> Any:
         value = args[0].value.value(b, args[0].span)
         if value.type in (T.INT, T.FLOAT):
             return b.simple(b.list([value] * count, value.type, span))
@@ -132,11 +136,13 @@ class DispatchedValue(SugaredValue):
         name: str,
         choice: tuple[str, int, bool, Any, Any],
         meaning: Callable[[Any, Any], SugaredValue],
-    ):
+    ) -> None:
         self.kind = f"function '{name}'"
         self.choice, self.meaning = choice, meaning
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         name, index, chosen, if_true, if_false = self.choice
         given: Arg | None = kwargs.get(name) or (args[index] if index < len(args) else None)
         if given is not None:

@@ -6,7 +6,9 @@ They are stored in archives under PyTorch's names, so that PyTorch finds what it
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.dtypes import bfloat16, float16
@@ -15,6 +17,11 @@ from scriptlang.source import Source
 from ..overloads.language_functions import LanguageResolver
 from ..values.sugared import ClassValue, SugaredValue
 from ..whole import whole
+
+if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
 
 _GRAD_MODE = """
 class {name}:
@@ -107,10 +114,12 @@ REFUSED: dict[str, str] = {"enable_grad": _MODE, "inference_mode": _MODE, "set_g
 class RefusedContext(SugaredValue):
     """A context of torch that is not part of the language."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name, self.kind = name, f"'torch.{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         self.fail("is not part of the language", span, REFUSED[self.name])
 
 

@@ -6,7 +6,9 @@ Names are looked up by what they are called, so a program compiles whether or no
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 
@@ -26,6 +28,10 @@ from ..whole import whole
 from . import special_forms, typed_tensors
 from .checks import CHECKS
 from .library_classes import library_class
+
+if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
 
 DTYPES: dict[str, int] = {
     "uint8": 0,
@@ -131,7 +137,7 @@ JIT: dict[str, SugaredValue] = {
 """What torch.jit holds for programs."""
 
 
-def _cached(find):
+def _cached(find: Callable[..., Any]) -> Any:
     return lru_cache(maxsize=None)(find)
 
 
@@ -153,14 +159,20 @@ def _torch(name: str) -> SugaredValue | None:
     return BuiltinOperator(qualified) if qualified else None
 
 
-LIST_DTYPES = {T.INT: DTYPES["int64"], T.BOOL: DTYPES["bool"], T.COMPLEX: DTYPES["complex64"]}
+LIST_DTYPES: dict[T.Type, int] = {
+    T.INT: DTYPES["int64"],
+    T.BOOL: DTYPES["bool"],
+    T.COMPLEX: DTYPES["complex64"],
+}
 """Types of the numbers of a list -> the dtype of a tensor of them, where it is not the default."""
 
 
-def _of_list(operator: str):
+def _of_list(operator: str) -> Callable[..., Any]:
     """`torch.tensor(x)`: the dtype follows from the type of a list, also of an empty one."""
 
-    def emit(b, args, kwargs, span):
+    def emit(
+        b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         if len(args) == 1 and "dtype" not in kwargs:
             value = args[0].value.value(b, args[0].span)
             element = value.type
@@ -174,7 +186,7 @@ def _of_list(operator: str):
     return emit
 
 
-def _has_numbers(value) -> bool:
+def _has_numbers(value: Any) -> bool:
     """Whether a value is a number, or a list literal that surely holds one."""
     if not isinstance(value.type, T.ListType):
         return True

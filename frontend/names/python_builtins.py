@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -21,6 +23,10 @@ from ..values.sugared import (
     TypeValue,
 )
 from . import special_forms
+
+if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
 
 OPERATORS: dict[str, str] = {
     "abs": "prim::abs",
@@ -57,12 +63,14 @@ CASTS: dict[str, tuple[T.Type, str, str]] = {
 class CastValue(TypeValue):
     """`int(x)` and its like; also the type itself."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         type, self.operator, self.method = CASTS[name]
         super().__init__(type)
         self.name = name
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         if not args and not kwargs:
             return ConstantValue(
                 {"int": 0, "float": 0.0, "bool": False, "str": "", "complex": 0j}[self.name]
@@ -87,7 +95,7 @@ class CastValue(TypeValue):
         return b.call_operator(self.operator, args, kwargs, span)
 
 
-def _print(b, args, kwargs, span) -> SugaredValue:
+def _print(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     if kwargs:
         raise CompileError(
             "print takes no keyword arguments in the language",
@@ -99,7 +107,7 @@ def _print(b, args, kwargs, span) -> SugaredValue:
     return ConstantValue(None)
 
 
-def _len(b, args, kwargs, span) -> SugaredValue:
+def _len(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     if len(args) != 1 or kwargs:
         raise CompileError("len takes one argument", span, "write len(x)")
     meaning = args[0].value
@@ -118,7 +126,7 @@ def _len(b, args, kwargs, span) -> SugaredValue:
     return b.call_operator("aten::len", [Arg(b.simple(value), args[0].span)], {}, span)
 
 
-def _range(b, args, kwargs, span) -> SugaredValue:
+def _range(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     if kwargs:
         raise CompileError(
             "range takes no keyword arguments",
@@ -128,7 +136,7 @@ def _range(b, args, kwargs, span) -> SugaredValue:
     return RangeValue(b, args, span)
 
 
-def _zip(b, args, kwargs, span) -> SugaredValue:
+def _zip(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     if kwargs or not args:
         raise CompileError(
             "zip takes iterables, and no keyword arguments in the language",
@@ -138,7 +146,9 @@ def _zip(b, args, kwargs, span) -> SugaredValue:
     return ZipValue([a.value.iterate(b, a.span) for a in args])
 
 
-def _enumerate(b, args, kwargs, span) -> SugaredValue:
+def _enumerate(
+    b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+) -> SugaredValue:
     start = kwargs.get("start") or (args[1] if len(args) == 2 else None)
     if not 1 <= len(args) <= 2 or set(kwargs) - {"start"}:
         raise CompileError(
@@ -150,7 +160,9 @@ def _enumerate(b, args, kwargs, span) -> SugaredValue:
     return EnumerateValue([counter, args[0].value.iterate(b, args[0].span)])
 
 
-def _reversed(b, args, kwargs, span) -> SugaredValue:
+def _reversed(
+    b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+) -> SugaredValue:
     if len(args) != 1 or kwargs:
         raise CompileError("reversed takes one argument", span, "write reversed(xs)")
     parts = args[0].value.unpack(b, span) if _is_static(b, args[0].value) else None
@@ -164,7 +176,7 @@ def _reversed(b, args, kwargs, span) -> SugaredValue:
     return copy
 
 
-def _is_static(b, meaning: SugaredValue) -> bool:
+def _is_static(b: Builder, meaning: SugaredValue) -> bool:
     """Whether it has elements known at compile time: a static sequence or a list of modules."""
     if not b.is_simple(meaning):
         return True
@@ -172,10 +184,12 @@ def _is_static(b, meaning: SugaredValue) -> bool:
     return getattr(value and value.type, "origin", None) is not None
 
 
-def _operator(name: str):
+def _operator(name: str) -> Callable[..., Any]:
     operator = BuiltinOperator(OPERATORS[name])
 
-    def emit(b, args, kwargs, span):
+    def emit(
+        b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         if name in ("min", "max", "sum", "any", "all") and len(args) == 1:
             args = [Arg(_as_list(b, args[0]), args[0].span)]
         if name in ("min", "max") and len(args) > 2 and not kwargs:
@@ -188,7 +202,7 @@ def _operator(name: str):
     return emit
 
 
-def _as_list(b, arg: Arg) -> SugaredValue:
+def _as_list(b: Builder, arg: Arg) -> SugaredValue:
     """A tuple of one type as a list, so that min, sum, ... take it."""
     value = arg.value.value(b, arg.span)
     if (

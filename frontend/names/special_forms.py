@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -16,10 +16,11 @@ from ..values.sugared import Arg, ConstantValue, SpecialForm, SugaredValue
 from ..whole import whole
 
 if TYPE_CHECKING:
+    from ...source import Span
     from ..bodies.emitter import Emitter
 
 
-def _args(e: Emitter, node: ast.Call, name: str, least: int, most: int | None = None) -> list:
+def _args(e: Emitter, node: ast.Call, name: str, least: int, most: int | None = None) -> list[Any]:
     most = least if most is None else most
     if node.keywords or not least <= len(node.args) <= most:
         raise CompileError(
@@ -30,7 +31,7 @@ def _args(e: Emitter, node: ast.Call, name: str, least: int, most: int | None = 
     return node.args
 
 
-def _annotate(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _annotate(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`annotate(T, x)`: x as a T."""
     type_node, value_node = _args(e, node, "annotate", 2)
     type = e.type(type_node)
@@ -45,12 +46,12 @@ def _annotate(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     return e.simple(e.b.cast(converted, type, e.span(node)))
 
 
-def _uninitialized(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _uninitialized(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     type = e.type(_args(e, node, "uninitialized", 1)[0])
     return e.simple(e.b.insert("prim::Uninitialized", (), (type,), e.span(node)).output)
 
 
-def _unchecked_cast(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _unchecked_cast(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     type_node, value_node = _args(e, node, "unchecked_cast", 2)
     type = e.type(type_node)
     return e.simple(
@@ -58,7 +59,7 @@ def _unchecked_cast(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     )
 
 
-def _isinstance(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _isinstance(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     return e.simple(is_instance(e, node).value)
 
 
@@ -98,11 +99,11 @@ def has_attribute(e: Emitter, node: ast.Call) -> bool:
     return owner.has_attr(e.b, name, e.span(node))
 
 
-def _hasattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _hasattr(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     return ConstantValue(has_attribute(e, node))
 
 
-def _getattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _getattr(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`getattr(x, "name")`, with a default as third argument if x may lack it."""
     _args(e, node, "getattr", 2, 3)
     owner, name = _attribute_name(e, node, "getattr")
@@ -111,7 +112,7 @@ def _getattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     return owner.attr(e.b, name, e.span(node))
 
 
-def _list(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _list(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`list(x)`: a new list of the elements of x."""
     if not node.args and not node.keywords:
         return e.expr(ast.copy_location(ast.List([], ast.Load()), node), expected)
@@ -129,7 +130,9 @@ def _list(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     return gather(e, iterable, span, expected)
 
 
-def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredValue:
+def gather(
+    e: Emitter, iterable: SugaredValue, span: Span, expected: T.Type | None = None
+) -> SugaredValue:
     """A list of all elements of an iterable."""
     parts = known_elements(e.b, iterable, span)
     if parts is not None:
@@ -143,7 +146,8 @@ def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredVa
             )
         return e.simple(e.b.list(values, type, span))
     result = e.b.insert("prim::ListConstruct", (), (T.ListType(T.TENSOR),), span).output
-    length, go = iterable.length(e.b, span), e.b.constant(True, span)
+    length: Any = iterable.length(e.b, span)
+    go = e.b.constant(True, span)
     loop = e.b.insert("prim::Loop", [length, go], (), span)
     block = loop.add_block()
     turn = block.add_parameter(T.INT)
@@ -157,7 +161,7 @@ def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredVa
     return e.simple(result)
 
 
-def _tuple(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _tuple(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`tuple(x)` of something whose number of elements is known."""
     if not node.args and not node.keywords:
         return e.simple(e.b.tuple([], e.span(node)))
@@ -180,7 +184,7 @@ def _tuple(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     return e.simple(e.b.tuple([p.value(e.b, span) for p in parts], span))
 
 
-def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _dict(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`dict()`, `dict(a=1)`, `dict(d)`, `dict(pairs)`."""
     span = e.span(node)
     if (
@@ -197,7 +201,8 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
         and isinstance(node.args[0], (ast.List, ast.Tuple))
         and all(isinstance(p, ast.Tuple) and len(p.elts) == 2 for p in node.args[0].elts)
     ):
-        pairs = node.args[0].elts
+        literal: Any = node.args[0]
+        pairs = literal.elts
         made = e.expr(
             ast.copy_location(
                 ast.Dict([p.elts[0] for p in pairs], [p.elts[1] for p in pairs]), node
@@ -205,12 +210,14 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
             expected,
         )
     elif node.args:
-        pairs = e.expr(node.args[0])
-        if not e.b.is_simple(pairs):
-            pairs = gather(e, pairs.iterate(e.b, span), span)
-        made = e.b.call_operator("aten::dict", [Arg(pairs, e.span(node.args[0]))], {}, span)
+        items = e.expr(node.args[0])
+        if not e.b.is_simple(items):
+            items = gather(e, items.iterate(e.b, span), span)
+        made = e.b.call_operator("aten::dict", [Arg(items, e.span(node.args[0]))], {}, span)
     else:
-        keys = [ast.copy_location(ast.Constant(k.arg), node) for k in node.keywords]
+        keys: list[ast.expr | None] = [
+            ast.copy_location(ast.Constant(k.arg), node) for k in node.keywords
+        ]
         return e.expr(
             ast.copy_location(ast.Dict(keys, [k.value for k in node.keywords]), node), expected
         )
@@ -228,7 +235,7 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     return made
 
 
-def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _super(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     found = whole.super_value(e, node) or whole.super_of_class(e, node)
     if found is not None:
         return found
@@ -239,7 +246,7 @@ def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     )
 
 
-def _type_name(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+def _type_name(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     raise CompileError("type() is not part of the language", e.span(node), "use isinstance")
 
 

@@ -6,10 +6,18 @@ torch.LongTensor(2, 3)    ->  aten::empty(size, dtype=int64)
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from scriptlang import dtypes
 from scriptlang import types as T
 
 from ..values.sugared import Arg, ConstantValue, TypeValue
+
+if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
+    from ..values.sugared import SugaredValue
 
 DTYPES = {
     "FloatTensor": "float32",
@@ -28,11 +36,13 @@ DTYPES = {
 class TypedTensor(TypeValue):
     """The class as a name: it is the type Tensor in annotations, and makes tensors when called."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         super().__init__(T.TENSOR)
         self.name, self.kind = name, f"'torch.{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         if kwargs:
             self.fail(
                 "takes no keyword arguments",
@@ -50,7 +60,7 @@ class TypedTensor(TypeValue):
         return b.call_operator("aten::tensor", [Arg(data, span)], dtype, span)
 
 
-def _as_list(b, value, span):
+def _as_list(b: Builder, value: Any, span: Span) -> Any:
     """A tuple of values as a list."""
     if not isinstance(value.type, T.TupleType) or len(set(value.type.elements)) != 1:
         return value

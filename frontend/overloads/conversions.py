@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EMPTY_LIST = "prim::EmptyListLiteral"
 """Kind of the node of an unannotated `[]`, which the first use may give another type."""
 
-IMPLICIT = {
+IMPLICIT: dict[tuple[T.Type, T.Type], str] = {
     (T.TENSOR, T.FLOAT): "aten::FloatImplicit",
     (T.TENSOR, T.INT): "aten::IntImplicit",
     (T.TENSOR, T.COMPLEX): "aten::ComplexImplicit",

@@ -6,8 +6,8 @@ fits is taken.  A decision depends on types only, so it is remembered by types.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -67,7 +67,9 @@ class Match:
 class Mismatch(Exception):
     """Why one candidate does not fit; `source` names the argument at fault as Slot.source does."""
 
-    def __init__(self, reason: str, source: int | str | None = None, help: str | None = None):
+    def __init__(
+        self, reason: str, source: int | str | None = None, help: str | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason, self.source, self.help = reason, source, help
 
@@ -78,7 +80,7 @@ class NoOverload(CompileError):
     called = ""
 
 
-Shape = tuple  # (type, conversions.Openness)
+Shape = tuple[Any, ...]  # (type, conversions.Openness)
 
 
 def try_match(
@@ -96,7 +98,8 @@ def try_match(
     arguments, bound = schema.arguments, self_shape is not None
     for i, formal in enumerate(arguments):
         if self_shape is not None and formal.name == "self" and not formal.kwarg_only:
-            shape, source, self_shape = self_shape, SELF, None
+            shape, self_shape = self_shape, None
+            source: int | str = SELF
         elif at < count and not formal.kwarg_only:
             if _takes_rest_as_list(schema, i) and not _is_listable(args[at], formal):
                 steps = [_fit_element(formal, args[j], implicit, j) for j in range(at, count)]
@@ -156,21 +159,21 @@ def _takes_rest_as_list(schema: Schema, i: int) -> bool:
 
 
 def _is_listable(shape: Shape, formal: Argument) -> bool:
-    actual, element = shape[0], formal.type.element
+    actual, element = shape[0], formal.type.contained[0]
     return isinstance(actual, T.ListType) or (
         isinstance(actual, T.TupleType) and all(T.is_subtype(t, element) for t in actual.elements)
     )
 
 
 def _fit_element(formal: Argument, shape: Shape, implicit: bool, source: int) -> Step | None:
-    element = formal.type.element
+    element = formal.type.contained[0]
     step, after = conversions.plan(shape[0], element, implicit, shape[1])
     if not T.is_subtype(after, element):
         raise _wrong_type(formal, shape[0], source)
     return step
 
 
-def _wrong_type(formal: Argument, actual: T.Type, source) -> Mismatch:
+def _wrong_type(formal: Argument, actual: T.Type, source: Any) -> Mismatch:
     wanted = argument_type(formal) if formal.text else formal.type.annotation
     return Mismatch(
         f"argument {formal.name!r} needs {wanted}, not {actual.annotation}",
@@ -180,7 +183,7 @@ def _wrong_type(formal: Argument, actual: T.Type, source) -> Mismatch:
 
 
 def _fit(
-    formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool, source
+    formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool, source: Any
 ) -> Step | None:
     """The conversion that fits an argument to a formal; binds type variables."""
     actual, empty = shape
@@ -226,7 +229,7 @@ def _repeats(formal: Argument, actual: T.Type) -> Step | None:
     return None
 
 
-_decided: dict[tuple, Match] = {}
+_decided: dict[tuple[Any, ...], Match] = {}
 _DECIDED_MOST = 20000
 
 
@@ -265,7 +268,12 @@ def choose(
 
 
 def refusal(
-    name: str, candidates: Sequence[Schema], args, kwargs, self_arg, span: Span
+    name: str,
+    candidates: Sequence[Schema],
+    args: Sequence[Actual],
+    kwargs: Mapping[str, Actual],
+    self_arg: Actual | None,
+    span: Span,
 ) -> NoOverload:
     """The error of a call that no candidate fits."""
     shapes, named = [a.shape for a in args], {n: a.shape for n, a in kwargs.items()}
@@ -305,13 +313,17 @@ def refusal(
     )
 
 
-def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
+def _nearest(
+    reasons: list[tuple[Schema, Mismatch]], kwargs: Mapping[str, Any]
+) -> list[tuple[Schema, Mismatch]]:
     """The candidates that fit furthest."""
     asked = _asked(reasons, kwargs)
     return [(s, why) for s, why in asked if _progress(why) > 0] or asked
 
 
-def _asked(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
+def _asked(
+    reasons: list[tuple[Schema, Mismatch]], kwargs: Mapping[str, Any]
+) -> list[tuple[Schema, Mismatch]]:
     """The candidates; without out= variants, if the call has no `out`."""
     return [
         (s, why)
@@ -327,11 +339,17 @@ def _progress(why: Mismatch) -> int:
     return 0 if why.source == SELF else why.source
 
 
-def _place(why: Mismatch, args, kwargs, self_arg, span: Span) -> Span:
+def _place(
+    why: Mismatch,
+    args: Sequence[Actual],
+    kwargs: Mapping[str, Actual],
+    self_arg: Actual | None,
+    span: Span,
+) -> Span:
     """The span of the argument at fault."""
     if isinstance(why.source, str):
         return kwargs[why.source].span
-    if why.source == SELF:
+    if why.source == SELF and self_arg is not None:
         return self_arg.span
     return span if why.source is None else args[why.source].span
 
@@ -365,7 +383,7 @@ def materialise(
     """Emit conversions and defaults; the inputs of the node in the order of the schema."""
     inputs: list[Value] = []
     for slot, formal in zip(match.slots, match.schema.arguments):
-        if slot.gathered is not None:
+        if slot.gathered is not None and isinstance(slot.source, int):
             parts = [
                 conversions.apply(b, step, a.value, a.span)
                 for step, a in zip(slot.gathered, args[slot.source :])
@@ -374,7 +392,7 @@ def materialise(
         elif slot.source == DEFAULT:
             inputs.append(default_value(b, formal, span))
         else:
-            actual = (
+            actual: Any = (
                 self_arg
                 if slot.source == SELF
                 else kwargs[slot.source]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from typing import Any
 
 from scriptlang.schema import Schema
 
@@ -27,7 +28,7 @@ def overloads(name: str) -> tuple[Schema, ...]:
     return known
 
 
-def foreign(name: str) -> list:
+def foreign(name: str) -> list[Any]:
     """Operators of a library that is loaded into PyTorch: programs may name them, no engine has
     them."""
     from scriptlang.ops import table

@@ -15,7 +15,7 @@ import ast
 import copy
 import inspect
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function
@@ -26,8 +26,12 @@ from ..syntax.places import span_of
 from ..values.sugared import FunctionValue, SugaredValue
 from ..whole import whole
 
+if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
 
-def is_autograd_function(cls: type) -> bool:
+
+def is_autograd_function(cls: Any) -> bool:
     base = getattr(sys.modules.get("torch.autograd"), "Function", None)
     return base is not None and issubclass(cls, base)
 
@@ -35,11 +39,11 @@ def is_autograd_function(cls: type) -> bool:
 class AutogradFunctionValue(SugaredValue):
     """The class as a name: `apply`, and static methods, which are functions as they are."""
 
-    def __init__(self, cls: type):
+    def __init__(self, cls: Any) -> None:
         self.cls = cls
         self.kind = f"the autograd function '{cls.__name__}'"
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if name != "apply":
             found = getattr(self.cls, name, None)
             if not inspect.isfunction(found):
@@ -57,7 +61,7 @@ class AutogradFunctionValue(SugaredValue):
 _compiled: dict[type, Function] = {}
 
 
-def _forward(cls: type) -> Function:
+def _forward(cls: Any) -> Function:
     """`forward` as a function of the arguments after ctx."""
     fn = inspect.unwrap(cls.forward)
     definition, source = source_of(fn)
@@ -86,7 +90,7 @@ def _type_of_default(value: Any, place: ast.arg) -> ast.expr | None:
     return note
 
 
-def _has_setup(cls: type) -> bool:
+def _has_setup(cls: Any) -> bool:
     """Whether the context is set up by a method of its own, so that forward takes none."""
     base: Any = sys.modules["torch.autograd"].Function
     return cls.setup_context is not base.setup_context
@@ -95,20 +99,20 @@ def _has_setup(cls: type) -> bool:
 class _Without(ast.NodeTransformer):
     """Takes out the statements that only write to the context."""
 
-    def __init__(self, context: str, source: Source):
+    def __init__(self, context: str, source: Source) -> None:
         self.context, self.source = context, source
 
-    def visit_Expr(self, node: ast.Expr):
+    def visit_Expr(self, node: ast.Expr) -> Any:
         call = node.value
         speaks = isinstance(call, ast.Call) and self._is_context(call.func)
         return ast.copy_location(ast.Pass(), node) if speaks else self.generic_visit(node)
 
-    def visit_Assign(self, node: ast.Assign):
+    def visit_Assign(self, node: ast.Assign) -> Any:
         if all(self._is_context(t) for t in node.targets):
             return ast.copy_location(ast.Pass(), node)
         return self.generic_visit(node)
 
-    def visit_Name(self, node: ast.Name):
+    def visit_Name(self, node: ast.Name) -> Any:
         if node.id == self.context:
             raise CompileError(
                 "forward of an autograd function reads its context",

@@ -37,9 +37,9 @@ NOT_OF_PROGRAMS = ("builtins", "typing", "collections", "typing_extensions", "ab
 """Modules whose classes mean nothing in programs, but for NamedTuples and Enums."""
 
 
-def type_of_class(cls: type) -> T.Type | None:
+def type_of_class(cls: Any) -> T.Type | None:
     """The type of a class of the program, compiled on first use; None where it has none."""
-    known = python_classes.get(cls)
+    known: Any = python_classes.get(cls)
     if known is None:
         if issubclass(cls, enum.Enum):
             known = _enum(cls)
@@ -63,16 +63,16 @@ def type_of_class(cls: type) -> T.Type | None:
     return known
 
 
-def compiled_type(cls: type) -> T.Type | None:
+def compiled_type(cls: Any) -> T.Type | None:
     """The type of a class that `script` was applied to already, here or in PyTorch; else None."""
-    known = python_classes.get(cls)
+    known: Any = python_classes.get(cls)
     state = sys.modules.get("torch.jit._state")
     if known is None and state is not None and state._get_script_class(cls) is not None:
         known = script_class(cls)
     return known
 
 
-def _enum(cls: type) -> T.EnumType:
+def _enum(cls: Any) -> T.EnumType:
     members = {m.name: m.value for m in cls}
     kinds = {type(v) for v in members.values()}
     for value in members.values():
@@ -96,7 +96,7 @@ _named_tuples: weakref.WeakKeyDictionary[Any, dict[str, T.TupleType]] = weakref.
 """Python module -> name -> the NamedTuple that it stands for in programs, once and for all."""
 
 
-def _named_tuple(cls: type) -> T.TupleType:
+def _named_tuple(cls: Any) -> T.TupleType:
     hints = hints_of(cls, class_header)
     types = tuple(hints.get(name, T.TENSOR) for name in cls._fields)
     given = cls._field_defaults
@@ -106,7 +106,7 @@ def _named_tuple(cls: type) -> T.TupleType:
     defaults = tuple(given[n] for n in cls._fields if n in given)
     made = T.TupleType(types, qualified_name(cls), cls._fields, defaults)
     home = sys.modules.get(cls.__module__, T)
-    known = _named_tuples.setdefault(home, {}).setdefault(made.name, made)
+    known = _named_tuples.setdefault(home, {}).setdefault(made.name or "", made)
     if (known.fields, known.elements) != (made.fields, made.elements):
         raise CompileError(
             f"there is another NamedTuple {cls.__name__}, with the fields "
@@ -118,10 +118,10 @@ def _named_tuple(cls: type) -> T.TupleType:
 
 
 def _fields(type: T.TupleType) -> str:
-    return ", ".join(f"{n}: {t.annotation}" for n, t in zip(type.fields, type.elements))
+    return ", ".join(f"{n}: {t.annotation}" for n, t in zip(type.fields or (), type.elements))
 
 
-def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotated: bool) -> None:
+def _check_field_default(cls: Any, name: str, type: T.Type, value: Any, annotated: bool) -> None:
     """Defaults of a NamedTuple are no tensors: all tuples would share them."""
     if is_tensor(value):
         raise CompileError(
@@ -139,9 +139,9 @@ def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotat
 
 
 @alone
-def script_class(cls: type) -> T.ClassType:
+def script_class(cls: Any) -> T.ClassType:
     """Compile a class: its methods and those it inherits, with the attributes of `__init__`."""
-    known = python_classes.get(cls)
+    known: Any = python_classes.get(cls)
     if known is not None:
         return known
     if (
@@ -164,7 +164,7 @@ def script_class(cls: type) -> T.ClassType:
     return type
 
 
-def _define(cls: type, type: T.ClassType) -> None:
+def _define(cls: Any, type: T.ClassType) -> None:
     """The methods of a Python class; each sees the names of its own function."""
     members = members_of(cls, type)
     record = record_classes.is_record(cls)
@@ -253,5 +253,5 @@ def _property(member: Member, type: T.ClassType) -> None:
     type.methods[method] = whole.declare(
         member.statement, member.source, member.resolver, f"{type.name}.{method}", None, type
     )
-    known = type.properties.get(member.name, (None, None))
+    known: Any = type.properties.get(member.name, (None, None))
     type.properties[member.name] = (known[0], method) if setter else (method, known[1])

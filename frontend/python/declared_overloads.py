@@ -6,8 +6,8 @@ import ast
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -23,8 +23,13 @@ from ..values.sugared import Resolver, SugaredValue
 from ..whole import whole
 from .resolver import PythonResolver
 
+if TYPE_CHECKING:
+    from ...source import Span
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
 
-def function_overloads(fn: Callable) -> tuple[Callable, ...]:
+
+def function_overloads(fn: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
     """The declarations of a function that has several; none for a plain one."""
     key = f"__torch__.{fn.__module__}.{fn.__name__}"
     for table in _tables():
@@ -33,13 +38,13 @@ def function_overloads(fn: Callable) -> tuple[Callable, ...]:
     return _declared_in_source(fn) if _compiled_by_torch(fn) else ()
 
 
-def _compiled_by_torch(fn: Callable) -> bool:
+def _compiled_by_torch(fn: Callable[..., Any]) -> bool:
     """Whether PyTorch compiled the function's overloads: it forgets their declarations then."""
     state = sys.modules.get("torch.jit._state")
     return state is not None and bool(state._try_get_jit_cached_overloads(fn))
 
 
-def _declared_in_source(fn: Callable) -> tuple[Callable, ...]:
+def _declared_in_source(fn: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
     """The functions of the same name before `fn` in its module's source, made once more."""
     text = "".join(inspect.findsource(fn)[0])
     body = ast.parse(text).body
@@ -69,8 +74,8 @@ def _tables() -> list[Any]:
 
 
 def overload_functions(
-    fn: Callable,
-    declarations: Sequence[Callable],
+    fn: Callable[..., Any],
+    declarations: Sequence[Callable[..., Any]],
     names: Sequence[str],
     self_type: T.Type | None = None,
 ) -> list[Function]:
@@ -137,7 +142,7 @@ def argument_of(head: ast.FunctionDef, name: str) -> ast.arg:
     return next(a for a in (*args.posonlyargs, *args.args, *args.kwonlyargs) if a.arg == name)
 
 
-def _placed(head: ast.FunctionDef, body: ast.FunctionDef) -> tuple[ast.arguments, ast.expr | None]:
+def _placed(head: ast.FunctionDef, body: Any) -> tuple[ast.arguments, ast.expr | None]:
     """The signature of a declaration, at the place of the body: errors show that text."""
     args, returns = copy.deepcopy((head.args, head.returns))
     args.defaults, args.kw_defaults = [], [None] * len(args.kwonlyargs)
@@ -152,11 +157,13 @@ def _placed(head: ast.FunctionDef, body: ast.FunctionDef) -> tuple[ast.arguments
 class OverloadedFunction(SugaredValue):
     """A function with several declarations: a call takes the first that fits."""
 
-    def __init__(self, name: str, functions: Sequence[Function]):
+    def __init__(self, name: str, functions: Sequence[Function]) -> None:
         self.name, self.functions = name, functions
         self.kind = f"function '{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         schemas = tuple(b.schema_of(f, span) for f in self.functions)
         positional, named = b.actuals(args, kwargs)
         match = matching.choose(f"overloads of {self.name}", schemas, positional, named, None, span)
@@ -166,11 +173,13 @@ class OverloadedFunction(SugaredValue):
 class OverloadedMethod(SugaredValue):
     """A method with several declarations."""
 
-    def __init__(self, owner: Value, name: str, methods: Sequence[str]):
+    def __init__(self, owner: Value, name: str, methods: Sequence[str]) -> None:
         self.owner, self.name, self.methods = owner, name, methods
         self.kind = f"method '{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         functions = [self.owner.type.methods[m] for m in self.methods]
         schemas = tuple(b.schema_of(f, span) for f in functions)
         positional, named = b.actuals(args, kwargs)
@@ -185,16 +194,16 @@ class OverloadedMethod(SugaredValue):
         return b.call_method(self.owner, self.methods[match.index], args, kwargs, span)
 
 
-def forget_declarations(fn: Callable) -> None:
+def forget_declarations(fn: Callable[..., Any]) -> None:
     """A function that is defined later under the same name has declarations of its own."""
     ours = getattr(sys.modules.get("scriptlang.jit"), "_overloaded_fns", {})
     ours.pop(f"__torch__.{fn.__module__}.{fn.__name__}", None)
 
 
-_compiled: dict[Callable, OverloadedFunction] = {}
+_compiled: dict[Callable[..., Any], OverloadedFunction] = {}
 
 
-def overloaded(fn: Callable) -> OverloadedFunction | None:
+def overloaded(fn: Callable[..., Any]) -> OverloadedFunction | None:
     """The meaning of a function that has overloads; None for a plain one."""
     known = _compiled.get(fn)
     if known is None:

@@ -54,7 +54,8 @@ def foreign_module(obj: Any) -> ScriptObject:
     return _modules[obj]
 
 
-def _object(obj: Any) -> ScriptObject:
+def _object(obj: Any) -> Any:
+    assert read is not None, "the readers of archives have set it"
     return read(io.BytesIO(bytes(obj.save_to_buffer())))
 
 

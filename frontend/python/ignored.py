@@ -10,8 +10,8 @@ import ast
 import copy
 import inspect
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.ir import Function, Graph
@@ -26,13 +26,17 @@ from ..values.python_calls import KIND, PythonCall
 from ..values.sugared import SugaredValue
 from ..whole import whole
 
+if TYPE_CHECKING:
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
+
 _CALLED = "This Python function is annotated to be ignored and cannot be run"
 DIRECTLY = "Cannot call @unused methods"
 """What an unused function raises: where a program calls it, and where it is scripted itself."""
 
 
 def ignored_function(
-    fn: Callable, name: str, self_type: T.Type | None = None, said: str = _CALLED
+    fn: Callable[..., Any], name: str, self_type: T.Type | None = None, said: str = _CALLED
 ) -> Function:
     """The function of the program that stands for an ignored or unused one of Python."""
     definition, source = source_of(fn)
@@ -59,11 +63,13 @@ class PythonModuleValue(SugaredValue):
     As in PyTorch, what has no declared types takes Tensors and gives one.
     """
 
-    def __init__(self, module: Any):
+    def __init__(self, module: Any) -> None:
         self.module = module
         self.kind = f"the Python module '{type(module).__name__}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         for arg in (*args, *kwargs.values()):
             found = arg.value.type(b, arg.span)
             if kwargs or not T.is_subtype(found, T.TENSOR):
@@ -81,10 +87,10 @@ class PythonModuleValue(SugaredValue):
         )
 
 
-_functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
+_functions: weakref.WeakKeyDictionary[Callable[..., Any], Function] = weakref.WeakKeyDictionary()
 
 
-def ignored_once(fn: Callable) -> Function:
+def ignored_once(fn: Callable[..., Any]) -> Function:
     """The function that stands for an ignored or unused one outside of classes."""
     if fn not in _functions:
         _functions[fn] = ignored_function(fn, qualified_name(fn))
@@ -140,7 +146,7 @@ def _result_of_comment(definition: ast.FunctionDef) -> ast.expr | None:
     return result
 
 
-def _calling(fn: Callable, schema: Schema, source: Source) -> Graph:
+def _calling(fn: Callable[..., Any], schema: Schema, source: Source) -> Graph:
     graph = Graph(schema.name)
     inputs = [graph.block.add_parameter(a.type, a.name) for a in schema.arguments]
     result, span = schema.returns[0].type, Span(source, 0, 1)

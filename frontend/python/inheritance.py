@@ -27,6 +27,7 @@ from .resolver import PythonResolver
 
 if TYPE_CHECKING:
     from ..bodies.emitter import Emitter
+    from ..values.builder import Builder
 
 
 WITHOUT_MEMBERS = ("builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol")
@@ -139,7 +140,7 @@ def class_method(type: T.ClassType, name: str) -> Any:
     return class_method_of(type.python_class, type, name)
 
 
-def class_method_of(cls: type, type: T.ClassType, name: str) -> Any:
+def class_method_of(cls: Any, type: T.ClassType, name: str) -> Any:
     """The same for the Python class that a type was made of."""
     if name in type.static_methods:
         return type.static_methods[name]
@@ -166,7 +167,7 @@ def super_of_class(e: Emitter, node: ast.Call) -> SugaredValue | None:
     if own is None or names is None or getattr(own, "python_class", None) is None:
         return None
     cls = names("__class__") if not node.args else names(getattr(node.args[0], "id", ""))
-    if not isinstance(cls, type) or cls not in own.python_class.__mro__:
+    if not isinstance(cls, type) or cls not in getattr(own.python_class, "__mro__", ()):
         return None
     return SuperOfClass(e.graph.inputs[0], own, cls)
 
@@ -176,12 +177,13 @@ class SuperOfClass(SugaredValue):
 
     kind = "super()"
 
-    def __init__(self, owner: Value, type: T.ClassType, cls: type):
+    def __init__(self, owner: Value, type: T.ClassType, cls: type) -> None:
         self.owner, self.class_type = owner, type
-        order = type.python_class.__mro__
+        python_class: Any = type.python_class
+        order = python_class.__mro__
         self.bases = order[order.index(cls) + 1 :]
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         base = next((c for c in self.bases if name in c.__dict__), None)
         if base is object and name == "__init__":
             return BuiltinFunction("__init__", lambda b, args, kwargs, span: ConstantValue(None))
@@ -194,7 +196,8 @@ def _inherited(type: T.ClassType, base: type, name: str) -> str:
     """The name of a base's method that the class overrides; compiled into the class when asked."""
     mangled = f"__{base.__name__}_{name}"
     if mangled not in type.methods:
-        member = next(m for m in _own_members(base, type.python_class) if m.name == name)
+        python_class: Any = type.python_class
+        member = next(m for m in _own_members(base, python_class) if m.name == name)
         method = whole.declare(
             member.statement,
             member.source,

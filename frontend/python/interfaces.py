@@ -8,6 +8,7 @@ class Step:
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -19,6 +20,9 @@ from ..syntax.definitions import has_result_type, qualified_name, source_of
 from ..syntax.places import span_of
 from .resolver import PythonResolver
 
+if TYPE_CHECKING:
+    from ...schema import Schema
+
 MARK = "__torch_script_interface__"
 """The attribute that `jit.interface` sets, PyTorch's and ours."""
 
@@ -29,7 +33,7 @@ def is_interface(cls: type) -> bool:
 
 def interface_type(cls: type) -> T.InterfaceType:
     """The type of a class marked as an interface.  Raises CompileError where it has code."""
-    known = python_classes.get(cls)
+    known: Any = python_classes.get(cls)
     if known is not None:
         return known
     node, source = source_of(cls)
@@ -52,7 +56,9 @@ def interface_type(cls: type) -> T.InterfaceType:
     return type
 
 
-def _signature(statement: ast.FunctionDef, source: Source, resolver, type: T.InterfaceType):
+def _signature(
+    statement: ast.FunctionDef, source: Source, resolver: PythonResolver, type: T.InterfaceType
+) -> Schema:
     body = [s for s in statement.body if not _is_docstring(s)]
     if not has_result_type(statement):
         raise CompileError(

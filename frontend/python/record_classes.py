@@ -25,21 +25,21 @@ ORDER = {
 """Comparison -> (sign that compares the first different fields, result if all are equal)."""
 
 
-def is_record(cls: type) -> bool:
+def is_record(cls: Any) -> bool:
     """Whether a class itself is a dataclass."""
     return "__dataclass_fields__" in cls.__dict__
 
 
-def field_names(cls: type) -> list[str]:
+def field_names(cls: Any) -> list[str]:
     return [f.name for f in dataclasses.fields(cls)]
 
 
-def _kind(field: dataclasses.Field) -> str:
+def _kind(field: Any) -> str:
     """`_FIELD`, `_FIELD_CLASSVAR` or `_FIELD_INITVAR`."""
     return field._field_type.name
 
 
-def written_members(cls: type, own: set[str]) -> list[Member]:
+def written_members(cls: Any, own: set[str]) -> list[Member]:
     """The methods that `@dataclass` adds to a class; `own` are those it defines itself."""
     parameters = cls.__dataclass_params__
     if parameters.frozen:
@@ -58,10 +58,11 @@ def written_members(cls: type, own: set[str]) -> list[Member]:
     return made
 
 
-def _init(cls: type) -> Member:
+def _init(cls: Any) -> Member:
     """`__init__` with the fields as parameters, in order."""
     given = {n: f for n, f in cls.__dataclass_fields__.items() if _kind(f) != "_FIELD_CLASSVAR"}
-    plain, keywords, body, defaults = ["self"], [], [], {}
+    plain, body, defaults = ["self"], [], {}
+    keywords: list[str] = []
     for name, field in given.items():
         if field.default_factory is not dataclasses.MISSING:
             raise CompileError(
@@ -86,7 +87,7 @@ def _init(cls: type) -> Member:
     return _written(cls, "__init__", text, defaults)
 
 
-def _eq_text(cls: type) -> str:
+def _eq_text(cls: Any) -> str:
     lines = []
     for name, optional in _compared(cls):
         lines += [f"a_{name} = self.{name}", f"b_{name} = other.{name}"]
@@ -104,7 +105,7 @@ def _eq_text(cls: type) -> str:
     return _comparison(cls, "__eq__", [*lines, "return True"])
 
 
-def _order_text(cls: type, method: str) -> str:
+def _order_text(cls: Any, method: str) -> str:
     sign, otherwise = ORDER[method]
     lines = []
     for name, optional in _compared(cls):
@@ -122,7 +123,7 @@ def _order_text(cls: type, method: str) -> str:
     return _comparison(cls, method, [*lines, f"return {otherwise}"])
 
 
-def _compared(cls: type) -> Iterator[tuple[str, bool]]:
+def _compared(cls: Any) -> Iterator[tuple[str, bool]]:
     """Names of the fields that comparisons look at, and whether they may be None."""
     hints = hints_of(cls, class_header)
     for field in dataclasses.fields(cls):
@@ -130,13 +131,13 @@ def _compared(cls: type) -> Iterator[tuple[str, bool]]:
             yield field.name, T.may_be_none(hints.get(field.name, T.TENSOR))
 
 
-def _comparison(cls: type, name: str, lines: list[str]) -> str:
+def _comparison(cls: Any, name: str, lines: list[str]) -> str:
     return f"def {name}(self, other: {cls.__name__}) -> bool:\n" + "".join(
         f"    {line}\n" for line in lines
     )
 
 
-def _written(cls: type, name: str, text: str, defaults: dict[str, Any] | None = None) -> Member:
+def _written(cls: Any, name: str, text: str, defaults: dict[str, Any] | None = None) -> Member:
     """A method from its text, placed at the header of the class."""
     place = class_header(cls)
     statement = ast.parse(text).body[0]

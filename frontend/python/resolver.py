@@ -15,8 +15,8 @@ import importlib
 import inspect
 import types as python_types
 import weakref
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError, may_be_raised
@@ -53,6 +53,10 @@ from .autograd_functions import AutogradFunctionValue, is_autograd_function
 from .ignored import PythonModuleValue, ignored_once
 from .module_classes import is_module, is_module_class
 
+if TYPE_CHECKING:
+    from ..values.builder import Builder
+    from ..values.sugared import Arg
+
 
 class ModuleClassValue(SugaredValue):
     """The class of a module as a name: programs use modules, Python makes them.
@@ -60,18 +64,20 @@ class ModuleClassValue(SugaredValue):
     Its static methods can be called.
     """
 
-    def __init__(self, cls: type):
+    def __init__(self, cls: type) -> None:
         self.cls = cls
         self.kind = f"the module class '{cls.__name__}'"
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if isinstance(inspect.getattr_static(self.cls, name, None), staticmethod):
             found = meaning_of(getattr(self.cls, name), span)
             if found is not None:
                 return found
         return super().attr(b, name, span)
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         self.fail(
             "cannot be called in a program",
             span,
@@ -90,12 +96,12 @@ class PythonResolver:
     notes: its annotations as Python evaluated them, for names that it alone could see.
     """
 
-    def __init__(self, names: Callable[[str], Any], notes: Mapping[str, Any] | None = None):
+    def __init__(self, names: Callable[[str], Any], notes: Mapping[str, Any] | None = None) -> None:
         self.names = names
         self.notes = notes or {}
 
     @classmethod
-    def of(cls, function: Callable) -> PythonResolver:
+    def of(cls, function: Callable[..., Any]) -> PythonResolver:
         """The resolver of a function's own names."""
         closure = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         module_names = function.__globals__  # not the function: it is a weak key
@@ -154,7 +160,7 @@ class PythonResolver:
     def _place(expr: ast.expr, span: Span) -> Callable[[ast.AST], Span]:
         """Spans of nodes inside an annotation, from the span of the whole."""
 
-        def place(node: ast.AST) -> Span:
+        def place(node: Any) -> Span:
             if getattr(node, "lineno", None) == expr.lineno:
                 start = span.start + node.col_offset - expr.col_offset
                 if 0 <= start and node.end_lineno == node.lineno:
@@ -192,6 +198,10 @@ class PythonResolver:
             return self.type(ast.parse(text, mode="eval").body, Span(Source(text), 0, len(text)))
         except (CompileError, SyntaxError):
             return None
+
+
+NOWHERE: Any = None
+"""The place of what no line of the program names."""
 
 
 def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | None:
@@ -255,20 +265,21 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
         if known is namespaces.TORCH and name in CHECKS:
             return CHECKS[name]
         if isinstance(held, python_types.FunctionType) and dispatched(held) is not None:
-            return meaning_of(held, None)
+            return meaning_of(held, NOWHERE)
         written = _written_in_python(held, module.__name__)
         if written is not None:
             return written
         found = known.find(name) if known is not None else None
         obj = getattr(module, name, MISSING) if found is None else MISSING
-        return found if obj is MISSING else meaning_of(obj, None, constant=True)
+        return found if obj is MISSING else meaning_of(obj, NOWHERE, constant=True)
 
     return Namespace(module.__name__, find)
 
 
-def _tuple(obj: tuple, span: Span) -> SugaredValue | None:
-    parts = [meaning_of(v, span, True) for v in obj]
-    if any(p is None for p in parts):
+def _tuple(obj: tuple[Any, ...], span: Span) -> SugaredValue | None:
+    found = [meaning_of(v, span, True) for v in obj]
+    parts = [p for p in found if p is not None]
+    if len(parts) < len(found):
         return None
     if all(isinstance(p, ConstantValue) for p in parts):
         return ConstantValue(obj)
@@ -328,7 +339,7 @@ WRITTEN_IN_PYTHON = {"istft", "lu", "unique", "unique_consecutive"}
 def _written_in_python(obj: Any, module: str) -> SugaredValue | None:
     """A function of torch.nn.functional that is compiled from PyTorch's own source."""
     if module == "torch.nn.functional" and callable(obj):
-        return _callable(obj, None)
+        return _callable(obj, NOWHERE)
     return None
 
 
@@ -358,7 +369,7 @@ def functional(name: str) -> SugaredValue | None:
     module = importlib.import_module("scriptlang.nn.functional")
     obj = getattr(module, name, None)
     if isinstance(obj, python_types.FunctionType) and obj.__module__.startswith(module.__name__):
-        return _callable(obj, None)
+        return _callable(obj, NOWHERE)
     return None
 
 

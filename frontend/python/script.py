@@ -12,7 +12,7 @@ import inspect
 import textwrap
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scriptlang.building import alone, uncollected
 from scriptlang.errors import CompileError
@@ -30,14 +30,17 @@ from .declared_overloads import function_overloads
 from .ignored import DIRECTLY, ignored_function
 from .resolver import PythonResolver
 
+if TYPE_CHECKING:
+    from ...types import Type
+
 __all__ = ["compile_text", "script_class", "script_function", "source_of"]
 
-_functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
+_functions: weakref.WeakKeyDictionary[Callable[..., Any], Function] = weakref.WeakKeyDictionary()
 
 
 @uncollected
 @alone
-def script_function(fn: Callable, place: Span | None = None) -> Function:
+def script_function(fn: Callable[..., Any], place: Span | None = None) -> Function:
     """Compile a Python function, and the functions it calls; each is compiled once.
 
     place: that of the call that led here.  Raises CompileError.
@@ -73,11 +76,13 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
     return function
 
 
-_variadic: weakref.WeakKeyDictionary[Callable, VariadicValue] = weakref.WeakKeyDictionary()
+_variadic: weakref.WeakKeyDictionary[Callable[..., Any], VariadicValue] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 @alone
-def variadic_function(fn: Callable) -> VariadicValue:
+def variadic_function(fn: Callable[..., Any]) -> VariadicValue:
     """A Python function with `*args` or `**kwargs`, compiled for each form of call."""
     known = _variadic.get(fn)
     if known is None:
@@ -94,7 +99,7 @@ def declare(
     resolver: Any,
     name: str,
     defaults: Mapping[str, Any] | None = None,
-    self_type=None,
+    self_type: Type | None = None,
 ) -> Function:
     """A function whose body is compiled on first use.
 
@@ -123,7 +128,7 @@ def compile_text(
     known = copy.copy(names) if isinstance(names, dict) else dict(names or {})
 
     class Compiled:
-        def __init__(self, function: Function):
+        def __init__(self, function: Function) -> None:
             self._function = function
 
     resolver = PythonResolver.of_mapping(known)

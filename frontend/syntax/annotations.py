@@ -14,7 +14,7 @@ import sys
 import types as python_types
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -107,10 +107,12 @@ def type_of_syntax(
 
 
 class _Reader:
-    def __init__(self, span, named, generic):
+    def __init__(
+        self, span: Callable[[Any], Span], named: Callable[..., Any], generic: Callable[..., Any]
+    ) -> None:
         self.span, self.named, self.generic_name = span, named, generic
 
-    def fail(self, node: ast.AST, message: str, help: str | None = None):
+    def fail(self, node: ast.AST, message: str, help: str | None = None) -> NoReturn:
         raise CompileError(message, self.span(node), help)
 
     def type(self, node: ast.expr) -> T.Type:
@@ -244,7 +246,7 @@ def type_of_object(
     class_type gives the types of classes of the program, text those of string annotations.
     """
 
-    def recur(o):
+    def recur(o: type) -> T.Type:
         found = type_of_object(o, class_type, text)
         if found is None:
             raise _NoType
@@ -258,7 +260,7 @@ def type_of_object(
     if isinstance(obj, T.Type):
         return obj
     if isinstance(obj, (str, typing.ForwardRef)) and text is not None:
-        return text(getattr(obj, "__forward_arg__", obj))
+        return text(str(getattr(obj, "__forward_arg__", obj)))
     origin, args = typing.get_origin(obj), typing.get_args(obj)
     try:
         if origin is typing.Union or isinstance(obj, getattr(python_types, "UnionType", ())):
@@ -343,7 +345,7 @@ def hints_of(
             obj = getattr(obj, "__forward_arg__", obj)
             if (
                 typing.get_origin(obj) is typing.ClassVar
-                or obj is typing.ClassVar
+                or obj == typing.ClassVar
                 or isinstance(obj, str)
                 and re.match(r"(\w+\.)*ClassVar\b", obj)
             ):

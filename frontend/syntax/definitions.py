@@ -42,7 +42,7 @@ def qualified_name(obj: Any) -> str:
     return f"__torch__.{name}" if module == "__main__" else f"__torch__.{module}.{name}"
 
 
-def defaults_of(fn: Callable) -> dict[str, Any]:
+def defaults_of(fn: Callable[..., Any]) -> dict[str, Any]:
     """Values of the defaults of a function, by argument."""
     fn = inspect.unwrap(fn)
     if not isinstance(fn, python_types.FunctionType):
@@ -56,7 +56,7 @@ def defaults_of(fn: Callable) -> dict[str, Any]:
     return dict(zip(names, last)) | (fn.__kwdefaults__ or {})
 
 
-def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
+def source_of(obj: Any) -> tuple[Any, Source]:
     """The syntax of a function or class, and its source with places in its file."""
     try:
         lines, first = source_lines(obj)

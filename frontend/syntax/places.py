@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
+from typing import Any
 
 from scriptlang.errors import CompileError
 from scriptlang.source import Source, Span
 
 
-def span_of(node: ast.AST, source: Source) -> Span:
+def span_of(node: Any, source: Source) -> Span:
     """The place of a syntax node in its source."""
     if source.is_ascii:
         starts = source.line_starts

@@ -17,7 +17,7 @@ from scriptlang.source import Source, Span
 
 def caller() -> Span | None:
     """The line of the user's program that is running; None where its text is not there."""
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scriptlang"):
         frame = frame.f_back
     if frame is None:

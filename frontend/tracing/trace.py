@@ -59,7 +59,7 @@ CONTAINER_OUT = (
 # Inputs
 
 
-def inputs_of(example_inputs: Any) -> tuple:
+def inputs_of(example_inputs: Any) -> tuple[Any, ...]:
     """The example inputs as a tuple of arguments."""
     if example_inputs is None:
         return ()
@@ -72,7 +72,7 @@ def inputs_of(example_inputs: Any) -> tuple:
     return (example_inputs,)
 
 
-def copy_inputs(args: tuple) -> tuple:
+def copy_inputs(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copies of all tensors of the inputs, so that a run does not change the originals."""
     return tuple(map(_copy, args))
 
@@ -111,7 +111,7 @@ def _type_of_input(v: Any) -> T.Type:
     return T.TupleType(tuple(map(_type_of_input, v)))
 
 
-def _uses_torch(func: Callable, args: Any) -> bool:
+def _uses_torch(func: Callable[..., Any], args: Any) -> bool:
     """Whether a run works on tensors of torch."""
     if isinstance(args, (list, tuple)) and args:
         return any(_uses_torch(func, v) for v in args)
@@ -144,7 +144,7 @@ def _one_at_a_time(record: Callable[P, R]) -> Callable[P, R]:
 
 
 @_one_at_a_time
-def trace_function(func: Callable, example_inputs: Any, strict: bool = True) -> Function:
+def trace_function(func: Callable[..., Any], example_inputs: Any, strict: bool = True) -> Function:
     """Record `func` on the example inputs.  Raises TypeError for inputs that cannot be traced."""
     args = copy_inputs(inputs_of(example_inputs))
     name = _name(func)
@@ -180,7 +180,7 @@ def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -
     return obj
 
 
-def _tracer(name: str, func: Callable, args: tuple) -> Tracer:
+def _tracer(name: str, func: Callable[..., Any], args: tuple[Any, ...]) -> Tracer:
     if dispatch.tracing() is not None:
         raise CompileError(
             "a trace is being recorded already",
@@ -194,7 +194,9 @@ def _tracer(name: str, func: Callable, args: tuple) -> Tracer:
     return Tracer(name)
 
 
-def _record(tracer: Tracer, func: Callable, args: tuple, names: list[str], strict: bool) -> None:
+def _record(
+    tracer: Tracer, func: Callable[..., Any], args: tuple[Any, ...], names: list[str], strict: bool
+) -> None:
     """Run the function and record what it does."""
     for name, v in zip(names, args):
         value = tracer.graph.block.add_parameter(_type_of_input(v), name)
@@ -210,7 +212,7 @@ def _record(tracer: Tracer, func: Callable, args: tuple, names: list[str], stric
     sweep(tracer.graph)
 
 
-def _name(func: Callable) -> str:
+def _name(func: Callable[..., Any]) -> str:
     if inspect.isfunction(func):
         return qualified_name(func)
     return f"__torch__.{getattr(func, '__name__', type(func).__name__)}"
@@ -222,7 +224,7 @@ def _name(func: Callable) -> str:
 class _Outputs:
     """What a traced function returned as a value of the graph."""
 
-    def __init__(self, tracer: Tracer, strict: bool, span: Span):
+    def __init__(self, tracer: Tracer, strict: bool, span: Span) -> None:
         self.tracer, self.strict, self.span = tracer, strict, span
 
     def whole(self, result: Any) -> Value:

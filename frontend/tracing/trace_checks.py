@@ -60,11 +60,11 @@ def _line(node: Any) -> str:
 
 
 def check_traced(
-    func: Callable,
-    traced: Callable,
+    func: Callable[..., Any],
+    traced: Callable[..., Any],
     inputs: Sequence[Sequence[Any]],
     graph: Graph,
-    copy: Callable[[Sequence[Any]], Sequence[Any]],
+    copy: Callable[..., Sequence[Any]],
     tolerance: float,
 ) -> None:
     """Run the function and its recording on each of the inputs; warn where they differ."""
@@ -96,7 +96,7 @@ def difference(a: Any, b: Any, rtol: float, atol: float, path: str = "") -> str 
         for v in (a, b)
     ]
     if ours[0] is not None:
-        same = ours[1] is not None and _same_tensor(*ours, rtol, atol)
+        same = ours[1] is not None and _same_tensor(ours[0], ours[1], rtol, atol)
         return None if same else path and f" at {path}"
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         if len(a) != len(b):
@@ -121,7 +121,7 @@ def _same_tensor(a: Tensor, b: Tensor, rtol: float, atol: float) -> bool:
     return x.dtype.kind == "O" or np.allclose(x, y, rtol=rtol, atol=atol, equal_nan=True)
 
 
-def with_keywords(func: Callable, given: Mapping[str, Any]) -> tuple:
+def with_keywords(func: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Any, ...]:
     """Example inputs by name, in the order of the function's parameters.
 
     Raises TypeError for a name that is none of them.
@@ -131,7 +131,7 @@ def with_keywords(func: Callable, given: Mapping[str, Any]) -> tuple:
     return bound.args if not bound.kwargs else tuple(bound.arguments.values())
 
 
-def parameters_of(func: Callable, count: int) -> list[str]:
+def parameters_of(func: Callable[..., Any], count: int) -> list[str]:
     """Names of the first parameters of a function; those of a `*args` are numbered."""
     try:
         parameters = list(inspect.signature(func).parameters.values())

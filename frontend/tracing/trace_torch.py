@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -31,6 +31,9 @@ from ..python.resolver import code_of
 from . import traced_index
 from .traced_symbol import Symbol
 from .tracer import HERE, PACKAGE, Tracer
+
+if TYPE_CHECKING:
+    from ...ir import Function
 
 LOOKS = {
     "aten::item": "a Python number",
@@ -52,7 +55,7 @@ class TorchTracer(Tracer):
 
     skipped = (PACKAGE, HERE, TORCH)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         super().__init__(name)
         self.open: contextlib.ExitStack | None = None
         self.taken_as_int: list[Symbol] = []
@@ -70,7 +73,7 @@ class TorchTracer(Tracer):
         except (RuntimeError, NotImplementedError):
             return id(tensor)
 
-    def layout(self, tensor: Any) -> tuple:
+    def layout(self, tensor: Any) -> tuple[Any, ...]:
         if isinstance(tensor, Tensor):
             return super().layout(tensor)
         if tensor.layout != torch.strided:
@@ -121,19 +124,32 @@ class TorchTracer(Tracer):
         taken = super().take(result, value, span)
         return result if isinstance(taken, (int, float)) else taken
 
-    def call_function(self, function, args, kwargs, run):
+    def call_function(
+        self,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        run: Callable[..., Any],
+    ) -> Any:
         return super().call_function(
             function, args, kwargs, lambda *a, **k: run(*plain(a), **plain(k))
         )
 
-    def call_method(self, owner, function, args, kwargs, run):
+    def call_method(
+        self,
+        owner: Any,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        run: Callable[..., Any],
+    ) -> Any:
         return super().call_method(
             owner, function, args, kwargs, lambda *a, **k: run(*plain(a), **plain(k))
         )
 
     # What the mode calls
 
-    def operator(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def operator(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run one operator of torch and record it."""
         schema = func._schema
         span = self.span()
@@ -208,7 +224,7 @@ class TorchTracer(Tracer):
             v = [v] * a.size
         return self.value(v, a.type, span)
 
-    def size_of(self, tensor: torch.Tensor) -> torch.Size | tuple:
+    def size_of(self, tensor: torch.Tensor) -> torch.Size | tuple[Any, ...]:
         """The shape of a tensor, in numbers that remember it."""
         sizes = plain_size(tensor)
         if id(tensor) not in self.known:
@@ -249,7 +265,7 @@ class TorchTracer(Tracer):
             self.open = None
 
     @contextlib.contextmanager
-    def paused(self):
+    def paused(self) -> Iterator[Any]:
         """Inside an operator: torch's own code runs as if nothing was recorded."""
         dispatch.calls.trace(None)
         self.is_recording = False
@@ -311,7 +327,7 @@ _thread = 0
 
 
 @contextlib.contextmanager
-def sizes_from(tracer: TorchTracer):
+def sizes_from(tracer: TorchTracer) -> Iterator[Any]:
     """Let shapes come from a tracer, and `torch.jit.is_tracing()` hold."""
     global _tracer, _thread
     tracing = torch._C._is_tracing
@@ -333,7 +349,7 @@ def sizes_from(tracer: TorchTracer):
 
 
 @contextlib.contextmanager
-def plain_sizes():
+def plain_sizes() -> Iterator[Any]:
     """Use the shapes of torch, without traced sizes."""
     global _tracer
     tracer, _tracer = _tracer, None
@@ -348,10 +364,10 @@ def _here() -> TorchTracer | None:
     return _tracer if _tracer is not None and _thread == get_ident() else None
 
 
-def _calls(original: Callable, meaning: Callable[[Any], Any]) -> Callable:
+def _calls(original: Callable[..., Any], meaning: Callable[[Any], Any]) -> Callable[..., Any]:
     """A call of a function that torch compiled: recorded as a call, not as what it runs."""
 
-    def call(scripted, *args, **kwargs):
+    def call(scripted: Any, *args: Any, **kwargs: Any) -> Any:
         tracer = _here()
         if tracer is None:
             return original(scripted, *args, **kwargs)
@@ -362,7 +378,7 @@ def _calls(original: Callable, meaning: Callable[[Any], Any]) -> Callable:
     return call
 
 
-def _module_call(module, *args, **kwargs):
+def _module_call(module: Any, *args: Any, **kwargs: Any) -> Any:
     original = torch.nn.Module.__call__
     tracer = _here()
     if tracer is None:
@@ -373,20 +389,21 @@ def _module_call(module, *args, **kwargs):
     )
 
 
-def _shape(tensor: torch.Tensor):
+def _shape(tensor: torch.Tensor) -> Any:
     tracer = _here()
     return SHAPE.__get__(tensor) if tracer is None else tracer.size_of(tensor)
 
 
-def _size(tensor: torch.Tensor, dim: int | None = None):
+def _size(tensor: torch.Tensor, dim: int | None = None) -> Any:
     tracer = _here()
     if tracer is None:
-        return plain_size(tensor) if dim is None else plain_size(tensor, dim)
+        sized: Any = plain_size
+        return sized(tensor) if dim is None else sized(tensor, dim)
     sizes = tracer.size_of(tensor)
     return sizes if dim is None else sizes[dim]
 
 
-def _numel(tensor: torch.Tensor):
+def _numel(tensor: torch.Tensor) -> Any:
     tracer = _here()
     if tracer is None or id(tensor) not in tracer.known:
         return plain_count(tensor)
@@ -395,7 +412,7 @@ def _numel(tensor: torch.Tensor):
     return torch.SymInt(Symbol(plain_count(tensor), tracer, value))
 
 
-def _python_dispatcher():
+def _python_dispatcher() -> Any:
     from torch._dispatch.python import enable_python_dispatcher
 
     return enable_python_dispatcher()
@@ -407,15 +424,17 @@ def _mode_class() -> type:
     from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Mode(ProxyTorchDispatchMode):
-        def __init__(self, tracer: TorchTracer):
+    class Mode(ProxyTorchDispatchMode):  # type: ignore[misc]
+        def __init__(self, tracer: TorchTracer) -> None:
             TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
             self.tracer, self.pre_dispatch = tracer, True
 
         __enter__ = TorchDispatchMode.__enter__
         __exit__ = TorchDispatchMode.__exit__
 
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return self.tracer.operator(func, args, kwargs or {})
 
     return Mode

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from scriptlang.ir import Value
@@ -32,7 +33,7 @@ class _Traced:
 class TracedInt(_Traced, int):
     """An int that came from the shape of a tensor."""
 
-    def __new__(cls, number: int, tracer: Any, value: Value):
+    def __new__(cls, number: int, tracer: Any, value: Value) -> Any:
         made = int.__new__(cls, number)
         made.tracer, made.value = tracer, value
         return made
@@ -41,17 +42,17 @@ class TracedInt(_Traced, int):
     def plain(self) -> int:
         return int.__int__(self)
 
-    def __index__(self):
+    def __index__(self) -> int:
         return self.plain
 
-    def __int__(self):
+    def __int__(self) -> int:
         return self.plain
 
 
 class TracedFloat(_Traced, float):
     """A float computed from traced ints."""
 
-    def __new__(cls, number: float, tracer: Any, value: Value):
+    def __new__(cls, number: float, tracer: Any, value: Value) -> Any:
         made = float.__new__(cls, number)
         made.tracer, made.value = tracer, value
         return made
@@ -70,8 +71,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _operation(name: str, operator: str, reflected: bool):
-    def method(self, other):
+def _operation(name: str, operator: str, reflected: bool) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
         if isinstance(other, bool) or not isinstance(other, (int, float)):
             return NotImplemented
         base = float if isinstance(self, float) or isinstance(other, float) else int
@@ -93,7 +94,7 @@ def _operation(name: str, operator: str, reflected: bool):
     return method
 
 
-def _negate(self):
+def _negate(self: Any) -> Any:
     result = -plain(self)
     if not self.tracer.is_recording:
         return result
@@ -106,4 +107,4 @@ for _name, _operator in OPERATORS.items():
         setattr(_cls, f"__{_name}__", _operation(_name, _operator, False))
         setattr(_cls, f"__r{_name}__", _operation(_name, _operator, True))
 for _cls in (TracedInt, TracedFloat):
-    _cls.__neg__ = _negate
+    _cls.__neg__ = _negate  # type: ignore[method-assign]

@@ -5,6 +5,7 @@ Arithmetic on it is recorded; comparisons and what else torch asks give ordinary
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 from scriptlang.ir import Value
 
-RECORDED: dict[str, tuple[str, Callable]] = {
+RECORDED: dict[str, tuple[str, Callable[..., Any]]] = {
     "add": ("aten::add", operator.add),
     "sub": ("aten::sub", operator.sub),
     "mul": ("aten::mul", operator.mul),
@@ -28,7 +29,7 @@ RECORDED: dict[str, tuple[str, Callable]] = {
 }
 """Method that torch calls on a node -> the operator to record, and its Python function."""
 
-COMPUTED: dict[str, Callable] = {
+COMPUTED: dict[str, Callable[..., Any]] = {
     "eq": operator.eq,
     "ne": operator.ne,
     "lt": operator.lt,
@@ -64,7 +65,7 @@ class Symbol:
 
     nested_int = constant = hint = None
 
-    def __init__(self, number: Any, tracer: Any, value: Value | None = None):
+    def __init__(self, number: Any, tracer: Any, value: Value | None = None) -> None:
         self.number, self.tracer, self.value = number, tracer, value
 
     def is_int(self) -> bool:
@@ -126,7 +127,7 @@ class Symbol:
 
     __str__ = _graph_repr = str
 
-    def __getattr__(self, name: str) -> Callable[..., Symbol]:
+    def __getattr__(self, name: builtins.str) -> Any:
         if name in COMPUTED:
             return lambda *others: Symbol(
                 COMPUTED[name](self.number, *(o.number for o in others)), self.tracer

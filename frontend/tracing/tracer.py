@@ -52,7 +52,7 @@ class Tracer:
     skipped: tuple[str, ...] = (PACKAGE, HERE)
     """Folders of files that are not the user's program."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.graph = Graph(name)
         self.b = Builder(self.graph)
         self.known: dict[int, tuple[Tensor, Value]] = {}
@@ -73,7 +73,7 @@ class Tracer:
 
     def span(self) -> Span:
         """The line of the traced program that is running."""
-        frame = sys._getframe(1)
+        frame: Any = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(self.skipped):
             frame = frame.f_back
         if frame is None:
@@ -99,7 +99,7 @@ class Tracer:
         """What tensors over the same memory have in common."""
         return id(tensor._storage)
 
-    def layout(self, tensor: Any) -> tuple:
+    def layout(self, tensor: Any) -> tuple[Any, ...]:
         """What is equal for tensors over the same memory that are the same."""
         return tensor.dtype, tensor._size, tensor._stride, tensor._offset
 
@@ -167,12 +167,13 @@ class Tracer:
 
     # What dispatch calls
 
-    def call(self, op: table.Operator, values: list) -> Any:
+    def call(self, op: table.Operator, values: list[Any]) -> Any:
         """Run an operator and record it."""
         span = self.span()
         arguments = op.schema.arguments
         inputs = [self.value(v, a.type, span) for v, a in zip(values, arguments)]
-        result = self.run(lambda: op.kernel(*map(plain, values)))
+        kernel: Any = op.kernel
+        result = self.run(lambda: kernel(*map(plain, values)))
         returns = tuple(
             _result_type(r, v)
             for r, v in zip(op.schema.returns, result if len(op.schema.returns) > 1 else (result,))

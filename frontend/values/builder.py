@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,9 +26,9 @@ class Builder:
     unknown: kinds of the operators without a schema that were called so far (in archives).
     """
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.unknown: list[str] = []
+        self.unknown: builtins.list[str] = []
 
     def insert(
         self,
@@ -65,7 +66,7 @@ class Builder:
     def list(self, values: Sequence[Value], element: T.Type, span: Span) -> Value:
         return self.insert("prim::ListConstruct", values, (T.ListType(element),), span).output
 
-    def unpack_tuple(self, value: Value, span: Span) -> list[Value]:
+    def unpack_tuple(self, value: Value, span: Span) -> builtins.list[Value]:
         """The elements of a tuple; if it was constructed just before, its operands."""
         if value.node.kind == "prim::TupleConstruct":
             return list(value.node.inputs)
@@ -115,7 +116,7 @@ class Builder:
 
     def actuals(
         self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
-    ) -> tuple[list[Actual], dict[str, Actual]]:
+    ) -> builtins.tuple[builtins.list[Actual], dict[str, Actual]]:
         """Arguments as values of the graph."""
         return (
             [Actual(a.value.value(self, a.span), a.span) for a in args],
@@ -206,8 +207,13 @@ class Builder:
         return SimpleValue(self.insert("prim::CallMethod", inputs, returns, span, name=name).output)
 
     def bind(
-        self, schema: Schema, args, kwargs, span: Span, owner: Value | None
-    ) -> tuple[list[Value], tuple[T.Type, ...]]:
+        self,
+        schema: Schema,
+        args: Sequence[Arg],
+        kwargs: Mapping[str, Arg],
+        span: Span,
+        owner: Value | None,
+    ) -> builtins.tuple[builtins.list[Value], builtins.tuple[T.Type, ...]]:
         """Inputs and result types of a call of a function of the program."""
         positional, named = self.actuals(args, kwargs)
         own = None if owner is None else Actual(owner, span)
@@ -232,7 +238,9 @@ class Builder:
                 raise called_at(e, function.name, span)
         return function.schema
 
-    def make_named_tuple(self, type: T.TupleType, args, kwargs, span: Span) -> SugaredValue:
+    def make_named_tuple(
+        self, type: T.TupleType, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         """`Point(x, y=2)`: a call of a NamedTuple class."""
         defaults = [NO_DEFAULT] * (len(type.elements) - len(type.defaults)) + list(type.defaults)
         schema = Schema(
@@ -244,7 +252,9 @@ class Builder:
         inputs, returns = self.bind(schema, args, kwargs, span, None)
         return SimpleValue(self.insert("prim::TupleConstruct", inputs, returns, span).output)
 
-    def exception_message(self, args: Sequence[Arg], kwargs, span: Span) -> Value:
+    def exception_message(
+        self, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> Value:
         """The text of an exception, as `str` of its argument."""
         if kwargs or len(args) > 1:
             parts = [self.text(a) for a in args]

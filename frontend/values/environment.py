@@ -7,6 +7,9 @@ that control takes; within one frame a name may take another type.
 
 from __future__ import annotations
 
+import builtins
+from typing import TYPE_CHECKING
+
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.records import field, record
@@ -14,6 +17,9 @@ from scriptlang.source import Span
 
 from ..overloads.conversions import openness, remedy, settle
 from .sugared import ConstantValue, SugaredValue
+
+if TYPE_CHECKING:
+    from .builder import Builder
 
 
 class Consequence(CompileError):
@@ -56,7 +62,7 @@ class Frame:
 
     def find_outer(self, name: str) -> SugaredValue | None:
         """The value that a name has in the frames around, inside the same function."""
-        frame = self
+        frame: Frame | None = self
         while frame.parent is not None and not frame.is_scope:
             frame = frame.parent
             if name in frame.values:
@@ -67,7 +73,7 @@ class Frame:
 
     def find(self, name: str) -> SugaredValue | None:
         """The value of a name here or in the frames around."""
-        frame = self
+        frame: Frame | None = self
         while frame is not None:
             if name in frame.values:
                 return frame.values[name]
@@ -76,9 +82,9 @@ class Frame:
             frame = frame.parent
         return None
 
-    def declared(self, name: str, b, span: Span) -> T.Type:
+    def declared(self, name: str, b: Builder, span: Span) -> T.Type:
         """The declared type of a variable, without refinements; NoneType if it has none."""
-        frame = self
+        frame: Frame | None = self
         while frame is not None:
             known = frame.refined.get(name) or frame.values.get(name)
             if known is not None:
@@ -88,7 +94,7 @@ class Frame:
 
     def is_none(self, name: str) -> bool:
         """Whether a test in reach found that the variable is None."""
-        frame = self
+        frame: Frame | None = self
         while frame is not None:
             if name in frame.nones:
                 return True
@@ -96,16 +102,17 @@ class Frame:
         return False
 
     def find_unusable(self, name: str) -> Unusable | None:
-        frame = self
+        frame: Frame | None = self
         while frame is not None:
             if name in frame.unusable:
                 return frame.unusable[name]
             frame = frame.parent
         return None
 
-    def names(self) -> set[str]:
+    def names(self) -> builtins.set[str]:
         """Every name in reach."""
-        frame, names = self, set()
+        names: builtins.set[str] = builtins.set()
+        frame: Frame | None = self
         while frame is not None:
             names |= frame.values.keys()
             frame = frame.parent
@@ -126,7 +133,7 @@ class Frame:
         if not assigned_here:
             self.refined[name] = original
 
-    def assigned(self) -> set[str]:
+    def assigned(self) -> builtins.set[str]:
         """Names that were bound here, and not merely refined."""
         return self.values.keys() - self.refined.keys()
 
@@ -139,7 +146,12 @@ class Frame:
 
 
 def bind(
-    frame: Frame, b, name: str, value: SugaredValue, span: Span, annotated: T.Type | None = None
+    frame: Frame,
+    b: Builder,
+    name: str,
+    value: SugaredValue,
+    span: Span,
+    annotated: T.Type | None = None,
 ) -> None:
     """Assign to a name: `name = value`, or `name: annotated = value`.
 
@@ -165,7 +177,9 @@ def bind(
         b.name_value(plain, name)
 
 
-def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) -> SugaredValue:
+def _rebind(
+    b: Builder, name: str, outer: SugaredValue, value: SugaredValue, span: Span
+) -> SugaredValue:
     """The value to store in an inner block under a name of an outer block."""
     if not b.is_simple(value):
         raise CompileError(
@@ -192,7 +206,9 @@ def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) 
     return b.simple(converted)
 
 
-def _annotate(b, name: str, value: SugaredValue, annotated: T.Type, span: Span) -> SugaredValue:
+def _annotate(
+    b: Builder, name: str, value: SugaredValue, annotated: T.Type, span: Span
+) -> SugaredValue:
     """The value with exactly the annotated type; only an empty list takes another type for it."""
     plain = value.value(b, span)
     if openness(plain) is True:

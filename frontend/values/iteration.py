@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.ir import Value
 
 from .sugared import Arg, StaticSequence, SugaredValue
+
+if TYPE_CHECKING:
+    from ...source import Span
+    from .builder import Builder
 
 
 class RangeValue(SugaredValue):
@@ -15,7 +20,7 @@ class RangeValue(SugaredValue):
 
     kind = "a range"
 
-    def __init__(self, b, args: Sequence[Arg], span):
+    def __init__(self, b: Builder, args: Sequence[Arg], span: Span) -> None:
         if not 1 <= len(args) <= 3:
             self.fail("takes one to three arguments", span, "write range(start, stop, step)")
         values = []
@@ -30,20 +35,20 @@ class RangeValue(SugaredValue):
             self.start = values[0]
             self.step = values[2] if len(values) == 3 else b.constant(1, span)
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return self
 
-    def length(self, b, span):
+    def length(self, b: Builder, span: Span) -> Value | None:
         if self.simple_range:
             return self.stop
         return b.emit("aten::__range_length", [self.start, self.stop, self.step], span)
 
-    def element(self, b, index, span):
+    def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
         if self.simple_range:
             return b.simple(index)
         return b.simple(b.emit("aten::__derive_index", [index, self.start, self.step], span))
 
-    def get_item(self, b, index, span):
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         return self.element(b, index.value.value(b, index.span), span)
 
 
@@ -52,13 +57,13 @@ class ZipValue(SugaredValue):
 
     kind = "a zip"
 
-    def __init__(self, parts: Sequence[SugaredValue]):
+    def __init__(self, parts: Sequence[SugaredValue]) -> None:
         self.parts = list(parts)
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return self
 
-    def length(self, b, span):
+    def length(self, b: Builder, span: Span) -> Value | None:
         lengths = [n for n in (p.length(b, span) for p in self.parts) if n is not None]
         if not lengths:
             return None
@@ -66,12 +71,12 @@ class ZipValue(SugaredValue):
             return lengths[0]
         return b.emit("prim::min", [b.list(lengths, T.INT, span)], span)
 
-    def element(self, b, index, span):
+    def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
         return TupleOf([p.element(b, index, span) for p in self.parts])
 
-    def static_elements(self, b, span) -> list[SugaredValue] | None:
+    def static_elements(self, b: Builder, span: Span) -> list[SugaredValue] | None:
         """The tuples where one part is known element by element."""
-        parts: list = [
+        parts: list[Any] = [
             p if found is None else found
             for p, found in ((p, known_elements(b, p, span)) for p in self.parts)
         ]
@@ -85,7 +90,7 @@ class ZipValue(SugaredValue):
                 "make a list of the tuple first",
             )
         count = min(len(p) for p in parts if isinstance(p, list))
-        rows = []
+        rows: list[SugaredValue] = []
         for i in range(count):
             turn = None
             row = []
@@ -110,16 +115,16 @@ class CountValue(SugaredValue):
 
     kind = "a count"
 
-    def __init__(self, start: Value | None):
+    def __init__(self, start: Value | None) -> None:
         self.start = start
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return self
 
-    def length(self, b, span):
+    def length(self, b: Builder, span: Span) -> Value | None:
         return None
 
-    def element(self, b, index, span):
+    def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
         if self.start is None:
             return b.simple(index)
         return b.simple(b.emit("aten::add", [index, self.start], span))
@@ -130,29 +135,29 @@ class TupleOf(SugaredValue):
 
     kind = "a tuple"
 
-    def __init__(self, parts: Sequence[SugaredValue]):
+    def __init__(self, parts: Sequence[SugaredValue]) -> None:
         self.parts = list(parts)
 
-    def value(self, b, span):
+    def value(self, b: Builder, span: Span) -> Value:
         return b.tuple([p.value(b, span) for p in self.parts], span)
 
-    def unpack(self, b, span, count=None):
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         return self.parts
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         return b.simple(self.value(b, span)).attr(b, name, span)
 
-    def get_item(self, b, index, span):
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         value = index.value.value(b, index.span)
         if not value.is_constant or not -len(self.parts) <= value.constant < len(self.parts):
             self.fail("needs an index that is known and in range", index.span)
         return self.parts[value.constant]
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return b.simple(self.value(b, span))
 
 
-def known_elements(b, iterable: SugaredValue, span) -> list[SugaredValue] | None:
+def known_elements(b: Builder, iterable: SugaredValue, span: Span) -> list[SugaredValue] | None:
     """The elements of an iterable, if their number is known at compile time."""
     if isinstance(iterable, StaticSequence):
         return iterable.elements

@@ -69,7 +69,7 @@ _ELEMENT_TEXT = """
         return False
 """
 
-_functions: weakref.WeakKeyDictionary[T.ClassType, dict[tuple, Function]] = (
+_functions: weakref.WeakKeyDictionary[T.ClassType, dict[tuple[Any, ...], Function]] = (
     weakref.WeakKeyDictionary()
 )
 """Class of sorted objects -> (kind of function, type) -> the function."""
@@ -168,7 +168,7 @@ def _compiled(what: str, type: T.Type, cls: T.ClassType) -> Function:
 class _Names:
     """Names of the texts: the type that is sorted is C, and `less` orders tuples."""
 
-    def __init__(self, sorted_type: T.Type, cls: T.ClassType):
+    def __init__(self, sorted_type: T.Type, cls: T.ClassType) -> None:
         self.sorted_type, self.cls = sorted_type, cls
 
     def value(self, name: str, span: Span) -> Any:

@@ -19,10 +19,10 @@ class PythonCall:
     are set by the public API, which knows objects as users see them.
     """
 
-    see: Callable[[Any, Callable], Any] = staticmethod(lambda value, fn: value)
+    see: Callable[[Any, Callable[..., Any]], Any] = staticmethod(lambda value, fn: value)
     take: Callable[[Any, T.Type], Any] = staticmethod(lambda value, type: value)
 
-    def __init__(self, fn: Callable, result: T.Type):
+    def __init__(self, fn: Callable[..., Any], result: T.Type) -> None:
         self.fn, self.result = fn, result
         self.__name__ = getattr(fn, "__name__", "function")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -28,6 +29,7 @@ from .sugared import (
 from .variadic import bound_method
 
 if TYPE_CHECKING:
+    from ...source import Span
     from .builder import Builder
 
 TENSOR_PROPERTIES = {
@@ -76,7 +78,7 @@ TENSOR_PROPERTIES = {
 
 DEVICE_PROPERTIES = {"type": "prim::type", "index": "prim::index"}
 
-PROPERTIES = {T.TENSOR: TENSOR_PROPERTIES, T.DEVICE: DEVICE_PROPERTIES}
+PROPERTIES: dict[T.Type, Any] = {T.TENSOR: TENSOR_PROPERTIES, T.DEVICE: DEVICE_PROPERTIES}
 
 MODULE_PLACES = ("prim::Param", "prim::GetAttr")
 """Where modules come from that can be called: `self`, its attributes and parameters."""
@@ -103,7 +105,7 @@ LIBRARY_METHODS = {
 }
 """Methods of classes of PyTorch's C++ library -> the operator that does the same."""
 
-METHOD_SPELLINGS = {
+METHOD_SPELLINGS: dict[tuple[T.Type, str], Any] = {
     (T.TENSOR, "__len__"): "aten::len",
     (T.STR, "__len__"): "aten::len",
     (T.STR, "__contains__"): "aten::__contains__",
@@ -113,22 +115,22 @@ METHOD_SPELLINGS = {
 class SimpleValue(SugaredValue):
     """A value of the graph."""
 
-    def __init__(self, value: Value):
+    def __init__(self, value: Value) -> None:
         self.simple_value = value
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> str:  # type: ignore[override]  # it tells more
         return f"a value of type {self.simple_value.type.annotation}"
 
-    def value(self, b, span):
+    def value(self, b: Builder, span: Span) -> Value:
         return self.simple_value
 
-    def type(self, b, span):
+    def type(self, b: Builder, span: Span) -> T.Type:
         return self.simple_value.type
 
     # Attributes
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         value, type = self.simple_value, self.simple_value.type
         properties = PROPERTIES.get(type)
         if properties and name in properties:
@@ -155,7 +157,7 @@ class SimpleValue(SugaredValue):
             self._no_attr(b, type, name, span)
         return found
 
-    def _no_attr(self, b, type, name, span):
+    def _no_attr(self, b: Builder, type: Any, name: Any, span: Span) -> NoReturn:
         if isinstance(type, T.OptionalType):
             self.fail(
                 f"has no attribute {name!r}",
@@ -179,7 +181,7 @@ class SimpleValue(SugaredValue):
             or f"check the name, and that {type.annotation} is the type you expect",
         )
 
-    def _class_attr(self, b, type, name, span):
+    def _class_attr(self, b: Builder, type: Any, name: str, span: Span) -> Any:
         value = self.simple_value
         slot = type.attribute(name)
         if slot is not None:
@@ -208,7 +210,7 @@ class SimpleValue(SugaredValue):
         made = class_method(type, name)
         return None if made is None else FunctionValue(made)
 
-    def _enum_attr(self, b, type, name, span):
+    def _enum_attr(self, b: Builder, type: Any, name: str, span: Span) -> Any:
         value = self.simple_value
         if name not in ENUM_PROPERTIES:
             return None
@@ -220,7 +222,7 @@ class SimpleValue(SugaredValue):
         schema = next((s for s in overloads(kind) if s.returns[0].type == result), None)
         return SimpleValue(b.graph.insert(kind, [value], (result,), span, schema=schema).output)
 
-    def _operator_attr(self, b, type, name, span):
+    def _operator_attr(self, b: Builder, type: Any, name: str, span: Span) -> Any:
         value = self.simple_value
         if isinstance(type, T.TupleType):
             return None  # operators take it only as a list
@@ -238,7 +240,7 @@ class SimpleValue(SugaredValue):
             return None
         return BuiltinOperator(spelled, Arg(self, span))
 
-    def has_attr(self, b, name, span):
+    def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         type = self.simple_value.type
         if isinstance(type, T.ClassType):
             return (
@@ -259,7 +261,7 @@ class SimpleValue(SugaredValue):
         spelled = find_operator(name)
         return spelled is not None and takes_as_self(spelled, type)
 
-    def set_attr(self, b, name, value, span):
+    def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
         owner, type = self.simple_value, self.simple_value.type
         if not isinstance(type, T.ClassType):
             self.fail(
@@ -285,7 +287,9 @@ class SimpleValue(SugaredValue):
 
     # Calls, elements, iteration
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         type = self.simple_value.type
         if isinstance(type, T.FunctionType):
             return FunctionValue(type.function).call(b, args, kwargs, span)
@@ -301,7 +305,7 @@ class SimpleValue(SugaredValue):
                 return b.call_method(self.simple_value, method, args, kwargs, span)
         self.fail("cannot be called", span)
 
-    def unpack(self, b, span, count=None):
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         value, type = self.simple_value, self.simple_value.type
         if isinstance(type, T.TupleType):
             return [SimpleValue(v) for v in b.unpack_tuple(value, span)]
@@ -311,10 +315,10 @@ class SimpleValue(SugaredValue):
             return [SimpleValue(v) for v in node.outputs]
         return None
 
-    def get_item(self, b, index, span):
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         return None
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         value, type = self.simple_value, self.simple_value.type
         if isinstance(type, (T.ListType, T.TupleType)) or type in (T.STR, T.TENSOR):
             return self
@@ -328,13 +332,13 @@ class SimpleValue(SugaredValue):
             help = "rule out None first: `assert x is not None`, or `if x is not None:`"
         self.fail("cannot be iterated over", span, help)
 
-    def length(self, b, span):
+    def length(self, b: Builder, span: Span) -> Value | None:
         value = self.simple_value
         if isinstance(value.type, T.TupleType):
             return b.constant(len(value.type.elements), span)
         return b.emit("aten::len", [value], span)
 
-    def element(self, b, index, span):
+    def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
         value = self.simple_value
         if value.type == T.TENSOR:
             return SimpleValue(b.emit("aten::select", [value, b.constant(0, span), index], span))
@@ -364,14 +368,14 @@ def takes_as_self(operator: str, type: T.Type) -> bool:
     return False
 
 
-ELEMENT_CODES = {T.INT: 0, T.FLOAT: 1, T.BOOL: 2, T.COMPLEX: 3}
+ELEMENT_CODES: dict[T.Type | None, int] = {T.INT: 0, T.FLOAT: 1, T.BOOL: 2, T.COMPLEX: 3}
 """Element types of `tolist` -> their numbers in prim::tolist."""
 
 
 def _to_list(tensor: SimpleValue) -> SpecialForm:
     """`x.tolist()`: the type of the list is that which is expected where it stands."""
 
-    def emit(e, node, expected):
+    def emit(e: Any, node: Any, expected: T.Type | None) -> Any:
         span, element, depth = e.span(node), expected, 0
         while isinstance(element, T.ListType):
             element, depth = element.element, depth + 1
@@ -413,8 +417,10 @@ CAST_METHODS = {
 """Methods of Tensor that are `to(dtype)` -> the number of the dtype."""
 
 
-def _cast(code: int):
-    def emit(b: Builder, value: Value, args, kwargs, span):
+def _cast(code: int) -> Callable[..., Any]:
+    def emit(
+        b: Builder, value: Value, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> Any:
         if args or kwargs:
             b.simple(value).fail("takes no arguments here", span, "use x.to(...)")
         return b.call_operator(
@@ -424,7 +430,9 @@ def _cast(code: int):
     return emit
 
 
-def _type(b: Builder, value: Value, args, kwargs, span):
+def _type(
+    b: Builder, value: Value, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+) -> Any:
     """`x.type(dtype)`."""
     return b.call_operator("aten::to", args, kwargs, span, Arg(SimpleValue(value), span))
 

@@ -13,7 +13,7 @@ for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import ast
 
     from .builder import Builder
+    from .simple import SimpleValue
 
 
 class Resolver(Protocol):
@@ -56,7 +57,7 @@ class SugaredValue:
 
     kind = "value"
 
-    def fail(self, what: str, span: Span, help: str | None = None):
+    def fail(self, what: str, span: Span, help: str | None = None) -> NoReturn:
         raise CompileError(
             f"{self.kind} {what}", span, help or "check what it is and what it can do"
         )
@@ -120,70 +121,74 @@ class SugaredValue:
 class ConstantValue(SugaredValue):
     """A Python value known at compile time; a node is made each time it is used."""
 
-    def __init__(self, constant: Any, type: T.Type | None = None):
+    def __init__(self, constant: Any, type: T.Type | None = None) -> None:
         self.constant = constant
         self.constant_type = type or constant_type(constant)
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> str:  # type: ignore[override]  # it tells more
         return f"constant {self.constant!r}"
 
-    def value(self, b, span):
+    def value(self, b: Builder, span: Span) -> Value:
         return b.constant(self.constant, span, self.constant_type)
 
-    def type(self, b, span):
+    def type(self, b: Builder, span: Span) -> T.Type:
         return self.constant_type
 
-    def simple(self, b, span) -> SugaredValue:
+    def simple(self, b: Builder, span: Span) -> SugaredValue:
         return b.simple(self.value(b, span))
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         return self.simple(b, span).attr(b, name, span)
 
-    def has_attr(self, b, name, span):
+    def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         return False
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return self.simple(b, span).call(b, args, kwargs, span)
 
-    def unpack(self, b, span, count=None):
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         if isinstance(self.constant, tuple) and isinstance(self.constant_type, T.TupleType):
             return [ConstantValue(v, t) for v, t in zip(self.constant, self.constant_type.elements)]
         return self.simple(b, span).unpack(b, span, count)
 
-    def get_item(self, b, index, span):
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         return None
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return self.simple(b, span).iterate(b, span)
 
 
 class Namespace(SugaredValue):
     """A module such as `torch`: a name, and a way to find what is in it."""
 
-    def __init__(self, name: str, find: Callable[[str], SugaredValue | None]):
+    def __init__(self, name: str, find: Callable[[str], SugaredValue | None]) -> None:
         self.name, self.find = name, find
         self.kind = f"module '{name}'"
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         found = self.find(name)
         if found is None:
             near = b.similar(f"{self.name}.{name}")
             self.fail(f"has no attribute {name!r}", span, near)
         return found
 
-    def has_attr(self, b, name, span):
+    def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         return self.find(name) is not None
 
 
 class BuiltinOperator(SugaredValue):
     """An operator by its qualified name (`aten::add`), perhaps bound to its first argument."""
 
-    def __init__(self, name: str, self_arg: Arg | None = None):
+    def __init__(self, name: str, self_arg: Arg | None = None) -> None:
         self.name, self.self_arg = name, self_arg
         self.kind = f"operator '{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return b.call_operator(self.name, args, kwargs, span, self.self_arg)
 
 
@@ -193,51 +198,59 @@ class SpecialForm(SugaredValue):
     `emit(emitter, call, expected)` gets the ast.Call and returns a SugaredValue.
     """
 
-    def __init__(self, name: str, emit: Callable[..., SugaredValue]):
+    def __init__(self, name: str, emit: Callable[..., SugaredValue]) -> None:
         self.name, self.emit = name, emit
         self.kind = f"'{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         self.fail("can only be called directly", span)
 
 
 class BuiltinFunction(SugaredValue):
     """A callable of the language that takes evaluated arguments: `emit(b, args, kwargs, span)`."""
 
-    def __init__(self, name: str, emit: Callable[..., SugaredValue]):
+    def __init__(self, name: str, emit: Callable[..., SugaredValue]) -> None:
         self.name, self.emit = name, emit
         self.kind = f"function '{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return self.emit(b, args, kwargs, span)
 
 
 class FunctionValue(SugaredValue):
     """A compiled function; `self_arg` binds its first argument (static methods have none)."""
 
-    def __init__(self, function: Function):
+    def __init__(self, function: Function) -> None:
         self.function = function
         self.kind = f"function '{function.name}'"
 
-    def value(self, b, span):
+    def value(self, b: Builder, span: Span) -> Value:
         self.fail(
             "cannot be used as a value",
             span,
             "call it; a function can only be given a name, called, or passed to fork",
         )
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return b.call_function(self.function, args, kwargs, span)
 
 
 class MethodValue(SugaredValue):
     """A method of a class or interface instance."""
 
-    def __init__(self, owner: Value, name: str):
+    def __init__(self, owner: Value, name: str) -> None:
         self.owner, self.name = owner, name
         self.kind = f"method '{owner.type}.{name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return b.call_method(self.owner, self.name, args, kwargs, span)
 
 
@@ -260,11 +273,13 @@ def refuse_class_attribute(type: T.ClassType, name: str, span: Span) -> None:
 class ClassValue(SugaredValue):
     """A script class as a name: calling it makes an instance and runs `__init__`."""
 
-    def __init__(self, type: T.ClassType):
+    def __init__(self, type: T.ClassType) -> None:
         self.class_type = type
         self.kind = f"class '{type.name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         instance = b.insert("prim::CreateObject", (), (self.class_type,), span).output
         if "__init__" in self.class_type.methods:
             b.call_method(instance, "__init__", args, kwargs, span)
@@ -274,7 +289,7 @@ class ClassValue(SugaredValue):
             self.fail("takes no arguments", span, "give it an __init__ that takes them")
         return b.simple(instance)
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if name == "__new__":
             return BuiltinFunction("__new__", self._new)
         if name in self.class_type.static_methods:
@@ -296,25 +311,29 @@ class ClassValue(SugaredValue):
             "attributes belong to its instances: make one first",
         )
 
-    def has_attr(self, b, name, span):
+    def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         t = self.class_type
         return name in t.static_methods or name in t.constants or name in t.methods
 
-    def _new(self, b, args, kwargs, span):
+    def _new(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SimpleValue:
         return b.simple(b.insert("prim::CreateObject", (), (self.class_type,), span).output)
 
 
 class NamedTupleValue(SugaredValue):
     """A NamedTuple class as a name: calling it makes a tuple."""
 
-    def __init__(self, type: T.TupleType):
+    def __init__(self, type: T.TupleType) -> None:
         self.tuple_type = type
         self.kind = f"named tuple '{type.name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return b.make_named_tuple(self.tuple_type, args, kwargs, span)
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if name in ("_fields",):
             return ConstantValue(self.tuple_type.fields)
         return super().attr(b, name, span)
@@ -323,41 +342,43 @@ class NamedTupleValue(SugaredValue):
 class EnumClassValue(SugaredValue):
     """An Enum class as a name: its attributes are constants; `members` holds their values."""
 
-    def __init__(self, type: T.EnumType, members: Mapping[str, Any]):
+    def __init__(self, type: T.EnumType, members: Mapping[str, Any]) -> None:
         self.enum_type, self.members = type, members
         self.kind = f"enum '{type.name}'"
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if name not in self.members:
             self.fail(f"has no member {name!r}", span, f"its members are {', '.join(self.members)}")
         return ConstantValue(self.members[name], self.enum_type)
 
-    def has_attr(self, b, name, span):
+    def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         return name in self.members
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return StaticSequence([ConstantValue(m, self.enum_type) for m in self.members.values()])
 
 
 class ExceptionValue(SugaredValue):
     """An exception class, or the exception that a call of it makes (`message` set)."""
 
-    def __init__(self, qualified_name: str, message: Value | None = None):
+    def __init__(self, qualified_name: str, message: Value | None = None) -> None:
         self.qualified_name, self.message = qualified_name, message
         self.kind = f"exception '{qualified_name}'"
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return ExceptionValue(self.qualified_name, b.exception_message(args, kwargs, span))
 
 
 class TypeValue(SugaredValue):
     """A type used as an expression: `Tensor`, `List[int]`."""
 
-    def __init__(self, named: T.Type):
+    def __init__(self, named: T.Type) -> None:
         self.named = named
         self.kind = f"type '{named.annotation}'"
 
-    def get_item(self, b, index, span):
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         self.fail("cannot be indexed", span)
 
 
@@ -366,19 +387,19 @@ class StaticSequence(SugaredValue):
 
     kind = "static sequence"
 
-    def __init__(self, elements: Sequence[SugaredValue]):
+    def __init__(self, elements: Sequence[SugaredValue]) -> None:
         self.elements = list(elements)
 
-    def value(self, b, span):
+    def value(self, b: Builder, span: Span) -> Value:
         return b.tuple([e.value(b, span) for e in self.elements], span)
 
-    def unpack(self, b, span, count=None):
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         return self.elements
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return self
 
-    def get_item(self, b, index, span):
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         value = index.value.value(b, index.span)
         if not value.is_constant or not isinstance(value.constant, int):
             self.fail(
@@ -394,7 +415,7 @@ class StaticSequence(SugaredValue):
             )
         return self.elements[value.constant]
 
-    def length(self, b, span):
+    def length(self, b: Builder, span: Span) -> Value | None:
         return b.constant(len(self.elements), span)
 
 

@@ -93,13 +93,13 @@ def _plain(value: Any) -> T.Type | None:
     return None
 
 
-def _list(value: list) -> T.Type:
+def _list(value: list[Any]) -> T.Type:
     if not value:
         raise NotInferable("the list is empty, so the type of its elements is not known")
     return T.ListType(_common("list", value))
 
 
-def _dict(value: dict) -> T.Type:
+def _dict(value: dict[Any, Any]) -> T.Type:
     if not value:
         raise NotInferable("the dict is empty, so its types are not known")
     key = _common("dict", list(value))
@@ -108,7 +108,7 @@ def _dict(value: dict) -> T.Type:
     return T.DictType(key, _common("dict", list(value.values())))
 
 
-def _common(what: str, values: list) -> T.Type:
+def _common(what: str, values: list[Any]) -> T.Type:
     found = infer_type(values[0])
     for v in values[1:]:
         unified = T.unify(found, infer_type(v))
@@ -120,7 +120,7 @@ def _common(what: str, values: list) -> T.Type:
     return found
 
 
-def _tuple(value: tuple) -> T.Type:
+def _tuple(value: tuple[Any, ...]) -> T.Type:
     """The declared named tuple where the fields hold what is declared, else a plain tuple.
 
     PyTorch infers a plain tuple of what the fields hold: that has no names of fields.

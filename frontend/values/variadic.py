@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
@@ -25,7 +25,10 @@ from ..whole import whole
 from .sugared import Arg, BuiltinFunction, ConstantValue, StaticSequence, SugaredValue
 
 if TYPE_CHECKING:
+    from ...source import Span
     from ..bodies.emitter import Emitter
+    from .builder import Builder
+    from .simple import SimpleValue
 
 
 def is_variadic(definition: ast.FunctionDef) -> bool:
@@ -47,13 +50,20 @@ class VariadicValue(SugaredValue):
         name: str,
         defaults: Mapping[str, Any] | None = None,
         self_type: T.ClassType | None = None,
-    ):
+    ) -> None:
         self.definition, self.source, self.resolver = definition, source, resolver
         self.name, self.defaults, self.self_type = name, defaults, self_type
         self.kind = f"{'method' if self_type else 'function'} '{name}'"
-        self.made: dict[tuple, Function] = {}
+        self.made: dict[tuple[Any, ...], Function] = {}
 
-    def call(self, b, args, kwargs, span, owner: Value | None = None):
+    def call(
+        self,
+        b: Builder,
+        args: Sequence[Arg],
+        kwargs: Mapping[str, Arg],
+        span: Span,
+        owner: Value | None = None,
+    ) -> SugaredValue:
         further, keywords = self._split(args, kwargs)
         types = [(a.value.type(b, a.span)) for a in (*further, *keywords.values())]
         key = (len(further), tuple(keywords), tuple(types))
@@ -156,17 +166,19 @@ class VariadicValue(SugaredValue):
             found.append(_assign(a.vararg, _at(ast.Tuple(parts, ast.Load()), a.vararg)))
         if a.kwarg:
             entries = {k: _at(ast.Name(n, ast.Load()), a.kwarg) for k, n in zip(keywords, double)}
-            found.append(_assign(a.kwarg, _at(Keywords(entries=entries), a.kwarg)))
+            found.append(_assign(a.kwarg, _at(_keywords(entries), a.kwarg)))
         return found
 
 
 class VariadicMethod(SugaredValue):
     """A method with `*args` or `**kwargs`, bound to its object."""
 
-    def __init__(self, owner: Value, method: VariadicValue):
+    def __init__(self, owner: Value, method: VariadicValue) -> None:
         self.owner, self.method, self.kind = owner, method, method.kind
 
-    def call(self, b, args, kwargs, span):
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         return self.method.call(b, args, kwargs, span, self.owner)
 
 
@@ -182,11 +194,12 @@ def add_method(type: T.ClassType, name: str, method: VariadicValue) -> None:
 
 def bound_method(owner: Value, name: str) -> VariadicMethod | None:
     """The method of that name of an object; None where it has none with stars."""
-    found = _methods.get(owner.type, {}).get(name)
+    methods: Any = _methods
+    found = methods.get(owner.type, {}).get(name)
     return None if found is None else VariadicMethod(owner, found)
 
 
-def _at(node: ast.AST, place: ast.AST) -> ast.AST:
+def _at(node: Any, place: ast.AST) -> Any:
     return ast.copy_location(node, place)
 
 
@@ -199,9 +212,16 @@ class Keywords(ast.expr):
     """Syntax that only this file makes: the entries of `**kwargs` by their names."""
 
     _fields = ("entries",)
+    entries: dict[str, ast.expr]
 
 
-def emit_keywords(e: Emitter, node: Keywords, expected) -> SugaredValue:
+def _keywords(entries: dict[str, ast.expr]) -> Keywords:
+    made = Keywords()
+    made.entries = entries
+    return made
+
+
+def emit_keywords(e: Emitter, node: Keywords, expected: T.Type | None) -> SugaredValue:
     return KeywordsValue({k: e.expr(v) for k, v in node.entries.items()})
 
 
@@ -210,10 +230,10 @@ class KeywordsValue(SugaredValue):
 
     kind = "**kwargs"
 
-    def __init__(self, entries: Mapping[str, SugaredValue]):
+    def __init__(self, entries: Mapping[str, SugaredValue]) -> None:
         self.entries = dict(entries)
 
-    def attr(self, b, name, span):
+    def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if name not in KEYWORD_METHODS:
             self.fail(
                 f"has no attribute {name!r}",
@@ -225,7 +245,7 @@ class KeywordsValue(SugaredValue):
             name, lambda b, args, kwargs, span: KEYWORD_METHODS[name](self, b, args, span)
         )
 
-    def get_item(self, b, index, span):
+    def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         name = known_text(b, index)
         if name not in self.entries:
             self.fail(
@@ -235,17 +255,17 @@ class KeywordsValue(SugaredValue):
             )
         return self.entries[name]
 
-    def contains(self, b, item: Arg) -> bool:
+    def contains(self, b: Builder, item: Arg) -> bool:
         return known_text(b, item) in self.entries
 
-    def unpack(self, b, span, count=None):
+    def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         return [ConstantValue(name) for name in self.entries]
 
-    def iterate(self, b, span):
+    def iterate(self, b: Builder, span: Span) -> SugaredValue:
         return StaticSequence(self.unpack(b, span))
 
 
-def known_text(b, index: Arg) -> str:
+def known_text(b: Builder, index: Arg) -> str:
     """A name that is known at compile time.  Raises CompileError."""
     value = index.value.value(b, index.span)
     if not value.is_constant or not isinstance(value.constant, str):
@@ -257,16 +277,16 @@ def known_text(b, index: Arg) -> str:
     return value.constant
 
 
-def _items(self: KeywordsValue, b, args, span):
+def _items(self: KeywordsValue, b: Builder, args: Sequence[Arg], span: Span) -> StaticSequence:
     return StaticSequence([StaticSequence([ConstantValue(n), v]) for n, v in self.entries.items()])
 
 
-def _get(self: KeywordsValue, b, args, span):
+def _get(self: KeywordsValue, b: Builder, args: Sequence[Arg], span: Span) -> SimpleValue:
     found = self.entries.get(known_text(b, args[0]))
     return found or (args[1].value if len(args) > 1 else ConstantValue(None))
 
 
-KEYWORD_METHODS = {
+KEYWORD_METHODS: dict[str, Callable[..., SugaredValue]] = {
     "items": _items,
     "get": _get,
     "keys": lambda self, b, args, span: self.iterate(b, span),

@@ -8,6 +8,8 @@ Everything runs eagerly on the operator table; `scriptlang.script` compiles modu
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import functional, init, modules, utils
 from .modules import *
 from .parameter import Buffer, Parameter
@@ -22,7 +24,7 @@ REFUSED = {
 """Starts of names in torch.nn that are not offered -> what to write."""
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     for start, help in REFUSED.items():
         if name.startswith(start):
             raise AttributeError(f"nn.{name} is not offered: {help}")

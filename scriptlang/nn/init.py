@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Callable
+from typing import Any, Callable
 
 from ..grad_mode import no_grad
 from ..ops.calling import functions as torch
@@ -42,12 +42,12 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 @no_grad()
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -58,7 +58,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator=None,
+    generator: Any = None,
 ) -> Tensor:
     """A normal distribution cut off at a and b."""
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -77,7 +77,9 @@ def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _redraw_outliers(tensor, mean, std, a, b, generator) -> Tensor:
+def _redraw_outliers(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
     """Normal values, all drawn again until those outside are inside."""
     low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
     result = tensor.normal_(mean, std, generator=generator)
@@ -87,7 +89,9 @@ def _redraw_outliers(tensor, mean, std, a, b, generator) -> Tensor:
     return tensor if result is tensor else tensor.copy_(result)
 
 
-def _reject_by_density(tensor, mean, std, a, b, generator) -> Tensor:
+def _reject_by_density(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
     """Uniform values, kept with the likelihood of the density there (where a and b are narrow)."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, chance = torch.empty_like(tensor), torch.empty_like(tensor)
@@ -166,14 +170,14 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
 
 
 @no_grad()
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Glorot's: a variance between that which keeps values and that which keeps gradients."""
     a = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-a, a, generator=generator)
 
 
 @no_grad()
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
 
@@ -191,7 +195,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: Any = None,
 ) -> Tensor:
     """He's: the variance stays the same through a layer with that nonlinearity."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -207,14 +211,14 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: Any = None,
 ) -> Tensor:
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
 
 @no_grad()
-def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A matrix (dimensions after the first taken as one) of orthogonal rows or columns."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -230,7 +234,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
 
 
 @no_grad()
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal values, with a share `sparsity` of each column zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -245,7 +249,7 @@ def _deprecated(function: Callable) -> Callable:
     name = function.__name__
     old = name.removesuffix("_")
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,

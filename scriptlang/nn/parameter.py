@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 from ..dtypes import get_default_dtype
 from ..ops.derivatives.recorder import activate
@@ -12,7 +13,7 @@ from ..tensors import Storage, Tensor
 class _Kept(Tensor):
     """A tensor of a class of its own over the memory of `data`."""
 
-    def __new__(cls, data=None, *args, **kwargs):
+    def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         return object.__new__(cls)
 
     def _over(self, data: Tensor | None, requires_grad: bool) -> None:
@@ -28,17 +29,17 @@ class _Kept(Tensor):
             self, data._storage, data.dtype, data._size, data._stride, data._offset, requires_grad
         )
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return type(self)._restored, (self.detach(), self.requires_grad, dict(self.__dict__))
 
     @classmethod
-    def _restored(cls, data: Tensor, requires_grad: bool, attributes: dict):
+    def _restored(cls, data: Tensor, requires_grad: bool, attributes: dict) -> Any:
         made = cls(data)
         made._requires_grad = requires_grad
         made.__dict__.update(attributes)
         return made
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
             memo[id(self)] = self._restored(
                 copy.deepcopy(self.detach(), memo),
@@ -57,7 +58,7 @@ class Parameter(_Kept):
 
     is_parameter = True
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True):
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         if (
             requires_grad
             and data is not None
@@ -76,6 +77,6 @@ class Parameter(_Kept):
 class Buffer(_Kept):
     """A tensor that is a buffer of the Module to which it is assigned; see `register_buffer`."""
 
-    def __init__(self, data: Tensor | None = None, *, persistent: bool = True):
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         self._over(data, data is not None and data.requires_grad)
         self.persistent = persistent

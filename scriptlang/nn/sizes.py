@@ -8,7 +8,7 @@ from typing import Any, Callable, List
 
 
 def _ntuple(n: int, name: str) -> Callable[[Any], tuple]:
-    def parse(x):
+    def parse(x: Any) -> Any:
         return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
 
     parse.__name__ = parse.__qualname__ = name
@@ -21,7 +21,7 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
-def _reverse_repeat_tuple(t, n: int) -> tuple:
+def _reverse_repeat_tuple(t: Any, n: int) -> tuple:
     """Each element n times, from the last to the first: sizes as padding wants them."""
     return tuple(x for x in reversed(t) for _ in range(n))
 

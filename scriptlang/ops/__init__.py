@@ -14,11 +14,13 @@ derivatives/                  what gradients each operator gives its inputs
 
 from __future__ import annotations
 
+from typing import Any
+
 NAMESPACES = ("aten", "prim", "prims", "quantized", "torchvision")
 """Namespaces of operators that are attributes here."""
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in NAMESPACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .calling.packets import OperatorNamespace

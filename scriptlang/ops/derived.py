@@ -9,10 +9,13 @@ copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..records import record
 from ..schema import Argument, Schema, parse_schema
+
+if TYPE_CHECKING:
+    from .table import Operator
 
 
 @record(frozen=True)
@@ -118,7 +121,7 @@ def is_written(a: Argument) -> bool:
     return a.alias is not None and a.alias.is_write
 
 
-def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
+def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]) -> Operator | None:
     """The operator with a kernel that takes just these arguments, written or not; else None."""
     wanted = [(a.name, a.type) for a in arguments]
     return next(

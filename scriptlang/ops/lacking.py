@@ -10,6 +10,7 @@ import pathlib
 import sys
 from collections.abc import Iterable
 from itertools import groupby
+from typing import Any
 
 from ..schema import split_name
 from . import facts, table
@@ -67,9 +68,9 @@ def declarations() -> list[str]:
     """The lines of declared.txt, from the families."""
     declare, makers = table.declare, {}
 
-    def note(text: str, kernel, kind: str, **facts) -> table.Operator:
+    def note(text: str, kernel: Any, kind: str, **facts: Any) -> table.Operator:
         op = declare(text, kernel, kind, **facts)
-        frame = sys._getframe(1)
+        frame: Any = sys._getframe(1)
         while frame.f_code.co_name != "<module>":
             frame = frame.f_back
         makers[op.qualified_name] = frame.f_globals["__name__"].rpartition(".")[2]
@@ -92,9 +93,10 @@ def declarations() -> list[str]:
 
 def files() -> dict[str, list[str]]:
     """What the files should hold.  For a fresh process: nothing of the table may have been used."""
-    lines_of, table.lines_of = table.lines_of, lambda file: []  # what the sources say, no more
+    of_files: Any = table
+    lines_of, of_files.lines_of = table.lines_of, lambda file: []  # what the sources say, no more
     found = {"declared.txt": declarations()}
-    table.lines_of = lines_of
+    of_files.lines_of = lines_of
     return found | sort_schemas(current())
 
 

@@ -24,13 +24,17 @@ from collections import namedtuple
 from collections.abc import Callable
 from functools import cache, cached_property
 from itertools import groupby, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..building import made_once
 from ..schema import Schema, parse_schema, split_name
 from . import facts as F
 from .derived import Form, form_of
 from .facts import Facts
+
+if TYPE_CHECKING:
+    from ..ir import Function
+    from ..tensors import Tensor
 
 FAMILIES = (
     "pointwise",
@@ -108,22 +112,22 @@ class Operator:
     loaded); `wrap` makes the kernel that does so of the declared one.
     """
 
-    kernel: Callable | None
-    eager: Callable | None = None
-    wrap: Callable | None = None
+    kernel: Callable[..., Any] | None
+    eager: Callable[..., Any] | None = None
+    wrap: Callable[..., Any] | None = None
     quantized_way: str = ""
     __slots__ = ("__dict__", "kind", "makers", "name", "overload", "text", "told")
 
     def __init__(
         self, text: str, kind: str, makers: tuple[str, ...] = (), told: str | dict[str, Any] = ""
-    ):
+    ) -> None:
         self.name, self.overload = split_name(text)
         self.text = text
         self.kind = kind
         self.makers = makers
         self.told = told
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         # Not made_once: the lock and those of imports would wait for each other.
         if name != "kernel":
             raise AttributeError(f"an operator has no attribute {name!r}")
@@ -159,7 +163,7 @@ class Operator:
             return F.read(self.told)
         base = self.form and self.form.base
         known = F.of_form(base.facts, base.name == self.name) if base else {}
-        if base and self.form.kind == "become":
+        if self.form and base and self.form.kind == "become":
             known["reshapes"] = True
         for key in (self.name, self.qualified_name if self.overload else self.name + "."):
             if key in _described and (key != self.name or "Tensor" in self.text and not base):
@@ -190,18 +194,18 @@ class Operator:
     def is_composite(self) -> bool:
         return self.kind == "composite"
 
-    def take_over(self, wrap: Callable, way: str) -> None:
+    def take_over(self, wrap: Callable[..., Any], way: str) -> None:
         """Let the kernel that `wrap` makes of the declared one take its place."""
         self.wrap, self.quantized_way = wrap, way
         if self.__dict__.get("kernel"):
             self.kernel = wrap(self.kernel)
 
-    def compile_body(self):
+    def compile_body(self) -> Function:
         """The ir.Function of a composite's body (compiled once, by the front end)."""
         return self._function
 
     @made_once
-    def _function(self):
+    def _function(self) -> Function:
         if not self.is_composite:
             raise ValueError(f"{self.qualified_name} is a {self.kind}: it has no body to compile")
         return composite_compiler()(self)
@@ -212,7 +216,7 @@ class Operator:
 
 _operators: dict[str, dict[str, Operator]] = {}
 _described: dict[str, dict[str, Any]] = {}
-_compiler: Callable | None = None
+_compiler: Callable[..., Any] | None = None
 _loaded = False
 
 
@@ -228,8 +232,8 @@ def known(name: str) -> dict[str, Operator]:
             found[op.overload] = op
         for kind, file in (("form", "derived.txt"), ("lacking", "lacking.txt")):
             for line in listed(file, name):
-                text, _, facts = line.partition(NOTE)
-                op = Operator(text, kind, told=facts)
+                text, _, told = line.partition(NOTE)
+                op = Operator(text, kind, told=told)
                 found.setdefault(op.overload, op)
         found = _operators.setdefault(name, found)
     return found
@@ -242,10 +246,10 @@ def device_place(text: str) -> int | None:
     return before.partition("(")[2].count(", ") if found else None
 
 
-def on_cpu(kernel: Callable, place: int, has_layout: bool) -> Callable:
+def on_cpu(kernel: Callable[..., Any], place: int, has_layout: bool) -> Callable[..., Any]:
     """With a device that is the CPU; the layout in front of it must be strided."""
 
-    def checked(*args):
+    def checked(*args: Any) -> Tensor | bool | None:
         if has_layout and place < len(args) and args[place - 1]:
             raise RuntimeError(
                 "only strided tensors are supported, but the program asks for "
@@ -261,7 +265,7 @@ def on_cpu(kernel: Callable, place: int, has_layout: bool) -> Callable:
     return checked
 
 
-def declare(text: str, kernel: Callable | None, kind: str, **facts: Any) -> Operator:
+def declare(text: str, kernel: Callable[..., Any] | None, kind: str, **facts: Any) -> Operator:
     """Give one overload its kernel.  A second declaration of an overload is an error.
 
     facts: fields of `Facts`; those of an operator that is listed are read from its line.
@@ -273,16 +277,16 @@ def declare(text: str, kernel: Callable | None, kind: str, **facts: Any) -> Oper
         op = overloads[overload] = Operator(text, kind, told=F.check(facts))
     elif "kernel" in op.__dict__ and op.kernel is not None:
         raise ValueError(f"{op.qualified_name} is declared twice")
-    if kind == "primitive" and (place := device_place(text)) is not None:
+    if kernel and kind == "primitive" and (place := device_place(text)) is not None:
         kernel = on_cpu(kernel, place, "Layout? layout=None, Device" in text)
     op.text, op.kind, op.kernel = text, kind, op.wrap(kernel) if op.wrap else kernel
     return op
 
 
-def primitive(*texts: str, **facts: Any) -> Callable:
+def primitive(*texts: str, **facts: Any) -> Callable[..., Any]:
     """Declare operators whose meaning is the decorated numpy kernel; facts: fields of `Facts`."""
 
-    def decorate(kernel):
+    def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
         for text in texts:
             declare(text, kernel, "primitive", **facts)
         return kernel
@@ -290,10 +294,10 @@ def primitive(*texts: str, **facts: Any) -> Callable:
     return decorate
 
 
-def composite(*texts: str, **facts: Any) -> Callable:
+def composite(*texts: str, **facts: Any) -> Callable[..., Any]:
     """Declare operators whose meaning is the decorated body, written in the scripted language."""
 
-    def decorate(body):
+    def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
         for text in texts:
             declare(text, body, "composite", **facts)
         return body
@@ -320,9 +324,10 @@ def set_composite_compiler(compiler: Callable[[Operator], Any]) -> None:
     _compiler = compiler
 
 
-def composite_compiler() -> Callable:
+def composite_compiler() -> Callable[..., Any]:
     if _compiler is None:
         importlib.import_module("scriptlang.frontend.python.composites")
+    assert _compiler is not None, "the import sets it"
     return _compiler
 
 
@@ -391,6 +396,11 @@ def overloads(name: str) -> list[Operator]:
 def find(name: str, overload: str = "") -> Operator | None:
     """The operator of that name and overload, lacking ones included; None for an unknown one."""
     return known(name).get(overload)
+
+
+def schema_of(name: str, overload: str = "") -> Schema:
+    """The schema of an operator that is there."""
+    return known(name)[overload].schema
 
 
 def facts_of(schema: Schema | None) -> Facts:

@@ -30,7 +30,7 @@ __all__ = ["AliasAnalysis", "analysis_of", "drop_analysis", "memory_kinds", "sha
 class AliasAnalysis(Constraints):
     """The solved constraints of one graph."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
         self.solve()
         self.everything = (1 << len(self.fields)) - 1

@@ -47,10 +47,10 @@ def _block(block: Block, open: list[tuple[Value, int]]) -> None:
 
 def _refuse(node: Node) -> None:
     """Make the program raise when it reaches an operator that autocast does not allow."""
-    graph, operator = node.graph, table.find("prim::RaiseException")
+    graph, schema = node.graph, table.schema_of("prim::RaiseException")
     with graph.at(node):
         parts = [graph.constant(text, like=node) for text in (UNSAFE_TEXT, "builtins.RuntimeError")]
-        graph.insert("prim::RaiseException", parts, schema=operator.schema, like=node)
+        graph.insert("prim::RaiseException", parts, schema=schema, like=node)
 
 
 def _convert(node: Node, dtype: int) -> None:
@@ -59,7 +59,7 @@ def _convert(node: Node, dtype: int) -> None:
         _refuse(node)
     if name != "reduced" and (name != "full" or _has_dtype(node)):
         return
-    operator = table.find(f"aten::_autocast_to_{name}_precision")
+    schema = table.schema_of(f"aten::_autocast_to_{name}_precision")
     graph = node.graph
     with graph.at(node):
         reduced = (dtypes.float16.code, dtype) if name == "reduced" else ()
@@ -67,16 +67,12 @@ def _convert(node: Node, dtype: int) -> None:
         for i, value in enumerate(node.inputs):
             if value.type == T.TENSOR:
                 made = graph.insert(
-                    operator.schema.name,
-                    [value, *further],
-                    [T.TENSOR],
-                    schema=operator.schema,
-                    like=node,
+                    schema.name, [value, *further], [T.TENSOR], schema=schema, like=node
                 )
                 node.replace_input(i, made.output)
 
 
 def _has_dtype(node: Node) -> bool:
     """Whether the node has a dtype argument: then autocast does not change it."""
-    at = node.schema.index("dtype")
+    at = node.schema.index("dtype") if node.schema else None
     return at is not None and node.inputs[at].type != T.NONE

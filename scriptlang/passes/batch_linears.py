@@ -13,6 +13,8 @@ that something can be fused to stays what it is.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import types as T
@@ -20,7 +22,7 @@ from ..ir import Graph, Node, Value
 from ..ops import table
 from ..tensors import Tensor
 from .alias import AliasAnalysis
-from .fuse import Chain, product_of
+from .fuse import Chain, is_overload, product_of
 
 ELEMENTS = range(1 << 14, (1 << 18) + 1)
 """Elements of a weight with which products are joined."""
@@ -53,10 +55,11 @@ def run(graph: Graph) -> bool:
 
 def layers_by_input(graph: Graph) -> list[list[Node]]:
     """Small linear layers with constants, in order, by their block, input and type."""
-    found: dict[tuple, list[Node]] = {}
+    found: dict[tuple[Any, ...], list[Node]] = {}
     for node in graph.walk():
-        if node.kind == "aten::linear" and product_of(node) is not None:
-            x, w, _, b = product_of(node)
+        product = product_of(node) if node.kind == "aten::linear" else None
+        if product is not None:
+            x, w, _, b = product
             if (
                 w.constant.numel() in ELEMENTS
                 and w.constant.dtype.is_floating_point
@@ -81,7 +84,7 @@ def hides_layout(v: Value, is_moved: bool = False) -> bool:
             user.kind == "aten::reshape"
             or user.kind == VIEW
             and not is_moved
-            and not user.schema.overload
+            and is_overload(user, "")
         ) and hides_layout(user.output, is_moved):
             continue
         return False
@@ -111,7 +114,7 @@ def join(layers: list[Node]) -> None:
                 ]
             )
         )
-    split = table.find("aten::split_with_sizes", "").schema
+    split = table.schema_of("aten::split_with_sizes")
     with graph.at(first):
         w = graph.constant(Tensor._wrap(np.concatenate(weights)), T.TENSOR, like=first)
         b = graph.constant(bias, T.NONE if bias is None else T.TENSOR, like=first)
@@ -135,7 +138,7 @@ def join(layers: list[Node]) -> None:
 
 def reshape_views(v: Value) -> None:
     """Let views of a tensor with gaps be reshapes."""
-    reshape = table.find("aten::reshape", "").schema
+    reshape = table.schema_of("aten::reshape")
     for user, _ in list(v.uses):
         if user.kind == VIEW:
             with user.graph.at(user) as graph:

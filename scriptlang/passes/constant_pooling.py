@@ -6,12 +6,14 @@ loop.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..ir import Graph, Node
 from .cse import value_key
 
 
 def run(graph: Graph) -> bool:
-    pool: dict[tuple, Node] = {}
+    pool: dict[tuple[Any, ...], Node] = {}
     changed = False
     last: Node | None = None
     for node in list(graph.walk()):

@@ -12,6 +12,7 @@ error, which the run then raises.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import types as T
@@ -24,7 +25,7 @@ from .effects import has_side_effects
 MAX_ITEMS = 1024
 """Length of the longest string or container that becomes a constant."""
 
-PRIMITIVES = {
+PRIMITIVES: dict[str, Callable[..., Any]] = {
     "prim::TupleConstruct": lambda node, *values: node.output.type.make(values),
     "prim::ListConstruct": lambda node, *values: list(values),
     "prim::TupleIndex": lambda node, value, i: value[i],
@@ -41,7 +42,7 @@ def run(graph: Graph) -> bool:
 
 
 class _Propagation:
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._analysis: AliasAnalysis | None = None
 
@@ -136,12 +137,13 @@ def never_turns(node: Node) -> bool:
     )
 
 
-def compute(node: Node) -> tuple | None:
+def compute(node: Node) -> tuple[Any, ...] | None:
     """The outputs of a node with constant inputs; None if it cannot be computed here."""
     inputs = [v.constant for v in node.inputs]
     primitive = PRIMITIVES.get(node.kind)
     if primitive is not None:
         return (primitive(node, *inputs),)
+    assert node.schema is not None
     operator = table.find(node.schema.name, node.schema.overload)
     if operator is None or operator.kernel is None:
         return None
@@ -149,12 +151,21 @@ def compute(node: Node) -> tuple | None:
     return (result,) if len(node.outputs) == 1 else tuple(result)
 
 
+SCALARS: dict[T.Type, Any] = {
+    T.INT: int,
+    T.FLOAT: float,
+    T.BOOL: bool,
+    T.COMPLEX: complex,
+    T.STR: str,
+}
+
+
 def fits(value: Any, t: T.Type) -> bool:
     """Whether a value is a constant of a type, and small."""
     if value is None:
         return T.may_be_none(t)
     t = T.without_none(t)
-    scalar = {T.INT: int, T.FLOAT: float, T.BOOL: bool, T.COMPLEX: complex, T.STR: str}.get(t)
+    scalar = SCALARS.get(t)
     if scalar is not None:
         return type(value) is scalar and (t != T.STR or len(value) <= MAX_ITEMS)
     if isinstance(t, T.ListType):

@@ -6,10 +6,12 @@ holds whatever was ever stored in it.  Sound: what is not known is outside.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
 from ..ops.table import facts_of
-from ..schema import Argument
+from ..schema import Argument, Schema
 from .effects import ALLOCATIONS, FUSED, PASSES_ON, UNPACKS, is_opaque
 from .points_to import EVERYTHING, Locations, PointsTo
 
@@ -60,7 +62,7 @@ class Constraints(PointsTo):
     made: (node, output index) -> the memory that the node makes for that output.
     """
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         super().__init__()
         self.graph = graph
         self.made: dict[tuple[Node, int], Locations] = {}
@@ -114,7 +116,8 @@ class Constraints(PointsTo):
             self._read(node.output, node.inputs[0], node.attributes["name"])
         elif kind == "prim::SetAttr":
             if memory_kinds(node.inputs[1].type):
-                self.store(*node.inputs, node.attributes["name"])
+                owner, stored = node.inputs
+                self.store(owner, stored, node.attributes["name"])
         elif kind in PASSES_ON:
             self._same(node.output, node.inputs[0])
         elif kind == FUSED:
@@ -125,7 +128,7 @@ class Constraints(PointsTo):
         elif is_opaque(node):
             self._unknown(node)
         elif node.schema is not None:
-            self._operator(node)
+            self._operator(node, node.schema)
 
     def _read(self, target: Value, source: Value, field: str) -> None:
         kinds = memory_kinds(target.type)
@@ -145,7 +148,8 @@ class Constraints(PointsTo):
             if node.kind == "prim::TupleUnpack":
                 field = str(i)
             elif node.kind == "prim::TupleIndex" and node.inputs[1].is_constant:
-                n = len(node.inputs[0].type.elements)
+                taken: Any = node.inputs[0].type
+                n = len(taken.elements)
                 field = str(node.inputs[1].constant % n)
             if node.kind == "prim::TupleSlice":
                 self._fresh(v, i)
@@ -155,9 +159,8 @@ class Constraints(PointsTo):
             else:
                 self._read(v, node.inputs[0], field)
 
-    def _operator(self, node: Node) -> None:
+    def _operator(self, node: Node, schema: Schema) -> None:
         """An operator by its schema's alias sets."""
-        schema = node.schema
         stores = facts_of(schema).stores
         if stores:
             container, stored = (node.inputs[i] for i in stores)
@@ -171,13 +174,13 @@ class Constraints(PointsTo):
             return
         for i, (result, v) in enumerate(zip(schema.returns, node.outputs)):
             if memory_kinds(v.type):
-                self._result(node, result, v, i)
+                self._result(node, schema, result, v, i)
 
-    def _result(self, node: Node, result: Argument, v: Value, index: int) -> None:
+    def _result(self, node: Node, schema: Schema, result: Argument, v: Value, index: int) -> None:
         kinds = memory_kinds(v.type)
-        sources = [node.inputs[i] for i in node.schema.shared[index]]
+        sources = [node.inputs[i] for i in schema.shared[index]]
         elementwise = result.is_elementwise
-        facts = facts_of(node.schema)
+        facts = facts_of(schema)
         for w in sources:
             if kinds != TENSOR and memory_kinds(w.type) == TENSOR:
                 elementwise = True

@@ -9,6 +9,8 @@ As in PyTorch an exception does not run `__exit__`, so it always gets None three
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import types as T
 from ..ir import Graph, Node
 
@@ -31,7 +33,8 @@ def run(graph: Graph) -> bool:
 def lower(node: Node) -> None:
     """Put the call in place of one node."""
     name, graph = METHODS[node.kind], node.graph
-    schema = node.inputs[0].type.methods[name].schema
+    manager: Any = node.inputs[0].type
+    schema = manager.methods[name].schema
     with graph.at(node):
         nones = [graph.constant(None, T.NONE, like=node) for _ in schema.arguments[1:]]
         call = graph.insert(

@@ -27,11 +27,11 @@ def run(graph: Graph) -> bool:
 class Scope:
     """A table of nodes by what they compute, on top of the table of the enclosing block."""
 
-    def __init__(self, outer: Scope | None):
+    def __init__(self, outer: Scope | None) -> None:
         self.outer = outer
-        self.nodes: dict[tuple, Node] = {}
+        self.nodes: dict[tuple[Any, ...], Node] = {}
 
-    def find(self, key: tuple) -> Node | None:
+    def find(self, key: tuple[Any, ...]) -> Node | None:
         scope: Scope | None = self
         while scope is not None:
             if key in scope.nodes:
@@ -41,7 +41,7 @@ class Scope:
 
 
 class _Merger:
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         self.analysis = analysis_of(graph)
 
     def block(self, block: Block, outer: Scope | None) -> bool:
@@ -80,7 +80,7 @@ class _Merger:
         )
 
 
-def key_of(node: Node) -> tuple:
+def key_of(node: Node) -> tuple[Any, ...]:
     """Equal keys mean equal results, as long as no memory is written."""
     return (
         node.qualified_name,

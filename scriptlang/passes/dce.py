@@ -21,7 +21,7 @@ def run(graph: Graph) -> bool:
 class _Liveness:
     """The live nodes and values of a graph."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         self.nodes: set[Node] = set()
         self.values: set[Value] = set()
         self.pending: list[Value] = []

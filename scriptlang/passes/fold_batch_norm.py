@@ -33,7 +33,7 @@ PRODUCTS = frozenset({"aten::linear"})
 STRAIGHT = CONVOLUTIONS | {"aten::conv1d", "aten::conv3d"}
 LAYERS = STRAIGHT | TRANSPOSED | PRODUCTS
 
-Folded = dict[tuple, tuple[list[Any], Tensor, Tensor]]
+Folded = dict[tuple[Any, ...], tuple[list[Any], Tensor, Tensor]]
 """(weight, bias) by the memory of the constants that they were made of, which are kept."""
 
 _folded: ContextVar[Folded | None] = ContextVar("folded", default=None)
@@ -153,7 +153,7 @@ def is_float_constant(v: Value) -> bool:
     )
 
 
-def memory(tensor: Tensor | None) -> tuple | None:
+def memory(tensor: Tensor | None) -> tuple[Any, ...] | None:
     """Where the elements of a tensor lie."""
     return (
         None

@@ -17,6 +17,7 @@ rank is asked for it once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
@@ -39,7 +40,7 @@ def run(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> bool:
 
 
 class _Folding:
-    def __init__(self, found: Propagation):
+    def __init__(self, found: Propagation) -> None:
         self.facts = found.facts
         self.analysis = found.analysis
 
@@ -142,10 +143,10 @@ def compute(size: Size, known: Mapping[Expression, Value], graph: Graph, like: N
     """Nodes that compute a size; each kind of operation has ints for operands and result."""
 
     def operate(name: str, a: Value, b: Value) -> Value:
-        schema = table.find(f"aten::{name}", "int").schema
+        schema = table.schema_of(f"aten::{name}", "int")
         return graph.insert(schema.name, [a, b], [T.INT], schema=schema, like=like).output
 
-    def atom(a) -> Value:
+    def atom(a: Any) -> Value:
         if isinstance(a, Quotient):
             return operate(
                 "floordiv",
@@ -166,6 +167,7 @@ def compute(size: Size, known: Mapping[Expression, Value], graph: Graph, like: N
         if k != 1:
             product = operate("mul", product, graph.constant(k, T.INT, like=like))
         total = product if total is None else operate("add", total, product)
+    assert total is not None, "it would be a number"
     if size.constant:
         total = operate("add", total, graph.constant(size.constant, T.INT, like=like))
     return total

@@ -10,6 +10,7 @@ cost nothing and which other passes know.  `Budget` limits what a file can make 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from .. import types as T
 from ..allocations import asked_first
@@ -37,13 +38,14 @@ class Budget:
     reading: how many bytes of tensors operators may still read.
     """
 
-    def __init__(self, weights: Iterable[Tensor]):
+    def __init__(self, weights: Iterable[Tensor]) -> None:
         memory = {id(t._storage): t._storage.nbytes for t in weights}
         self.bytes = max(SMALL, 2 * sum(memory.values()))
         self.reading = READINGS * self.bytes
 
-    def computed(self, node: Node, inputs: list) -> Tensor | None:
+    def computed(self, node: Node, inputs: list[Any]) -> Tensor | None:
         """The results of the node; None if they are not known or too expensive to compute."""
+        assert node.schema is not None
         operator = table.find(node.schema.name, node.schema.overload)
         self.reading -= sum(map(size_of, tensors_in(inputs)))
         if self.reading < 0 or operator is None or operator.kernel is None:
@@ -102,7 +104,7 @@ def alone(value: Tensor) -> Tensor:
     return value if value._storage.nbytes <= size_of(value) else value.clone()
 
 
-def constants_of(v: Value, known: dict[Value, Tensor], analysis: AliasAnalysis) -> list:
+def constants_of(v: Value, known: dict[Value, Tensor], analysis: AliasAnalysis) -> list[Any]:
     """The constant that a value always is, in a list; an empty list if it is not known."""
     if v in known:
         return [known[v]]
@@ -132,10 +134,10 @@ def may_fold(node: Node) -> bool:
 
 def is_view(node: Node) -> bool:
     """Whether the result may be memory of an input."""
-    return any(r.alias is not None for r in node.schema.returns)
+    return any(r.alias is not None for r in node.schema.returns) if node.schema else False
 
 
-def tensors_in(values: Iterable) -> Iterator[Tensor]:
+def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             yield value

@@ -149,7 +149,9 @@ class Reading(AliasAnalysis):
     storage share a location.
     """
 
-    def __init__(self, graph: Graph, objects: dict[Value, ScriptObject], set_names: set[str]):
+    def __init__(
+        self, graph: Graph, objects: dict[Value, ScriptObject], set_names: set[str]
+    ) -> None:
         self.objects: dict[Value, ScriptObject] = dict(objects)
         self.set_names = set_names
         self.places: dict[int, Locations] = {}
@@ -238,7 +240,7 @@ def constant_of(value: Any, t: T.Type, like: Node) -> Value:
     parts = list(value) if isinstance(value, (list, tuple)) else []
     if all(isinstance(part, SCALARS) for part in parts):
         return graph.constant(parts if isinstance(value, list) else value, t, like=like)
-    types = t.elements if isinstance(t, T.TupleType) else [t.element] * len(parts)
+    types = t.elements if isinstance(t, T.TupleType) else (t.contained[0],) * len(parts)
     inputs = [constant_of(part, element, like) for part, element in zip(parts, types)]
     kind = "prim::TupleConstruct" if isinstance(value, tuple) else "prim::ListConstruct"
     return graph.insert(kind, inputs, [t], like=like).output

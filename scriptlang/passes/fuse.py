@@ -10,6 +10,7 @@ the chain ended; its inputs must not be written to in between, so no input may b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import types as T
@@ -52,7 +53,7 @@ def run(graph: Graph) -> bool:
 def is_plain_convolution(node: Node) -> bool:
     """Whether a convolution is a conv2d, padded by numbers, with constant weights."""
     if node.kind == "aten::conv2d":
-        if node.schema.overload:
+        if node.schema is None or node.schema.overload:
             return False
         settings = node.inputs[3:6]
     else:
@@ -108,7 +109,11 @@ def is_matrix(v: Value, rank: int) -> bool:
     return v.is_constant and isinstance(v.constant, Tensor) and v.constant.dim() == rank
 
 
-def product_of(node: Node) -> tuple[Value, Value, bool, Value | None] | None:
+def is_overload(node: Node, overload: str) -> bool:
+    return node.schema is not None and node.schema.overload == overload
+
+
+def product_of(node: Node) -> tuple[Value, Value, bool, Any] | None:
     """(input, constant weight, whether that is [in, out], bias or None) of a product."""
     if node.kind == "aten::linear":
         x, w, b = node.inputs
@@ -131,7 +136,7 @@ def product_of(node: Node) -> tuple[Value, Value, bool, Value | None] | None:
 class Chain:
     """What follows a layer: the nodes, what they add, and the activation they end with."""
 
-    def __init__(self, layer: Node):
+    def __init__(self, layer: Node) -> None:
         self.nodes = [layer]
         self.added: Value | None = None
         self.activation = "none"
@@ -150,7 +155,7 @@ class Chain:
         return user if user.block is self.nodes[0].block and user.schema is not None else None
 
     def take(self, node: Node) -> bool:
-        if node.kind == "aten::add" and self.added is None and node.schema.overload == "Tensor":
+        if node.kind == "aten::add" and self.added is None and is_overload(node, "Tensor"):
             other = node.inputs[1 - node.inputs.index(self.last)]
             if other.type != T.TENSOR or not is_constant(node.inputs[2], 1):
                 return False
@@ -169,13 +174,13 @@ def activation_of(node: Node) -> str | None:
     if node.kind == "aten::gelu":
         how = node.inputs[1]
         return {"none": "gelu", "tanh": "gelu_tanh"}.get(how.constant) if how.is_constant else None
-    if node.kind in ("aten::hardtanh", "aten::clamp") and not node.schema.overload:
+    if node.kind in ("aten::hardtanh", "aten::clamp") and is_overload(node, ""):
         ends = [v.constant if v.is_constant else None for v in node.inputs[1:3]]
         return "relu6" if ends == [0, 6] else None
     return SIMPLE.get(node.kind)
 
 
-def fuse(layer: Node, analysis: AliasAnalysis, build) -> bool:
+def fuse(layer: Node, analysis: AliasAnalysis, build: Callable[..., Any]) -> bool:
     chain = Chain(layer)
     outside = [
         v
@@ -195,9 +200,9 @@ def fuse(layer: Node, analysis: AliasAnalysis, build) -> bool:
     return True
 
 
-def make(layer: Node, name: str, inputs: list) -> Node:
+def make(layer: Node, name: str, inputs: list[Any]) -> Node:
     """A node of an operator at the insertion point; plain arguments become constants."""
-    schema = table.find(name, "").schema
+    schema = table.schema_of(name)
     values = [
         v
         if isinstance(v, Value)
@@ -240,7 +245,9 @@ def transposed_convolution(layer: Node, chain: Chain) -> Node:
 
 
 def linear(layer: Node, chain: Chain) -> Node:
-    x, w, turned, b = product_of(layer)
+    product = product_of(layer)
+    assert product is not None
+    x, w, turned, b = product
     if turned:
         w = layer.graph.constant(w.constant.t(), w.type, like=layer)
     return make(layer, "scriptlang::linear", [x, w, b, chain.added, chain.activation])

@@ -122,7 +122,7 @@ class Grouping:
     depends: node -> the groups that must run before it.  outside: the same for groups.
     """
 
-    def __init__(self, nodes: list[Node], before: list[set[int]]):
+    def __init__(self, nodes: list[Node], before: list[set[int]]) -> None:
         self.nodes, self.before = nodes, before
         self.root: list[int] = []
         self.members: list[list[int]] = []
@@ -139,6 +139,11 @@ class Grouping:
         while self.root[g] != g:
             g = self.root[g]
         return g
+
+    def group_of(self, i: int) -> int | None:
+        """The root of the group of a node, None where it is in none."""
+        g = self.group[i]
+        return None if g is None else self.find(g)
 
     def reached(self, i: int) -> int:
         """The groups that must run before any node after node i."""
@@ -158,7 +163,7 @@ class Grouping:
 
     def place(self, i: int) -> None:
         """Put a node into the group of its inputs, merging several groups, or into a new group."""
-        near = {self.find(self.group[d]) for d in self.before[i] if self.group[d] is not None}
+        near = {g for d in self.before[i] if (g := self.group_of(d)) is not None}
         joined: list[int] = []
         for g in sorted(near, reverse=True):
             if self.may_be_one([*joined, g], i):
@@ -176,7 +181,7 @@ class Grouping:
         self.group[i] = first
         self.members[first].append(i)
         for d in self.before[i]:
-            if self.group[d] is None or self.find(self.group[d]) != first:
+            if self.group_of(d) != first:
                 self.outside[first] |= self.reached(d)
 
     def may_be_one(self, groups: list[int], i: int) -> bool:
@@ -184,7 +189,7 @@ class Grouping:
         own = sum(1 << g for g in groups)
         outside = 0
         for d in self.before[i]:
-            if self.group[d] is None or self.find(self.group[d]) not in groups:
+            if self.group_of(d) not in groups:
                 outside |= self.reached(d)
         for g in groups:
             outside |= self.outside[g]

@@ -12,6 +12,7 @@ at once, even if few lines call each other twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from .. import budgets
 from .. import types as T
@@ -201,7 +202,7 @@ def as_type(value: Value, wanted: T.Type, call: Node) -> Value:
         return graph.insert("prim::unchecked_cast", [value], [wanted], like=call).output
 
 
-def add_callers(node: Node, context: tuple) -> None:
+def add_callers(node: Node, context: tuple[Any, ...]) -> None:
     node.callers = context + node.callers
     for block in node.blocks:
         for inner in block.nodes:

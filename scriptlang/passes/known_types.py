@@ -60,5 +60,6 @@ MOST = 200
 
 
 def takes_own_type(node: Node) -> bool:
+    assert node.schema is not None
     i = node.schema.index("dtype")
     return i is None or node.inputs[i].is_constant and node.inputs[i].constant is None

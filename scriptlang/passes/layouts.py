@@ -84,7 +84,7 @@ def keeps(node: Node, found: set[Value]) -> bool:
 def takes(user: Node, i: int, found: set[Value]) -> bool:
     if user.kind == "prim::ListConstruct":
         (only, _), *more = user.output.uses
-        return not more and only.outputs and only.output in found
+        return not more and bool(only.outputs) and only.output in found
     if keeps_layout(user):
         return user.output in found
     if user.kind == "aten::permute":  # gives a contiguous tensor
@@ -99,7 +99,7 @@ def convert_other_uses(value: Value, found: set[Value]) -> None:
         return
     node = value.node
     graph = node.graph
-    schema = table.find("aten::contiguous", "").schema
+    schema = table.schema_of("aten::contiguous")
     with graph.at(node.next):
         zero = graph.constant(CONTIGUOUS, T.INT, like=node)
         copy = graph.insert("aten::contiguous", [value, zero], [T.TENSOR], schema=schema, like=node)

@@ -63,5 +63,7 @@ def accesses(obj: Value) -> list[Node] | None:
 def ancestor_in(node: Node, block: Block) -> Node:
     """The node of `block` that is `node` or holds it."""
     while node.block is not block:
-        node = node.block.owner
+        owner = node.block.owner
+        assert owner is not None, "the block is an ancestor's"
+        node = owner
     return node

@@ -16,6 +16,8 @@ before does not keep it:
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import types as T
 from ..ir import Graph, Node, Value
 from .alias import AliasAnalysis, analysis_of, drop_analysis
@@ -69,7 +71,9 @@ def remake(append: Node) -> bool:
 def comes_before(user: Node, node: Node) -> bool:
     """Whether `user`, or the node of `node`'s block that holds it, runs before `node`."""
     while user.block is not node.block:
-        user = user.block.owner
+        owner = user.block.owner
+        assert owner is not None, "the block is an ancestor's"
+        user = owner
     return user is not user.block.end and user.is_before(node)
 
 
@@ -101,7 +105,7 @@ def is_fixed(v: Value, analysis: AliasAnalysis) -> bool:
     return location is not None and not location & (analysis.outside | analysis.written)
 
 
-def known_results(node: Node) -> list | None:
+def known_results(node: Node) -> list[Any] | None:
     """The results of a node that reads a list: values or constants; None if they are not known."""
     elements = node.inputs[0].node.inputs
     if node.kind == "aten::len":

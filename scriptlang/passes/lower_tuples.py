@@ -68,11 +68,13 @@ def split_results(node: Node) -> bool:
     changed = False
     for i in reversed(range(len(node.outputs))):
         out = node.outputs[i]
-        parts = [elements(block.returns[i]) for block in node.blocks]
-        if not isinstance(out.type, T.TupleType) or None in parts or not out.uses:
+        found = [elements(block.returns[i]) for block in node.blocks]
+        parts = [values for values in found if values is not None]
+        if not isinstance(out.type, T.TupleType) or len(parts) < len(found) or not out.uses:
             continue
-        types = [T.unify(a.type, b.type) for a, b in zip(*parts)]
-        if None in types or not all(map(T.is_subtype, types, out.type.elements)):
+        unified = [T.unify(a.type, b.type) for a, b in zip(*parts)]
+        types = [t for t in unified if t is not None]
+        if len(types) < len(unified) or not all(map(T.is_subtype, types, out.type.elements)):
             continue
         new = [node.add_output(t) for t in types]
         for block, values in zip(node.blocks, parts):

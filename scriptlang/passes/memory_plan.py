@@ -143,9 +143,10 @@ def makes_tensor(node: Node, i: int) -> bool:
 
 
 def size_in_bytes(fact: Fact) -> int | None:
-    if not isinstance(fact, TensorFacts) or not fact.is_exact or fact.dtype is None:
+    if not isinstance(fact, TensorFacts) or fact.shape is None or fact.dtype is None:
         return None
-    return math.prod(fact.shape) * fact.dtype.itemsize
+    sizes = [s for s in fact.shape if isinstance(s, int)]
+    return math.prod(sizes) * fact.dtype.itemsize if len(sizes) == len(fact.shape) else None
 
 
 def last_uses(nodes: list[Node], analysis: AliasAnalysis) -> dict[int, int]:

@@ -9,10 +9,15 @@ no number says it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .. import types as T
 from ..ir import Graph, Node
 from ..ops import table
 from ..tensors import Tensor
+
+if TYPE_CHECKING:
+    from ..ir import Value
 
 DIMS = {
     "aten::_convolution_mode": (1, 2, 3),
@@ -39,7 +44,7 @@ def replace(node: Node) -> bool:
     numbers = by_number(padding, sizes, stride, dilation)
     if numbers is None or len(sizes) not in DIMS[node.kind]:
         return False
-    schema = table.find(f"aten::conv{len(sizes)}d", "").schema
+    schema = table.schema_of(f"aten::conv{len(sizes)}d")
     with node.graph.at(node):
         known = node.graph.constant(numbers, T.ListType(T.INT), like=node)
         new = node.graph.insert(
@@ -55,7 +60,7 @@ def replace(node: Node) -> bool:
     return True
 
 
-def by_number(padding, sizes: list[int], stride, dilation) -> list[int] | None:
+def by_number(padding: Value, sizes: list[int], stride: Value, dilation: Value) -> list[int] | None:
     """The numbers that stand for a padding's name; None where there are none, or it is an error."""
     if not all(v.is_constant for v in (padding, stride, dilation)):
         return None

@@ -57,6 +57,7 @@ def keeps_type(node: Node, form: table.Operator) -> bool:
 def other_form(node: Node) -> table.Operator | None:
     """The operator that gives a new tensor of a type that is known; None where its arguments are
     others."""
+    assert node.schema is not None, "the node writes"
     operator = table.find(node.kind[:-1], node.schema.overload)
     if operator is None or not operator.facts.keeps_type or operator.kernel is None:
         return None

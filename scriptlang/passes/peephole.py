@@ -194,7 +194,7 @@ def schemas(kind: str) -> list[Schema]:
 class Guard:
     """Whether the memory of a graph lets a match be rewritten."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._analysis: AliasAnalysis | None = None
 

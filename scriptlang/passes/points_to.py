@@ -19,6 +19,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..ir import Value
 
 EVERYTHING = ("tensor", "list", "dict", "tuple", "object", "other")
 """Kinds of memory; "other" may be any of the others."""
@@ -44,13 +48,13 @@ class PointsTo:
     points: variable -> the locations it may point to.  outside: all that code outside may see.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.points: dict[Hashable, Locations] = {}
         self.fields: list[dict[str, Locations] | None] = []
         self.by_kind: dict[str, Locations] = dict.fromkeys(EVERYTHING, 0)
         self.opaque: dict[str, Locations] = {kind: self.new(kind) for kind in EVERYTHING}
         self.outside = self.all_opaque = (1 << len(EVERYTHING)) - 1
-        self._rules: list[tuple[Callable[..., None], tuple]] = []
+        self._rules: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._readers: dict[Hashable, list[int]] = {}
         self._watchers: list[set[int]] = []
         self._reached: dict[Locations, Locations] = {}
@@ -98,7 +102,12 @@ class PointsTo:
         self._add(self._leak_all, source, source, (source,))
 
     def _add(
-        self, apply: Callable[..., None], target: Hashable, source: Hashable, reads: tuple, *more
+        self,
+        apply: Callable[..., None],
+        target: Hashable,
+        source: Hashable,
+        reads: tuple[Any, ...],
+        *more: Any,
     ) -> None:
         for variable in reads:
             self._readers.setdefault(variable, []).append(len(self._rules))
@@ -121,7 +130,7 @@ class PointsTo:
         self._rules, self._readers = [], {}
         self._is_solved = True
 
-    def _again(self, rules) -> None:
+    def _again(self, rules: Any) -> None:
         for i in rules:
             if not self._waiting[i]:
                 self._waiting[i] = 1
@@ -179,7 +188,7 @@ class PointsTo:
                 if self.outside >> i & 1:
                     self._leak(held)
 
-    def _leak_all(self, source: Hashable, _) -> None:
+    def _leak_all(self, source: Hashable, _: Value) -> None:
         self._leak(self.points.get(source, 0))
 
     def _leak(self, found: Locations) -> None:

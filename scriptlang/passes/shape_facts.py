@@ -23,7 +23,7 @@ class Unknown(Exception):
 
 
 class _Mark:
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:

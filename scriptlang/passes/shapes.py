@@ -11,7 +11,8 @@ Every fact holds in every run that gets to its value.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
 
 from .. import types as T
 from ..dtypes import DType
@@ -61,14 +62,14 @@ class Propagation:
         inputs: Mapping[Value, Fact],
         outer: Propagation | None = None,
         home: Block | None = None,
-    ):
+    ) -> None:
         self.graph = graph
         self.facts: dict[Value, Fact] = {}
         self.known: dict[Symbol, int] = {}
         self.made: dict[Hashable, Expression] = {}
         self.outer, self.home = outer, home
-        self.depth = outer.depth + 1 if outer else 0
-        self.names = outer.names if outer else Names(inputs.values())
+        self.depth: int = outer.depth + 1 if outer else 0
+        self.names: Names = outer.names if outer else Names(inputs.values())
         self.analysis = AliasAnalysis(graph)
         self.reshaped = 0
         for node in graph.walk():
@@ -104,7 +105,7 @@ class Propagation:
             fact = UNKNOWN
         self.facts[v] = self.completed(v, fact, v.type, ())
 
-    def completed(self, v: Value, fact: Fact, t: T.Type, path: tuple) -> Fact:
+    def completed(self, v: Value, fact: Fact, t: T.Type, path: tuple[Any, ...]) -> Fact:
         if t == T.TENSOR:
             if not isinstance(fact, TensorFacts):
                 return TensorFacts(None, None, self.make(v, (v, "rank", path)))
@@ -234,7 +235,7 @@ class Propagation:
         for v, fact in zip(node.outputs, carried):
             self.put(v, self.outside(fact, body, v, ()))
 
-    def outside(self, fact: Fact, body: Block, v: Value, path: tuple) -> Fact:
+    def outside(self, fact: Fact, body: Block, v: Value, path: tuple[Any, ...]) -> Fact:
         """What of a fact holds after a loop, whose own symbols mean something else each turn."""
         if is_size(fact):
             if all(s.home is None or not s.home.is_inside(body) for s in symbols_of(fact)):
@@ -251,7 +252,7 @@ class Propagation:
             )
         return fact
 
-    def join(self, a: Fact, b: Fact, v: Value, path: tuple) -> Fact:
+    def join(self, a: Fact, b: Fact, v: Value, path: tuple[Any, ...]) -> Fact:
         """What is known of a value that is one or the other."""
         if same(a, b) or b is NOTHING:
             return a
@@ -319,6 +320,7 @@ class Propagation:
 
     def operator(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
         schema = node.schema
+        assert schema is not None
         if any(fact is NOTHING for fact in inputs):  # no run gets here
             return None
         operator = table.find(schema.name, schema.overload)
@@ -347,10 +349,10 @@ class Propagation:
             return self.call(node, operator.compile_body().graph, inputs)
         return None
 
-    def fresh_of(self, node: Node):
+    def fresh_of(self, node: Node) -> Callable[..., Any]:
         """What makes the symbols of a node, in the order that its rule asks for them."""
         count = iter(range(1 << 20))
-        v = node.outputs[0] if node.outputs else None
+        v: Any = node.outputs[0] if node.outputs else None
         return lambda: self.make(v, (v, "fresh", next(count)))
 
     def computed(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
@@ -363,6 +365,7 @@ class Propagation:
             or node.kind == "aten::hash"
         ):
             return None
+        assert node.schema is not None
         operator = table.find(node.schema.name, node.schema.overload)
         if operator is None or operator.kernel is None or huge(node, inputs):
             return None
@@ -386,7 +389,7 @@ class Propagation:
         types = self.types(rule.dtype, call, count)
         return [self.finished(r, v, t, rule, call) for r, v, t in zip(results, node.outputs, types)]
 
-    def types(self, policy, call: Call, count: int) -> tuple:
+    def types(self, policy: Any, call: Call, count: int) -> tuple[Any, ...]:
         if policy == "kernel":
             return kernel_types(call.schema, call.facts, count)
         policy = policy if isinstance(policy, tuple) else (policy,) * count
@@ -396,7 +399,7 @@ class Propagation:
         meant = {"first": found[0] if found else None, "any": one_type(found, call)}
         return tuple(meant.get(p, p) if isinstance(p, str) else p for p in policy)
 
-    def finished(self, result, v: Value, dtype, rule: Rule, call: Call) -> Fact:
+    def finished(self, result: Any, v: Value, dtype: Any, rule: Rule, call: Call) -> Fact:
         """The fact of a result: a tensor has its type, and at least a rank."""
         if v.type != T.TENSOR:  # a rule for tensors says nothing of numbers
             return result if result is not None and rule.dtype is None else UNKNOWN
@@ -412,7 +415,7 @@ class Propagation:
             return TensorFacts(shape, dtype, rank)
         return TensorFacts(None, dtype, rank)
 
-    def rank(self, policy, call: Call, v: Value) -> Size:
+    def rank(self, policy: str | None, call: Call, v: Value) -> Size:
         """The rank of a result whose sizes are not known; -1 if the rank is not known either."""
         if isinstance(policy, int):
             return policy
@@ -433,7 +436,7 @@ def one_type(found: list[DType | None], call: Call) -> DType | None:
 class Names:
     """Gives symbols names that are not taken."""
 
-    def __init__(self, given: Iterable[Fact]):
+    def __init__(self, given: Iterable[Fact]) -> None:
         self.taken: set[str] = set()
         for fact in given:
             map_sizes(fact, self.note)
@@ -504,7 +507,7 @@ def always_raises(block: Block) -> bool:
     return any(n.kind == "prim::RaiseException" for n in block.nodes)
 
 
-def list_of(fact: Fact):
+def list_of(fact: Fact) -> Any:
     """The value that a known fact is; tuples stand for lists, too."""
     return [list_of(f) for f in fact] if isinstance(fact, tuple) else fact
 

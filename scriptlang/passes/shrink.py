@@ -33,7 +33,7 @@ class Shrinking:
     what they are, since they are used as values.
     """
 
-    def __init__(self, roots: Iterable[tuple[Graph, dict[Value, ScriptObject]]]):
+    def __init__(self, roots: Iterable[tuple[Graph, dict[Value, ScriptObject]]]) -> None:
         self.objects: dict[Value, ScriptObject] = {}
         self.used: dict[int, set[str]] = {}
         self.whole: set[int] = set()

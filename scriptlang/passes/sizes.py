@@ -121,11 +121,11 @@ def made_of(terms: Mapping[Term, int]) -> Size:
     return Expression(tuple(rest), terms.get((), 0))
 
 
-def term_key(term: Term) -> tuple:
+def term_key(term: Term) -> tuple[Any, ...]:
     return len(term), tuple(map(atom_key, term))
 
 
-def atom_key(a: Atom) -> tuple:
+def atom_key(a: Atom) -> tuple[Any, ...]:
     if isinstance(a, Symbol):
         return len(a.name), a.name, id(a)
     return 1000, str(a), 0
@@ -155,14 +155,14 @@ def mul(a: Size, b: Size) -> Size:
     return made_of(found)
 
 
-def product(sizes) -> Size:
+def product(sizes: Any) -> Size:
     result: Size = 1
     for s in sizes:
         result = mul(result, s)
     return result
 
 
-def total(sizes) -> Size:
+def total(sizes: tuple[Any, ...]) -> Size:
     result: Size = 0
     for s in sizes:
         result = add(result, s)
@@ -211,7 +211,7 @@ def floordiv(a: Size, b: Size) -> Size | None:
         if isinstance(a, int):
             return a // b
         return floordiv(mul(a, -1), -b) if b < 0 else divided(a, b)
-    if minimum(b) is None or minimum(b) < 1:
+    if not is_at_least(b, 1):
         return None
     exact = exact_quotient(a, b)
     if exact is not None:
@@ -226,9 +226,9 @@ def divided(a: Expression, b: int) -> Size:
     whole: Size = made_of({term: k // b for term, k in terms_of(a).items() if k % b == 0 and term})
     rest = made_of({term: k for term, k in a.terms if k % b})
     whole = add(whole, a.constant // b)
-    if rest == 0:
+    rest = add(rest, a.constant % b) if rest != 0 else 0
+    if not isinstance(rest, Expression):
         return whole
-    rest = add(rest, a.constant % b)
     inner = rest.terms[0][0]
     if (
         len(rest.terms) == 1
@@ -250,6 +250,12 @@ def division(a: Size, b: Size) -> Size | None:
     """a / b, for programs that check that there is no remainder."""
     exact = exact_quotient(a, b) if not isinstance(b, int) or b else None
     return exact if exact is not None else floordiv(a, b)
+
+
+def is_at_least(e: Size, bound: int) -> bool:
+    """Whether a size is certainly no less than a number."""
+    least = minimum(e)
+    return least is not None and least >= bound
 
 
 def minimum(e: Size) -> int | None:

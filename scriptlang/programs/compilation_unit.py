@@ -10,10 +10,12 @@ from typing import Any
 from .module import ScriptFunction
 
 
-class Names(dict):
+class Names(dict[Any, Any]):
     """The names that a text may use: its own functions, then those of where it is compiled."""
 
-    def __init__(self, own: dict[str, Any], rcb: Callable[[str], Any] | None, frame: FrameType):
+    def __init__(
+        self, own: dict[str, Any], rcb: Callable[[str], Any] | None, frame: FrameType
+    ) -> None:
         super().__init__({} if rcb else {**frame.f_globals, **frame.f_locals})
         self.update(own)
         self.rcb = rcb
@@ -34,8 +36,8 @@ class Names(dict):
 class CompilationUnit:
     """`CompilationUnit("def f(x): return x").f`: the functions of a text, which see each other."""
 
-    def __init__(self, lang: str | None = None, _frames_up: int = 0):
-        self._functions: dict[str, ScriptFunction] = {}
+    def __init__(self, lang: str | None = None, _frames_up: int = 0) -> None:
+        self._functions: dict[str, ScriptFunction[..., Any]] = {}
         if lang is not None:
             self.define(lang, _frames_up=_frames_up + 1)
 
@@ -52,13 +54,13 @@ class CompilationUnit:
         for name, function in compile_text(lang, names).items():
             self._functions[name] = ScriptFunction(function)
 
-    def find_function(self, name: str) -> ScriptFunction | None:
+    def find_function(self, name: str) -> ScriptFunction[..., Any] | None:
         return self._functions.get(name.removeprefix("__torch__."))
 
-    def get_functions(self) -> list[ScriptFunction]:
+    def get_functions(self) -> list[ScriptFunction[..., Any]]:
         return list(self._functions.values())
 
-    def __getattr__(self, name: str) -> ScriptFunction:
+    def __getattr__(self, name: str) -> ScriptFunction[..., Any]:
         found = self.__dict__.get("_functions", {}).get(name)
         if found is None:
             raise AttributeError(f"'CompilationUnit' has no attribute {name!r}")

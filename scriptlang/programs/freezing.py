@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from .. import budgets
 from ..building import alone, uncollected
@@ -45,7 +46,7 @@ def freeze(
 def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """The methods, forward first, and the attributes that names say.  Raises RuntimeError."""
     methods = ["forward"] if "forward" in obj.type.methods else []
-    attributes = []
+    attributes: list[Any] = []
     for name in names:
         for find, found in ((pass_.find_method, methods), (pass_.find_attribute, attributes)):
             try:

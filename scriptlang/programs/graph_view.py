@@ -10,6 +10,7 @@ are refused by name.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -110,7 +111,7 @@ REFUSED = {
 class _View:
     """What shows something of a graph; two views of one thing are equal."""
 
-    def __init__(self, ir: Any, graph: GraphView):
+    def __init__(self, ir: Any, graph: GraphView) -> None:
         self.ir, self._graph = ir, graph
 
     def __getattr__(self, name: str) -> Any:
@@ -130,7 +131,9 @@ class _View:
 class _Holder(_View):
     """What has nodes and values: a graph or a block."""
 
-    _block: Block
+    @property
+    def _block(self) -> Block:
+        raise NotImplementedError
 
     def nodes(self) -> Iterator[NodeView]:
         return (NodeView(n, self._graph) for n in self._block.nodes)
@@ -162,7 +165,7 @@ class _Holder(_View):
 class GraphView(_Holder):
     """A function's graph."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph) -> None:
         super().__init__(graph, self)
 
     @property
@@ -189,7 +192,7 @@ class GraphView(_Holder):
             return text
         return "\n".join(line.partition(" # ")[0] for line in text.split("\n"))
 
-    def __str__(self) -> str:
+    def __str__(self) -> builtins.str:
         return print_graph(self.ir)
 
     __repr__ = __str__
@@ -387,13 +390,13 @@ SEVERAL = {"i": "is", "f": "fs", "s": "ss", "t": "ts", "ty": "tys", "g": "gs", "
 
 for _kind in ("i", "f", "s", "t", "ty", "g", "c", *SEVERAL.values()):
     setattr(NodeView, _kind, lambda self, name, _k=_kind: self._typed(_k, name))
-NodeView.z = NodeView.c
+setattr(NodeView, "z", lambda self, name: self._typed("c", name))  # noqa: B010
 
 
 class Use:
     """A use of a value: the node, and which of its inputs it is."""
 
-    def __init__(self, user: NodeView, offset: int):
+    def __init__(self, user: NodeView, offset: int) -> None:
         self.user, self.offset = user, offset
 
 
@@ -439,7 +442,7 @@ class ValueView(_View):
 class TypeView:
     """A type, as torch._C.Type shows it."""
 
-    def __init__(self, type: T.Type):
+    def __init__(self, type: T.Type) -> None:
         self.ir = type
 
     def __getattr__(self, name: str) -> Any:
@@ -456,7 +459,7 @@ class TypeView:
         return str(self.ir)
 
     @property
-    def annotation_str(self) -> str:
+    def annotation_str(self) -> builtins.str:
         return self.ir.annotation
 
     def containedTypes(self) -> list[TypeView]:
@@ -469,7 +472,7 @@ class TypeView:
         return TypeView(self.ir.contained[0])
 
     def isSubtypeOf(self, other: TypeView) -> bool:
-        return T.is_subtype(self.ir, getattr(other, "ir", other))
+        return T.is_subtype(self.ir, other.ir if isinstance(other, TypeView) else other)
 
     def is_interface_type(self) -> bool:
         return isinstance(self.ir, T.InterfaceType)
@@ -489,13 +492,13 @@ class TypeView:
     def __hash__(self) -> int:
         return hash(self.ir)
 
-    def __str__(self) -> str:
+    def __str__(self) -> builtins.str:
         return str(self.ir)
 
     __repr__ = __str__
 
 
-TYPE_KINDS = {
+TYPE_KINDS: dict[T.Type, str] = {
     T.TENSOR: "TensorType",
     T.INT: "IntType",
     T.FLOAT: "FloatType",
@@ -534,7 +537,7 @@ CLASS_KINDS = {
 class ConstMap:
     """The constants of a function's code: `consts.c0`, `consts["c0"]`."""
 
-    def __init__(self, values: list):
+    def __init__(self, values: list[Any]) -> None:
         self.const_mapping = {f"c{i}": value for i, value in enumerate(values)}
 
     def __getattr__(self, name: str) -> Any:
@@ -555,9 +558,9 @@ class DebugState:
 
     fallback = None
 
-    def __init__(self, graph: GraphView):
+    def __init__(self, graph: GraphView) -> None:
         self.graph = graph
-        self.execution_plans: dict = {}
+        self.execution_plans: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return f"<DebugState of {self.graph.ir.name}>"

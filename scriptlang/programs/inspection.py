@@ -27,7 +27,7 @@ class Report:
     name: str
     version: str
     functions: list[Function] = field(default_factory=list)
-    operators: Counter = field(default_factory=Counter)
+    operators: Counter[Any] = field(default_factory=Counter)
     lacking: dict[str, set[str]] = field(default_factory=dict)
     errors: list[ScriptError] = field(default_factory=list)
     parameters: int = 0
@@ -72,7 +72,7 @@ class Report:
 
 
 @alone
-def inspect_archive(source, limits: Limits | None = None) -> Report:
+def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
     """Load an archive, compile every public method, and count what is in it.
 
     Raises LimitError where that needs more than `limits` allow.
@@ -100,7 +100,7 @@ def inspect_archive(source, limits: Limits | None = None) -> Report:
     return report
 
 
-def count_parameters(root, report: Report) -> None:
+def count_parameters(root: Any, report: Report) -> None:
     """Add the modules, parameters and buffers under `root`, each object once."""
     seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
     pending = [root]

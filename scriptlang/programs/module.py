@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar
 
 from .. import budgets
 from .. import types as T
@@ -23,13 +23,14 @@ from .module_hooks import REFUSED, ModuleHooks
 from .module_state import ModuleState
 
 if TYPE_CHECKING:
+    from ..schema import Schema
     from .graph_view import ConstMap, DebugState, GraphView
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class ScriptFunction(Caller, Generic[P, R]):
+class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of either engine
     """A compiled function.  Calling it runs it on its engine.
 
     `schema`, `graph` and `code` show it; `python_function` is what it was compiled from, or None.
@@ -41,9 +42,9 @@ class ScriptFunction(Caller, Generic[P, R]):
         self,
         function: Function,
         engine: Engine | str = "auto",
-        python_function=None,
+        python_function: Callable[..., Any] | None = None,
         limits: Limits | None = None,
-    ):
+    ) -> None:
         self._function = function
         self._engine = engine
         self._limits = limits
@@ -74,7 +75,7 @@ class ScriptFunction(Caller, Generic[P, R]):
             return signature_of(self._function, self.python_function)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
-    def _run(self, *args, **kwargs):
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
         return run(self._function, args, kwargs, self.engine, self._limits)
 
     @property
@@ -86,7 +87,7 @@ class ScriptFunction(Caller, Generic[P, R]):
         return self._function.name
 
     @property
-    def schema(self):
+    def schema(self) -> Schema:
         """Its arguments and result, under its own name as in PyTorch."""
         return replace(self._function.schema, name=self.__name__)
 
@@ -109,7 +110,7 @@ class ScriptFunction(Caller, Generic[P, R]):
             inline.run(graph)
         return GraphView(graph)
 
-    def graph_for(self, *args, **kwargs) -> GraphView:
+    def graph_for(self, *args: Any, **kwargs: Any) -> GraphView:
         """Call the function; the graph that was run, optimised."""
         self(*args, **kwargs)
         return self._optimized()
@@ -150,13 +151,13 @@ class ScriptFunction(Caller, Generic[P, R]):
         with budgets.use(self._function.budget, self._function.name):
             return print_function(self._function)
 
-    def save(self, target, _extra_files: dict | None = None) -> None:
+    def save(self, target: Any, _extra_files: dict[Any, Any] | None = None) -> None:
         """Write an archive with this function as its only content (see scriptlang.save)."""
         from ..api import save
 
         save(self, target, _extra_files)
 
-    def save_to_buffer(self, _extra_files: dict | None = None) -> bytes:
+    def save_to_buffer(self, _extra_files: dict[Any, Any] | None = None) -> bytes:
         """The bytes of what `save` writes."""
         return saved(self, _extra_files)
 
@@ -166,23 +167,23 @@ class ScriptFunction(Caller, Generic[P, R]):
     def _debug_flush_compilation_cache(self) -> None:
         """Accepted; what was made of a function stays as long as the function."""
 
-    def __copy__(self) -> ScriptFunction:
+    def __copy__(self) -> ScriptFunction[..., Any]:
         return self
 
-    def __deepcopy__(self, memo: dict) -> ScriptFunction:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> ScriptFunction[..., Any]:
         return self  # as functions of Python are copied
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a ScriptFunction cannot be pickled; use scriptlang.save")
 
     def __repr__(self) -> str:
         return f"<ScriptFunction {self._function.schema}>"
 
 
-class ScriptMethod(ScriptFunction):
+class ScriptMethod(ScriptFunction[..., Any]):
     """A method of an object; calling it passes the object first."""
 
-    def __init__(self, function: Function, owner: ScriptObjectFacade):
+    def __init__(self, function: Function, owner: ScriptObjectFacade) -> None:
         state = object.__getattribute__(owner, "__dict__")
         engine, limits = state["_engine_"], state["_limits_"]
         super().__init__(function, engine, limits=limits)
@@ -190,7 +191,7 @@ class ScriptMethod(ScriptFunction):
         if function.direct is not None and state["_restore_"] is None:
             self._enter_(direct_way(function, engine, limits), function, state["_raw_"])
 
-    def _call_(self, *args, **kwargs):
+    def _call_(self, *args: Any, **kwargs: Any) -> Any:
         tracer = current.tracing()
         if tracer is not None:
             return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
@@ -202,21 +203,27 @@ class ScriptMethod(ScriptFunction):
         )
         return result
 
-    def _run(self, *args, **kwargs):
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
         return run(self._function, (self.owner._object_, *args), kwargs, self.engine, self._limits)
 
 
 class ScriptObjectFacade:
     """An instance of a script class: its attributes, properties and methods, read and written."""
 
-    def __init__(self, obj, engine: Engine, limits: Limits | None = None, restore=None):
+    def __init__(
+        self,
+        obj: ScriptObject,
+        engine: Engine,
+        limits: Limits | None = None,
+        restore: Callable[..., Any] | None = None,
+    ) -> None:
         """restore: called once with the limits, before the object is first used."""
         self.__dict__.update(
             _raw_=obj, _engine_=engine, _limits_=limits, _facades_={}, _restore_=restore
         )
 
     @property
-    def _object_(self):
+    def _object_(self) -> ScriptObject:
         """The object.  What its archive has to run (`__setstate__`) runs when this is first asked
         for, so that loading runs nothing; until it has run without an error, it runs again."""
         if self._restore_ is not None:
@@ -263,15 +270,15 @@ class ScriptObjectFacade:
         cls = self._type
         if cls.slot(name) is not None:
             self._object_.set(name, unwrap(value))
-        elif name in cls.properties and cls.properties[name][1]:
-            ScriptMethod(cls.methods[cls.properties[name][1]], self)(value)
+        elif setter := cls.properties.get(name, (None, None))[1]:
+            ScriptMethod(cls.methods[setter], self)(value)
         else:
             raise AttributeError(
                 f"{cls.name} has no attribute {name!r} that can be set; a "
                 "compiled class has the attributes it was compiled with"
             )
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         cls = self._type
         return sorted(
             {
@@ -287,8 +294,8 @@ class ScriptObjectFacade:
         return f"<{type(self).__name__} {self._type.name}>"
 
 
-def _operator(name: str):
-    def method(self, *args):
+def _operator(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any) -> Any:
         if name not in self._type.methods:
             return NotImplemented
         return ScriptMethod(self._type.methods[name], self)(*args)
@@ -322,7 +329,7 @@ for _name in (
     setattr(ScriptObjectFacade, _name, _operator(_name))
 
 
-class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
+class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # type: ignore[misc]
     """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it.
 
     Attributes that the program has are checked when they are set; others are plain Python ones.
@@ -338,14 +345,14 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
                 return ScriptModule.__getattr__(self, name)
         return object.__getattribute__(self, name)
 
-    def _call_(self, *args, **kwargs):
+    def _call_(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_hooked():
             from ..nn.modules.hooks import HookedModule
 
             return HookedModule._call_hooked(self, self._call_program, args, kwargs)
         return self._call_program(*args, **kwargs)
 
-    def _call_program(self, *args, **kwargs):
+    def _call_program(self, *args: Any, **kwargs: Any) -> Any:
         cls, forward = self._type, self._type.methods.get("forward")
         is_traced = current.tracing() is not None
         if forward is not None and not (cls.pre_hooks or cls.hooks or is_traced):
@@ -367,10 +374,10 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
     def _wrapped_(self, result: Any) -> Any:
         return wrap(result, self._engine_, self._limits_)
 
-    def _forward(self) -> ScriptFunction:
+    def _forward(self) -> ScriptFunction[..., Any]:
         if "forward" in self._type.methods:
             return ScriptMethod(self._type.methods["forward"], self)
-        found = overloaded_method(self, "forward")
+        found: Any = overloaded_method(self, "forward")
         if found is None:
             names = ", ".join(self._type.methods) or "none"
             raise AttributeError(f"{self._type.name} has no forward; its methods: {names}")
@@ -409,7 +416,9 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
         from ..interpreter.arguments import Mismatch, convert
         from ..interpreter.values import type_name
 
-        declared = self._type.attribute(name).type
+        attribute = self._type.attribute(name)
+        assert attribute is not None
+        declared = attribute.type
         if getattr(declared, "is_module", False) and not isinstance(value, ScriptModule):
             raise RuntimeError(
                 f"cannot set submodule {name!r} to a {type_name(value)}: script it first"
@@ -453,7 +462,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
     def __contains__(self, key: str) -> bool:
         return key in self._members()
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> ScriptModule:
         if "__getitem__" in self._type.methods:
             return ScriptMethod(self._type.methods["__getitem__"], self)(key)
         members = self._members()
@@ -496,7 +505,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
         """The code of `forward`, and the constants that it names as CONSTANTS.c0 and so on."""
         return self.forward.code_with_constants
 
-    def graph_for(self, *args, **kwargs) -> GraphView:
+    def graph_for(self, *args: Any, **kwargs: Any) -> GraphView:
         """Call `forward`; the graph that was run, optimised."""
         return self.forward.graph_for(*args, **kwargs)
 
@@ -516,18 +525,21 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
     def set_extra_state(self, state: Any) -> None:
         raise RuntimeError("set_extra_state: compiled modules have no state besides attributes")
 
-    def save(self, target, _extra_files: dict | None = None) -> None:
+    def save(self, target: Any, _extra_files: dict[Any, Any] | None = None) -> None:
         """Write an archive that scriptlang and PyTorch load (see scriptlang.save)."""
         from ..api import save
 
         save(self, target, _extra_files)
 
-    def save_to_buffer(self, _extra_files: dict | None = None) -> bytes:
+    def save_to_buffer(self, _extra_files: dict[Any, Any] | None = None) -> bytes:
         """The bytes of what `save` writes."""
         return saved(self, _extra_files)
 
     def _save_for_lite_interpreter(
-        self, target, _extra_files: dict | None = None, _save_mobile_debug_info: bool = False
+        self,
+        target: Any,
+        _extra_files: dict[Any, Any] | None = None,
+        _save_mobile_debug_info: bool = False,
     ) -> None:
         """`save`, where PyTorch's lite interpreter can run it: there is bytecode in the archive.
 
@@ -537,7 +549,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
         self.save(target, _extra_files)
 
     def _save_to_buffer_for_lite_interpreter(
-        self, _extra_files: dict | None = None, _save_mobile_debug_info: bool = False
+        self, _extra_files: dict[Any, Any] | None = None, _save_mobile_debug_info: bool = False
     ) -> bytes:
         from ..serialization.archive import names_in
 
@@ -559,10 +571,10 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
 class OverloadedScriptMethod:
     """A method with several declarations: a call takes the first that the arguments fit."""
 
-    def __init__(self, methods: list[ScriptMethod]):
+    def __init__(self, methods: list[ScriptMethod]) -> None:
         self.methods = methods
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         from ..errors import RunError
         from ..interpreter.arguments import bind
 
@@ -577,13 +589,13 @@ class OverloadedScriptMethod:
 
 def overloaded_method(owner: ScriptModule, name: str) -> OverloadedScriptMethod | None:
     """The methods `name__0`, `name__1`, ... of a module as one; None where there are none."""
-    found = []
+    found: list[ScriptMethod] = []
     while f"{name}__{len(found)}" in owner._type.methods:
         found.append(ScriptMethod(owner._type.methods[f"{name}__{len(found)}"], owner))
     return OverloadedScriptMethod(found) if found else None
 
 
-def saved(program: Any, extra_files: dict | None) -> bytes:
+def saved(program: Any, extra_files: dict[Any, Any] | None) -> bytes:
     import io
 
     buffer = io.BytesIO()
@@ -591,7 +603,7 @@ def saved(program: Any, extra_files: dict | None) -> bytes:
     return buffer.getvalue()
 
 
-def signature_of(function: Function, python_function=None):
+def signature_of(function: Function, python_function: Any = None) -> Any:
     """What calls may pass, as `inspect` has it; a method's object is passed already."""
     import inspect
 
@@ -621,7 +633,11 @@ def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
 
 
 def run(
-    function: Function, args: tuple, kwargs: dict[str, Any], engine: Engine, limits: Limits | None
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    engine: Engine,
+    limits: Limits | None,
 ) -> Any:
     """Call a function on an engine; the result as a user sees it."""
     current.calls.last = function
@@ -629,7 +645,7 @@ def run(
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 
 
-def direct_way(function: Function, engine: Engine, limits: Limits | None):
+def direct_way(function: Function, engine: Engine, limits: Limits | None) -> Any:
     """What calls of a function may go through without `run`; None where that has to be."""
     return None if limits is not None else engine.direct(function)
 
@@ -643,9 +659,9 @@ class _Wrapping:
     that what occurs many times is made once.  What is wrapped is alive: ids are not used again.
     """
 
-    def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]):
+    def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]) -> None:
         self.engine, self.limits, self.seen = engine, limits, seen
-        self.kept: list[list] = []
+        self.kept: list[list[Any]] = []
         self.most = (limits or Limits()).result_values
         self.count = 0
 
@@ -657,7 +673,7 @@ class _Wrapping:
             made = self.seen.get(id(value))
             return self.container(value, cls) if made is None else made
         if isinstance(value, EnumValue):
-            python = value.type.python_class
+            python: Any = value.type.python_class
             return value if python is None else python[value.name]
         return self.object(value) if isinstance(value, ScriptObject) else value
 
@@ -688,7 +704,7 @@ class _Wrapping:
     def object(self, value: ScriptObject) -> Any:
         if value.type.is_module:
             return ScriptModule(value, self.engine, self.limits)
-        python = value.type.python_class
+        python: Any = value.type.python_class
         if python is None:
             return ScriptObjectFacade(value, self.engine, self.limits)
         made = self.seen.get(id(value))

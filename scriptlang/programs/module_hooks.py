@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..tensors import Tensor
 
@@ -93,10 +93,10 @@ REFUSED = {
 """Names that PyTorch's ScriptModule has and ours has not -> why."""
 
 
-class Members(MutableMapping):
+class Members(MutableMapping[Any, Any]):
     """The parameters, buffers or submodules of one module by name; setting sets the attribute."""
 
-    def __init__(self, module: Any, kind: str, find: Callable[[], dict[str, Any]]):
+    def __init__(self, module: Any, kind: str, find: Callable[[], dict[str, Any]]) -> None:
         self._module, self._kind, self._find = module, kind, find
 
     def __getitem__(self, name: str) -> Any:
@@ -140,6 +140,14 @@ def set_member(module: Any, kind: str, name: str, value: Any) -> None:
 class ModuleHooks:
     """What ScriptModule has of torch.nn.Module to register hooks and members."""
 
+    if TYPE_CHECKING:  # what Caller and ModuleState have
+
+        def _enter_(self, program: Any, function: Any, first: Any = None) -> None: ...
+
+        def _own_tensors(self, kind: str) -> Iterator[tuple[str, Tensor]]: ...
+
+        def named_children(self) -> Iterator[tuple[str, Any]]: ...
+
     @property
     def _parameters(self) -> Members:
         return Members(self, "parameter", lambda: dict(self._own_tensors("parameter")))
@@ -175,7 +183,7 @@ class ModuleHooks:
     # Hooks
 
     def register_forward_pre_hook(
-        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """`hook(module, args)`, with_kwargs: `hook(module, args, kwargs)`, before each call.
 
@@ -192,7 +200,7 @@ class ModuleHooks:
 
     def register_forward_hook(
         self,
-        hook: Callable,
+        hook: Callable[..., Any],
         *,
         prepend: bool = False,
         with_kwargs: bool = False,
@@ -213,7 +221,7 @@ class ModuleHooks:
             prepend=prepend,
         )
 
-    def _hooks(self, name: str) -> OrderedDict:
+    def _hooks(self, name: str) -> OrderedDict[Any, Any]:
         """The hooks, or marks of hooks, of that name; calls go by them from now on."""
         for record in HOOKS:
             self.__dict__.setdefault(record, OrderedDict())
@@ -225,8 +233,8 @@ class ModuleHooks:
         return bool(own.get("_forward_hooks") or own.get("_forward_pre_hooks"))
 
 
-def _unsupported(name: str) -> Callable:
-    def method(self, *args, **kwargs):
+def _unsupported(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"{name} is not supported on ScriptModules")
 
     method.__name__ = name
@@ -237,7 +245,7 @@ for _name in UNSUPPORTED:
     setattr(ModuleHooks, _name, _unsupported(_name))
 for _name in HOOKS:
 
-    def _read(self, _n=_name) -> OrderedDict:
+    def _read(self: Any, _n: Any = _name) -> OrderedDict[Any, Any]:
         return self.__dict__.get(_n, OrderedDict())
 
     setattr(ModuleHooks, _name, property(_read))

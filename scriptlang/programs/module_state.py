@@ -6,32 +6,56 @@ Names are dotted, as in PyTorch (`layer.0.weight`); tensors are the module's own
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from .. import dtypes
+from .. import types as T
 from ..dtypes import DType
 from ..interpreter.gradients import give
+from ..limits import Limits
 from ..objects import ScriptObject, Snapshot
-from ..ops.derivatives.members import clear_grad
 from ..tensors import Storage, Tensor, as_tensor
 
 if TYPE_CHECKING:
-    from .module import ScriptModule
+    pass
+
+
+class IncompatibleKeys(NamedTuple):
+    """The names that a state_dict lacked, and those that it had for nothing."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+M = TypeVar("M", bound="ModuleState")
 
 
 class ModuleState:
     """What ScriptModule has of torch.nn.Module to look at and change its state."""
 
-    def named_children(self) -> Iterator[tuple[str, ScriptModule]]:
+    if TYPE_CHECKING:  # what ScriptObjectFacade has
+
+        def __init__(self, *args: Any) -> None: ...
+
+        @property
+        def _object_(self) -> ScriptObject: ...
+
+        @property
+        def _type(self) -> T.ClassType: ...
+
+        _engine_: Any
+        _limits_: Limits | None
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
         for name in self._type.submodules():
             yield name, getattr(self, name)
 
-    def children(self) -> Iterator[ScriptModule]:
+    def children(self) -> Iterator[Any]:
         return (m for _, m in self.named_children())
 
     def named_modules(
-        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, ScriptModule]]:
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """This module and all inside it, with dotted names; each object once, as asked."""
         seen: set[int] = set() if memo is None else memo
         pending = [(prefix, self)]
@@ -47,7 +71,7 @@ class ModuleState:
             children = [(f"{name}.{n}" if name else n, m) for n, m in module.named_children()]
             pending += reversed(children)
 
-    def modules(self) -> Iterator[ScriptModule]:
+    def modules(self) -> Iterator[Any]:
         return (m for _, m in self.named_modules())
 
     def _own_tensors(self, kind: str) -> Iterator[tuple[str, Tensor]]:
@@ -56,7 +80,7 @@ class ModuleState:
                 yield a.name, self._object_.get(a.name)
 
     def _named_tensors(self, kind: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
-        seen: dict[tuple, Tensor] = {}
+        seen: dict[tuple[Any, ...], Tensor] = {}
         modules = self.named_modules(prefix=prefix) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, tensor in module._own_tensors(kind):
@@ -77,7 +101,7 @@ class ModuleState:
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (t for _, t in self.named_buffers(recurse=recurse))
 
-    def get_submodule(self, target: str) -> ScriptModule:
+    def get_submodule(self, target: str) -> Any:
         """The submodule of a dotted name.  Raises AttributeError."""
         found = self
         for name in target.split(".") if target else ():
@@ -102,7 +126,7 @@ class ModuleState:
     # As a whole
 
     def state_dict(
-        self, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
+        self, destination: dict[Any, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Tensor]:
         """Parameters and buffers by dotted name; they share memory with the module."""
         state: dict[str, Tensor] = {} if destination is None else destination
@@ -112,13 +136,15 @@ class ModuleState:
                     state[prefix + (f"{path}.{name}" if path else name)] = tensor
         return state
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Any:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True
+    ) -> IncompatibleKeys:
         """Write the tensors of a state_dict into those of the module.
 
         Returns (missing_keys, unexpected_keys).  Raises RuntimeError for names that are missing or
         unexpected, when strict, and for sizes that differ.
         """
-        own = self.state_dict()
+        own: dict[str, Any] = dict(self.state_dict())
         missing = [n for n in own if n not in state_dict]
         unexpected = [n for n in state_dict if n not in own]
         problems = []
@@ -126,7 +152,7 @@ class ModuleState:
             problems.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}.")
         if strict and unexpected:
             problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}.")
-        given = {n: as_tensor(v) for n, v in state_dict.items() if n in own}
+        given: dict[str, Any] = {n: as_tensor(v) for n, v in state_dict.items() if n in own}
         problems += [
             f"size mismatch for {n}: it is {tuple(own[n].shape)}, given {tuple(t.shape)}."
             for n, t in given.items()
@@ -139,23 +165,19 @@ class ModuleState:
             )
         for name, tensor in given.items():
             own[name].detach().copy_(tensor)
-        from collections import namedtuple
+        return IncompatibleKeys(missing, unexpected)
 
-        return namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))(
-            missing, unexpected
-        )
-
-    def train(self, mode: bool = True) -> ScriptModule:
+    def train(self: M, mode: bool = True) -> M:
         """Set `training` here and in every submodule; returns the module."""
         for m in self.modules():
             if m._type.slot("training") is not None:
                 m._object_.set("training", bool(mode))
         return self
 
-    def eval(self) -> ScriptModule:
+    def eval(self: M) -> M:
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> ScriptModule:
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
         for p in self.parameters():
             p.requires_grad_(requires_grad)
             give(p)
@@ -163,17 +185,19 @@ class ModuleState:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Let the parameters have no gradients, or zeros."""
+        from ..ops.derivatives.members import clear_grad
+
         for p in self.parameters():
             clear_grad(p, set_to_none)
 
-    def apply(self, fn: Callable[[ScriptModule], Any]) -> ScriptModule:
+    def apply(self: M, fn: Callable[[Any], Any]) -> M:
         """Call `fn` with every submodule, inner ones first, then with the module."""
         for child in self.children():
             child.apply(fn)
         fn(self)
         return self
 
-    def to(self, *args, **kwargs) -> ScriptModule:
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
         """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`: parameters and buffers of
         floating point and complex dtype get another dtype, those with 4 dimensions (or 5) another
         memory_format.
@@ -187,9 +211,9 @@ class ModuleState:
         check_module_to(wanted)
         return self._apply(wanted.convert)
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> ScriptModule:
+    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
         """Put what `fn` gives in the place of every parameter and buffer, once for each tensor."""
-        made: dict[tuple, tuple[Tensor, Tensor]] = {}
+        made: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = {}
         for m in self.modules() if recurse else (self,):
             for a in m._type.attributes:
                 tensor = m._object_.get(a.name)
@@ -199,7 +223,7 @@ class ModuleState:
                     m._object_.set(a.name, made[place_of(tensor)][1])
         return self
 
-    def type(self, dst_type: Any) -> ScriptModule:
+    def type(self: M, dst_type: Any) -> M:
         """Convert all parameters and buffers: a dtype, or a type's name (`torch.DoubleTensor`).
 
         Raises ValueError for what names none.
@@ -209,29 +233,29 @@ class ModuleState:
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
 
-    def float(self) -> ScriptModule:
+    def float(self: M) -> M:
         """Floating point parameters and buffers as float32."""
         return self._cast(dtypes.float32)
 
-    def double(self) -> ScriptModule:
+    def double(self: M) -> M:
         """Floating point parameters and buffers as float64."""
         return self._cast(dtypes.float64)
 
-    def half(self) -> ScriptModule:
+    def half(self: M) -> M:
         """Floating point parameters and buffers as float16."""
         return self._cast(dtypes.float16)
 
-    def bfloat16(self) -> ScriptModule:
+    def bfloat16(self: M) -> M:
         """Floating point parameters and buffers as bfloat16."""
         return self._cast(dtypes.bfloat16)
 
-    def _cast(self, dtype: DType) -> ScriptModule:
+    def _cast(self: M, dtype: DType) -> M:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
-    def cpu(self) -> ScriptModule:
+    def cpu(self: M) -> M:
         return self
 
-    def cuda(self, device: Any = None) -> ScriptModule:
+    def cuda(self: M, device: Any = None) -> M:
         """There are no accelerators: raises RuntimeError."""
         from ..ops.calling.options import ONLY_CPU
 
@@ -239,7 +263,7 @@ class ModuleState:
 
     ipu = xpu = mtia = cuda
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> ScriptModule:
+    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
         """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
         from ..ops.calling.options import device_argument
 
@@ -247,7 +271,7 @@ class ModuleState:
             device_argument(device)
         return self._apply(lambda t: t.new_empty(t.shape), recurse)
 
-    def share_memory(self) -> ScriptModule:
+    def share_memory(self: M) -> M:
         """Move the tensors to where processes that fork from this one see each other's writes."""
         return self._apply(lambda t: t.share_memory_())
 
@@ -256,18 +280,18 @@ class ModuleState:
 
     # Copies
 
-    def __copy__(self) -> ScriptModule:
+    def __copy__(self: M) -> M:
         obj = self._object_
         return type(self)(ScriptObject(obj.type, list(obj.slots)), self._engine_, self._limits_)
 
-    def __deepcopy__(self, memo: dict) -> ScriptModule:
+    def __deepcopy__(self: M, memo: dict[Any, Any]) -> M:
         return type(self)(deep_copy(self._object_, memo), self._engine_, self._limits_)
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a ScriptModule cannot be pickled; use scriptlang.save")
 
 
-def place_of(tensor: Tensor) -> tuple:
+def place_of(tensor: Tensor) -> tuple[Any, ...]:
     """What is equal for the Tensors of one value: the native engine gives a new one each time."""
     if tensor.is_quantized or not tensor.numel():
         return id(tensor), tensor.dtype
@@ -278,11 +302,12 @@ SNAPSHOT = "scriptlang.objects.Snapshot"
 """Key in the memo of a deep copy, beside the numbers of values."""
 
 
-def deep_copy(value: Any, memo: dict) -> Any:
+def deep_copy(value: Any, memo: dict[Any, Any]) -> Any:
     """A copy of a run-time value and all inside it; memory that is shared stays shared."""
     if id(value) in memo:
         return memo[id(value)]
     memo.setdefault(id(memo), []).append(value)  # alive: its number is not given to another
+    made: Any
     if isinstance(value, ScriptObject):
         made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))
         slots = memo.setdefault(SNAPSHOT, Snapshot()).slots(value)
@@ -304,7 +329,7 @@ def deep_copy(value: Any, memo: dict) -> Any:
     return made
 
 
-def _copy_tensor(value: Tensor, memo: dict) -> Tensor:
+def _copy_tensor(value: Tensor, memo: dict[Any, Any]) -> Tensor:
     storage = memo.get(id(value._storage))
     if storage is None:
         memo.setdefault(id(memo), []).append(value._storage)

@@ -15,7 +15,7 @@ from ..nn import Module
 from . import module
 
 
-class _Compiled(type(Module)):
+class _Compiled(type(Module)):  # type: ignore[misc]  # whatever makes modules
     """Making an instance of a class compiles it; every compiled module is a `ScriptModule`."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:

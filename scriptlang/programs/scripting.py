@@ -12,6 +12,7 @@ import io
 import sys
 import types as python_types
 import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,7 +59,7 @@ def place_of(type: T.ClassType) -> Span | None:
 
 
 @contextmanager
-def paused_collector():
+def paused_collector() -> Iterator[Any]:
     """No garbage collection meanwhile: graphs are many small objects that all stay alive."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -72,7 +73,7 @@ def paused_collector():
 class _Taking:
     """Takes over the values of a module; a tensor that stands in two places stays one."""
 
-    def __init__(self, modules: Modules):
+    def __init__(self, modules: Modules) -> None:
         self.modules = modules
         self.tensors: dict[int, Tensor] = {}
 
@@ -81,7 +82,7 @@ class _Taking:
         raw = getattr(module, "_raw_", None)
         if isinstance(raw, ScriptObject):
             return raw
-        type = self.modules.type(module)
+        type: Any = self.modules.type(module)
         obj = ScriptObject(type)
         for i, a in enumerate(type.attributes):
             value = plain_value(getattr(module, a.name))
@@ -179,7 +180,7 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
         if is_ignored(raw):
             return python_types.MethodType(raw, owner)
         if isinstance(raw, property) and is_ignored(raw.fget):
-            return raw.fget(owner)
+            return raw.fget(owner) if raw.fget else None
         if isinstance(raw, staticmethod):
             return raw.__func__
         if name in origin.facts.functions:

@@ -65,7 +65,7 @@ class ShapedGraph:
 @alone
 def inspect(
     program: Any,
-    shapes: Mapping[str, Any] | list | tuple = (),
+    shapes: Mapping[str, Any] | list[Any] | tuple[Any, ...] = (),
     *,
     method: str = "forward",
     optimized: bool = False,
@@ -88,7 +88,7 @@ def inspect(
 
 def memory_plan(
     program: Any,
-    shapes: Mapping[str, Any] | list | tuple = (),
+    shapes: Mapping[str, Any] | list[Any] | tuple[Any, ...] = (),
     *,
     method: str = "forward",
     optimized: bool = False,
@@ -107,7 +107,7 @@ def graph_of(
         program = load(program, limits=limits)
         program.eval()
     if isinstance(program, ScriptFunction):
-        graph = program.graph.copy()
+        graph: Any = program.graph.copy()
         pipeline.optimize(graph)
         if optimized:
             speed.run(graph)

@@ -21,7 +21,9 @@ class ShapeError(ValueError):
     """What was said of an input cannot be read, or does not fit the program."""
 
 
-def input_facts(schema: Schema, given: Mapping[str, Any] | list | tuple) -> dict[str, Fact]:
+def input_facts(
+    schema: Schema, given: Mapping[str, Any] | list[Any] | tuple[Any, ...]
+) -> dict[str, Fact]:
     """Facts by the name of the argument.
 
     given: by name, or in order: a text as above, a list or tuple of sizes (ints, and names of
@@ -41,7 +43,7 @@ def input_facts(schema: Schema, given: Mapping[str, Any] | list | tuple) -> dict
     for name, value in given.items():
         if name not in names:
             raise ShapeError(f"the program has no input {name!r}; it has {', '.join(names)}")
-        type = T.without_none(schema.arguments[schema.index(name)].type)
+        type = T.without_none(next(a.type for a in schema.arguments if a.name == name))
         facts[name] = fact_of_input(name, type, value, symbols)
     return facts
 

@@ -61,7 +61,7 @@ def shown(value) -> object:
     if isinstance(value, scriptlang.Tensor):
         if value.is_quantized:
             return str(value.dtype), repr(value), value.int_repr().numpy().tobytes()
-        return str(value.dtype), tuple(value.shape), value.contiguous().numpy().tobytes()
+        return str(value.dtype), tuple(value.shape), value.detach().contiguous().numpy().tobytes()
     if isinstance(value, (list, tuple)):
         return type(value).__name__, [shown(v) for v in value]
     if isinstance(value, dict):

@@ -14,7 +14,7 @@ def boolean_dispatch(
     are compiled.
     """
 
-    def function(*args, **kwargs) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
         chosen = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)
         return (if_true if chosen else if_false)(*args, **kwargs)
 

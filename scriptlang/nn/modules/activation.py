@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
@@ -359,7 +359,7 @@ class PReLU(Module):
     num_parameters: int
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
         self.num_parameters = num_parameters
@@ -387,7 +387,7 @@ class _AlongDim(Module):
         super().__init__()
         self.dim = dim
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("dim", None)
 

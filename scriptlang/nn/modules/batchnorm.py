@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
@@ -32,8 +32,8 @@ class _NormBase(Module):
         momentum: Optional[float] = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -83,7 +83,9 @@ class _NormBase(Module):
             f"track_running_stats={self.track_running_stats}"
         )
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *report) -> None:
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: Any, local_metadata: Any, *report: Any
+    ) -> None:
         """States of version 1 have no count of batches."""
         key = prefix + "num_batches_tracked"
         version = local_metadata.get("version")

@@ -50,11 +50,11 @@ class _Sequence(Module):
     def __dir__(self) -> list[str]:
         return [n for n in super().__dir__() if not n.isdigit()]
 
-    def append(self, module: Module):
+    def append(self, module: Module) -> Any:
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index: int, module: Module):
+    def insert(self, index: int, module: Module) -> Any:
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -64,7 +64,7 @@ class _Sequence(Module):
         self._renumber(modules)
         return self
 
-    def extend(self, modules: Iterable[Module]):
+    def extend(self, modules: Iterable[Module]) -> Any:
         for module in list(modules):
             self.append(module)
         return self
@@ -81,7 +81,7 @@ class Sequential(_Sequence):
     Made of modules, or of an OrderedDict that names them.
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         named = (
             args[0].items()
@@ -212,13 +212,13 @@ class ModuleDict(Module):
     def pop(self, key: str) -> Module:
         return self._modules.pop(key)
 
-    def keys(self):
+    def keys(self) -> Any:
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> Any:
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> Any:
         return self._modules.values()
 
     def update(self, modules: Mapping[str, Module]) -> None:
@@ -265,7 +265,7 @@ class _Values(Module):
         shape = "x".join(map(str, value.shape))
         return f"  ({label}): {kind} containing: [{of} of size {shape}]"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{self._get_name()} should not be called.")
 
 
@@ -366,13 +366,13 @@ class ParameterDict(_Values):
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
-    def keys(self):
+    def keys(self) -> Any:
         return self._keys.keys()
 
-    def values(self):
+    def values(self) -> Any:
         return (self[k] for k in self._keys)
 
-    def items(self):
+    def items(self) -> Any:
         return ((k, self[k]) for k in self._keys)
 
     def get(self, key: str, default: Any = None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
@@ -40,15 +40,15 @@ class _ConvNd(Module):
         out_channels: int,
         kernel_size: Tuple[int, ...],
         stride: Tuple[int, ...],
-        padding,
+        padding: Any,
         dilation: Tuple[int, ...],
         transposed: bool,
         output_padding: Tuple[int, ...],
         groups: int,
         bias: bool,
         padding_mode: str,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         check_convolution(in_channels, out_channels, stride, padding, groups, padding_mode)
@@ -78,7 +78,7 @@ class _ConvNd(Module):
     def _explicit_padding(self) -> List[int]:
         """The padding of each side, from the last dimension, for modes that pad beforehand."""
         if not isinstance(self.padding, str):
-            return _reverse_repeat_tuple(self.padding, 2)
+            return _reverse_repeat_tuple(self.padding, 2)  # type: ignore[return-value]
         sides = [0, 0] * len(self.kernel_size)
         if self.padding == "same":
             for i, (d, k) in enumerate(zip(self.dilation[::-1], self.kernel_size[::-1])):
@@ -115,7 +115,9 @@ class _ConvNd(Module):
         return ", ".join(parts)
 
 
-def check_convolution(in_channels, out_channels, stride, padding, groups, padding_mode) -> None:
+def check_convolution(
+    in_channels: int, out_channels: int, stride: Any, padding: Any, groups: Any, padding_mode: Any
+) -> None:
     """Raise ValueError for settings that no convolution has."""
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -144,15 +146,15 @@ class Conv1d(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -187,15 +189,15 @@ class Conv2d(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -230,15 +232,15 @@ class Conv3d(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -276,16 +278,16 @@ class _ConvTransposeNd(_ConvNd):
         in_channels: int,
         out_channels: int,
         size: Callable,
-        kernel_size,
-        stride,
-        padding,
-        output_padding,
+        kernel_size: Tuple[int, ...],
+        stride: Tuple[int, ...],
+        padding: Tuple[int, ...],
+        output_padding: Tuple[int, ...],
         groups: int,
         bias: bool,
-        dilation,
+        dilation: Tuple[int, ...],
         padding_mode: str,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         """size: `_single`, `_pair` or `_triple`."""
         if padding_mode != "zeros":
@@ -355,16 +357,16 @@ class ConvTranspose1d(_ConvTransposeNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation=1,
+        dilation: Any = 1,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -407,16 +409,16 @@ class ConvTranspose2d(_ConvTransposeNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation=1,
+        dilation: Any = 1,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -459,16 +461,16 @@ class ConvTranspose3d(_ConvTransposeNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation=1,
+        dilation: Any = 1,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(
             in_channels,

@@ -14,7 +14,7 @@ class RemovableHandle:
 
     _ids = itertools.count()
 
-    def __init__(self, hooks: OrderedDict, *marks: OrderedDict):
+    def __init__(self, hooks: OrderedDict, *marks: OrderedDict) -> None:
         """marks: further dicts that say something of the hook by its id."""
         self.id = next(self._ids)
         self._dicts = [weakref.ref(d) for d in (hooks, *marks)]
@@ -25,17 +25,17 @@ class RemovableHandle:
             if hooks is not None:
                 hooks.pop(self.id, None)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return self.id, [ref() for ref in self._dicts]
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: Any) -> None:
         self.id, dicts = state
         self._dicts = [weakref.ref(OrderedDict() if d is None else d) for d in dicts]
 
     def __enter__(self) -> RemovableHandle:
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self.remove()
 
 
@@ -98,7 +98,7 @@ class HookedModule:
     register_full_backward_hook = register_full_backward_pre_hook = _no_backward
     register_backward_hook = _no_backward
 
-    def __call__(self, *args, **kwargs) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._forward_hooks and not self._forward_pre_hooks:
             return self.forward(*args, **kwargs)
         return HookedModule._call_hooked(self, self.forward, args, kwargs)
@@ -143,7 +143,9 @@ class HookedModule:
                     args = given if isinstance(given, tuple) else (given,)
         return args, kwargs
 
-    def _after(self, hooks: dict[int, Callable], called: set[int], args, kwargs, result) -> Any:
+    def _after(
+        self, hooks: dict[int, Callable], called: set[int], args: Any, kwargs: Any, result: Any
+    ) -> Any:
         for id, hook in list(hooks.items()):
             called.add(id)
             given = (

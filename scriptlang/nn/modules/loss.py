@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Callable, Optional, Tuple, Union
+from typing import Any, Callable, Optional, Tuple, Union
 
 from ...tensors import Tensor
 from .. import functional as F
@@ -43,7 +43,9 @@ class _Loss(Module):
     __constants__ = ["reduction"]
     reduction: str
 
-    def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
         self.reduction = _reduction(size_average, reduce, reduction)
 
@@ -56,8 +58,8 @@ class _WeightedLoss(_Loss):
     def __init__(
         self,
         weight: Optional[Tensor] = None,
-        size_average=None,
-        reduce=None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -76,7 +78,11 @@ class MSELoss(_Loss):
 
 class SmoothL1Loss(_Loss):
     def __init__(
-        self, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
@@ -103,9 +109,9 @@ class NLLLoss(_WeightedLoss):
     def __init__(
         self,
         weight: Optional[Tensor] = None,
-        size_average=None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
-        reduce=None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
@@ -133,9 +139,9 @@ class CrossEntropyLoss(_WeightedLoss):
     def __init__(
         self,
         weight: Optional[Tensor] = None,
-        size_average=None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
-        reduce=None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
@@ -169,13 +175,13 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         *,
         out_features: Tuple[int, ...] = (),
         bias: bool = False,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
         reduction: str = "mean",
         weight: Optional[Tensor] = None,
         ignore_index: Optional[int] = None,
         label_smoothing: float = 0.0,
-        options=None,
+        options: Any = None,
     ) -> None:
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise RuntimeError(
@@ -231,9 +237,9 @@ class PoissonNLLLoss(_Loss):
         self,
         log_input: bool = True,
         full: bool = False,
-        size_average=None,
+        size_average: bool | None = None,
         eps: float = 1e-8,
-        reduce=None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -270,7 +276,11 @@ class GaussianNLLLoss(_Loss):
 
 class KLDivLoss(_Loss):
     def __init__(
-        self, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
@@ -291,8 +301,8 @@ class BCEWithLogitsLoss(_Loss):
     def __init__(
         self,
         weight: Optional[Tensor] = None,
-        size_average=None,
-        reduce=None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         pos_weight: Optional[Tensor] = None,
     ) -> None:
@@ -337,7 +347,11 @@ class _MarginLoss(_Loss):
     margin: float
 
     def __init__(
-        self, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -345,7 +359,11 @@ class _MarginLoss(_Loss):
 
 class HingeEmbeddingLoss(_MarginLoss):
     def __init__(
-        self, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
         super().__init__(margin, size_average, reduce, reduction)
 
@@ -394,8 +412,8 @@ class MultiMarginLoss(_WeightedLoss):
         p: int = 1,
         margin: float = 1.0,
         weight: Optional[Tensor] = None,
-        size_average=None,
-        reduce=None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
@@ -430,8 +448,8 @@ class TripletMarginLoss(_Loss):
         p: float = 2.0,
         eps: float = 1e-6,
         swap: bool = False,
-        size_average=None,
-        reduce=None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)

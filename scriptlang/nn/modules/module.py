@@ -8,7 +8,7 @@ this class keeps: `_parameters`, `_buffers`, `_modules`, `_non_persistent_buffer
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Callable, Iterator, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from ... import dtypes
 from ...interpreter.gradients import give
@@ -50,7 +50,7 @@ class Module(HookedModule, StatefulModule):
     dump_patches: bool = False
     call_super_init: bool = False
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
         if not self.call_super_init and kwargs:
             raise TypeError(
@@ -66,10 +66,16 @@ class Module(HookedModule, StatefulModule):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    def forward(self, *input: Any) -> None:
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
+    if TYPE_CHECKING:  # a subclass takes what it likes
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    else:
+
+        def forward(self, *input: Any) -> None:
+            raise NotImplementedError(
+                f'Module [{type(self).__name__}] is missing the required "forward" function'
+            )
 
     # registering
 
@@ -340,7 +346,7 @@ class Module(HookedModule, StatefulModule):
     def bfloat16(self: M) -> M:
         return self._cast(dtypes.bfloat16)
 
-    def type(self: M, dst_type) -> M:
+    def type(self: M, dst_type: Any) -> M:
         """Convert every tensor.  Raises ValueError for what names no type of tensors."""
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
@@ -348,18 +354,18 @@ class Module(HookedModule, StatefulModule):
     def cpu(self: M) -> M:
         return self
 
-    def cuda(self: M, device=None) -> M:
+    def cuda(self: M, device: Any = None) -> M:
         raise RuntimeError(f"cuda: {ONLY_CPU}")
 
     ipu = xpu = mtia = cuda
 
-    def to_empty(self: M, *, device, recurse: bool = True) -> M:
+    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
         """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
         if device is not None:
             device_argument(device)
         return self._apply(lambda t: t.new_empty(t.shape), recurse)
 
-    def to(self: M, *args, **kwargs) -> M:
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
         """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`; only the dtype of
         floating point and complex tensors changes, memory_format that of tensors with 4 or 5
         dimensions.  Raises TypeError for what is no dtype, RuntimeError for other devices."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple, Union
+from typing import Any, List, Optional, Tuple, Union
 
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
@@ -65,7 +65,7 @@ class CrossMapLRN2d(_Response):
 class _Affine(Module):
     """What begins with a weight of ones and a bias of zeros, where it has them."""
 
-    def _parameter(self, name: str, shape, wanted: bool, **options) -> None:
+    def _parameter(self, name: str, shape: Any, wanted: bool, **options: Any) -> None:
         self.register_parameter(name, Parameter(torch.empty(shape, **options)) if wanted else None)
 
     def reset_parameters(self) -> None:
@@ -87,12 +87,12 @@ class LayerNorm(_Affine):
 
     def __init__(
         self,
-        normalized_shape,
+        normalized_shape: Any,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = shape_of(normalized_shape)
@@ -125,11 +125,11 @@ class RMSNorm(_Affine):
 
     def __init__(
         self,
-        normalized_shape,
+        normalized_shape: Any,
         eps: Optional[float] = None,
         elementwise_affine: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = shape_of(normalized_shape)
@@ -164,8 +164,8 @@ class GroupNorm(_Affine):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
         *,
         bias: bool = True,
     ) -> None:

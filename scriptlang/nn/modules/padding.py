@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...tensors import Tensor
 from .. import functional as F
 from ..sizes import _ntuple, _pair, _quadruple
@@ -34,7 +36,7 @@ class _PadNd(Module):
     __constants__ = ["padding"]
     sides = staticmethod(_pair)
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: Any) -> None:
         super().__init__()
         self.padding = self.sides(padding)
 
@@ -81,7 +83,7 @@ class _ConstantPadNd(_PadNd):
     __constants__ = ["padding", "value"]
     value: float
 
-    def __init__(self, padding, value: float) -> None:
+    def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
@@ -105,7 +107,7 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class _ZeroPadNd(_ConstantPadNd):
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from ...tensors import Tensor
 from .. import functional as F
@@ -40,10 +40,10 @@ class _MaxPoolNd(Module):
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
-        dilation=1,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -117,14 +117,14 @@ class _Windows(Module):
 class _MaxUnpoolNd(_Windows):
     """Maxima put back where a pooling layer with return_indices found them."""
 
-    def _set(self, size, kernel_size, stride, padding) -> None:
+    def _set(self, size: Any, kernel_size: Any, stride: Any, padding: Any) -> None:
         self.kernel_size = size(kernel_size)
         self.stride = size(stride if stride is not None else kernel_size)
         self.padding = size(padding)
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self._set(_single, kernel_size, stride, padding)
 
@@ -137,7 +137,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self._set(_pair, kernel_size, stride, padding)
 
@@ -150,7 +150,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self._set(_triple, kernel_size, stride, padding)
 
@@ -171,9 +171,9 @@ class AvgPool1d(_Windows):
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -209,9 +209,9 @@ class _AvgPoolNd(_Windows):
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: Optional[int] = None,
@@ -261,7 +261,15 @@ class _FractionalMaxPoolNd(Module):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     return_indices: bool
 
-    def _set(self, size, kernel_size, output_size, output_ratio, return_indices, samples) -> None:
+    def _set(
+        self,
+        size: Any,
+        kernel_size: Any,
+        output_size: Any,
+        output_ratio: Any,
+        return_indices: Any,
+        samples: Any,
+    ) -> None:
         name = type(self).__name__
         self.kernel_size = size(kernel_size)
         self.return_indices = return_indices
@@ -281,11 +289,11 @@ class _FractionalMaxPoolNd(Module):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     def __init__(
         self,
-        kernel_size,
-        output_size=None,
-        output_ratio=None,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
         return_indices: bool = False,
-        _random_samples=None,
+        _random_samples: Any = None,
     ) -> None:
         super().__init__()
         self._set(_pair, kernel_size, output_size, output_ratio, return_indices, _random_samples)
@@ -304,11 +312,11 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     def __init__(
         self,
-        kernel_size,
-        output_size=None,
-        output_ratio=None,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
         return_indices: bool = False,
-        _random_samples=None,
+        _random_samples: Any = None,
     ) -> None:
         super().__init__()
         if not all(k > 0 for k in _triple(kernel_size)):
@@ -333,7 +341,9 @@ class _LPPoolNd(Module):
     norm_type: float
     ceil_mode: bool
 
-    def __init__(self, norm_type: float, kernel_size, stride=None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         self.norm_type = norm_type
         self.kernel_size = kernel_size
@@ -374,7 +384,7 @@ class _AdaptiveMaxPoolNd(Module):
     __constants__ = ["output_size", "return_indices"]
     return_indices: bool
 
-    def __init__(self, output_size, return_indices: bool = False) -> None:
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -403,7 +413,7 @@ class _AdaptiveAvgPoolNd(Module):
 
     __constants__ = ["output_size"]
 
-    def __init__(self, output_size) -> None:
+    def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 from ...jit import _overload_method
 from ...ops.calling import functions as torch
@@ -25,7 +25,13 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
 
 
 def _check_settings(
-    input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size
+    input_size: Any,
+    hidden_size: Any,
+    num_layers: Any,
+    bias: bool,
+    batch_first: bool,
+    dropout: float,
+    proj_size: Any,
 ) -> None:
     """Raise ValueError and TypeError for settings that no recurrent layer has."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
@@ -99,8 +105,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         _check_settings(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
@@ -138,7 +144,7 @@ class RNNBase(Module):
         """Parameter -> shape, for one direction of a layer."""
         gates = GATES[self.mode] * self.hidden_size
         out = self._output_size()
-        shapes = {
+        shapes: dict[str, tuple[int, ...]] = {
             "weight_ih": (gates, self.input_size if layer == 0 else out * self._directions()),
             "weight_hh": (gates, out),
         }
@@ -148,7 +154,7 @@ class RNNBase(Module):
             shapes["weight_hr"] = (self.proj_size, self.hidden_size)
         return shapes
 
-    def __setattr__(self, name: str, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         if (
             name in self.__dict__.get("_flat_weights_names", ())
             and "_flat_weights" in self.__dict__
@@ -377,7 +383,7 @@ class RNN(_OneState):
     Returns (output (T, N, directions * H), last state (layers * directions, N, H)).
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if len(args) > 3:
@@ -396,7 +402,7 @@ class RNN(_OneState):
 class GRU(_OneState):
     """Gated recurrent units; shapes as RNN's."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
@@ -405,7 +411,7 @@ class GRU(_OneState):
 class LSTM(RNNBase):
     """Long short-term memory; the state is a pair (h, c), whose h is projected with proj_size."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(
@@ -535,8 +541,8 @@ class RNNCellBase(Module):
         hidden_size: int,
         bias: bool,
         num_chunks: int,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.input_size = input_size
@@ -585,8 +591,8 @@ class RNNCell(RNNCellBase):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
@@ -613,7 +619,12 @@ class LSTMCell(RNNCellBase):
     """One step of LSTM: input, (h, c) -> (h, c)."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
@@ -639,7 +650,12 @@ class GRUCell(RNNCellBase):
     """One step of GRU."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 

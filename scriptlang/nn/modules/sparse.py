@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from ...grad_mode import no_grad
 from ...ops.calling import functions as torch
@@ -28,7 +28,12 @@ class _Table(Module):
     weight: Tensor
 
     def _set_table(
-        self, padding_idx: Optional[int], weight: Optional[Tensor], freeze: bool, device, dtype
+        self,
+        padding_idx: Optional[int],
+        weight: Optional[Tensor],
+        freeze: bool,
+        device: Any,
+        dtype: Any,
     ) -> None:
         n = self.num_embeddings
         if padding_idx is not None:
@@ -80,8 +85,8 @@ class Embedding(_Table):
         sparse: bool = False,
         _weight: Optional[Tensor] = None,
         _freeze: bool = False,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
@@ -120,8 +125,8 @@ class Embedding(_Table):
         cls,
         embeddings: Tensor,
         freeze: bool = True,
-        padding_idx=None,
-        max_norm=None,
+        padding_idx: Any = None,
+        max_norm: Any = None,
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
@@ -129,7 +134,7 @@ class Embedding(_Table):
         """A layer over a given table (rows, columns), whose memory it shares."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        return cls(
+        return cls(  # type: ignore[call-arg]  # of this class
             *embeddings.shape,
             padding_idx,
             max_norm,
@@ -170,8 +175,8 @@ class EmbeddingBag(_Table):
         _weight: Optional[Tensor] = None,
         include_last_offset: bool = False,
         padding_idx: Optional[int] = None,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
@@ -231,7 +236,7 @@ class EmbeddingBag(_Table):
         """A layer over a given table (rows, columns), whose memory it shares."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        made = cls(
+        made = cls(  # type: ignore[call-arg]  # of this class
             *embeddings.shape,
             max_norm,
             norm_type,

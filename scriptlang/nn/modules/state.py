@@ -63,7 +63,9 @@ class StatefulModule:
         unexpected_keys, error_msgs)` before a module takes its state."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def _register_load_state_dict_pre_hook(self, hook, with_module=False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Any, with_module: bool = False
+    ) -> RemovableHandle:
         return put(
             self._load_state_dict_pre_hooks,
             (lambda *args: hook(self, *args)) if with_module else hook,
@@ -89,7 +91,7 @@ class StatefulModule:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def state_dict(
-        self, *args, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
+        self, *args: Any, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted name; they share memory with the module.
 
@@ -124,7 +126,14 @@ class StatefulModule:
     # restoring
 
     def _load_from_state_dict(
-        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        self,
+        state_dict: Any,
+        prefix: Any,
+        local_metadata: Any,
+        strict: Any,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
     ) -> None:
         """Take this module's own values, without those of submodules, and report on the keys."""
         for hook in self._load_state_dict_pre_hooks.values():
@@ -188,7 +197,9 @@ class StatefulModule:
             setattr(self, name, value)
         return None
 
-    def _load_extra_state(self, state_dict, key, strict, missing_keys, unexpected_keys) -> None:
+    def _load_extra_state(
+        self, state_dict: Any, key: Any, strict: Any, missing_keys: Any, unexpected_keys: Any
+    ) -> None:
         if self._has_extra_state("set_extra_state"):
             if key in state_dict:
                 self.set_extra_state(state_dict[key])
@@ -228,7 +239,17 @@ class StatefulModule:
             )
         return IncompatibleKeys(missing, unexpected)
 
-    def _load(self, state, prefix, metadata, assign, strict, missing, unexpected, errors) -> None:
+    def _load(
+        self,
+        state: Any,
+        prefix: Any,
+        metadata: Any,
+        assign: Any,
+        strict: Any,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
         local = dict(metadata.get(prefix[:-1], {}))
         if assign:
             local["assign_to_params_buffers"] = True

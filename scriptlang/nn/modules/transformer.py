@@ -86,8 +86,8 @@ class TransformerEncoderLayer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(
@@ -172,8 +172,8 @@ class TransformerDecoderLayer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(
@@ -384,8 +384,8 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         settings = (
@@ -402,7 +402,7 @@ class Transformer(Module):
             dtype,
         )
 
-        def stack(kind, layer, count):
+        def stack(kind: Any, layer: Any, count: Any) -> Any:
             made = layer(*settings)
             return kind(
                 made,

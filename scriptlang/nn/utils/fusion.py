@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Optional
+from typing import Any, Optional
 
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from ..parameter import Parameter
 
 
-def _check_eval(layer, bn) -> None:
+def _check_eval(layer: Any, bn: Any) -> None:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if bn.running_mean is None or bn.running_var is None:
@@ -42,7 +42,16 @@ def _fused(
     )
 
 
-def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> Any:
     """(weight, bias) of one convolution that does what it and the normalisation do."""
     ones = [1] * (conv_w.dim() - 2)
     return _fused(
@@ -57,7 +66,7 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
     )
 
 
-def fuse_conv_bn_eval(conv, bn, transpose: bool = False):
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """A copy of a convolution with the batch norm after it folded in; both in eval."""
     _check_eval(conv, bn)
     made = copy.deepcopy(conv)
@@ -74,11 +83,19 @@ def fuse_conv_bn_eval(conv, bn, transpose: bool = False):
     return made
 
 
-def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+def fuse_linear_bn_weights(
+    linear_w: Tensor,
+    linear_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+) -> Any:
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
-def fuse_linear_bn_eval(linear, bn):
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A copy of a linear layer with the batch norm after it folded in; both in eval."""
     _check_eval(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import List, NamedTuple, Optional, Tuple, Union
+from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 from ... import jit
 from ...ops.calling import functions as torch
@@ -24,14 +24,20 @@ class PackedSequence(PackedSequence_):
     unsorted_indices back: the order by length, None where the batch was in that order.
     """
 
-    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+    def __new__(
+        cls,
+        data: Any,
+        batch_sizes: Any = None,
+        sorted_indices: Any = None,
+        unsorted_indices: Any = None,
+    ) -> Any:
         if batch_sizes is None:
             data, batch_sizes = data
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def to(self, *args, **kwargs) -> PackedSequence:
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences with data converted as `Tensor.to` does it."""
         return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
 
@@ -69,9 +75,9 @@ def pack_padded_sequence(
     enforce_sorted: the lengths decrease; RuntimeError otherwise.
     """
     if not jit.is_scripting():
-        lengths = (
-            torch.tensor(lengths) if isinstance(lengths, (list, tuple)) else as_tensor(lengths)
-        )
+        given: Any = lengths
+        taken: Any = torch.tensor(given) if isinstance(given, (list, tuple)) else as_tensor(given)
+        lengths = taken
     lengths = lengths.to(dtype=torch.int64)
     order: Optional[Tensor] = None
     if not enforce_sorted:

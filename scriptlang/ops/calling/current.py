@@ -1,8 +1,8 @@
-"""What calls of operators and of programs look at, and leave: the tracer, and what ran last."""
+"""What calls of operators and of programs look at, and leave: tracer, recorder, what ran last."""
 
 from __future__ import annotations
 
-from threading import get_ident
+from threading import get_ident, local
 from typing import Any
 
 
@@ -39,3 +39,17 @@ def tracing() -> Any:
     """The tracer of this thread, or None."""
     tracer = calls.tracer
     return tracer if tracer is not None and calls.thread == get_ident() else None
+
+
+class GradMode(local):
+    """The mode of one thread.
+
+    enabled: whether operators are recorded; on, until a program turns it off.
+    is_quiet: whether a kernel runs, whose own calls are no concern of derivatives.
+    """
+
+    enabled = True
+    is_quiet = False
+
+
+mode = GradMode()

@@ -7,7 +7,7 @@ is installed it makes the call, so that it can record it.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import dtypes
@@ -23,7 +23,9 @@ from .current import calls, tracing
 MISFIT = object()
 
 
-def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, method=False) -> Any:
+def call(
+    name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, method: bool = False
+) -> Any:
     """Call the overload of `aten::name` that the values fit.
 
     method: the first value stands for the argument `self`, wherever the schema has it.
@@ -47,11 +49,11 @@ def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, method=
     raise TypeError(refusal(name, candidates, args, kwargs, method))
 
 
-_choices: dict[tuple, table.Operator] = {}
+_choices: dict[tuple[Any, ...], table.Operator] = {}
 """Which overload values of these kinds fit, from earlier calls."""
 
 
-def kind_of(value: Any):
+def kind_of(value: Any) -> tuple[Any, ...] | type:
     """What the choice of an overload can depend on."""
     if isinstance(value, Tensor):
         return (Tensor, value.dtype.kind) if not value._size else Tensor
@@ -60,7 +62,7 @@ def kind_of(value: Any):
     return type(value)
 
 
-def run(op: table.Operator, values: list) -> Any:
+def run(op: table.Operator, values: list[Any]) -> Any:
     """Run one overload on all its arguments, through the tracer where there is one."""
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
@@ -76,12 +78,13 @@ def run(op: table.Operator, values: list) -> Any:
     return result
 
 
-def named_results(op: table.Operator):
+def named_results(op: table.Operator) -> Any:
     """What makes the results of an operator a tuple that knows their names (`x.max(0).values`)."""
     make = _result_types.get(op.qualified_name)
     if make is None:
         names = [r.name for r in op.schema.returns]
-        make = namedtuple(op.name.partition("::")[2], names)._make if all(names) else tuple
+        cls: Any = namedtuple(op.name.partition("::")[2], names) if all(names) else None
+        make = tuple if cls is None else cls._make
         _result_types[op.qualified_name] = make
     return make
 
@@ -90,8 +93,8 @@ _result_types: dict[str, Any] = {}
 
 
 def bind(
-    schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method=False
-) -> list | str:
+    schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method: bool = False
+) -> list[Any] | str:
     """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
     arguments = schema.arguments
     if kwargs:
@@ -175,7 +178,7 @@ def fit(value: Any, a: Argument) -> Any:
             options.refuse_pinning()
     result = convert(value, a.type)
     if result is MISFIT and a.size and not isinstance(value, (list, tuple)):
-        element = T.without_none(a.type).element
+        element = T.without_none(a.type).contained[0]
         one = convert(value, element)
         return MISFIT if one is MISFIT else [one] * a.size
     return result
@@ -204,7 +207,7 @@ def convert(value: Any, type: T.Type) -> Any:
     return value
 
 
-def _tensor(value):
+def _tensor(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (bool, int, float, complex, str, list, tuple)) or value is None:
@@ -213,7 +216,7 @@ def _tensor(value):
     return MISFIT if found is None else found
 
 
-def _number(value):
+def _number(value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor) and value.numel() == 1 and value.dim() == 0:
@@ -228,7 +231,7 @@ def _number(value):
     )
 
 
-def _int(value):
+def _int(value: Any) -> Any:
     if isinstance(value, dtypes.DType):
         return value.code
     if isinstance(value, int):
@@ -239,7 +242,7 @@ def _int(value):
     return MISFIT if found is None else found.code
 
 
-def _float(value):
+def _float(value: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "fiu":
@@ -247,25 +250,25 @@ def _float(value):
     return MISFIT
 
 
-def _device(value):
+def _device(value: Any) -> Any:
     if isinstance(value, (str, Device)) or options.is_torchs(value, "device"):
         return options.device_argument(value)
     return MISFIT
 
 
-def _dtype(value):
+def _dtype(value: Any) -> Any:
     if not options.is_code(value):
         found = None if isinstance(value, str) else options.find_dtype(value)
         return MISFIT if found is None else found.code
     return value
 
 
-def _layout(value):
+def _layout(value: Any) -> Any:
     is_one = options.is_torchs(value, "layout") or isinstance(value, int)
     return options.layout_argument(value) if is_one else MISFIT
 
 
-def _memory_format(value):
+def _memory_format(value: Any) -> Any:
     is_one = options.is_torchs(value, "memory_format") or isinstance(value, int)
     return options.memory_format_argument(value) if is_one else MISFIT
 
@@ -282,7 +285,7 @@ CHECKS = {
 """How schemas spell what is an int in programs -> what reads it."""
 
 
-CONVERTERS = {
+CONVERTERS: dict[T.Type, Callable[[Any], Any]] = {
     T.TENSOR: _tensor,
     T.NUMBER: _number,
     T.INT: _int,
@@ -305,7 +308,7 @@ def describe(value: Any) -> str:
     return type(value).__name__
 
 
-def refusal(name: str, candidates, args, kwargs, method=False) -> str:
+def refusal(name: str, candidates: Any, args: Any, kwargs: Any, method: Any = False) -> str:
     given = ", ".join([*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())])
     lines = [f"{name.partition('::')[2]}({given}) fits no overload of {name}:"]
     for op in candidates:

@@ -19,43 +19,43 @@ from . import functions, options
 from .dispatch import call
 
 
-def of_tensors(name: str) -> Callable:
+def of_tensors(name: str) -> Callable[..., Any]:
     """A function of a list of tensors that also takes them one by one."""
 
-    def function(*tensors, **kwargs):
+    def function(*tensors: Any, **kwargs: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-            tensors = tensors[0]
+            tensors = tuple(tensors[0])
         return call(f"aten::{name}", (list(tensors),), kwargs)
 
     return named(function, name)
 
 
-def at_least(name: str) -> Callable:
+def at_least(name: str) -> Callable[..., Any]:
     """`atleast_2d(x)` of one tensor, or of several as a list."""
 
-    def function(*tensors):
+    def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return call(f"aten::{name}", tensors)
         if len(tensors) == 1:
-            tensors = tensors[0]
+            tensors = tuple(tensors[0])
         return tuple(call(f"aten::{name}", (list(tensors),)))
 
     return named(function, name)
 
 
-def named(function: Callable, name: str) -> Callable:
+def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     return function
 
 
-def einsum(equation, *operands):
+def einsum(equation: Any, *operands: Any) -> Any:
     """`einsum("ij,jk->ik", a, b)`; operands may come as one list."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = operands[0]
+        operands = tuple(operands[0])
     return call("aten::einsum", (equation, list(operands)))
 
 
-def tensordot(a, b, dims=2, out=None):
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     """dims: how many dimensions to contract, or a pair of lists of them, or a Tensor of either."""
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
@@ -68,7 +68,7 @@ def tensordot(a, b, dims=2, out=None):
     return call("aten::tensordot", given, {} if out is None else {"out": out})
 
 
-def nonzero(input, *, as_tuple=False):
+def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
     return (
         tuple(call("aten::nonzero_numpy", (input,)))
         if as_tuple
@@ -76,7 +76,7 @@ def nonzero(input, *, as_tuple=False):
     )
 
 
-def where(condition, *values):
+def where(condition: Any, *values: Any) -> Any:
     """Choices, or with a condition alone the indices where it holds."""
     return (
         call("aten::where", (condition, *values))
@@ -85,7 +85,9 @@ def where(condition, *values):
     )
 
 
-def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+def norm(
+    input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, dtype: Any = None
+) -> Any:
     if p == "nuc":
         args = (input, keepdim) if dim is None else (input, dim, keepdim)
         return call("aten::nuclear_norm", args)
@@ -94,7 +96,13 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     return call("aten::linalg_vector_norm", (input, p, dim, keepdim), {"dtype": dtype})
 
 
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(
+    input: Any,
+    sorted: Any = True,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    dim: Any = None,
+) -> Any:
     result = (
         call("aten::_unique2", (input, sorted, return_inverse, return_counts))
         if dim is None
@@ -103,33 +111,35 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return _wanted(result, return_inverse, return_counts)
 
 
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(
+    input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None
+) -> Any:
     result = call("aten::unique_consecutive", (input, return_inverse, return_counts, dim))
     return _wanted(result, return_inverse, return_counts)
 
 
-def _wanted(result, inverse: bool, counts: bool):
+def _wanted(result: Any, inverse: bool, counts: bool) -> Any:
     chosen = [result[0], *([result[1]] if inverse else []), *([result[2]] if counts else [])]
     return tuple(chosen) if len(chosen) > 1 else chosen[0]
 
 
-def split(tensor, split_size_or_sections, dim=0):
+def split(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
     return tuple(call("aten::split", (tensor, split_size_or_sections, dim)))
 
 
-def tuple_of(name: str) -> Callable:
+def tuple_of(name: str) -> Callable[..., Any]:
     """A function that gives its list of views as a tuple."""
 
-    def function(*args, **kwargs):
+    def function(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         return tuple(call(f"aten::{name}", args, kwargs))
 
     return named(function, name)
 
 
-def creation(name: str) -> Callable:
+def creation(name: str) -> Callable[..., Any]:
     """A factory that also takes `requires_grad`; a dtype of None is none, not the default type."""
 
-    def function(*args, requires_grad=False, **kwargs):
+    def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
         if kwargs.get("dtype", 0) is None:
             del kwargs["dtype"]
         made = call(f"aten::{name}", args, kwargs)
@@ -138,7 +148,9 @@ def creation(name: str) -> Callable:
     return named(function, name)
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False):
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A new tensor of a number, nested lists, an array, or another tensor."""
     from ..families.create import from_list
 
@@ -150,13 +162,13 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     return made.requires_grad_() if requires_grad else made
 
 
-def place(device) -> None:
+def place(device: Any) -> None:
     """Refuse devices that there are not."""
     if device is not None:
         options.device_argument(device)
 
 
-def chosen_dtype(function: str, dtype) -> dtypes.DType:
+def chosen_dtype(function: str, dtype: Any) -> dtypes.DType:
     """The dtype that was given: one of ours, torch's or Python's, or its number in programs."""
     if options.is_code(dtype):
         return dtypes.by_code(dtype)
@@ -169,7 +181,7 @@ def chosen_dtype(function: str, dtype) -> dtypes.DType:
     return found
 
 
-def as_tensor(data, dtype=None, device=None):
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """The tensor itself, one over the array's memory, or a new one of numbers."""
     place(device)
     given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
@@ -178,11 +190,11 @@ def as_tensor(data, dtype=None, device=None):
     return given if dtype is None else call("aten::to", (given, chosen_dtype("as_tensor", dtype)))
 
 
-def result_type(*operands):
+def result_type(*operands: Any) -> Any:
     return dtypes.result_type(*operands)
 
 
-def promote_types(a, b):
+def promote_types(a: Any, b: Any) -> Any:
     return dtypes.promote(dtypes.as_dtype(a), dtypes.as_dtype(b))
 
 
@@ -190,22 +202,22 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: Any) -> Any:
     return Size(np.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
 
 
 def stft(
-    input,
-    n_fft,
-    hop_length=None,
-    win_length=None,
-    window=None,
-    center=True,
-    pad_mode="reflect",
-    normalized=False,
-    onesided=None,
-    return_complex=None,
-):
+    input: Any,
+    n_fft: Any,
+    hop_length: Any = None,
+    win_length: Any = None,
+    window: Any = None,
+    center: Any = True,
+    pad_mode: Any = "reflect",
+    normalized: Any = False,
+    onesided: Any = None,
+    return_complex: Any = None,
+) -> Any:
     return call(
         "aten::stft",
         (
@@ -253,7 +265,7 @@ CREATION = (
     "bartlett_window",
     "kaiser_window",
 )
-FUNCTIONS: dict[str, Callable] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         einsum,

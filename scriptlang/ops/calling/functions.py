@@ -42,8 +42,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"there is no operator named {name!r}")
 
 
-def _eager(name: str) -> Callable:
-    def function(*args, **kwargs):
+def _eager(name: str) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
         return call(name, args, kwargs)
 
     function.__name__ = function.__qualname__ = name.partition("::")[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...tensors import Tensor, from_numpy
@@ -9,7 +11,7 @@ from . import functions
 from .dispatch import call
 
 
-def get_item(x: Tensor, key) -> Tensor:
+def get_item(x: Tensor, key: Any) -> Tensor:
     """What a key chooses: a view where it holds only ints, slices, None and Ellipsis."""
     view, indices = split(x, key)
     if any(i is not None for i in indices):
@@ -17,7 +19,7 @@ def get_item(x: Tensor, key) -> Tensor:
     return view if view is not x else call("aten::alias", (x,))
 
 
-def set_item(x: Tensor, key, value) -> None:
+def set_item(x: Tensor, key: Any, value: Any) -> None:
     """Write through what a key chooses."""
     view, indices = split(x, key)
     if not isinstance(value, Tensor):
@@ -38,7 +40,7 @@ def set_item(x: Tensor, key, value) -> None:
     call("aten::copy_", (view, value))
 
 
-def split(x: Tensor, key) -> tuple[Tensor, list]:
+def split(x: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
     """(view after the basic parts of a key, an optional index tensor for each dimension of it)."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [_part(p) for p in parts]
@@ -82,7 +84,7 @@ def split(x: Tensor, key) -> tuple[Tensor, list]:
     return x, indices
 
 
-def _left(parts, mark) -> int:
+def _left(parts: list[Any], mark: Any) -> int:
     """How many dimensions the parts after the Ellipsis take."""
     after = parts[next(i for i, p in enumerate(parts) if p is mark) + 1 :]
     return sum(
@@ -93,7 +95,7 @@ def _left(parts, mark) -> int:
     )
 
 
-def _part(p):
+def _part(p: Any) -> Any:
     """One part of a key as an int, bool, slice, None, Ellipsis or Tensor."""
     if isinstance(p, Tensor):
         return (

@@ -85,7 +85,7 @@ def device_argument(value: Any, what: str = "device") -> Device:
         value = str(value)
     if not isinstance(value, (str, Device)):
         raise TypeError(f"{what} must be a device or its name, not {shown(value)}; pass 'cpu'")
-    device = Device(value)
+    device = Device(value)  # type: ignore[arg-type]  # another Device, too
     if device.type != "cpu":
         raise RuntimeError(f"there is no device {device}; {ONLY_CPU}")
     return device
@@ -111,7 +111,7 @@ class To:
 
     __slots__ = ("copy", "device", "dtype", "memory_format", "non_blocking")
 
-    def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]):
+    def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Raises TypeError for arguments that do not fit, RuntimeError for unknown devices."""
         self.dtype: DType | None = None
         self.device: Device | None = None
@@ -136,7 +136,7 @@ class To:
         for name, value in given.items():
             self.named(name, value)
 
-    def first(self, args: list, kwargs: Mapping[str, Any]) -> list:
+    def first(self, args: list[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """Take what the first one or two arguments are; returns the arguments after them."""
         if not args:
             return args

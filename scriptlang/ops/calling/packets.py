@@ -11,11 +11,11 @@ from . import dispatch
 class Overload:
     """One overload; a call passes its arguments to that one only."""
 
-    def __init__(self, operator: table.Operator):
+    def __init__(self, operator: table.Operator) -> None:
         self.operator = operator
         self.__name__ = f"{operator.name.partition('::')[2]}.{operator.overload or 'default'}"
 
-    def __call__(self, *args, **kwargs) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = dispatch.bind(self.operator.schema, args, kwargs)
         if not isinstance(values, list):
             raise TypeError(f"{self.operator.schema}: {values}")
@@ -25,7 +25,7 @@ class Overload:
         return self.operator.qualified_name
 
     @property
-    def _schema(self):
+    def _schema(self) -> Any:
         return self.operator.schema
 
     def __repr__(self) -> str:
@@ -38,11 +38,11 @@ class Overload:
 class Packet:
     """All overloads of a name; a call takes the first that its arguments fit."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self._qualified_name = name
         self.__name__ = name.partition("::")[2]
 
-    def __call__(self, *args, **kwargs) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return dispatch.call(self._qualified_name, args, kwargs)
 
     def overloads(self) -> list[str]:
@@ -68,7 +68,7 @@ class Packet:
 class OperatorNamespace:
     """`ops.aten`: its attributes are operators.  Raises AttributeError for a name that is none."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __getattr__(self, name: str) -> Packet:

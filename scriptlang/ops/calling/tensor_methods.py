@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from ... import dtypes
 from ...dtypes import DType
@@ -28,7 +28,7 @@ TYPE_NAMES = {d.name: f"torch.{dtypes.DISPLAY[d.name]}Tensor" for d in dtypes.BY
 BY_TYPE_NAME = {text: dtypes.BY_NAME[name] for name, text in TYPE_NAMES.items()}
 
 
-def method(name: str) -> Callable:
+def method(name: str) -> Callable[..., Any]:
     """The method of that name as a function of the tensor and its arguments."""
     own = METHODS.get(name)
     if own is not None and own is eager.FUNCTIONS.get(name):
@@ -41,7 +41,7 @@ def method(name: str) -> Callable:
     return function
 
 
-def copied(function: Callable) -> Callable:
+def copied(function: Callable[..., Any]) -> Callable[..., Any]:
     made = FunctionType(
         function.__code__, function.__globals__, None, function.__defaults__, function.__closure__
     )
@@ -49,12 +49,12 @@ def copied(function: Callable) -> Callable:
     return made
 
 
-def of_operator(name: str) -> Callable:
+def of_operator(name: str) -> Callable[..., Any]:
     qualified = next((f"{n}::{name}" for n in NAMESPACES if table.overloads(f"{n}::{name}")), None)
     if qualified is None:
         raise AttributeError(f"there is no operator for the method {name}")
 
-    def function(self, *args, **kwargs):
+    def function(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call(qualified, (self, *args), kwargs, method=True)
 
     return function
@@ -78,7 +78,7 @@ def schemas(name: str) -> str | None:
 # Conversions
 
 
-def to(self, *args, **kwargs):
+def to(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor with another dtype or memory format: itself where nothing changes.
 
     to(dtype), to(device), to(device, dtype), to(other), with non_blocking, copy and memory_format.
@@ -88,9 +88,9 @@ def to(self, *args, **kwargs):
     To(args, kwargs)  # refuses what would be ignored
     if "tensor" in kwargs:
         kwargs["other"] = kwargs.pop("tensor")
-    args = [find_dtype(a) or a if not isinstance(a, (Tensor, bool)) else a for a in args]
+    args = tuple(find_dtype(a) or a if not isinstance(a, (Tensor, bool)) else a for a in args)
     if args and args[0] is None and len(args) > 1 and isinstance(args[1], DType):
-        args[0] = "cpu"
+        args = ("cpu", *args[1:])
     kwargs = {
         k: v if isinstance(v, (Tensor, int)) else find_dtype(v) or v
         for k, v in kwargs.items()
@@ -99,8 +99,8 @@ def to(self, *args, **kwargs):
     return call("aten::to", (self, *args), kwargs)
 
 
-def cast(code: int) -> Callable:
-    def function(self, memory_format=None):
+def cast(code: int) -> Callable[..., Any]:
+    def function(self: Any, memory_format: Any = None) -> Tensor:
         if memory_format is not None:
             memory_format = memory_format_argument(memory_format)
         return call("aten::to", (self, code, False, False, memory_format))
@@ -126,7 +126,7 @@ CASTS = {
 """Methods that convert, and the ScalarType each converts to."""
 
 
-def type_of(self, dtype=None, non_blocking=False, **kwargs):
+def type_of(self: Any, dtype: Any = None, non_blocking: Any = False, **kwargs: Any) -> Any:
     """The name of the tensor's type, or the tensor as one of another type: a dtype, the name of a
     type (`"torch.DoubleTensor"`) or its class.  Raises ValueError for other names."""
     if dtype is None:
@@ -142,7 +142,7 @@ def type_argument(value: Any) -> DType:
             raise RuntimeError(f"there is no type {value}; {ONLY_CPU}")
     else:
         found = (
-            value.dtype
+            value.dtype  # type: ignore[attr-defined]
             if isinstance(value, type) and isinstance(getattr(value, "dtype", None), DType)
             else find_dtype(value)
         )
@@ -156,7 +156,7 @@ def type_argument(value: Any) -> DType:
 # New tensors
 
 
-def constructed(dtype: DType, args: tuple, size: Any = None) -> Tensor:
+def constructed(dtype: DType, args: tuple[Any, ...], size: Any = None) -> Tensor:
     """What `torch.Tensor(...)` and its like make: of sizes, of a sequence, an array or a tensor."""
     if size is not None:
         args = (Size(size),)
@@ -183,14 +183,16 @@ def constructed(dtype: DType, args: tuple, size: Any = None) -> Tensor:
     )
 
 
-def new(self, *args, size=None, device=None):
+def new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
     """A tensor of the same dtype, of sizes or of a sequence."""
     if device is not None:
         device_argument(device)
     return constructed(self.dtype, args, size)
 
 
-def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+def new_tensor(
+    self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
+) -> Any:
     """A tensor of the data, of the same dtype unless another is given."""
     return eager.tensor(
         data,
@@ -203,17 +205,17 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 # Python functions on elements
 
 
-def apply_(self, callable):
+def apply_(self: Any, callable: Any) -> Any:
     """Replace each element by what a Python function gives for it."""
     return self.map_(self, lambda value, _: callable(value))
 
 
-def map_(self, tensor, callable):
+def map_(self: Any, tensor: Any, callable: Any) -> Any:
     """Replace each element by the function of it and of that of another tensor."""
     return map2_(self, tensor, tensor, lambda a, b, _: callable(a, b))
 
 
-def map2_(self, x, y, callable):
+def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
     """Replace each element by the function of it and of those of two other tensors."""
     others = [call("aten::expand", (t, list(self._size))).reshape(-1).tolist() for t in (x, y)]
     values = [callable(*v) for v in zip(self.reshape(-1).tolist(), *others)]
@@ -224,36 +226,36 @@ def map2_(self, x, y, callable):
 # Memory
 
 
-def storage(self):
+def storage(self: Any) -> Any:
     """The elements of the memory in which the tensor lies."""
     return TypedStorage(self._storage, self.dtype)
 
 
-def untyped_storage(self):
+def untyped_storage(self: Any) -> UntypedStorage:
     """The bytes of the memory in which the tensor lies."""
     return UntypedStorage(self._storage)
 
 
-def storage_type(self):
+def storage_type(self: Any) -> str:
     return f"torch.{STORAGE_NAMES[self.dtype.name]}Storage"
 
 
-def const_data_ptr(self):
+def const_data_ptr(self: Any) -> Any:
     return self.data_ptr()
 
 
-def shares(self):
+def shares(self: Any) -> Any:
     """Whether the memory is shared with processes that fork from this one."""
     return is_shared(self._storage)
 
 
-def share_memory_(self):
+def share_memory_(self: Any) -> Any:
     """Move the memory to where processes that fork from this one see writes of each other."""
     share(self._storage)
     return self
 
 
-def dim_order(self, ambiguity_check=False):
+def dim_order(self: Any, ambiguity_check: Any = False) -> Any:
     """The dimensions from the outermost in memory to the innermost."""
     if ambiguity_check is not False:
         raise NotImplementedError("dim_order takes no ambiguity_check here")
@@ -264,8 +266,8 @@ def dim_order(self, ambiguity_check=False):
 # What there is not: said by name, never ignored
 
 
-def refused(why: str) -> Callable:
-    def function(self, *args, **kwargs):
+def refused(why: str) -> Callable[..., Any]:
+    def function(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise MissingOperatorError(f"Tensor.{function.__name__}: {why}")
 
     return function
@@ -273,7 +275,7 @@ def refused(why: str) -> Callable:
 
 ACCELERATORS = ("cuda", "ipu", "mtia", "xpu", "pin_memory", "record_stream")
 
-METHODS: dict[str, Callable] = {
+METHODS: dict[str, Callable[..., Any]] = {
     name: eager.FUNCTIONS[name]
     for name in (
         "nonzero",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...tensors import Tensor
 from ..calling import functions
-from ..families.modes import mode
+from ..calling.current import mode
 from .state import state_of
 
 OWN = 5

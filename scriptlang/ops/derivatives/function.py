@@ -9,7 +9,7 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
-from ..families.modes import mode
+from ..calling.current import mode
 from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
@@ -109,9 +109,7 @@ class Context(Node):
         if grad is None or self.edges[place] is None:
             return None
         if not isinstance(grad, Tensor):
-            raise TypeError(
-                f"expected Variable or None (got {type(grad).__name__})"
-            )
+            raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
         size, dtype = self.fits[place]
         if grad._size != size:
             if not expands(size, grad._size):
@@ -180,9 +178,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward; what it gives is computed by this step."""
         tensors = [a for a in args if isinstance(a, Tensor)]
-        ctx = Context(
-            cls, tuple(isinstance(a, Tensor) and needs(a) for a in args)
-        )
+        ctx = Context(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
         records = mode.enabled and any(ctx.needs_input_grad)
         if records:
             activate()
@@ -318,5 +314,3 @@ class Refusal(Node):
         raise RuntimeError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
-
-

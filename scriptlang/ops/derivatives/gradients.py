@@ -10,9 +10,7 @@ declare(
     "aten::detach_(Tensor(a!) self) -> Tensor(a!)", lambda self: members.detach_(self), "primitive"
 )
 declare("aten::is_leaf(Tensor self) -> bool", is_leaf, "primitive", effect="repeatable")
-declare(
-    "aten::output_nr(Tensor self) -> int", lambda self: self.output_nr, "primitive"
-)
+declare("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr, "primitive")
 declare("aten::_version(Tensor self) -> int", version_of, "primitive", effect="repeatable")
 declare(
     "prim::requires_grad(Tensor a) -> bool",

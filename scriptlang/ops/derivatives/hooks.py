@@ -53,9 +53,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable) -> Handle:
     if not needs(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not is_leaf(self):
-        raise RuntimeError(
-            "post accumulate grad hooks cannot be registered on non-leaf tensors"
-        )
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     state = state_of(self)
     if state.after_hooks is None:
         state.after_hooks = {}

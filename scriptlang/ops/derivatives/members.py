@@ -101,15 +101,15 @@ GETTERS: dict[str, Callable[[Tensor], Any]] = {
     "grad_fn": node_of,
     "is_leaf": is_leaf,
     "output_nr": lambda self: 0 if self._autograd is None else self._autograd.output_nr,
-    "retains_grad": lambda self: self._autograd is not None
-    and self._autograd.retains
-    and not is_leaf(self),
+    "retains_grad": lambda self: (
+        self._autograd is not None and self._autograd.retains and not is_leaf(self)
+    ),
     "_base": lambda self: None if self._autograd is None else self._autograd.base,
     "_version": version_of,
     "_backward_hooks": lambda self: None if self._autograd is None else self._autograd.hooks,
-    "_post_accumulate_grad_hooks": lambda self: None
-    if self._autograd is None
-    else self._autograd.after_hooks,
+    "_post_accumulate_grad_hooks": lambda self: (
+        None if self._autograd is None else self._autograd.after_hooks
+    ),
 }
 
 PROPERTIES: dict[str, Property] = {
@@ -231,4 +231,3 @@ METHODS: dict[str, Callable] = {
     "_refuse_numpy": refuse_numpy,
     "__deepcopy__": deepcopy,
 }
-

@@ -11,20 +11,13 @@ from ... import types as T
 from ...tensors import Tensor
 from .. import table
 from ..calling import dispatch
-from ..families.modes import mode
+from ..calling.current import mode
 from ..shared.form_kernels import OUT_KINDS
 from .nodes import AccumulateGrad, Node, Undefined
 from .rule_node import Reading, RuleNode, is_list_of_tensors, is_tensor_type
 from .rules import Rule, rule_of
 from .state import alias, count_write, edge_of, needs, set_node, state_of, version_of
-from .views import (
-    NO_GRAD,
-    SEVERAL,
-    check_write,
-    note_view,
-    rebase,
-    run_quietly,
-)
+from .views import NO_GRAD, SEVERAL, check_write, note_view, rebase, run_quietly
 
 UNRECORDED = frozenset(
     "aten::detach aten::detach_ aten::requires_grad_ aten::retain_grad prim::data aten::backward "
@@ -104,9 +97,7 @@ class Plan:
             t = values[i]
             if t is not None and (t._requires_grad or t._autograd is not None and needs(t)):
                 return True
-        return any(
-            t is not None and needs(t) for i in self.lists if values[i] for t in values[i]
-        )
+        return any(t is not None and needs(t) for i in self.lists if values[i] for t in values[i])
 
     def node(self, values: Sequence[Any]) -> Node:
         """The step of a call with such arguments."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calling.current import calls
-from ..families.modes import mode
+from ..calling.current import calls, mode
 from ..table import Operator
 from .plans import plan_of
 

@@ -260,7 +260,7 @@ def read_blocks(text: str, file: str) -> Iterator[tuple[str, Block]]:
             yield full, Block(where, tuple(lines))
 
 
-def grouped(text: str, file: str) -> Iterator[tuple[list, list]]:
+def grouped(text: str, file: str) -> Iterator[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:
     """([(header, place)...], [(line, place)...]) of each group of lines."""
     headers: list[tuple[str, str]] = []
     lines: list[tuple[str, str]] = []
@@ -297,7 +297,7 @@ def rule_of(op: table.Operator) -> Rule | None:
 def found_rule(op: table.Operator) -> Rule | None:
     if op.kind == "lacking":
         return None
-    if op.kind == "form":
+    if op.form is not None:
         return rule_of(op.form.base)
     family = op.makers[0] if op.makers else ""
     blocks = blocks_of(family)

@@ -64,6 +64,4 @@ def view_maker(base: Tensor, view: Tensor) -> Callable[[Tensor], Tensor]:
 
         return again
     size, stride, offset = view._size, view._stride, view._offset - base._offset
-    return lambda x: functions.as_strided(
-        x, list(size), list(stride), x.storage_offset() + offset
-    )
+    return lambda x: functions.as_strided(x, list(size), list(stride), x.storage_offset() + offset)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...tensors import Tensor
-from ..families.modes import mode
+from ..calling.current import mode
 from .hooks import move_hooks
 from .nodes import Node, short_name
 from .slices import CopySlices, view_maker

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Sequence
 
 from ...tensors import Tensor
-from ..families.modes import mode
+from ..calling.current import mode
 from .hooks import run_hooks
 from .nodes import AccumulateGrad, Node
 from .state import Edge

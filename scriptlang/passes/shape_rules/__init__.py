@@ -19,7 +19,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...dtypes import BY_CODE, DType
 from ...ir import Node
@@ -27,6 +27,9 @@ from ...ops import table
 from ...ops.facts import NOTHING
 from ..shape_facts import Fact, Shape, TensorFacts, Unknown, is_known, is_size
 from ..sizes import Expression, Size, minimum
+
+if TYPE_CHECKING:
+    from ...schema import Schema
 
 FAMILIES = (
     "pointwise",
@@ -58,7 +61,7 @@ class Rule(NamedTuple):
     ranks: Any
 
 
-class Several(tuple):
+class Several(tuple[Any, ...]):
     """The facts of several results."""
 
 
@@ -69,10 +72,10 @@ SHARED: dict[str, Rule] = {}
 """Rules of many operators, by what their fact `shape` says."""
 
 
-def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable:
+def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable[..., Any]:
     """Declare the rule of operators, by name (all overloads) or `name.overload`."""
 
-    def decorate(run):
+    def decorate(run: Callable[..., Any]) -> Any:
         for name in names.split():
             if name in RULES:
                 raise ValueError(f"{name} has two rules")
@@ -82,10 +85,10 @@ def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable:
     return decorate
 
 
-def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable:
+def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable[..., Any]:
     """Declare a rule that operators name as their fact `shape`, or have for being pointwise."""
 
-    def decorate(run):
+    def decorate(run: Callable[..., Any]) -> Any:
         SHARED[run.__name__] = Rule(run, dtype, ranks)
         return run
 
@@ -119,8 +122,12 @@ class Call:
     """
 
     def __init__(
-        self, node: Node | None, schema, facts: list[Fact], make_symbol: Callable[[], Expression]
-    ):
+        self,
+        node: Node | None,
+        schema: Schema,
+        facts: list[Fact],
+        make_symbol: Callable[[], Expression],
+    ) -> None:
         self.node, self.schema, self.facts = node, schema, facts
         self.fresh = make_symbol
 
@@ -145,7 +152,9 @@ class Call:
         return fact
 
     def shape(self, key: str | int) -> Shape:
-        return self.tensor(key).shape
+        shape = self.tensor(key).shape
+        assert shape is not None
+        return shape
 
     def known(self, key: str | int) -> Any:
         """A value that is known; of lists and numbers all of it."""

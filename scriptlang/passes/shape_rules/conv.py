@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...dtypes import int64
 from ..shape_facts import Shape, Unknown
 from ..sizes import Size, add, floordiv, mul, sub
@@ -19,14 +22,16 @@ def windows(
     if not ceil:
         count = floordiv(span, stride)
         return None if count is None else add(count, 1)
-    if not all(isinstance(v, int) for v in (span, stride, size, padding)) or stride < 1:
+    if not (isinstance(span, int) and isinstance(stride, int) and stride >= 1):
         return None
-    count = -(-span // stride) + 1
+    if not (isinstance(size, int) and isinstance(padding, int)):
+        return None
+    last = -(-span // stride)
     # The last window has to begin inside the image or the padding before it.
-    return count - 1 if (count - 1) * stride >= size + padding else count
+    return last if last * stride >= size + padding else last + 1
 
 
-def mapped(c: Call, sizes: Shape, one) -> Shape:
+def mapped(c: Call, sizes: Shape, one: Callable[..., Any]) -> Shape:
     """Sizes by dimension; those that are not known are new symbols."""
     found = [one(i, s) for i, s in enumerate(sizes)]
     return tuple(c.fresh() if s is None else s for s in found)
@@ -41,7 +46,7 @@ def image(c: Call, key: str, n: int) -> tuple[Shape, Shape]:
 
 
 @rule("conv1d conv2d conv3d expanded_conv2d", dtype="any", ranks="first")
-def conv(c: Call):
+def conv(c: Call) -> Any:
     weight = c.shape("weight")
     n = len(weight) - 2
     before, sizes = image(c, "input", n)
@@ -58,14 +63,14 @@ def conv(c: Call):
 
 
 @rule("_convolution convolution _convolution_mode", dtype="any", ranks="first")
-def any_conv(c: Call):
+def any_conv(c: Call) -> Any:
     if not c.has("transposed") or c.known("transposed") is False:
         return conv(c)
     return transposed(c)
 
 
 @rule("conv_transpose1d conv_transpose2d conv_transpose3d", dtype="any", ranks="first")
-def transposed(c: Call):
+def transposed(c: Call) -> Any:
     weight = c.shape("weight")
     n = len(weight) - 2
     before, sizes = image(c, "input", n)
@@ -119,7 +124,7 @@ for _n in (1, 2, 3):
 
 
 @rule("im2col")
-def im2col(c: Call):
+def im2col(c: Call) -> Any:
     before, sizes = image(c, "self", 2)
     kernel, dilation, padding, stride = (
         c.sizes(name, 2) for name in ("kernel_size", "dilation", "padding", "stride")

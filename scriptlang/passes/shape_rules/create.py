@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...dtypes import DType, float32, get_default_dtype, int64
 from ...dtypes import bool as BOOL
-from ..shape_facts import TensorFacts, Unknown, is_known, is_size, tensor_facts
-from ..sizes import add, floordiv, minimum, sub
+from ..shape_facts import Fact, TensorFacts, Unknown, is_known, is_size, tensor_facts
+from ..sizes import add, floordiv, is_at_least, sub
 from . import Call, rule, typed
 
 
@@ -18,7 +20,7 @@ def type_or(c: Call, default: DType | None) -> DType | None:
     return default if c["dtype"] is None else typed(c)
 
 
-def type_of_number(fact) -> DType | None:
+def type_of_number(fact: Fact) -> DType | None:
     if isinstance(fact, bool):
         return BOOL
     if is_size(fact):
@@ -36,27 +38,27 @@ def sized(c: Call, dtype: DType | None, key: str = "size") -> TensorFacts:
 
 
 @rule("zeros ones empty rand randn", dtype=None)
-def from_sizes(c: Call):
+def from_sizes(c: Call) -> Any:
     return sized(c, type_or(c, default_type()))
 
 
 @rule("full", dtype=None)
-def full(c: Call):
+def full(c: Call) -> Any:
     return sized(c, type_or(c, type_of_number(c["fill_value"])))
 
 
 @rule("new_zeros new_ones new_empty new_full", dtype=None)
-def new(c: Call):
+def new(c: Call) -> Any:
     return sized(c, type_or(c, c["self"].dtype))
 
 
 @rule("randint randint.low randperm", dtype=None)
-def random_integers(c: Call):
+def random_integers(c: Call) -> Any:
     return sized(c, type_or(c, int64), "size" if c.has("size") else "n")
 
 
 @rule("arange arange.start arange.start_step", dtype=None)
-def arange(c: Call):
+def arange(c: Call) -> Any:
     start = c["start"] if c.has("start") else 0
     end, step = c["end"], c["step"] if c.has("step") else 1
     numbers = [type_of_number(v) for v in (start, end, step)]
@@ -70,34 +72,30 @@ def arange(c: Call):
     dtype = type_or(c, dtype)
     if not all(map(is_size, (start, end, step))) or step == 0:
         return tensor_facts((c.fresh(),), dtype)
-    count = (
-        floordiv(add(sub(end, start), sub(step, 1)), step)
-        if minimum(step) and minimum(step) > 0
-        else None
-    )
-    if count is None or minimum(count) is None or minimum(count) < 0:
+    count = floordiv(add(sub(end, start), sub(step, 1)), step) if is_at_least(step, 1) else None
+    if count is None or not is_at_least(count, 0):
         count = c.fresh()
     return tensor_facts((count,), dtype)
 
 
 @rule("linspace logspace", dtype=None)
-def linspace(c: Call):
+def linspace(c: Call) -> Any:
     return tensor_facts((c.size("steps"),), type_or(c, None))
 
 
 @rule("eye", dtype=None)
-def eye(c: Call):
+def eye(c: Call) -> Any:
     n = c.size("n")
     return tensor_facts((n, c.size("m") if c.has("m") else n), type_or(c, default_type()))
 
 
 @rule("scalar_tensor", dtype=None)
-def scalar_tensor(c: Call):
+def scalar_tensor(c: Call) -> Any:
     return tensor_facts((), type_or(c, default_type()))
 
 
 @rule("tensor.float tensor.int tensor.bool tensor.complex", dtype=None)
-def of_number(c: Call):
+def of_number(c: Call) -> Any:
     fact = c[0]
     dtype = {"float": default_type(), "int": int64, "bool": BOOL}.get(c.schema.overload)
     dtype = type_or(c, dtype)
@@ -105,7 +103,7 @@ def of_number(c: Call):
 
 
 @rule("tensor as_tensor.list", dtype=None)
-def of_list(c: Call):
+def of_list(c: Call) -> Any:
     """Of nested lists of numbers."""
     shape, at = [], c[0]
     while isinstance(at, tuple):
@@ -118,7 +116,7 @@ def of_list(c: Call):
     return tensor_facts(shape, type_or(c, type_of_number(at) if same_kind(c[0]) else None))
 
 
-def same_kind(fact) -> bool:
+def same_kind(fact: Fact) -> bool:
     """Whether all numbers of a nested list are of one class, which settles the type."""
     pending, kinds = [fact], set()
     while pending:

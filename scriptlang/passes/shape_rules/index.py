@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...dtypes import bool as BOOL
 from ...dtypes import int64, uint8
 from ..shape_facts import Shape, TensorFacts, Unknown
-from ..sizes import mul
+from ..sizes import Size, mul
 from . import Call, Several, broadcast, rule
 
 
 @rule("gather")
-def gather(c: Call):
+def gather(c: Call) -> Any:
     return c.shape("index")
 
 
 @rule("take")
-def take(c: Call):
+def take(c: Call) -> Any:
     return c.shape("index")
 
 
 @rule("index_select", ranks="first")
-def index_select(c: Call):
+def index_select(c: Call) -> Any:
     shape, index = c.shape("self"), c.shape("index")
     if not shape:
         return ()
@@ -29,9 +31,9 @@ def index_select(c: Call):
 
 
 @rule("take_along_dim")
-def take_along_dim(c: Call):
+def take_along_dim(c: Call) -> Any:
     if c["dim"] is None:
-        n = 1
+        n: Size = 1
         for s in c.shape("indices"):
             n = mul(n, s)
         return (n,)
@@ -44,17 +46,17 @@ def take_along_dim(c: Call):
 
 
 @rule("masked_select", ranks=1)
-def masked_select(c: Call):
+def masked_select(c: Call) -> Any:
     return (c.fresh(),)
 
 
 @rule("nonzero argwhere", dtype=int64, ranks=2)
-def nonzero(c: Call):
+def nonzero(c: Call) -> Any:
     return c.fresh(), c.tensor("self").rank
 
 
 @rule("index.Tensor")
-def index(c: Call):
+def index(c: Call) -> Any:
     """x[i, :, mask]: indices broadcast; they stand where the first of them was, where they are
     neighbours, else in front."""
     shape, given = c.shape("self"), c["indices"]
@@ -95,7 +97,7 @@ def one_shape(c: Call, shapes: list[Shape]) -> Shape:
 
 
 @rule("where", dtype=None)
-def places_where(c: Call):
+def places_where(c: Call) -> Any:
     """Of one tensor: the places of what is true, a tensor for each dimension."""
     shape = c.shape("condition")
     n = c.fresh()
@@ -103,7 +105,7 @@ def places_where(c: Call):
 
 
 @rule("_unique2 unique_consecutive unique_dim", dtype=("first", int64, int64))
-def unique(c: Call):
+def unique(c: Call) -> Any:
     shape = c.shape("self")
     if c.has("dim") and c["dim"] is not None:
         d = c.dim("dim", len(shape))
@@ -117,18 +119,18 @@ UNSURE = TensorFacts(None, int64, -1)
 
 
 @rule("nms", dtype=int64, ranks=1)
-def nms(c: Call):
+def nms(c: Call) -> Any:
     return (c.fresh(),)
 
 
 @rule("bincount", dtype=None, ranks=1)
-def bincount(c: Call):
+def bincount(c: Call) -> Any:
     dtype = int64 if c["weights"] is None else None
     return TensorFacts((c.fresh(),), dtype, 1)
 
 
 @rule("roi_align", ranks=4)
-def roi_align(c: Call):
+def roi_align(c: Call) -> Any:
     return (
         c.shape("rois")[0],
         c.shape("input")[1],

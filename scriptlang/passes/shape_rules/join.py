@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..shape_facts import Fact, TensorFacts, Unknown
 from ..sizes import total
 from . import Call, meet, rule, wrap
@@ -19,13 +21,13 @@ def listed(fact: Fact) -> list[TensorFacts]:
 
 
 @rule("cat concat concatenate", dtype="kernel")
-def cat(c: Call):
+def cat(c: Call) -> Any:
     found = listed(c["tensors"])
-    if len({len(f.shape) for f in found}) > 1:  # an empty list of numbers may be there
-        found = [f for f in found if f.shape != (0,)]
-        if len({len(f.shape) for f in found}) > 1:
+    shapes = [f.shape for f in found if f.shape is not None]
+    if len(set(map(len, shapes))) > 1:  # an empty list of numbers may be there
+        shapes = [shape for shape in shapes if shape != (0,)]
+        if len(set(map(len, shapes))) > 1:
             raise Unknown
-    shapes = [f.shape for f in found]
     rank = len(shapes[0])
     if rank == 0:
         raise Unknown
@@ -36,7 +38,7 @@ def cat(c: Call):
 
 
 @rule("stack", dtype="kernel")
-def stack(c: Call):
+def stack(c: Call) -> Any:
     found = listed(c["tensors"])
     sizes = [meet(list(s)) for s in zip(*(f.shape for f in found))]
     d = wrap(c.known("dim"), len(sizes) + 1)
@@ -44,16 +46,16 @@ def stack(c: Call):
 
 
 @rule("broadcast_tensors", dtype=None)
-def broadcast_tensors(c: Call):
+def broadcast_tensors(c: Call) -> Any:
     from . import broadcast
 
     found = listed(c["tensors"])
-    shape = broadcast(c, *[f.shape for f in found])
+    shape = broadcast(c, *[f.shape for f in found if f.shape is not None])
     return tuple(TensorFacts(shape, f.dtype, len(shape)) for f in found)
 
 
 @rule("meshgrid.indexing", dtype=None)
-def meshgrid(c: Call):
+def meshgrid(c: Call) -> Any:
     found = listed(c["tensors"])
     sizes = [f.shape[0] if f.shape else 1 for f in found]
     if c.known("indexing") == "xy" and len(sizes) > 1:
@@ -62,7 +64,7 @@ def meshgrid(c: Call):
 
 
 @rule("meshgrid", dtype=None)
-def meshgrid_by_rows(c: Call):
+def meshgrid_by_rows(c: Call) -> Any:
     found = listed(c["tensors"])
     sizes = tuple(f.shape[0] if f.shape else 1 for f in found)
     return tuple(TensorFacts(sizes, f.dtype, len(sizes)) for f in found)

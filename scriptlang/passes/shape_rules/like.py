@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...dtypes import int32, int64
 from ..shape_facts import TensorFacts
 from . import Call, Several, rule, shared_rule, typed
 
 
 @shared_rule(dtype=None, ranks="first")
-def like_first(c: Call):
+def like_first(c: Call) -> Any:
     """That of the first tensor, and its type unless `dtype` is given (softmax(x, dim, dtype))."""
     if not c.tensors:
         return None
@@ -24,7 +26,7 @@ KEEP_VALUES = {f"aten::{name}" for name in ("detach", "clone", "contiguous", "cp
 
 
 @rule("cumsum cumprod", dtype="kernel", ranks="first")
-def running(c: Call):
+def running(c: Call) -> Any:
     return c.shape("self")
 
 
@@ -34,7 +36,7 @@ zeros_like ones_like empty_like full_like rand_like randn_like randint_like""",
     dtype=None,
     ranks="first",
 )
-def converted(c: Call):
+def converted(c: Call) -> Any:
     """The shape of the first tensor in the type that `dtype` says, where it says one."""
     if not c.tensors:
         return None
@@ -45,30 +47,30 @@ def converted(c: Call):
 
 
 @rule("to.other type_as", dtype=None, ranks="first")
-def as_other(c: Call):
+def as_other(c: Call) -> Any:
     fact, other = c["self"], c["other"]
     return TensorFacts(fact.shape, other.dtype, fact.rank)
 
 
 @rule("argsort", dtype=int64, ranks="first")
-def order(c: Call):
+def order(c: Call) -> Any:
     return c.shape("self")
 
 
 @rule("sort cummax cummin", dtype=("first", int64), ranks="first")
-def with_indices(c: Call):
+def with_indices(c: Call) -> Any:
     return Several((c.shape("self"), c.shape("self")))
 
 
 @rule("searchsorted.Tensor bucketize.Tensor", dtype=None, ranks=None)
-def found_places(c: Call):
+def found_places(c: Call) -> Any:
     values = c["self"]
     dtype = {True: int32, False: int64}.get(c["out_int32"])
     return TensorFacts(values.shape, dtype, values.rank)
 
 
 @rule("one_hot", dtype=int64)
-def one_hot(c: Call):
+def one_hot(c: Call) -> Any:
     classes = c["num_classes"]
     size = classes if type(classes) is int and classes >= 0 else c.fresh()
     return *c.shape("self"), size

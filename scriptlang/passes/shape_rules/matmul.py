@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..shape_facts import Shape, TensorFacts, Unknown
 from ..sizes import Size
 from . import Call, broadcast, rule
@@ -17,27 +19,27 @@ def product_shape(c: Call, a: Shape, b: Shape) -> Shape:
 
 
 @rule("matmul linalg_matmul", dtype="any")
-def matmul(c: Call):
+def matmul(c: Call) -> Any:
     return product_shape(c, c.shape(0), c.shape(1))
 
 
 @rule("mm", dtype="any")
-def mm(c: Call):
+def mm(c: Call) -> Any:
     return size_at(c, "self", 0), size_at(c, "mat2", 1)
 
 
 @rule("bmm", dtype="any")
-def bmm(c: Call):
+def bmm(c: Call) -> Any:
     return size_at(c, "self", 0), size_at(c, "self", 1), size_at(c, "mat2", 2)
 
 
 @rule("mv", dtype="any")
-def mv(c: Call):
+def mv(c: Call) -> Any:
     return (size_at(c, "self", 0),)
 
 
 @rule("dot vdot", dtype="any")
-def dot(c: Call):
+def dot(c: Call) -> Any:
     return ()
 
 
@@ -48,7 +50,7 @@ def size_at(c: Call, key: str, d: int) -> Size:
 
 
 @rule("linear", dtype="any")
-def linear(c: Call):
+def linear(c: Call) -> Any:
     w, x = c.shape("weight"), c["input"]
     if x.shape is None and len(w) == 2:
         return TensorFacts(None, None, x.rank)
@@ -57,33 +59,33 @@ def linear(c: Call):
 
 
 @rule("addmm", dtype="any")
-def addmm(c: Call):
+def addmm(c: Call) -> Any:
     return size_at(c, "mat1", 0), size_at(c, "mat2", 1)
 
 
 @rule("addmv", dtype="any")
-def addmv(c: Call):
+def addmv(c: Call) -> Any:
     return (size_at(c, "mat", 0),)
 
 
 @rule("baddbmm", dtype="any")
-def baddbmm(c: Call):
+def baddbmm(c: Call) -> Any:
     return size_at(c, "batch1", 0), size_at(c, "batch1", 1), size_at(c, "batch2", 2)
 
 
 @rule("addbmm", dtype="any")
-def addbmm(c: Call):
+def addbmm(c: Call) -> Any:
     return size_at(c, "batch1", 1), size_at(c, "batch2", 2)
 
 
 @rule("addr outer ger", dtype="kernel", ranks=2)
-def outer(c: Call):
+def outer(c: Call) -> Any:
     names = ("vec1", "vec2") if c.has("vec1") else (0, 1)
     return c.shape(names[0])[0], c.shape(names[1])[0]
 
 
 @rule("einsum", dtype=None)
-def einsum(c: Call):
+def einsum(c: Call) -> Any:
     """Equations of letters; sizes from the first operand that has the letter."""
     if not c.has("tensors"):
         raise Unknown  # the sublist form
@@ -95,7 +97,7 @@ def einsum(c: Call):
     if "->" not in text:
         letters = sorted(set(given) - {","})
         wanted = "".join(x for x in letters if given.count(x) == 1)
-    sizes: dict[str, list] = {}
+    sizes: dict[str, list[Any]] = {}
     for term, fact in zip(terms, tensors, strict=True):
         if not isinstance(fact, TensorFacts) or fact.shape is None or len(term) != len(fact.shape):
             raise Unknown
@@ -107,7 +109,7 @@ def einsum(c: Call):
 
 
 @rule("scaled_dot_product_attention", ranks="first")
-def attention(c: Call):
+def attention(c: Call) -> Any:
     q, v = c.shape("query"), c.shape("value")
     return (
         (*broadcast(c, q[:-2], v[:-2], c.shape("key")[:-2]), q[-2], v[-1])
@@ -117,23 +119,23 @@ def attention(c: Call):
 
 
 @rule("embedding")
-def embedding(c: Call):
+def embedding(c: Call) -> Any:
     return (*c.shape("indices"), *c.shape("weight")[1:])
 
 
 @rule("cosine_similarity", dtype="kernel")
-def cosine_similarity(c: Call):
+def cosine_similarity(c: Call) -> Any:
     shape = broadcast(c, c.shape("x1"), c.shape("x2"))
     d = c.dim("dim", len(shape))
     return shape[:d] + shape[d + 1 :]
 
 
 @rule("cross linalg_cross")
-def cross(c: Call):
+def cross(c: Call) -> Any:
     return broadcast(c, c.shape(0), c.shape(1))
 
 
 @rule("cdist")
-def cdist(c: Call):
+def cdist(c: Call) -> Any:
     a, b = c.shape("x1"), c.shape("x2")
     return (*broadcast(c, a[:-2], b[:-2]), a[-2], b[-2])

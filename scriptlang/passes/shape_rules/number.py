@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from ...dtypes import DType, int64
 from ...dtypes import bool as BOOL
 from ...objects import Device
@@ -9,27 +12,30 @@ from ..shape_facts import UNKNOWN, Fact, TensorFacts, Unknown, is_size
 from ..sizes import add, equal, floordiv, less, mul, product, sub
 from . import Call, rule
 
+if TYPE_CHECKING:
+    from ..sizes import Expression
+
 
 @rule("size", dtype=None)
-def size(c: Call):
+def size(c: Call) -> Any:
     """All of them as a list, or one."""
     shape = c.shape("self")
     return shape[c.dim("dim", len(shape))] if c.has("dim") and shape else shape
 
 
 @rule("dim", dtype=None)
-def dim(c: Call):
+def dim(c: Call) -> Any:
     fact = c[0]
     return fact.rank if isinstance(fact, TensorFacts) else UNKNOWN
 
 
 @rule("numel", dtype=None)
-def numel(c: Call):
+def numel(c: Call) -> Any:
     return product(c.shape(0))
 
 
 @rule("len", dtype=None)
-def length(c: Call):
+def length(c: Call) -> Any:
     fact = c[0]
     if isinstance(fact, TensorFacts) and fact.shape:
         return fact.shape[0]
@@ -39,7 +45,7 @@ def length(c: Call):
 
 
 @rule("__getitem__.t", dtype=None)
-def item(c: Call):
+def item(c: Call) -> Any:
     items, i = c[0], c.known(1)
     if not isinstance(items, tuple) or not -len(items) <= i < len(items):
         raise Unknown
@@ -47,7 +53,7 @@ def item(c: Call):
 
 
 @rule("slice.t", dtype=None)
-def slice_of_list(c: Call):
+def slice_of_list(c: Call) -> Any:
     items = c[0]
     if not isinstance(items, tuple):
         raise Unknown
@@ -55,35 +61,35 @@ def slice_of_list(c: Call):
 
 
 @rule("add.t", dtype=None)
-def lists_together(c: Call):
+def lists_together(c: Call) -> Any:
     if not isinstance(c[0], tuple) or not isinstance(c[1], tuple):
         raise Unknown
     return c[0] + c[1]
 
 
 @rule("mul.left_t", dtype=None)
-def list_repeated(c: Call):
+def list_repeated(c: Call) -> Any:
     if not isinstance(c[0], tuple) or c.known(1) * len(c[0]) > 1024:
         raise Unknown
     return c[0] * c.known(1)
 
 
 @rule("list.t", dtype=None)
-def list_copy(c: Call):
+def list_copy(c: Call) -> Any:
     return c[0]
 
 
-def binary(names: str, f) -> None:
+def binary(names: str, f: Callable[..., Any]) -> None:
     """An operator on two ints; None is for what depends."""
 
     @rule(names, dtype=None)
-    def run(c: Call):
+    def run(c: Call) -> Any:
         found = f(c.size(0), c.size(1))
         return UNKNOWN if found is None else found
 
 
-def negated(f):
-    def run(a, b):
+def negated(f: Callable[..., Any]) -> Any:
+    def run(a: Expression | int, b: Expression | int) -> Any:
         found = f(a, b)
         return None if found is None else not found
 
@@ -102,7 +108,7 @@ binary("le.int", negated(lambda a, b: less(b, a)))
 binary("ge.int", negated(less))
 
 
-def choice(a, b, least: bool):
+def choice(a: Expression | int, b: Expression, least: bool) -> Any:
     if a == b:
         return a
     below = less(a, b)
@@ -116,12 +122,12 @@ binary("max.int", lambda a, b: choice(a, b, False))
 
 
 @rule("neg.int", dtype=None)
-def negative(c: Call):
+def negative(c: Call) -> Any:
     return mul(c.size(0), -1)
 
 
 @rule("remainder.int", dtype=None)
-def remainder(c: Call):
+def remainder(c: Call) -> Any:
     a, b = c.size(0), c.size(1)
     whole = floordiv(a, b)
     if whole is None:
@@ -130,7 +136,7 @@ def remainder(c: Call):
 
 
 @rule("eq.int_list ne.int_list", dtype=None)
-def lists_equal(c: Call):
+def lists_equal(c: Call) -> Any:
     a, b = c.sizes(0), c.sizes(1)
     same = [equal(x, y) for x, y in zip(a, b)]
     if len(a) != len(b) or False in same:
@@ -143,7 +149,7 @@ def lists_equal(c: Call):
 
 
 @rule("__contains__.int_list", dtype=None)
-def contains(c: Call):
+def contains(c: Call) -> Any:
     items, wanted = c.sizes(0), c.size(1)
     found = [equal(x, wanted) for x in items]
     if True in found:
@@ -154,7 +160,7 @@ def contains(c: Call):
 
 
 @rule("__is__ __isnot__", dtype=None)
-def is_none(c: Call):
+def is_none(c: Call) -> Any:
     a, b = c[0], c[1]
     if b is not None or a is UNKNOWN:
         raise Unknown
@@ -162,7 +168,7 @@ def is_none(c: Call):
 
 
 @rule("Int.Tensor IntImplicit ScalarImplicit item Int.Scalar", dtype=None)
-def number_in(c: Call):
+def number_in(c: Call) -> Any:
     fact = c[0]
     if isinstance(fact, TensorFacts) and fact.value is not None:
         return fact.value
@@ -172,7 +178,7 @@ def number_in(c: Call):
 
 
 @rule("NumToTensor", dtype=None)
-def into_tensor(c: Call):
+def into_tensor(c: Call) -> Any:
     fact = c[0]
     if isinstance(fact, bool):
         return TensorFacts((), BOOL, 0)
@@ -188,21 +194,21 @@ def dtype_of(fact: Fact) -> DType:
 
 
 @rule("dtype", dtype=None)
-def dtype(c: Call):
+def dtype(c: Call) -> Any:
     return dtype_of(c[0]).code
 
 
 @rule("is_floating_point is_complex", dtype=None)
-def is_kind(c: Call):
+def is_kind(c: Call) -> Any:
     return dtype_of(c[0]).kind == ("f" if c.schema.name.endswith("floating_point") else "c")
 
 
 @rule("element_size", dtype=None)
-def element_size(c: Call):
+def element_size(c: Call) -> Any:
     return dtype_of(c[0]).itemsize
 
 
 @rule("device", dtype=None)
-def device(c: Call):
+def device(c: Call) -> Any:
     """Tensors lie on the CPU."""
     return Device("cpu")

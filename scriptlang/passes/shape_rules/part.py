@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..shape_facts import Shape, TensorFacts, Unknown, tensor_facts
-from ..sizes import Size, add, equal, exact_quotient, floordiv, less, minimum, mul, sub
+from ..sizes import Size, add, equal, exact_quotient, floordiv, is_at_least, less, mul, sub
 from . import Call, rule
 
 LAST = (1 << 63) - 1
@@ -15,7 +18,7 @@ def replaced(shape: Shape, d: int, size: Size) -> Shape:
 
 
 @rule("select.int select_copy.int")
-def select(c: Call):
+def select(c: Call) -> Any:
     shape = c.shape("self")
     if not shape:
         raise Unknown
@@ -24,7 +27,7 @@ def select(c: Call):
 
 
 @rule("slice.Tensor slice_copy.Tensor", ranks="first")
-def slice_(c: Call):
+def slice_(c: Call) -> Any:
     shape = c.shape("self")
     if not shape:
         raise Unknown
@@ -56,7 +59,7 @@ def place(n: Size, i: Size) -> Size | None:
         if less(i, 0):
             return 0
         return i if less(i, 0) is False else None
-    if minimum(i) is None or minimum(i) < 0:
+    if not is_at_least(i, 0):
         return None
     if less(n, i) is False:
         return i
@@ -64,24 +67,24 @@ def place(n: Size, i: Size) -> Size | None:
 
 
 @rule("narrow", ranks="first")
-def narrow(c: Call):
+def narrow(c: Call) -> Any:
     shape = c.shape("self")
     return replaced(shape, c.dim("dim", len(shape)), c.size("length"))
 
 
 @rule("chunk unsafe_chunk", dtype=None)
-def chunk(c: Call):
-    fact, n = c.tensor("self"), c.known("chunks")
-    d = c.dim("dim", len(fact.shape))
-    size = fact.shape[d]
+def chunk(c: Call) -> Any:
+    shape, n = c.shape("self"), c.known("chunks")
+    d = c.dim("dim", len(shape))
+    size = shape[d]
     if n < 1:
         raise Unknown
     if isinstance(size, int):
-        return parts(fact, d, chunk_sizes(size, n))
+        return parts(c, d, chunk_sizes(size, n))
     part = exact_quotient(size, n)
-    if part is None or (minimum(part) or 0) < 1:
+    if part is None or not is_at_least(part, 1):
         raise Unknown
-    return parts(fact, d, [part] * n)
+    return parts(c, d, [part] * n)
 
 
 def chunk_sizes(size: int, n: int) -> list[int]:
@@ -92,45 +95,46 @@ def chunk_sizes(size: int, n: int) -> list[int]:
 
 
 @rule("split.Tensor unsafe_split.Tensor", dtype=None)
-def split(c: Call):
-    fact, each = c.tensor("self"), c.size("split_size")
-    d = c.dim("dim", len(fact.shape))
-    size = fact.shape[d]
+def split(c: Call) -> Any:
+    shape, each = c.shape("self"), c.size("split_size")
+    d = c.dim("dim", len(shape))
+    size = shape[d]
     if isinstance(size, int) and isinstance(each, int):
         if size == 0 or each < 1:
-            return parts(fact, d, [size])
-        return parts(fact, d, [min(each, size - at) for at in range(0, size, each)])
+            return parts(c, d, [size])
+        return parts(c, d, [min(each, size - at) for at in range(0, size, each)])
     n = exact_quotient(size, each)
-    if not isinstance(n, int) or n < 1 or (minimum(each) or 0) < 1 or n > MOST_PARTS:
+    if not isinstance(n, int) or n < 1 or not is_at_least(each, 1) or n > MOST_PARTS:
         raise Unknown
-    return parts(fact, d, [each] * n)
+    return parts(c, d, [each] * n)
 
 
 MOST_PARTS = 4096
 
 
 @rule("split.sizes split_with_sizes unsafe_split_with_sizes", dtype=None)
-def split_with_sizes(c: Call):
-    fact = c.tensor("self")
-    return parts(fact, c.dim("dim", len(fact.shape)), c.sizes(1))
+def split_with_sizes(c: Call) -> Any:
+    return parts(c, c.dim("dim", len(c.shape("self"))), c.sizes(1))
 
 
 @rule("unbind.int", dtype=None)
-def unbind(c: Call):
-    fact = c.tensor("self")
-    d = c.dim("dim", len(fact.shape))
-    n = fact.shape[d]
+def unbind(c: Call) -> Any:
+    shape = c.shape("self")
+    d = c.dim("dim", len(shape))
+    n = shape[d]
     if not isinstance(n, int) or n > MOST_PARTS:
         raise Unknown
-    return (tensor_facts(fact.shape[:d] + fact.shape[d + 1 :], fact.dtype),) * n
+    return (tensor_facts(shape[:d] + shape[d + 1 :], c.tensor("self").dtype),) * n
 
 
-def parts(fact: TensorFacts, d: int, sizes: list[Size]) -> tuple[TensorFacts, ...]:
-    return tuple(tensor_facts(replaced(fact.shape, d, s), fact.dtype) for s in sizes)
+def parts(c: Call, d: int, sizes: Sequence[Size]) -> tuple[TensorFacts, ...]:
+    """Parts of the tensor `self` along a dimension."""
+    shape, dtype = c.shape("self"), c.tensor("self").dtype
+    return tuple(tensor_facts(replaced(shape, d, s), dtype) for s in sizes)
 
 
 @rule("diagonal")
-def diagonal(c: Call):
+def diagonal(c: Call) -> Any:
     shape = c.shape("self")
     a, b = c.dim("dim1", len(shape)), c.dim("dim2", len(shape))
     offset = c.known("offset")
@@ -143,7 +147,7 @@ def diagonal(c: Call):
 
 
 @rule("unfold")
-def unfold(c: Call):
+def unfold(c: Call) -> Any:
     shape = c.shape("self")
     if not shape:
         raise Unknown
@@ -154,7 +158,7 @@ def unfold(c: Call):
 
 
 @rule("repeat_interleave.self_int")
-def repeat_interleave(c: Call):
+def repeat_interleave(c: Call) -> Any:
     shape, times = c.shape("self"), c.size("repeats")
     if c["dim"] is None:
         n: Size = 1

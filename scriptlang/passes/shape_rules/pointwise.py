@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..shape_facts import TensorFacts, Unknown, is_size
+from typing import Any
+
+from ..shape_facts import Fact, TensorFacts, Unknown, is_size
 from ..sizes import add, floordiv, mul, sub
 from . import Call, broadcast, rule, shared_rule
 
@@ -20,20 +22,20 @@ ARITHMETIC = {
 
 
 @shared_rule(dtype="kernel", ranks="meet")
-def pointwise(c: Call):
+def pointwise(c: Call) -> Any:
     if any(f.shape is None for f in c.tensors):
         raise Unknown
-    return broadcast(c, *[f.shape for f in c.tensors])
+    return broadcast(c, *[f.shape for f in c.tensors if f.shape is not None])
 
 
-def number(fact):
+def number(fact: Fact) -> Any:
     """The size that an operand is, or holds."""
     fact = fact.value if isinstance(fact, TensorFacts) else fact
     return fact if is_size(fact) else None
 
 
 @rule(" ".join(ARITHMETIC), dtype="kernel", ranks="meet")
-def arithmetic(c: Call):
+def arithmetic(c: Call) -> Any:
     shape = pointwise(c)
     name = c.schema.qualified_name.partition("::")[2]
     a, b = number(c["self"]), number(c["other"])
@@ -44,7 +46,7 @@ def arithmetic(c: Call):
 
 
 @rule("div.Tensor_mode div.Scalar_mode", dtype="kernel", ranks="meet")
-def division(c: Call):
+def division(c: Call) -> Any:
     shape = pointwise(c)
     a, b = number(c["self"]), number(c["other"])
     if shape or a is None or b is None or c["rounding_mode"] != "floor":
@@ -53,7 +55,7 @@ def division(c: Call):
 
 
 @shared_rule(dtype="kernel")
-def loss(c: Call):
+def loss(c: Call) -> Any:
     """Each element's, or one number for all."""
     if c.known("reduction") != 0:
         return ()

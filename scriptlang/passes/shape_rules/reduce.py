@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...dtypes import int64
 from ..shape_facts import Shape
 from . import Call, Several, rule, shared_rule
@@ -17,12 +19,12 @@ def reduced(c: Call, key: str = "self") -> Shape:
 
 
 @shared_rule(dtype="kernel")
-def reduction(c: Call):
+def reduction(c: Call) -> Any:
     return reduced(c)
 
 
 @rule("max min median nanmedian", dtype="kernel")
-def extreme(c: Call):
+def extreme(c: Call) -> Any:
     """Without `dim` one tensor; with it values and places."""
     if not c.has("dim"):
         c.tensor("self")
@@ -32,19 +34,19 @@ def extreme(c: Call):
 
 
 @rule("max.dim min.dim median.dim nanmedian.dim mode kthvalue", dtype=("first", int64))
-def extreme_along(c: Call):
+def extreme_along(c: Call) -> Any:
     shape = reduced(c)
     return Several((shape, shape))
 
 
 @rule("std_mean var_mean aminmax", dtype="kernel")
-def pair(c: Call):
+def pair(c: Call) -> Any:
     shape = reduced(c)
     return Several((shape, shape))
 
 
 @rule("topk", dtype=("first", int64))
-def topk(c: Call):
+def topk(c: Call) -> Any:
     shape = list(c.shape("self"))
     if not shape:
         return Several(((), ()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..shape_facts import Shape, Unknown
 from ..sizes import add, mul
 from . import Call, rule
@@ -14,7 +16,7 @@ _upsample_nearest_exact1d.vec _upsample_nearest_exact2d.vec _upsample_nearest_ex
 _upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec""",
     ranks="first",
 )
-def upsample(c: Call):
+def upsample(c: Call) -> Any:
     shape = c.shape("input")
     before, sizes = shape[:2], shape[2:]
     if c["output_size"] is not None:
@@ -25,7 +27,7 @@ def upsample(c: Call):
     return (*before, *(scaled(c, s, f) for s, f in zip(sizes, factors, strict=True)))
 
 
-def scaled(c: Call, size, factor: float):
+def scaled(c: Call, size: Any, factor: float) -> Any:
     if isinstance(size, int):
         return int(size * factor)
     return mul(size, int(factor)) if factor == int(factor) else c.fresh()
@@ -38,7 +40,7 @@ _upsample_nearest_exact2d _upsample_nearest_exact3d _upsample_bilinear2d_aa
 _upsample_bicubic2d_aa""",
     ranks="first",
 )
-def upsample_to(c: Call):
+def upsample_to(c: Call) -> Any:
     return (*c.shape("self")[:2], *c.sizes("output_size"))
 
 
@@ -47,11 +49,11 @@ def upsample_to(c: Call):
 replication_pad2d replication_pad3d _pad_circular""",
     ranks="first",
 )
-def pad(c: Call):
+def pad(c: Call) -> Any:
     return padded(c.shape("self"), c.sizes(1))
 
 
-def padded(shape: Shape, pads) -> Shape:
+def padded(shape: Shape, pads: list[Any]) -> Shape:
     n = len(pads) // 2
     if n > len(shape) or len(pads) % 2:
         raise Unknown
@@ -65,12 +67,12 @@ def padded(shape: Shape, pads) -> Shape:
 
 
 @rule("grid_sampler grid_sampler_2d grid_sampler_3d", ranks="first")
-def grid_sampler(c: Call):
+def grid_sampler(c: Call) -> Any:
     x, grid = c.shape("input"), c.shape("grid")
     return (*x[:2], *grid[1:-1])
 
 
 @rule("affine_grid_generator")
-def affine_grid(c: Call):
+def affine_grid(c: Call) -> Any:
     n, _, *sizes = c.sizes("size")
     return (n, *sizes, len(sizes))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..shape_facts import Shape, Unknown
-from ..sizes import mul
+from ..sizes import Size, mul
 from . import Call, Several, rule
 
 
 @rule("lstm.input", dtype=("first", "first", "first"))
-def lstm(c: Call):
+def lstm(c: Call) -> Any:
     states = c["hx"]
     if not isinstance(states, tuple) or len(states) != 2 or any(s.shape is None for s in states):
         raise Unknown
@@ -17,18 +19,18 @@ def lstm(c: Call):
 
 
 @rule("gru.input rnn_tanh.input rnn_relu.input", dtype=("first", "first"))
-def gru(c: Call):
+def gru(c: Call) -> Any:
     hidden = c.shape("hx")
     return Several((outputs(c, hidden[-1]), hidden))
 
 
-def outputs(c: Call, size) -> Shape:
+def outputs(c: Call, size: Size) -> Shape:
     """What comes out at each step: both directions side by side."""
     return (*c.shape("input")[:-1], mul(size, 2 if c.known("bidirectional") else 1))
 
 
 @rule("lstm_cell", dtype=("first", "first"))
-def lstm_cell(c: Call):
+def lstm_cell(c: Call) -> Any:
     states = c["hx"]
     if not isinstance(states, tuple) or any(s.shape is None for s in states):
         raise Unknown
@@ -36,5 +38,5 @@ def lstm_cell(c: Call):
 
 
 @rule("gru_cell rnn_tanh_cell rnn_relu_cell")
-def cell(c: Call):
+def cell(c: Call) -> Any:
     return c.shape("hx")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from ...dtypes import DType
 from ...ops import table
 from ...tensors import Tensor
 from ..shape_facts import Fact, TensorFacts, is_known, is_size
+
+if TYPE_CHECKING:
+    from ...ops.table import Operator
+    from ...schema import Schema
 
 TRIED = (
     dtypes.float32,
@@ -35,7 +39,7 @@ TRIED = (
 MOST_TRIES = 64
 
 
-def kernel_types(schema, facts: list[Fact], count: int) -> tuple[DType | None, ...]:
+def kernel_types(schema: Schema, facts: list[Fact], count: int) -> tuple[DType | None, ...]:
     """The types of an operator's results; None where they are not known."""
     nothing = (None,) * count
     try:
@@ -45,7 +49,7 @@ def kernel_types(schema, facts: list[Fact], count: int) -> tuple[DType | None, .
     return _kernel_types(schema.name, schema.overload, described, count) or nothing
 
 
-def described_as(fact: Fact) -> tuple:
+def described_as(fact: Fact) -> tuple[Any, ...]:
     """What of an argument the types may depend on.  Raises TypeError where it is not known."""
     if isinstance(fact, TensorFacts):
         rank = fact.rank if isinstance(fact.rank, int) else None
@@ -60,7 +64,9 @@ def described_as(fact: Fact) -> tuple:
 
 
 @lru_cache(maxsize=4096)
-def _kernel_types(name: str, overload: str, described: tuple, count: int) -> tuple | None:
+def _kernel_types(
+    name: str, overload: str, described: tuple[Any, ...], count: int
+) -> tuple[Any, ...] | None:
     operator = table.find(name, overload)
     if operator is None or operator.kernel is None:
         return None
@@ -68,7 +74,7 @@ def _kernel_types(name: str, overload: str, described: tuple, count: int) -> tup
     if total > MOST_TRIES:
         return None
     choices = [choices_of(d) for d in described]
-    found: set[tuple] = set()
+    found: set[tuple[Any, ...]] = set()
     for values in itertools.product(*choices):
         types = result_types(operator, [make(v) for v in values], count)
         if types is None and total == 1:
@@ -77,12 +83,11 @@ def _kernel_types(name: str, overload: str, described: tuple, count: int) -> tup
             found.add(types)
     if not found:
         return None
-    return tuple(
-        types.pop() if len(types := {f[i] for f in found}) == 1 else None for i in range(count)
-    )
+    choices_of_each = [{types[i] for types in found} for i in range(count)]
+    return tuple(each.pop() if len(each) == 1 else None for each in choices_of_each)
 
 
-def count_of(described: tuple) -> int:
+def count_of(described: tuple[Any, ...]) -> int:
     """How many things an argument may be."""
     if described[0] == "list":
         return math.prod(map(count_of, described[1]))
@@ -91,7 +96,7 @@ def count_of(described: tuple) -> int:
     return (1 if described[1] else len(TRIED)) * (1 if described[2] is not None else 2)
 
 
-def choices_of(described: tuple) -> list:
+def choices_of(described: tuple[Any, ...]) -> list[Any]:
     if described[0] == "list":
         return [("list", parts) for parts in itertools.product(*map(choices_of, described[1]))]
     if described[0] == "value":
@@ -104,7 +109,7 @@ def choices_of(described: tuple) -> list:
     ]
 
 
-def make(chosen: tuple) -> Any:
+def make(chosen: tuple[Any, ...]) -> Any:
     kind, *rest = chosen
     if kind == "list":
         return [make(part) for part in rest[0]]
@@ -114,7 +119,8 @@ def make(chosen: tuple) -> Any:
     return Tensor._wrap(np.ones((1,) * rank, dtype.numpy))
 
 
-def result_types(operator, values: list, count: int) -> tuple | None:
+def result_types(operator: Operator, values: list[Any], count: int) -> tuple[Any, ...] | None:
+    assert operator.kernel is not None
     try:
         with np.errstate(all="ignore"):
             result = operator.kernel(*values)

@@ -1,0 +1,104 @@
+"""Public functions have types, all of their arguments and their result; `.ci/types` checks them.
+
+Kernels are left out: the schema beside them has their types.  So are the programs of nn that leave
+types to the language.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import scriptlang
+
+ROOT = Path(__file__).resolve().parent.parent
+
+FOLDERS = ("scriptlang", "frontend", "interpreter", "serialization")
+
+KERNELS = tuple(
+    f"scriptlang/ops/{room}/"
+    for room in ("families", "quantization", "shared", "derivatives/formulas")
+)
+
+LEFT_TO_THE_LANGUAGE = {
+    "forward": "a Tensor where nothing is written; the result may depend on constants",
+    "interpolate": "overloads that stand before it have the types",
+    "upsample": "overloads that stand before it have the types",
+    "upsample_nearest": "overloads that stand before it have the types",
+    "upsample_bilinear": "overloads that stand before it have the types",
+}
+"""Functions of nn without types, each with its reason."""
+
+
+def public_functions(
+    tree: ast.AST, is_class: bool = False
+) -> Iterator[tuple[ast.FunctionDef, bool]]:
+    """(function, whether it is a method) of what others may call; not what lies in functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from public_functions(node, True)
+        elif isinstance(node, (ast.If, ast.Try)):
+            yield from public_functions(node, is_class)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if not node.name.startswith("_") or node.name == "__init__":
+                yield node, is_class
+
+
+def untyped(node: ast.FunctionDef, is_method: bool) -> bool:
+    given = node.args
+    parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+    taken = [p for p in parameters if p is not None][1 if is_method and not is_static else 0 :]
+    has_result = node.returns is not None or node.name == "__init__"
+    return not has_result or any(p.annotation is None for p in taken)
+
+
+def untyped_in(text: str) -> list[str]:
+    return [f.name for f, is_method in public_functions(ast.parse(text)) if untyped(f, is_method)]
+
+
+def test_public_functions_have_types():
+    found = {}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(KERNELS):
+                left = LEFT_TO_THE_LANGUAGE if name.startswith("scriptlang/nn/") else {}
+                names = [f for f in untyped_in(path.read_text(encoding="utf-8")) if f not in left]
+                if names:
+                    found[name] = names
+    assert not found
+
+
+def test_untyped_functions_are_found():
+    text = """
+def a(x: int) -> int: ...
+def b(x) -> int: ...
+def c(x: int): ...
+def d(*args) -> None: ...
+class E:
+    def __init__(self, x): ...
+class F:
+    def __init__(self, x: int): ...
+    def f(self) -> None: ...
+    @staticmethod
+    def g(x) -> None: ...
+    def _h(self, x): ...
+"""
+    assert untyped_in(text) == ["b", "c", "d", "__init__", "g"]
+
+
+def test_checkers_are_told_all_public_names():
+    """`__init__.pyi` stands for the names that `__init__.py` loads on first use."""
+    stub = ast.parse((ROOT / "scriptlang" / "__init__.pyi").read_text(encoding="utf-8"))
+    told = set()
+    for node in stub.body:
+        if isinstance(node, ast.ImportFrom):
+            told |= {alias.asname for alias in node.names if alias.asname}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            told.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            told |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    told -= {"__version__", "HOMES", "SUBMODULES", "HOME", "Any"}
+    assert told == set(scriptlang.HOME) | set(scriptlang.SUBMODULES)
