@@ -22,7 +22,6 @@ from ..ops.families.modes import mode
 from ..tensors import Tensor
 from .prepare import code_of
 
-
 ELSEWHERE = (
     "aten::backward",
     "aten::backward.TensorList",
