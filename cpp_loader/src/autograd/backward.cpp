@@ -194,9 +194,9 @@ std::vector<Tensor> go_backward(Context& ctx, Request request) {
   std::vector<Tensor> found = Run(inner, request).go();
   for (size_t k = 0; k < found.size() && !request.allows_unused; ++k) {
     if (!found[k].defined()) {
-      raise(ErrorKind::RuntimeError,
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior.");
+      raise(ErrorKind::RuntimeError, "The differentiated Tensor at index ", k,
+            " appears to not have been used in the graph. Set allow_unused=True if this is the "
+            "desired behavior.");
     }
   }
   return found;
