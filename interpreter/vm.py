@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy
@@ -95,7 +96,8 @@ class Interpreter:
         self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
-        was_enabled = mode.enabled
+        was_enabled, outer = mode.enabled, mode.program
+        mode.program = self
         try:
             with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
@@ -106,7 +108,7 @@ class Interpreter:
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
         finally:
-            mode.enabled = was_enabled
+            mode.enabled, mode.program = was_enabled, outer
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
     def asked_first(self) -> AbstractContextManager[Any]:
@@ -133,6 +135,11 @@ class Interpreter:
 
     def script_stack(self) -> tuple[Frame, ...]:
         return stack_frames((a.program.code.name, a.program.code, a.pc) for a in self.frames)
+
+    def place(self) -> Callable[[], str]:
+        """What tells where the running function is now."""
+        frame = self.frames[-1]
+        return partial(place_of, frame.program.code, frame.pc)
 
     def loop_with_forks(self) -> None:
         """Run until the first frame returns; the error of a fork ends only the fork."""
@@ -272,6 +279,11 @@ class Interpreter:
                 self.stack[-1] = frame.future
         if self.frames:
             self.frames[-1].pc += 1  # it stood at its call
+
+
+def place_of(code: Code, pc: int) -> str:
+    """A place in a program, as script stacks show it."""
+    return str(stack_frames([(code.name, code, pc)])[-1])
 
 
 def method_of(value: Any, name: str) -> Function:

@@ -96,17 +96,8 @@ class RunError(ScriptError, RuntimeError):
 
 
 class MissingOperatorError(RunError):
-    """A program reached an operator that the engine does not have."""
-
-    def __init__(self, message: str, stack: tuple[Frame, ...] = ()) -> None:
-        wants = any(name in message for name in DERIVATIVES) and NO_DERIVATIVES not in message
-        super().__init__(f"{message} ({NO_DERIVATIVES})" if wants else message, stack)
-
-
-DERIVATIVES = ("aten::backward", "aten::_backward", "aten::retain_grad", "autograd")
-"""Operators that only make sense where derivatives are computed."""
-
-NO_DERIVATIVES = "scriptlang computes no derivatives; train in PyTorch, and load what it saves"
+    """A program reached an operator that the engine does not have, or backward one without a
+    derivative."""
 
 
 class LimitError(RunError):

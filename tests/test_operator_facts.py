@@ -37,7 +37,6 @@ ALLOWED = {
         scriptlang/ops/calling/eager.py:CREATION scriptlang/ops/calling/eager.py:call
         scriptlang/ops/calling/tensor_methods.py:METHODS""",
     "attributes of torch.Tensor and functions of modules, most of which are operators' names": """
-        scriptlang/autograd.py:__all__ scriptlang/errors.py:DERIVATIVES
         scriptlang/tensor_members.py:DERIVED
         scriptlang/nn/init.py:GAINS scriptlang/nn/init.py:LINEAR
         scriptlang/ops/calling/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS

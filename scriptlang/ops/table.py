@@ -72,6 +72,7 @@ FAMILIES = (
     "sequences",
     "loss",
     "backward",
+    "backward_pool",
     "nested",
     "random",
     "segments",

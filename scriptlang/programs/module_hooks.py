@@ -65,7 +65,7 @@ REFUSED = {
             "_get_backward_pre_hooks",
             "_maybe_warn_non_full_backward_hook",
         ),
-        "no derivatives are computed",
+        "hooks of gradients are set on tensors: Tensor.register_hook",
     ),
     **dict.fromkeys(
         ("_call_impl", "_compiled_call_impl", "_slow_forward", "_wrapped_call_impl"),

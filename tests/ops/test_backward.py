@@ -34,6 +34,69 @@ def samples():
         False,
         indices,
     )
+    yield from activations(g, x)
+    yield from losses()
+    yield from pads()
+    yield from pools()
+
+
+def activations(g, x):
+    yield call("hardtanh_backward", g, x, -0.5, 1)
+    for name in ("hardshrink_backward", "softshrink_backward"):
+        yield call(name, g, x, 0.5)
+    yield call("leaky_relu_backward", g, x, 0.1, False)
+    yield call("_prelu_kernel_backward", g, x, A.normal(1, 4))
+
+
+def losses():
+    x, weight, at = A.normal(3, 5), A.uniform(5), np.array([4, -100, 0])
+    total = np.float32(weight[4] + weight[0])
+    for given, whole in ((weight, total), (None, np.float32(2))):
+        yield call("nll_loss_backward", A.normal(3), x, at, given, 0, -100, np.float32(0))
+        for reduction in (1, 2):
+            yield call("nll_loss_backward", A.normal(), x, at, given, reduction, -100, whole)
+    yield call(
+        "nll_loss2d_backward",
+        A.normal(2, 2, 3),
+        A.normal(2, 4, 2, 3),
+        A.integers(0, 4, 2, 2, 3),
+        None,
+        0,
+        -100,
+        np.float32(0),
+    )
+
+
+def pads():
+    for kind in ("reflection", "replication"):
+        yield call(f"{kind}_pad1d_backward", A.normal(2, 3, 8), A.normal(2, 3, 5), [2, 1])
+        yield call(f"{kind}_pad2d_backward", A.normal(2, 6, 9), A.normal(2, 4, 5), [3, 1, 0, 2])
+        yield call(
+            f"{kind}_pad3d_backward",
+            A.normal(1, 2, 4, 5, 6),
+            A.normal(1, 2, 3, 3, 4),
+            [1, 1, 2, 0, 1, 0],
+        )
+
+
+def pools():
+    x, cube = A.normal(2, 3, 5, 6), A.normal(1, 2, 4, 5, 6)
+    for padded, divisor in ((True, None), (False, None), (True, 3)):
+        size = [3, 2], [2, 2], [1, 0], True, padded, divisor
+        yield call("avg_pool2d_backward", A.normal(2, 3, 3, 3), x, *size)
+    size = [2, 3, 2], [2, 2, 3], [0, 1, 0], False, True, None
+    yield call("avg_pool3d_backward", A.normal(1, 2, 2, 3, 2), cube, *size)
+    yield call("_adaptive_avg_pool2d_backward", A.normal(2, 3, 2, 4), x)
+    yield call("_adaptive_avg_pool3d_backward", A.normal(1, 2, 3, 2, 4), cube)
+    at = np.array([[[[0, 4], [14, 29]], [[6, 5], [8, 11]], [[1, 3], [12, 16]]]] * 2)
+    yield call("adaptive_max_pool2d_backward", A.normal(2, 3, 2, 2), x, at)
+    yield call("fractional_max_pool2d_backward", A.normal(2, 3, 2, 2), x, [2, 2], [2, 2], at)
+    deep = np.array([[[[[0, 35], [48, 119]]], [[[7, 7], [50, 90]]]]])
+    g = A.normal(1, 2, 1, 2, 2)
+    yield call("adaptive_max_pool3d_backward", g, cube, deep)
+    yield call("fractional_max_pool3d_backward", g, cube, [2, 2, 2], [1, 2, 2], deep)
+    size = [4, 2, 3], [4, 3, 3], [0, 0, 0], [1, 1, 1], False
+    yield call("max_pool3d_with_indices_backward", g, cube, *size, deep)
 
 
 SAMPLES = list(samples())

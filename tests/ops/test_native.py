@@ -50,7 +50,9 @@ def test_recorded_results(family):
         native_kernel, got = run(sample)
         count += native_kernel
         try:
-            if native_kernel:
+            if native_kernel and (isinstance(got, Exception) or isinstance(want, Exception)):
+                harness.check_error(got, want, "native", family, sample)
+            elif native_kernel:
                 harness.check(got, want, sample.tolerance)
         except AssertionError as error:
             wrong.append(

@@ -92,7 +92,7 @@ class HookedModule:
 
     def _no_backward(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         raise NotImplementedError(
-            "scriptlang computes no gradients, so a backward hook would never be called"
+            "modules have no hooks of gradients; set them on tensors by Tensor.register_hook"
         )
 
     register_full_backward_hook = register_full_backward_pre_hook = _no_backward

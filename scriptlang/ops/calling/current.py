@@ -46,10 +46,13 @@ class GradMode(local):
 
     enabled: whether operators are recorded; on, until a program turns it off.
     is_quiet: whether a kernel runs, whose own calls are no concern of derivatives.
+    program: the run of a program that makes the calls, if any, whose `place()` gives what tells
+    where it is, when it is called.
     """
 
     enabled = True
     is_quiet = False
+    program: Any = None
 
 
 mode = GradMode()

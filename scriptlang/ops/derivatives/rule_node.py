@@ -11,6 +11,7 @@ from typing import Any
 
 from ... import types as T
 from ...tensors import Tensor
+from ..calling.current import mode
 from . import helpers
 from .nodes import FREED, Node
 from .rules import SIZE, Expression, Rule, size_of
@@ -145,7 +146,7 @@ class RuleNode(Node):
         super().__init__(edges, plan.results)
         self.plan = plan
         self.listed = False
-        self.where = None
+        self.where = None if mode.program is None else mode.program.place()
         self.saved: dict | None = {}
         for reading in plan.readings:
             if any(self.has_edge(i) for i in reading.inputs):

@@ -59,7 +59,7 @@ class Saved:
             "one of the variables needed for gradient computation has been modified by an inplace "
             f"operation: [torch.{kind}Tensor {list(t._size)}]{which} is at version "
             f"{version_of(t)}; expected version {self.version} instead. It is needed for the "
-            f"gradient of {short_name(node)}" + (f", {place}." if place else ".")
+            f"gradient of {short_name(node)}" + (f", which is computed\n{place}" if place else ".")
         )
 
 

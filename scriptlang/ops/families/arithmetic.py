@@ -61,11 +61,12 @@ def add(self, other, alpha=1):
 def subtract(self, other, alpha=1):
     dtype = dtypes.result_type(self, other)
     if dtype is BOOL or is_bool(self) or is_bool(other):
-        what = "two bool tensors" if dtype is BOOL else "a bool tensor"
-        instead = "`^` or `logical_xor()`" if dtype is BOOL else "`~` or `logical_not()`"
         raise RuntimeError(
-            f"Subtraction, the `-` operator, with {what} is not supported. Use the "
-            f"{instead} operator instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+            if dtype is BOOL
+            else "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
     check_alpha(dtype, alpha)
     if alpha == 1:

@@ -58,24 +58,120 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 @composite(
-    "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] "
-    "kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor "
-    "indices) -> Tensor"
+    "aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)"
+    " -> Tensor",
+    out="converts",
 )
-def max_pool2d_backward(
+def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float) -> Tensor:
+    return torch.where((self <= low) | (self >= high), 0, grad_output)
+
+
+@composite(
+    "aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
+    "aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
+    out="converts",
+)
+def shrink_backward(grad_output: Tensor, self: Tensor, lambd: float) -> Tensor:
+    return torch.where((self >= -lambd) & (self <= lambd), 0, grad_output)
+
+
+@composite(
+    "aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool "
+    "self_is_result) -> Tensor",
+    out="converts",
+)
+def leaky_relu_backward(
+    grad_output: Tensor, self: Tensor, negative_slope: float, self_is_result: bool
+) -> Tensor:
+    return torch.where(self > 0, grad_output, torch.mul(grad_output, negative_slope))
+
+
+@composite(
+    "aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight)"
+    " -> (Tensor, Tensor)"
+)
+def prelu_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    above = self > 0
+    return (
+        torch.where(above, grad_output, weight * grad_output),
+        torch.where(above, 0, self * grad_output),
+    )
+
+
+@composite(
+    "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
+    "int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    "aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
+    "int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+)
+def nll_loss_backward(
     grad_output: Tensor,
     self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    ceil_mode: bool,
-    indices: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
-    """Each gradient goes to the place that its maximum came from."""
-    if grad_output.size() != indices.size():
-        raise RuntimeError(
-            "max_pool2d_with_indices_backward: grad_output and indices must have the same size"
-        )
-    flat = torch.zeros_like(self, memory_format=0).flatten(-2)
-    return flat.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2)).view(self.size())
+    """Minus the weight of the class at each target that counts; of the mean by their sum."""
+    dim = 1 if self.dim() > 1 else 0
+    index = target.to(dtype=torch.int64)
+    if dim == 0:
+        index = index.reshape([])
+    counts = index != ignore_index
+    index = torch.where(counts, index, 0)
+    share = counts.to(dtype=grad_output.dtype)
+    if weight is not None:
+        share = share * weight.take(index)
+    if reduction == 1:
+        grad_output = grad_output / total_weight
+    filled = (-share * grad_output).unsqueeze(dim)
+    zeros = torch.zeros(self.size(), dtype=grad_output.dtype)
+    return zeros.scatter(dim, index.unsqueeze(dim), filled)
+
+
+def _numbers(self: Tensor, dims: int) -> Tensor:
+    """The numbers of the elements of a plane of so many dimensions, as a batch of one."""
+    size = list(self.size()[self.dim() - dims :])
+    count = 1
+    for n in size:
+        count *= n
+    return torch.arange(count, dtype=torch.float64).reshape([1, 1] + size)
+
+
+def _added_back(grad_output: Tensor, self: Tensor, numbers: Tensor) -> Tensor:
+    """Each plane of a gradient, added up where its elements came from."""
+    inner = numbers.dim() - 2
+    outer, width = 1, 1
+    for d in range(self.dim()):
+        if d < self.dim() - inner:
+            outer *= self.size(d)
+        else:
+            width *= self.size(d)
+    index = numbers.reshape([-1]).to(dtype=torch.int64)
+    flat = torch.zeros([outer, width], dtype=grad_output.dtype)
+    made = flat.index_add(1, index, grad_output.reshape([outer, index.numel()]))
+    return made.reshape(self.size())
+
+
+@composite(
+    "aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor",
+    "aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor",
+    "aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor",
+)
+def reflection_pad_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    numbers = torch.pad(_numbers(self, len(padding) // 2), padding, "reflect")
+    return _added_back(grad_output, self, numbers)
+
+
+@composite(
+    "aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding)"
+    " -> Tensor",
+    "aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding)"
+    " -> Tensor",
+    "aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding)"
+    " -> Tensor",
+)
+def replication_pad_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    numbers = torch.pad(_numbers(self, len(padding) // 2), padding, "replicate")
+    return _added_back(grad_output, self, numbers)

@@ -91,10 +91,10 @@ declare_pointwise(
 )
 
 
-def bitwise(f, kinds="bui"):
+def bitwise(f, kinds="bui", name=""):
     def kernel(self, other):
         dtype = dtypes.result_type(self, other)
-        return apply(f, dtype, self, other, name=f.__name__, kinds=kinds)
+        return apply(f, dtype, self, other, name=name or f.__name__, kinds=kinds)
 
     return kernel
 
@@ -133,7 +133,7 @@ for _name, _f, _magic in (
     ("bitwise_left_shift", _left, "lshift"),
     ("bitwise_right_shift", _right, "rshift"),
 ):
-    _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype), "ui")
+    _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype), "ui", _magic)
     declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
     declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar other", _kernel)
     declare(

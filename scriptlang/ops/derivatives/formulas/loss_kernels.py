@@ -12,28 +12,18 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
     return loss.sum() if reduction == 2 else loss
 
 
-def nll_gradient(
-    grad: Tensor,
-    size: list[int],
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
+def nll_loss_of_any(
+    x: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    """Minus the weight of the class at each target that counts; of the mean by their sum."""
-    dim = 1 if len(size) > 1 else 0
-    target = target.to(dtype=torch.int64)
-    if dim == 0:
-        target = target.reshape([])
-    counts = target != ignore_index
-    index = torch.where(counts, target, 0)
-    share = counts.to(dtype=grad.dtype)
-    if weight is not None:
-        share = share * weight.detach().take(index)
-    if reduction == 1:
-        grad = grad / share.sum()
-    filled = (-share * grad).unsqueeze(dim)
-    return torch.zeros(size, dtype=grad.dtype).scatter(dim, index.unsqueeze(dim), filled)
+    """Inputs of more or less than two dimensions in space have one row of all."""
+    if x.dim() < 3:
+        return torch.nll_loss_forward(x, target, weight, reduction, ignore_index)[0]
+    if x.dim() == 4:
+        return torch.nll_loss2d_forward(x, target, weight, reduction, ignore_index)[0]
+    wide = x.reshape([x.size(0), x.size(1), 1, -1])
+    flat = target.reshape([target.size(0), 1, -1])
+    loss = torch.nll_loss2d_forward(wide, flat, weight, reduction, ignore_index)[0]
+    return loss.reshape(target.size()) if reduction == 0 else loss
 
 
 def multi_margin(
