@@ -64,6 +64,9 @@ def make_program(function: Function) -> Any:
     return None if is_apart or made.calls_any(list(ELSEWHERE)) else program
 
 
+Wrap = Callable[[Callable[[], Any]], Any]
+
+
 class ProgramNode(Node):
     """record: what the engine keeps of the call; None once it was given back.
 
@@ -72,7 +75,7 @@ class ProgramNode(Node):
 
     __slots__ = ("record", "wrap")
 
-    def __init__(self, record: Any, edges: Sequence[Edge | None], results: int, wrap: Callable):
+    def __init__(self, record: Any, edges: Sequence[Edge | None], results: int, wrap: Wrap) -> None:
         super().__init__(edges, results)
         self.record, self.wrap = record, wrap
 
@@ -96,7 +99,7 @@ class ProgramNode(Node):
         self.record = None
 
 
-def run(program: Any, values: list[Any], limits: tuple, wrap: Callable) -> Any:
+def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) -> Any:
     """The result of a native program on all its arguments, recorded."""
     wanted = dict.fromkeys(wanted_in(values)) if mode.enabled else {}
     leaves = [node_of(t) is None for t in wanted]

@@ -20,9 +20,9 @@ struct Record {
   std::vector<Tensor> outputs;
 
   // Of the gradients of the outputs, None for those that have none, those of the inputs: a list, in
-  // which those that are not `wanted` are None. creates: they can be differentiated; then there is a
-  // Record of that, too, whose inputs are the gradients that require one, given by their places, and
-  // then those of this Record, and whose outputs are found in the list at these places.
+  // which those that are not `wanted` are None. creates: they can be differentiated. Then there is
+  // a Record of that, too, whose inputs are the gradients that require one, given by their places,
+  // and then those of this Record, and whose outputs are in the list at these places.
   // (gradients, record or None, places among the gradients, places in the list)
   nb::tuple backward(nb::list gradients, nb::list wanted, bool creates);
 };

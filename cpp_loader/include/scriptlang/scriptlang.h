@@ -442,8 +442,8 @@ SL_API sl_status sl_tensor_from_dlpack(struct DLManagedTensor* managed, sl_value
  * nothing: that an archive's parameters require gradients is not enough. Programs may ask for
  * derivatives themselves at any time. */
 
-/* Makes a tensor require a gradient, or not: one of a floating or complex type that no recorded call
- * has made. For parameters of a module: those that sl_module_list gives. */
+/* Makes a tensor require a gradient, or not: one of a floating or complex type, which no recorded
+ * call has made. For parameters of a module: those that sl_module_list gives. */
 SL_API sl_status sl_tensor_require_grad(sl_value* tensor, int on, sl_error** error);
 SL_API int sl_tensor_requires_grad(const sl_value* tensor); /* 1 or 0 */
 /* What sl_backward has added up for the tensor; None where nothing. Release it. Null of other

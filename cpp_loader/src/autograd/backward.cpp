@@ -65,6 +65,11 @@ class Run {
     if (output.numel() != 1) {
       raise(ErrorKind::RuntimeError, "grad can be implicitly created only for scalar outputs");
     }
+    if (!is_floating(output.dtype())) {
+      raise(ErrorKind::RuntimeError,
+            "grad can be implicitly created only for real scalar outputs but got ",
+            dtype_name(output.dtype()));
+    }
     return call(ctx_, "aten::ones_like", {output, Value(), Value(), Value(), Value(), Value()});
   }
 

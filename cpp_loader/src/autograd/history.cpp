@@ -13,16 +13,14 @@ namespace scriptlang::autograd {
 namespace {
 
 std::atomic<int64_t> watched_count{0};
-// Guards what threads may do to one leaf that they share: its history, and its collector.
-std::mutex leaves;
+// Guards the histories of tensors that threads share.
+std::recursive_mutex lock;
+using Guard = std::lock_guard<std::recursive_mutex>;
 
 bool is_differentiable(ScalarType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
 NodeRef collector_of(const Tensor& leaf) {
-  std::lock_guard<std::mutex> lock(leaves);
-  TensorImpl* impl = leaf.impl();
-  if (!impl->history) impl->history = new History;
-  Node*& known = impl->history->collector;
+  Node*& known = history_of(leaf).collector;
   if (known) {  // unless its last reference goes right now
     uint32_t now = known->refs.load(std::memory_order_relaxed);
     while (now != 0 && !known->refs.compare_exchange_weak(now, now + 1)) {}
@@ -58,10 +56,20 @@ class ViewNode final : public Node {
   std::vector<int64_t> base_sizes_;
 };
 
+// Gradients that a tensor retains come to its node.
+void stop_retaining(History* history) noexcept {
+  Guard guard(lock);
+  std::vector<TensorImpl*>& known = history->node->retained;
+  known.erase(std::remove_if(known.begin(), known.end(),
+                             [&](TensorImpl* t) { return t->history == history; }),
+              known.end());
+}
+
 bool find_watched(const Value& value, std::unordered_set<const void*>& seen) {
   if (value.is_tensor()) {
-    const TensorImpl* impl = value.as_tensor().impl();
-    return impl->requires_grad && impl->history && (impl->history->watched || impl->history->node);
+    const Tensor& t = value.as_tensor();
+    const History* history = t.requires_grad() ? known_history(t) : nullptr;
+    return history && (history->watched || history->node);
   }
   auto any = [&](const auto& items) {
     if (!seen.insert(&items).second) return false;
@@ -86,29 +94,48 @@ bool find_watched(const Value& value, std::unordered_set<const void*>& seen) {
 }  // namespace
 
 void destroy(History* history) noexcept {
-  if (history->retains && history->node) {
-    std::vector<TensorImpl*>& known = history->node->retained;
-    known.erase(std::remove_if(known.begin(), known.end(),
-                               [&](TensorImpl* t) { return t->history == history; }),
-                known.end());
-  }
+  if (history->retains && history->node) stop_retaining(history);
   if (history->watched) watched_count.fetch_sub(1, std::memory_order_relaxed);
   delete history;
 }
 
+History* known_history(const Tensor& t) {
+  Guard guard(lock);
+  return t.impl()->history;
+}
+
 History& history_of(const Tensor& t) {
+  Guard guard(lock);
   if (!t.impl()->history) t.impl()->history = new History;
   return *t.impl()->history;
 }
 
+// Puts a node into a history; gives the one that was there. To be called with the lock, under which
+// nothing may be dropped: memory of a host may go with it, whose release waits for who knows what.
+static NodeRef exchange(const Tensor& t, NodeRef node, int32_t output) {
+  t.impl()->requires_grad = true;
+  History& history = history_of(t);
+  if (history.retains && history.node) stop_retaining(&history);
+  if (history.retains) node->retained.push_back(t.impl());
+  history.output = output;
+  return std::exchange(history.node, std::move(node));
+}
+
+void set_node(const Tensor& t, const NodeRef& node, int32_t output) {
+  NodeRef before;
+  Guard guard(lock);
+  before = exchange(t, node, output);
+}
+
 Edge edge_of(const Tensor& t) {
   if (!t.requires_grad()) return {};
+  NodeRef before;
+  Guard guard(lock);
   History* known = t.impl()->history;
   if (known && known->base.defined() && known->base.impl()->history) {
     History& base = *known->base.impl()->history;
     if (base.writes != known->writes) {
-      known->node = NodeRef(new ViewNode(t, known->base));
-      known->output = 0;
+      before = exchange(t, NodeRef(new ViewNode(t, known->base)), 0);
       known->writes = base.writes;
     }
   }
@@ -117,7 +144,7 @@ Edge edge_of(const Tensor& t) {
 }
 
 void forget_collector(const Tensor& leaf, const Node* collector) noexcept {
-  std::lock_guard<std::mutex> lock(leaves);
+  Guard guard(lock);
   History* history = leaf.impl()->history;
   if (history && history->collector == collector) history->collector = nullptr;
 }
@@ -148,7 +175,8 @@ bool is_watched(const Value& value) {
 }
 
 bool is_leaf(const Tensor& t) {
-  return !t.requires_grad() || !t.impl()->history || !t.impl()->history->node;
+  const History* history = t.requires_grad() ? known_history(t) : nullptr;
+  return !history || !history->node;
 }
 
 void retain_grad(const Tensor& t) {

@@ -34,11 +34,17 @@ struct History {
 };
 void destroy(History* history) noexcept;
 
-// The history of a tensor, made where there is none.
+// The history of a tensor, made where there is none; null where there is none. Runs of two threads
+// may share tensors of a module, so these functions and those below have one lock. What they give
+// is changed by runs that are alone (machine/turns.h), or of tensors of their own.
 History& history_of(const Tensor& t);
+History* known_history(const Tensor& t);
 
-// Where the gradient of a tensor goes; nowhere if it requires none. Of a view whose base was written
-// to since, the node is made anew.
+// Lets a node be what made the tensor.
+void set_node(const Tensor& t, const NodeRef& node, int32_t output);
+
+// Where the gradient of a tensor goes; nowhere if it requires none. If the base of a view was
+// written to since, the view's node is made anew.
 Edge edge_of(const Tensor& t);
 
 // The node that collects the gradient of a leaf is no more.

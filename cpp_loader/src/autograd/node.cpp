@@ -52,10 +52,7 @@ class Outside final : public Node {
 
 }  // namespace
 
-void set_outside(const Tensor& t) {
-  t.impl()->requires_grad = true;
-  history_of(t).node = NodeRef(new Outside(t));
-}
+void set_outside(const Tensor& t) { set_node(t, NodeRef(new Outside(t)), 0); }
 
 Node::Node() : number(next_number.fetch_add(1, std::memory_order_relaxed)) {}
 

@@ -35,8 +35,8 @@ class Node {
 
   // PyTorch's name of it: MulBackward0.
   virtual std::string name() const = 0;
-  // The gradients of the inputs, one for each edge of `next`, undefined where none flows. grads: one
-  // for each of `made`. wanted: which edges to compute.
+  // The gradients of the inputs, one for each edge of `next`, undefined where none flows. grads:
+  // one for each of `made`. wanted: which edges to compute.
   virtual std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads,
                                        const std::vector<char>& wanted, const Task& task) = 0;
   // Drops what was saved.

@@ -292,9 +292,7 @@ class OperatorNode final : public Node {
     call(plain, "aten::copy_", {copy, detached(t), Value(false)});
     if (t.requires_grad()) {
       Edge edge = edge_of(t);
-      copy.impl()->requires_grad = true;
-      history_of(copy).node = edge.node;
-      history_of(copy).output = edge.output;
+      set_node(copy, edge.node, edge.output);
     }
     return Value(std::move(copy));
   }
@@ -388,10 +386,7 @@ class OperatorNode final : public Node {
     }
     Tensor t = detached(saved.elements);
     if (!records || !saved.requires_grad) return t;
-    t.impl()->requires_grad = true;
-    History& history = history_of(t);
-    history.node = saved.is_result ? NodeRef::share(this) : saved.edge.node;
-    history.output = saved.edge.output;
+    set_node(t, saved.is_result ? NodeRef::share(this) : saved.edge.node, saved.edge.output);
     return t;
   }
 
@@ -462,21 +457,14 @@ class WriteNode final : public Node {
   int64_t offset_;
 };
 
-void set_history(const Tensor& t, const NodeRef& node, int32_t output) {
-  t.impl()->requires_grad = true;
-  History& history = history_of(t);
-  history.node = node;
-  history.output = output;
-}
-
 // What an in-place operator did to a tensor: its node is the tensor's from now on.
 void rewrite(const Tensor& self, const NodeRef& node, int self_edge) {
   History& known = history_of(self);
   node->made.assign(1, made_of(self));
-  if (!known.base.defined()) return set_history(self, node, 0);
+  if (!known.base.defined()) return set_node(self, node, 0);
   const Tensor base = known.base;
   NodeRef whole(new WriteNode(base, self, node, self_edge));
-  set_history(base, whole, 0);
+  set_node(base, whole, 0);
   ++history_of(base).writes;
   self.impl()->requires_grad = true;
   (void)edge_of(self);  // makes its node anew
@@ -487,8 +475,9 @@ void check_in_place(const Tensor& self) {
     raise(ErrorKind::RuntimeError,
           "a leaf Variable that requires grad is being used in an in-place operation.");
   }
-  if (!self.impl()->history || !self.impl()->history->base.defined()) return;
-  const Tensor& base = self.impl()->history->base;
+  const History* history = known_history(self);
+  if (!history || !history->base.defined()) return;
+  const Tensor& base = history->base;
   if (base.requires_grad() && is_leaf(base)) {
     raise(ErrorKind::RuntimeError,
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
@@ -512,9 +501,9 @@ void note_view(const Operator& op, const std::vector<Value>& kept, const Tensor&
     const Tensor& of = kept[k].as_tensor();
     if (of.storage() != made.storage() || of.is(made)) continue;
     History& history = history_of(made);
-    const History* known = of.impl()->history;
+    const History* known = known_history(of);
     history.base = known && known->base.defined() ? known->base : of;
-    const History* base = history.base.impl()->history;
+    const History* base = known_history(history.base);
     history.writes = base ? base->writes : 0;
     return;
   }
@@ -602,7 +591,7 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
           is_given(t, Args(const_cast<Value*>(kept.data()), int(count)), count)) {
         return;
       }
-      set_history(t, node, output);
+      set_node(t, node, output);
       ++made;
     });
     if (made > 0) static_cast<OperatorNode*>(node.get())->save_results(out);

@@ -1,5 +1,5 @@
-// The derivatives of operators, as derivatives.txt has them: programs in the scripted language, which
-// are compiled when they are needed for the first time.
+// The derivatives of operators, as derivatives.txt has them: programs in the scripted language,
+// compiled when they are needed for the first time.
 #pragma once
 
 #include <memory>
