@@ -51,35 +51,27 @@ def has_gradient(value: Any) -> bool:
 
 
 class Trainable:
-    """The `trainable` of `ops.calling.current.calls`: what is known of programs' parameters."""
+    """The `trainable` of `ops.calling.current.calls`: what is known of programs' parameters, until
+    another one is given; then there is a new Trainable, by which Callers see it."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self.known: weakref.WeakKeyDictionary[ScriptObject, tuple] = weakref.WeakKeyDictionary()
+        self.known: weakref.WeakKeyDictionary[ScriptObject, list] = weakref.WeakKeyDictionary()
 
-    def note(self, tensor: Tensor) -> None:
-        """A program's parameter has been given to Python."""
-        state = state_of(tensor)
-        if not state.is_given:
-            state.is_given = True
-            self.count += 1
+    def given(self, obj: ScriptObject) -> list[Tensor]:
+        """The tensors of an object that Python has been given."""
+        found = self.known.get(obj)
+        if found is None:
+            tensors = (t for t in walk(obj) if isinstance(t, Tensor))
+            found = self.known[obj] = [t for t in tensors if is_given(t)]
+        return found
 
     def has(self, obj: ScriptObject) -> bool:
         """Whether a gradient of a tensor that an object holds is wanted."""
-        return bool(self.given(obj))
+        return any(t._requires_grad for t in self.given(obj))
 
-    def given(self, obj: ScriptObject) -> list[Tensor]:
-        """The tensors that an object holds of which a gradient is wanted."""
-        known = self.known.get(obj)
-        if known is None or known[0] != self.count:
-            tensors = [t for t in walk(obj) if isinstance(t, Tensor)]
-            given = [t for t in tensors if t._autograd is not None and t._autograd.is_given]
-            known = self.known[obj] = self.count, given
-        return [t for t in known[1] if t._requires_grad]
 
-    def changed(self) -> None:
-        """An attribute of an object was set."""
-        self.count += 1
+def is_given(tensor: Tensor) -> bool:
+    return tensor._autograd is not None and tensor._autograd.is_given
 
 
 def give(tensor: Tensor) -> Tensor:
@@ -88,7 +80,20 @@ def give(tensor: Tensor) -> Tensor:
         from ..ops.derivatives.recorder import activate
 
         activate()
-        if calls.trainable is None:
+        if not is_given(tensor):
+            state_of(tensor).is_given = True
             calls.trainable = Trainable()
-        calls.trainable.note(tensor)
     return tensor
+
+
+def put(value: Any) -> None:
+    """Say that Python has set an attribute of an object."""
+    if isinstance(value, Tensor):
+        give(value)
+    if calls.trainable is not None:
+        calls.trainable = Trainable()
+
+
+def is_direct(first: ScriptObject) -> bool:
+    """Whether calls of methods of an object need not be looked at."""
+    return calls.trainable is None or not calls.trainable.given(first)

@@ -99,10 +99,7 @@ class NativeEngine:
 
 
 def run_recorded(
-    function: Function,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any] | None,
-    limits: Limits | None,
+    function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
     """A call that derivatives have to see: by the engine where it can, else by Python's."""
     from . import recorded

@@ -114,9 +114,7 @@ def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) ->
     return result
 
 
-def connect(
-    node: Node, inputs: list[Tensor], outputs: list[Tensor], written: list[Tensor]
-) -> None:
+def connect(node: Node, inputs: list[Tensor], outputs: list[Tensor], written: list[Tensor]) -> None:
     """Let a node be what computed the outputs of a call, and what wrote to its inputs."""
     by_storage = {id(t._storage): t for t in inputs}
     for number, t in enumerate(outputs):
@@ -141,5 +139,5 @@ def wanted_in(values: Sequence[Any]) -> list[Tensor]:
         elif isinstance(value, dict):
             found += wanted_in(list(value.values()))
         elif isinstance(value, ScriptObject) and calls.trainable is not None:
-            found += calls.trainable.given(value)
+            found += [t for t in calls.trainable.given(value) if needs(t)]
     return found

@@ -118,6 +118,7 @@ SUBMODULES = (
     "device",
     "jit",
     "autograd",
+    "func",
     "nn",
     "ops",
     "linalg",

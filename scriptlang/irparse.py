@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from . import type_text
 from . import types as T
 from .errors import GraphError
 from .ir import Block, Function, Graph, Node, Value
@@ -237,12 +238,12 @@ class Reader:
         if head == "NamedTuple":
             fields = tuple(str(p.children[0]) for p in parts)
             return T.TupleType(tuple(self.type(p.children[1]) for p in parts), "NamedTuple", fields)
-        if head not in T.GENERICS:
+        if head not in type_text.GENERICS:
             raise GraphError(f"line {children[0].line} of the graph's text: no type {head}(...)")
-        return T.GENERICS[head](*map(self.type, parts))
+        return type_text.GENERICS[head](*map(self.type, parts))
 
     def named(self, name: str, make: Callable[[str], T.Type] = T.ClassType) -> T.Type:
-        known = T.SPELLINGS.get(name) or T.ATOMS.get(name)
+        known = type_text.SPELLINGS.get(name) or T.ATOMS.get(name)
         if known is not None or name == "Function":
             return known or FUNCTION
         if name not in self.classes:

@@ -101,7 +101,8 @@ def describe(pattern: Pattern) -> str:
     if isinstance(pattern, T.Type):
         return pattern.annotation
     if isinstance(pattern, type):
-        return f"a {pattern.__name__.removesuffix('Type').lower()} type"
+        name = pattern.__name__.removesuffix("Type").lower()
+        return f"{'an' if name[0] in 'aeiou' else 'a'} {name} type"
     return str(pattern.__doc__)
 
 

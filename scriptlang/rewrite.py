@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
+from . import type_text
 from . import types as T
 from .building import made_once
 from .ir import Graph, Node, Value
@@ -63,7 +64,7 @@ class Rule:
         for a in head.args.args:
             text = ast.unparse(a.annotation)
             constant = text.startswith("Const[")
-            found[a.arg] = T.parse_annotation(text[6:-1] if constant else text), constant
+            found[a.arg] = type_text.parse_annotation(text[6:-1] if constant else text), constant
         return found
 
     @made_once

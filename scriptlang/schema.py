@@ -13,6 +13,7 @@ import re
 from functools import cached_property, lru_cache
 from typing import Any, NoReturn
 
+from . import type_text
 from . import types as T
 from .records import field, record
 from .types import Type
@@ -417,8 +418,8 @@ class _SchemaParser:
                 self.advance()
                 items.append(self.type()[0])
             self.expect(")")
-            return T.GENERICS[name](*items)
-        known = T.SPELLINGS.get(name) or T.ATOMS.get(name)
+            return type_text.GENERICS[name](*items)
+        known = type_text.SPELLINGS.get(name) or T.ATOMS.get(name)
         if known is not None:
             return known
         if name.startswith("__torch__"):

@@ -2,147 +2,19 @@
 
 Every type has two texts: `str(t)` is the IR's (`Tensor[]`, `int?`, `(int, str)`), `t.annotation`
 the Python spelling that archives use (`List[Tensor]`, `Optional[int]`, `Tuple[int, str]`).
-Structural types compare by structure; classes, interfaces and enums by identity.  What is equal is
-known by one mark, so that comparing is one step also where types share parts, and would be huge if
-they were written out; how large that may be is bounded (`MAX_SIZE`).
+Structural types compare by structure; classes, interfaces and enums by identity (`type_base.py`).
+`type_text.py` reads types from their texts.
 """
 
 from __future__ import annotations
 
-import re
-import threading
-import weakref
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any as PyAny
 
-from . import budgets
-from .errors import LimitError
 from .records import field, record
-
-MAX_SIZE = 100_000
-"""Parts that one type may have, written out; honest ones have dozens."""
-
-MAX_DEPTH = 200
-"""Types inside types."""
-
-
-class Mark:
-    """What equal types have in common."""
-
-    __slots__ = ("__weakref__",)
-
-
-_marks: weakref.WeakValueDictionary[tuple[PyAny, ...], Mark] = weakref.WeakValueDictionary()
-_making_marks = threading.Lock()
-
-
-class Type:
-    """A type.  Subclasses are frozen; `contained` are the types inside it, in order.
-
-    size: how many parts it has, written out (a long name counts as several); depth: how deep they
-    lie.  mark: one object for all types that are equal; a nominal type's is the type itself.
-    """
-
-    depth = 0
-
-    @property
-    def contained(self) -> tuple[Type, ...]:
-        return ()
-
-    @property
-    def size(self) -> int:
-        return 1 + len(getattr(self, "name", "")) // 16
-
-    @property
-    def mark(self) -> PyAny:
-        return self
-
-    @property
-    def annotation(self) -> str:
-        """The Python spelling, as in the code/ of an archive."""
-        raise NotImplementedError(type(self).__name__)
-
-    def __str__(self) -> str:
-        return self.annotation
-
-    def map(self, f: Callable[[Type], Type]) -> Type:
-        """The same type with every contained type replaced by `f` of it."""
-        return self
-
-    def walk(self) -> Iterator[Type]:
-        """This type and everything inside it, each part once, outermost first."""
-        return iter((self,))
-
-
-class Structural(Type):
-    """A type that is equal to all others of the same structure.
-
-    Raises LimitError where it would have over MAX_SIZE parts, or lie over MAX_DEPTH deep.
-    """
-
-    def __post_init__(self) -> None:
-        size, depth = 1 + len(getattr(self, "name", None) or "") // 16, 0
-        for t in self.contained:
-            size += t.size
-            depth = max(depth, t.depth + 1)
-        if size > MAX_SIZE or depth > MAX_DEPTH:
-            raise LimitError(
-                f"a type of the program has {size:,} parts, {depth} deep, once it is written out; "
-                f"at most {MAX_SIZE:,} parts, {MAX_DEPTH} deep, can be compiled: use a class "
-                "where types hold each other"
-            )
-        values, key = self.__dict__, self._key()
-        mark = _marks.get(key)
-        if mark is None:
-            with _making_marks:  # two of them would be two types
-                mark = _marks.get(key)
-                if mark is None:
-                    mark = _marks[key] = Mark()
-        budget = budgets.current()
-        if budget is not None:
-            budget.add_type(mark, size)
-        values["size"], values["depth"], values["mark"] = size, depth, mark
-        values["_hash"] = hash(key)
-
-    # Plain attributes of instances, not the properties of other types.
-    size: int = 1
-    mark: PyAny = None
-    _hash: int
-
-    def _key(self) -> tuple[PyAny, ...]:
-        """Equal keys mean equal types."""
-        return (self.__class__, *[t.mark for t in self.contained])
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or isinstance(other, Structural) and self.mark is other.mark
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def walk(self) -> Iterator[Type]:
-        parts: tuple[Type, ...] | None = self.__dict__.get("_parts")
-        if parts is None:
-            found: dict[Type, None] = {self: None}
-            pending = [*reversed(self.contained)]
-            while pending:
-                t = pending.pop()
-                if t not in found:
-                    found[t] = None
-                    pending += reversed(t.contained)
-            parts = self.__dict__["_parts"] = tuple(found)
-        return iter(parts)
-
-    def __copy__(self) -> Structural:
-        return self
-
-    def __deepcopy__(self, memo: PyAny) -> Structural:
-        return self
-
-    def __reduce__(self) -> tuple[PyAny, ...]:
-        fields = vars(type(self))["__record_fields__"]
-        return type(self), tuple(getattr(self, name) for name in fields)
+from .type_base import Structural, Type
 
 
 @record(frozen=True, eq=False)
@@ -213,27 +85,6 @@ ATOMS: dict[str, Type] = {
     )
 }
 """Atoms by annotation."""
-
-SPELLINGS: dict[str, Type] = {
-    "None": NONE,
-    "Scalar": NUMBER,
-    "number": NUMBER,
-    "SymInt": INT,
-    "ScalarType": INT,
-    "Layout": INT,
-    "MemoryFormat": INT,
-    "QScheme": INT,
-    "DeviceIndex": INT,
-    "Dimname": STR,
-    "torch.Tensor": TENSOR,
-    "torch.device": DEVICE,
-    "Device": DEVICE,
-    "device": DEVICE,
-    "SymBool": BOOL,
-    "SymFloat": FLOAT,
-    "DeviceObjType": DEVICE,
-}
-"""Further spellings that schemas and archives use for atoms."""
 
 
 @record(frozen=True, eq=False)
@@ -699,105 +550,3 @@ def may_be_none(t: Type) -> bool:
         or isinstance(t, OptionalType)
         or (isinstance(t, UnionType) and NONE in t.options)
     )
-
-
-_TOKEN = re.compile(r"\s*([A-Za-z_][\w.$<>]*|\d+|[\[\](),?|]|\Z)")
-
-
-class TypeSyntaxError(ValueError):
-    """The text is not a type; `.text` is the text."""
-
-
-def parse_annotation(text: str, resolve: Callable[[str], Type | None] | None = None) -> Type:
-    """The type that an archive's annotation text names (`Dict[str, List[Tensor]]`, `__torch__.X`).
-
-    `resolve` maps qualified names of classes, enums, interfaces and named tuples to types.
-    Raises TypeSyntaxError, with the text, where it is not a type.
-    """
-    parser = _AnnotationParser(text, resolve or (lambda name: None))
-    t = parser.type()
-    if parser.token:
-        raise TypeSyntaxError(f"unexpected {parser.token!r} in type {text!r}")
-    return t
-
-
-class _AnnotationParser:
-    """Recursive descent over annotation text; nesting is bounded."""
-
-    MAX_DEPTH = 64
-
-    def __init__(self, text: str, resolve: Callable[[str], Type | None]) -> None:
-        self.text, self.resolve, self.at, self.depth = text, resolve, 0, 0
-        self.token = ""
-        self.advance()
-
-    def advance(self) -> str:
-        token = self.token
-        m = _TOKEN.match(self.text, self.at)
-        if not m:
-            raise TypeSyntaxError(
-                f"unexpected {self.text[self.at : self.at + 10]!r} in type {self.text!r}"
-            )
-        self.token, self.at = m.group(1), m.end()
-        return token
-
-    def expect(self, token: str) -> None:
-        if self.token != token:
-            raise TypeSyntaxError(f"expected {token!r} before {self.token!r} in type {self.text!r}")
-        self.advance()
-
-    def type(self) -> Type:
-        self.depth += 1
-        if self.depth > self.MAX_DEPTH:
-            raise TypeSyntaxError(f"type nested over {self.MAX_DEPTH} deep: {self.text[:60]!r}...")
-        t = self.single()
-        while self.token == "|":
-            self.advance()
-            t = union(t, self.single())
-        self.depth -= 1
-        return t
-
-    def arguments(self) -> list[Type]:
-        self.expect("[")
-        if self.token == "(":  # Tuple[()]
-            self.advance()
-            self.expect(")")
-            self.expect("]")
-            return []
-        args = [self.type()]
-        while self.token == ",":
-            self.advance()
-            args.append(self.type())
-        self.expect("]")
-        return args
-
-    def single(self) -> Type:
-        name = self.advance()
-        short = name.rpartition(".")[2] if name.startswith(("typing.", "torch.jit.")) else name
-        generic = GENERICS.get(short)
-        if generic and self.token == "[":
-            try:
-                return generic(*self.arguments())
-            except TypeError:
-                raise TypeSyntaxError(f"wrong number of parts of {name} in {self.text!r}") from None
-        t = SPELLINGS.get(name) or ATOMS.get(name) or self.resolve(name)
-        if t is None:
-            raise TypeSyntaxError(f"unknown type {name!r} in {self.text!r}")
-        return t
-
-
-GENERICS: dict[str, Callable[..., Type]] = {
-    "List": ListType,
-    "list": ListType,
-    "Optional": lambda t: optional(t),
-    "Dict": DictType,
-    "dict": DictType,
-    "Union": lambda *ts: union(*ts),
-    "Tuple": lambda *ts: TupleType(ts),
-    "tuple": lambda *ts: TupleType(ts),
-    "Future": FutureType,
-    "Await": lambda t: RRefLikeType("Await", t),
-    "RRef": lambda t: RRefLikeType("RRef", t),
-    "Final": lambda t: t,
-}
-"""Type constructors by annotation name."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .. import type_text
 from .. import types as T
 from ..errors import ArchiveError
 
@@ -64,14 +65,14 @@ class TypeReader:
         return self._named(name, expr, record)
 
     def _named(self, name: str, expr: ast.expr, record: str) -> T.Type:
-        known = T.ATOMS.get(name) or T.SPELLINGS.get(name) or self.resolve(name)
+        known = T.ATOMS.get(name) or type_text.SPELLINGS.get(name) or self.resolve(name)
         if known is None:
             self._fail(f"unknown type {name}", expr, record)
         return known
 
     def _generic(self, expr: ast.Subscript, record: str, depth: int) -> T.Type:
         name = dotted(expr.value) or ""
-        make = T.GENERICS.get(name.rpartition(".")[2])
+        make = type_text.GENERICS.get(name.rpartition(".")[2])
         if make is None:
             self._fail(f"unknown type {name}[...]", expr, record)
         inner = expr.slice

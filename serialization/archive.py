@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from .. import type_text
 from .. import types as T
 from ..budgets import Budget, use
 from ..building import alone, uncollected
@@ -206,8 +207,8 @@ class Reading:
 
     def parse_type(self, text: str) -> T.Type:
         try:
-            return T.parse_annotation(text, self.importer.find_type)
-        except T.TypeSyntaxError as e:
+            return type_text.parse_annotation(text, self.importer.find_type)
+        except type_text.TypeSyntaxError as e:
             raise ArchiveError(str(e), "data.pkl", DAMAGED) from None
 
     def materialiser(self, record: str, folder: str) -> Materialiser:

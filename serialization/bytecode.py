@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .. import budgets
+from .. import budgets, type_text
 from .. import types as T
 from ..errors import ArchiveError
 from ..interpreter.code import Code, MalformedCode, from_tuple, to_tuple
@@ -192,7 +192,7 @@ def _code(
         raise ArchiveError(
             str(e), RECORD, "the file is damaged, or was not made by PyTorch"
         ) from None
-    except T.TypeSyntaxError as e:
+    except type_text.TypeSyntaxError as e:
         raise ArchiveError(f"{entry[0]}: {e}", RECORD) from None
     code.constants = [constant(c) for c in code.constants]
     return code
@@ -213,9 +213,9 @@ class TypeReader:
         """Raises types.TypeSyntaxError where the text is no type."""
         name, spelled, fields = text.partition(NAMED_TUPLE)
         if not spelled:
-            return T.parse_annotation(text, self._find)
+            return type_text.parse_annotation(text, self._find)
         if not fields.endswith("]]") or not name:
-            raise T.TypeSyntaxError(f"unfinished named tuple {text[:80]!r}")
+            raise type_text.TypeSyntaxError(f"unfinished named tuple {text[:80]!r}")
         if name not in self.named:
             pairs = [self._field(f) for f in split_fields(fields[:-2])]
             known = self.resolve(name)
@@ -232,7 +232,7 @@ class TypeReader:
     def _field(self, text: str) -> tuple[str, T.Type]:
         name, comma, t = text.partition(",")
         if not comma or not name.strip().isidentifier():
-            raise T.TypeSyntaxError(f"{text[:80]!r} is no field of a named tuple")
+            raise type_text.TypeSyntaxError(f"{text[:80]!r} is no field of a named tuple")
         return name.strip(), self.read(t.strip())
 
 
@@ -244,7 +244,7 @@ def split_fields(text: str) -> list[str]:
             start = i + 1 if depth == 0 else start
             depth += 1
             if depth > TypeReader.MAX_DEPTH:
-                raise T.TypeSyntaxError(f"type nested over {TypeReader.MAX_DEPTH} deep")
+                raise type_text.TypeSyntaxError(f"type nested over {TypeReader.MAX_DEPTH} deep")
         elif c == "]":
             depth -= 1
             if depth == 0:
@@ -252,5 +252,5 @@ def split_fields(text: str) -> list[str]:
             elif depth < 0:
                 break
     if depth or len(fields) > TypeReader.MAX_FIELDS:
-        raise T.TypeSyntaxError(f"brackets do not match in {text[:80]!r}")
+        raise type_text.TypeSyntaxError(f"brackets do not match in {text[:80]!r}")
     return fields

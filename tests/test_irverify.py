@@ -253,11 +253,11 @@ BROKEN = {
     ),
     "the name of what is no member": (
         "graph(%x : int):\n  %y : str = prim::EnumName(%x)\n  return (%y)",
-        "input 0 is int, not a enum type",
+        "input 0 is int, not an enum type",
     ),
     "the value of what is no member": (
         "graph(%x : int):\n  %y : int = prim::EnumValue(%x)\n  return (%y)",
-        "input 0 is int, not a enum type",
+        "input 0 is int, not an enum type",
     ),
     # Graphs inside
     "a fork of nothing": (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import scriptlang
+from scriptlang import type_text
 from scriptlang import types as T
 from scriptlang.ops import table
 from scriptlang.schema import (
@@ -78,14 +79,18 @@ def read_type(tree) -> tuple[T.Type, Alias | None, int | None]:
     if kind == "named_type":
         name = str(children[0])
         return (
-            T.SPELLINGS.get(name)
+            type_text.SPELLINGS.get(name)
             or T.ATOMS.get(name)
             or (T.ClassType(name) if name.startswith("__torch__") else T.VarType(name)),
             None,
             None,
         )
     if kind == "generic_type":
-        return T.GENERICS[str(children[0])](*(read_type(c)[0] for c in children[1:])), None, None
+        return (
+            type_text.GENERICS[str(children[0])](*(read_type(c)[0] for c in children[1:])),
+            None,
+            None,
+        )
     if kind == "tuple_type":
         return T.TupleType(tuple(read_type(c)[0] for c in children if c)), None, None
     inner, alias, size = read_type(children[0])

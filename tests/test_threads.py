@@ -131,6 +131,12 @@ ENTRIES = {
 }
 
 
+def unrecorded(way, module):
+    """One of ENTRIES, without derivatives: with them other engines may run, of other roundings."""
+    with scriptlang.no_grad():
+        return way(module)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_ways_into_a_fresh_module_at_once(archive, engine):
     expected = {
@@ -141,7 +147,7 @@ def test_all_ways_into_a_fresh_module_at_once(archive, engine):
         fresh = scriptlang.load(io.BytesIO(archive), engine=engine)
         beside = [lambda: scriptlang.load(io.BytesIO(archive), engine=engine).twice(X)] * 2
         ways = [*ENTRIES.values()]
-        results = at_once(*[lambda way=way: way(fresh) for way in ways], *beside)
+        results = at_once(*[lambda way=way: unrecorded(way, fresh) for way in ways], *beside)
         for name, result in zip(ENTRIES, results):
             if name not in ("save", "state"):
                 assert (

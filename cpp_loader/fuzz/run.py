@@ -77,7 +77,9 @@ def make_corpus(target: str, folder: pathlib.Path) -> None:
             (folder / f"seed-{name}").write_bytes(contents)
 
 
-def run(target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: float) -> int:
+def run(
+    target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: float, seconds: int
+) -> int:
     """Fuzz one target; the number of findings."""
     make_corpus(target, corpus / target)
     prefix = corpus / f"{target}-"
@@ -87,7 +89,8 @@ def run(target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: floa
         f"-artifact_prefix={prefix}",
         f"-max_len={LIMITS[target]}",
         f"-max_total_time={int(minutes * 60)}",
-        "-timeout=10",
+        f"-timeout={seconds}",
+        "-detect_leaks=0",  # of each input, which takes longer than the input; but at the end
         "-rss_limit_mb=3000",
         "-malloc_limit_mb=1500",
         "-print_final_stats=1",
@@ -133,6 +136,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=10, help="for each target")
+    parser.add_argument("--timeout", type=int, default=10, help="seconds that an input may take")
     parser.add_argument("--only", nargs="*", choices=list(LIMITS), default=list(LIMITS))
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "fuzz")
     parser.add_argument("--corpus", type=pathlib.Path, default=ROOT / "build" / "corpus")
@@ -144,7 +148,11 @@ def main() -> int:
     binaries = given.binaries or build(given.build, given.only)
     if given.replay:
         return 1 if sum(replay(t, binaries, given.corpus) for t in given.only) else 0
-    return 1 if sum(run(t, binaries, given.corpus, given.minutes) for t in given.only) else 0
+    return (
+        1
+        if sum(run(t, binaries, given.corpus, given.minutes, given.timeout) for t in given.only)
+        else 0
+    )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "scratch_limit.h"
+
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #define SL_HAS_FORK 1
@@ -18,6 +20,10 @@
 #endif
 
 namespace scriptlang::kernels {
+
+MemoryRoom (*room_here)() = nullptr;
+void (*set_room)(MemoryRoom room) = nullptr;
+
 namespace {
 
 constexpr int kMaxThreads = 256;
@@ -77,6 +83,11 @@ class Pool {
     threads_.store(threads, std::memory_order_relaxed);
     grain_.store(grain, std::memory_order_relaxed);
     stop_.store(stopping::here, std::memory_order_relaxed);
+    if (room_here != nullptr) {
+      MemoryRoom room = room_here();
+      limit_.store(room.limit, std::memory_order_relaxed);
+      used_.store(room.used, std::memory_order_relaxed);
+    }
     failure_ = nullptr;
     pending_.store(chunks, std::memory_order_relaxed);
     serial_ += 1;
@@ -142,10 +153,13 @@ class Pool {
       int64_t count = count_.load(std::memory_order_relaxed);
       int64_t grain = grain_.load(std::memory_order_relaxed);
       Stop* stop = stop_.load(std::memory_order_relaxed);
+      MemoryRoom room{limit_.load(std::memory_order_relaxed),
+                      used_.load(std::memory_order_relaxed)};
       uint64_t taken = own ? ticket + 1 : ticket - (uint64_t{1} << kChunkBits);
       if (!place.compare_exchange_weak(ticket, taken, std::memory_order_acq_rel)) continue;
       int64_t begin = static_cast<int64_t>(own ? first : last - 1) * length;
       StopScope scope(stop);
+      if (stopping::is_helper && set_room != nullptr) set_room(room);
       run_chunk(body, context, begin, std::min(count, begin + length), grain);
       return true;
     }
@@ -206,6 +220,7 @@ class Pool {
   std::atomic<void*> context_{nullptr};
   std::atomic<int64_t> count_{0}, length_{0}, grain_{1};
   std::atomic<Stop*> stop_{nullptr};
+  std::atomic<int64_t> limit_{0}, used_{0};
   std::atomic<int> threads_{1}, sleeping_{0};
   std::exception_ptr failure_;
   uint64_t serial_ = 0;

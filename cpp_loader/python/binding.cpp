@@ -117,7 +117,9 @@ void set(const NativeObject& o, const Key& key, nb::handle value) {
   if (convert.domain()) join_domains(domain, convert.domain());
   Turn turn;
   look(&turn, domain, true);
-  slot_of(o, key).swap(fresh);
+  Value& slot = slot_of(o, key);
+  slot.swap(fresh);
+  nb::object before = o.remember(size_t(&slot - o.object->slots.data()), value);
   turn.give();  // before what was there goes
 }
 

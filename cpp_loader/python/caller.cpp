@@ -15,7 +15,8 @@ namespace {
 struct Caller {
   PyObject_HEAD PyObject* program;  // a PythonProgram; null: every call is `_call_`
   PyObject* function;
-  PyObject* first;  // what is passed before the arguments, or null
+  PyObject* first;      // what is passed before the arguments, or null
+  PyObject* trainable;  // of `calls`, as it was when this entered
 };
 
 nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
@@ -37,10 +38,10 @@ struct Names {
 };
 const Names* names = nullptr;
 
-bool holds(nb::handle program, nb::handle function) {
+bool holds(nb::handle program, nb::handle function, PyObject* trainable) {
   return watched && watched->m_direct.get(function).is(program) &&
          watched->m_tracer.get(watched->calls).is_none() &&
-         watched->m_trainable.get(watched->calls).is_none();
+         watched->m_trainable.get(watched->calls).ptr() == trainable;
 }
 
 const Limits& no_limits() {
@@ -90,7 +91,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
                 size_t(PyTuple_GET_SIZE(args)), kwargs};
     PyObject* result = guarded([&]() -> PyObject* {
-      if (!holds(program, function)) return nullptr;
+      if (!holds(program, function, c.trainable)) return nullptr;
       return run_program(self, program, function, given);
     });
     if (result) return result;
@@ -106,9 +107,12 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
 // All at once: what was there goes afterwards, and may let other threads in.
 void put(PyObject* self, nb::object program, nb::object function, nb::object first) {
   Caller& c = *reinterpret_cast<Caller*>(self);
+  nb::object trainable;
+  if (program.is_valid()) trainable = nb::borrow(watched->m_trainable.get(watched->calls));
   PyObject* old[] = {std::exchange(c.program, program.release().ptr()),
                      std::exchange(c.function, function.release().ptr()),
-                     std::exchange(c.first, first.release().ptr())};
+                     std::exchange(c.first, first.release().ptr()),
+                     std::exchange(c.trainable, trainable.release().ptr())};
   for (PyObject* object : old) Py_XDECREF(object);
 }
 
@@ -143,6 +147,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(c.program);
   Py_VISIT(c.function);
   Py_VISIT(c.first);
+  Py_VISIT(c.trainable);
   return 0;
 }
 

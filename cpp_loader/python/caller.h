@@ -13,8 +13,8 @@ namespace nb = nanobind;
 nb::object make_caller_type();
 
 // What a Caller looks at in a call, once the package has it: the class of functions, which have a
-// slot `direct`; `calls`, whose `tracer` is None where nothing traces and `trainable` where no
-// program has parameters of which gradients are wanted, and whose `last` is set to the function;
+// slot `direct`; `calls`, whose `tracer` is None where nothing traces, whose `trainable` is another
+// object once more parameters were given to Python, and whose `last` is set to the function;
 // `generator`, whose `is_ahead` asks for `hand_over()` first.
 void watch_calls(nb::object function_class, nb::object calls, nb::object generator);
 

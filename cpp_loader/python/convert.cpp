@@ -413,6 +413,13 @@ nb::object known_tensor(const Tensor& t) {
   return !found.is_none() && shows(found, t) ? found : nb::none();
 }
 
+nb::object NativeObject::remember(size_t slot, nb::handle tensor) const {
+  if (object->slots[slot].tag() != Tag::Tensor || !is_a(tensor, known().tensor)) return {};
+  if (reads.size() <= slot) reads.resize(slot + 1);
+  reads[slot].value = object->slots[slot].as_tensor().impl();
+  return std::exchange(reads[slot].tensor, nb::borrow(tensor));
+}
+
 nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
   convert.keep();
   if (slot.tag() != Tag::Tensor) return convert(slot);
@@ -572,7 +579,9 @@ Value ToNative::adopt(nb::handle value, int depth) {
     value.attr("slots") = old;
     throw;
   }
-  nb::cast<NativeObject&>(fresh).whole = true;
+  NativeObject& there = nb::cast<NativeObject&>(fresh);
+  there.whole = true;
+  for (size_t k = 0; k < old.size(); ++k) there.remember(k, old[k]);
   return made;
 }
 

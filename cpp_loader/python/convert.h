@@ -32,6 +32,9 @@ struct NativeObject {
   };
   mutable std::vector<Read> reads{};
 
+  // Lets reads of a slot give the Tensor that it was filled with. Returns what they gave before.
+  nb::object remember(size_t slot, nb::handle tensor) const;
+
   // What a slot holds, for Python. The caller has the turn in its domain, of which `convert` is.
   nb::object read(const Value& slot, class ToPython& convert) const;
 };

@@ -15,6 +15,7 @@
 #include "../kernels/scratch.h"
 #include "../kernels/stop.h"
 #include "harness.h"
+#include "values/tensor.h"
 
 using namespace scriptlang::kernels;
 
@@ -163,6 +164,40 @@ TEST(scratch_nests_and_grows) {
     std::memset(d.as<char>(), 3, 5000);
     CHECK_EQ(int(a.as<char>()[999]), 1);
   }
+}
+
+TEST(workers_have_the_memory_limit_of_their_caller) {
+  set_thread_count(2);
+  for (int64_t limit : {int64_t{1} << 20, int64_t{1} << 24}) {
+    std::atomic<int> tried{0}, refused{0};
+    scriptlang::memory::LimitScope scope(limit);
+    bool raised = false;
+    try {
+      parallel_for(2, 1, [&](int64_t, int64_t) {
+        if (!stopping::is_helper) {  // waits for a worker to take the other half
+          auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+          while (!tried && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+          return;
+        }
+        struct Counts {
+          std::atomic<int>& n;
+          ~Counts() { ++n; }
+        } counts{tried};
+        refused = 1;
+        Scratch four_million(4'000'000);
+        refused = 0;
+      });
+    } catch (const std::exception& error) {
+      raised = std::strstr(error.what(), "memory limit") != nullptr;
+    }
+    bool small = limit == int64_t{1} << 20;
+    CHECK(tried.load() > 0);  // which may take both halves
+    CHECK_EQ(refused.load(), int(small));
+    CHECK_EQ(raised, small);
+  }
+  set_thread_count(1);
+  Scratch here(4'000'000);  // no limit any more
+  CHECK(here.as<char>() != nullptr);
 }
 
 int main(int count, char** arguments) { return test::main(count, arguments); }

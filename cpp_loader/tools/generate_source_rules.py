@@ -78,11 +78,14 @@ def lines() -> list[str]:
     from scriptlang.interpreter import compiler
     from scriptlang.serialization import upgraders
 
+    from scriptlang import type_text
     from scriptlang import types as T
     from scriptlang.ops import table
 
     found = [
-        f'SL_ATOM("{name}", {kind(t)})' for name, t in (*T.ATOMS.items(), *T.SPELLINGS.items()) if t
+        f'SL_ATOM("{name}", {kind(t)})'
+        for name, t in (*T.ATOMS.items(), *type_text.SPELLINGS.items())
+        if t
     ]
     found += [
         f'SL_IMPLICIT({kind(a)}, {kind(b)}, "{op}")' for (a, b), op in conversions.IMPLICIT.items()

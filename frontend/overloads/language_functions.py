@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from scriptlang import type_text
 from scriptlang import types as T
 from scriptlang.ir import Function
 from scriptlang.source import Source, Span
@@ -166,4 +167,4 @@ class LanguageResolver:
         return whole.TORCH if name == "torch" else None
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
-        return T.parse_annotation(ast.unparse(expr))
+        return type_text.parse_annotation(ast.unparse(expr))

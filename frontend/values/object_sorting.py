@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from scriptlang import type_text
 from scriptlang import types as T
 from scriptlang.ir import Function
 from scriptlang.source import Source, Span
@@ -183,6 +184,6 @@ class _Names:
         return FunctionValue(_function("less", type, next(_classes(type))))
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
-        return T.parse_annotation(
+        return type_text.parse_annotation(
             ast.unparse(expr), lambda name: self.sorted_type if name == "C" else None
         )

@@ -12,7 +12,7 @@ from ..errors import LimitError
 from ..interpreter.calls import Caller
 from ..interpreter.engine import Engine
 from ..interpreter.engine import engine as engine_named
-from ..interpreter.gradients import give
+from ..interpreter.gradients import give, is_direct, put
 from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
@@ -189,7 +189,8 @@ class ScriptMethod(ScriptFunction[..., Any]):
         super().__init__(function, engine, limits=limits)
         self.owner = owner
         if function.direct is not None and state["_restore_"] is None:
-            self._enter_(direct_way(function, engine, limits), function, state["_raw_"])
+            first = state["_raw_"]
+            self._enter_(direct_way(function, engine, limits, first), function, first)
 
     def _call_(self, *args: Any, **kwargs: Any) -> Any:
         tracer = current.tracing()
@@ -197,7 +198,7 @@ class ScriptMethod(ScriptFunction[..., Any]):
             return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
         self._enter_(
-            direct_way(self._function, self.engine, self._limits),
+            direct_way(self._function, self.engine, self._limits, self.owner._object_),
             self._function,
             self.owner._object_,
         )
@@ -270,6 +271,7 @@ class ScriptObjectFacade:
         cls = self._type
         if cls.slot(name) is not None:
             self._object_.set(name, unwrap(value))
+            put(value)
         elif setter := cls.properties.get(name, (None, None))[1]:
             ScriptMethod(cls.methods[setter], self)(value)
         else:
@@ -359,7 +361,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
             first, engine, limits = self._object_, self._engine_, self._limits_
             result = run(forward, (first, *args), kwargs, engine, limits)
             if not self._is_hooked():
-                self._enter_(direct_way(forward, engine, limits), forward, first)
+                self._enter_(direct_way(forward, engine, limits, first), forward, first)
             return result
         for name in cls.pre_hooks:
             result = ScriptMethod(cls.methods[name], self)(args)
@@ -404,6 +406,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         cls = self._type
         if cls.slot(name) is not None:
             self._object_.set(name, self._fitting(name, value))
+            put(value)
         elif name in cls.constants:
             raise AttributeError(f"{name!r} is a constant of {cls.short_name} and cannot be set")
         elif name in cls.properties or name in cls.methods:
@@ -645,9 +648,12 @@ def run(
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 
 
-def direct_way(function: Function, engine: Engine, limits: Limits | None) -> Any:
-    """What calls of a function may go through without `run`; None where that has to be."""
-    return None if limits is not None else engine.direct(function)
+def direct_way(function: Function, engine: Engine, limits: Limits | None, first: Any = None) -> Any:
+    """What calls of a function, or of a method of `first`, may go through without `run`; None where
+    that has to be."""
+    if limits is not None or first is not None and not is_direct(first):
+        return None
+    return engine.direct(function)
 
 
 UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))

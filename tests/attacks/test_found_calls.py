@@ -189,6 +189,19 @@ ANSWERED = {
     "factors with zeros": "aten::_lu_with_info(T('float32', (2, 2), (2, 1), 0, 4, 'zeros', 4), "
     "True, True)",
     "complex distances": f"aten::gradient.scalarint({MATRIX}, complex(0.5, -1.0), None, 1)",
+    "masked places from behind": "aten::_unsafe_masked_index(T('float32', (3, 4), (4, 1), 0, 12, "
+    "'plain', 1), T('bool', (3, 4), (4, 1), 0, 12, 'ones', 4), [None, T('int32', (4,), (1,), 0, 4, "
+    "'signed:4', 4)], 9.0)",
+    "sums at masked places from behind": "aten::_unsafe_masked_index_put_accumulate(T('float32', "
+    "(3, 4), (4, 1), 0, 12, 'plain', 1), T('bool', (3, 4), (4, 1), 0, 12, 'ones', 4), [None, "
+    "T('int64', (4,), (1,), 0, 4, 'signed:4', 4)], T('float32', (3, 4), (4, 1), 0, 12, 'plain', "
+    "2))",
+    "labels that are the blank one": "aten::_ctc_loss(T('float32', (8, 2, 4), (8, 4, 1), 0, 64, "
+    "'unit', 1), T('int64', (2, 3), (3, 1), 0, 6, 'index:3', 2), [8, 8], [3, 3], 1, False)",
+    "weight norm of a vector": f"aten::_weight_norm({VECTOR}, {ONES}, 0)",
+    "bags without the last row": f"aten::embedding_bag.padding_idx({MATRIX}, T('int64', (3,), "
+    "(1,), 0, 3, 'index:2', 4), T('int64', (1,), (1,), 0, 1, 'zeros', 4), False, 0, False, None, "
+    "False, -1)",
     "gamma of vast numbers": "aten::special_gammaincc(T('float64', (3,), (1,), 0, 3, 'wild', 4), "
     "T('float64', (3,), (1,), 0, 3, 'wild', 4))",
     "complex range": "aten::linspace(complex(1.5, 1.5), -4.0, 3, None, None, None, None)",

@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
+        return [[k, plain(value[k])] for k in sorted(value)]
     return value
 
 

@@ -18,6 +18,7 @@ import ast
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef, Place
 from scriptlang.interpreter.opcodes import OPCODES, TYPE_OPERANDS
 
+from scriptlang import type_text
 from scriptlang import types as T
 from scriptlang.ir import Function
 from scriptlang.records import replace
@@ -63,7 +64,7 @@ def operand(code: Code, kind: str, text: str, functions, resolve, constants) -> 
         code.constants.append(value)
         return len(code.constants) - 1
     if kind in TYPE_OPERANDS:
-        code.types.append(T.parse_annotation(text, resolve))
+        code.types.append(type_text.parse_annotation(text, resolve))
         return len(code.types) - 1
     if kind == "function":
         return place(code.functions, functions[text])

@@ -11,6 +11,7 @@ from scriptlang.serialization.bytecode import (
     read_functions,
 )
 
+from scriptlang import type_text
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from tests.interpreter.assemble import assemble, function
@@ -56,7 +57,7 @@ TREE = (
 
 
 def read(tree):
-    return from_tuple(tree, T.parse_annotation, {}.__getitem__)
+    return from_tuple(tree, type_text.parse_annotation, {}.__getitem__)
 
 
 def test_the_layout_is_that_of_pytorch():
@@ -160,5 +161,5 @@ def test_named_tuples_are_spelled_out():
     ],
 )
 def test_types_that_are_none(text):
-    with pytest.raises(T.TypeSyntaxError):
+    with pytest.raises(type_text.TypeSyntaxError):
         TypeReader(lambda name: None).read(text)

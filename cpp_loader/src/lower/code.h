@@ -26,7 +26,7 @@
 namespace scriptlang {
 struct Function;
 struct OperatorUse;
-}
+}  // namespace scriptlang
 
 namespace scriptlang::lower {
 

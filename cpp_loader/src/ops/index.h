@@ -16,6 +16,9 @@ void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Ten
 // whatever its type and shape.
 void index_put_checked(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
                        bool accumulate);
+// Every index brought into the tensor, where negative ones count from the end: what a mask hides
+// may lie outside.
+std::vector<Tensor> clamped_indices(const Tensor& self, std::vector<Tensor> indices);
 // The parts of a contiguous tensor that contiguous places (int64) name along one dimension, for
 // which the dimensions of `places` stand in the result. Those below zero count from the end.
 Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places);

@@ -66,6 +66,16 @@ void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source
 
 }  // namespace
 
+std::vector<Tensor> clamped_indices(const Tensor& self, std::vector<Tensor> indices) {
+  for (size_t d = 0; d < indices.size() && int64_t(d) < self.dim(); ++d) {
+    if (!indices[d].defined()) continue;
+    const double size = double(self.size(int64_t(d)));
+    double range[2] = {-size, std::max(0.0, size - 1)};
+    indices[d] = unary_result(indices[d], Unary::k_clamp, "clamp", Rule::kSame, range);
+  }
+  return indices;
+}
+
 SL_OP(aten_masked_scatter) {
   std::vector<int64_t> shape = broadcast_shapes(args.tensor(0).sizes(), args.tensor(1).sizes());
   Tensor copy = Tensor::empty(shape, args.tensor(0).dtype());
@@ -79,12 +89,7 @@ SL_OP(aten_masked_scatter_) {
 }
 SL_OP(aten__unsafe_masked_index) {
   const Tensor& self = args.tensor(0);
-  std::vector<Tensor> indices = args.opt_tensors(2);
-  for (size_t d = 0; d < indices.size() && int64_t(d) < self.dim(); ++d) {
-    if (!indices[d].defined()) continue;
-    double range[2] = {0, double(std::max<int64_t>(0, self.size(int64_t(d)) - 1))};
-    indices[d] = unary_result(indices[d], Unary::k_clamp, "clamp", Rule::kSame, range);
-  }
+  std::vector<Tensor> indices = clamped_indices(self, args.opt_tensors(2));
   if (self.numel() == 0) {
     out[0] = full(args.tensor(1).sizes(), self.dtype(), args.scalar(3));
     return;

@@ -156,16 +156,6 @@ void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Te
   copy_into(to, rows);
 }
 
-// Every index brought into the tensor: what a mask hides may lie outside.
-std::vector<Tensor> clamped(const Tensor& self, std::vector<Tensor> indices) {
-  for (size_t d = 0; d < indices.size() && int64_t(d) < self.dim(); ++d) {
-    if (!indices[d].defined()) continue;
-    double range[2] = {0, double(std::max<int64_t>(0, self.size(int64_t(d)) - 1))};
-    indices[d] = unary_result(indices[d], Unary::k_clamp, "clamp", Rule::kSame, range);
-  }
-  return indices;
-}
-
 }  // namespace
 
 SL_OP(aten_put_) {
@@ -187,7 +177,7 @@ SL_OP(aten__unsafe_masked_index_put_accumulate) {
   Tensor copy = clone(self);
   Tensor values =
       where_result(args.tensor(1), args.tensor(3), Scalar(int64_t{0}), args.tensor(3).dtype());
-  if (self.numel() > 0) index_put(copy, clamped(self, args.opt_tensors(2)), values, true);
+  if (self.numel() > 0) index_put(copy, clamped_indices(self, args.opt_tensors(2)), values, true);
   out[0] = copy;
 }
 void op_aten_select_int(Context&, Args, Value*);

@@ -155,7 +155,7 @@ T forward(const T* log_p, int64_t step, int64_t steps, const int64_t* target, in
     kernels::worked(64 * states);
     for (int64_t s = 0; s < states; ++s) {
       T one = s > 0 ? before[s - 1] : kNone;
-      bool skips = s > 1 && label(s) != blank && label(s) != label(s - 2);
+      bool skips = s > 1 && s % 2 && label(s) != label(s - 2);  // labels may be the blank one
       now[s] =
           log_sum({before[s], one, skips ? before[s - 2] : kNone}) + log_p[t * step + label(s)];
     }

@@ -4,7 +4,7 @@
 // the script stack. While code is copied, what is known of values decides branches: constants that
 // are passed, and what cannot be None. A register that is stored once is as its value is.
 //
-// A call stays one if the callee is being put in already, inside MAX_DEPTH others, and once the
+// A call stays one if the callee is being put in already, inside kMostDepth others, and once the
 // function has kMostCode instructions: a few lines that call each other twice stay small.
 #include <algorithm>
 #include <unordered_map>

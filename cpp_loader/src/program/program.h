@@ -103,7 +103,7 @@ struct Function {
   mutable std::atomic<int8_t> effect{-1};  // an Effect, once somebody asked; see effects.h
   // Whether it asks for derivatives, once somebody asked; see autograd/record.h.
   mutable std::atomic<int8_t> differentiates{-1};
-  std::unique_ptr<FusedGroup> group;       // runs the function at once, if it is a fused group
+  std::unique_ptr<FusedGroup> group;  // runs the function at once, if it is a fused group
 };
 
 struct MissingOperator {

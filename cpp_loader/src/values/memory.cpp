@@ -12,6 +12,7 @@
 #endif
 
 #include "kernels/scratch.h"
+#include "kernels/scratch_limit.h"
 #include "kernels/thread.h"
 #include "ops/scratch.h"
 #include "guard.h"
@@ -212,6 +213,11 @@ namespace {
   kernels::count_scratch = [](int64_t bytes) {
     if (bytes > 0) charge(bytes);
     else uncharge(-bytes);
+  };
+  kernels::room_here = [] { return kernels::MemoryRoom{limit_bytes, used_bytes}; };
+  kernels::set_room = [](kernels::MemoryRoom room) {
+    limit_bytes = room.limit;
+    used_bytes = room.used;
   };
   return true;
 }();

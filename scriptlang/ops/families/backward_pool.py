@@ -49,9 +49,7 @@ def _averages(
         s = k if len(stride) == 0 else stride[i if len(stride) > 1 else 0]
         p = padding[i if len(padding) > 1 else 0]
         units = torch.eye(size, dtype=grad_output.dtype).reshape([size, 1, size, 1])
-        made = torch.avg_pool2d(
-            units, [k, 1], [s, 1], [p, 0], ceil_mode, count_include_pad, one
-        )
+        made = torch.avg_pool2d(units, [k, 1], [s, 1], [p, 0], ceil_mode, count_include_pad, one)
         matrices.append(made.reshape([size, made.size(2)]))
     return _applied(grad_output, matrices)
 

@@ -76,7 +76,7 @@ def embedding_bag(
             top[b] = at[chosen][part.argmax(0)]
     if (
         mode == 0
-        and padding_idx in (None, -1)
+        and padding_idx is None
         and weight._stride[1] == 1
         and weight.dtype is not dtypes.float64
     ):

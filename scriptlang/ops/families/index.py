@@ -583,16 +583,21 @@ def put_(self, index, source, accumulate):
     return self
 
 
+def clamped(self, indices) -> list:
+    """Every index brought into the tensor, where negative ones count from the end: what a mask
+    hides may lie outside."""
+    return [
+        None if i is None else Tensor._wrap(np.clip(i._array, -self._size[d], self._size[d] - 1))
+        for d, i in enumerate(indices)
+    ]
+
+
 @primitive(
     "aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor"
 )
 def unsafe_masked_index(self, mask, indices, fill):
     """Elements at indices that count only where the mask holds; `fill` elsewhere."""
-    clamped = [
-        None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
-        for d, i in enumerate(indices)
-    ]
-    found = index(self, clamped)._array
+    found = index(self, clamped(self, indices))._array
     return Tensor._wrap(np.where(mask._array, found, array_of(fill, self.dtype)))
 
 
@@ -601,12 +606,8 @@ def unsafe_masked_index(self, mask, indices, fill):
     "Tensor values) -> Tensor"
 )
 def unsafe_masked_index_put(self, mask, indices, values):
-    clamped = [
-        None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
-        for d, i in enumerate(indices)
-    ]
     value = Tensor._wrap(np.where(mask._array, values._array, values.dtype.numpy.type(0)))
-    return on_copy(index_put_)(self, clamped, value, True)
+    return on_copy(index_put_)(self, clamped(self, indices), value, True)
 
 
 @primitive(

@@ -174,7 +174,7 @@ def alphas(log_p: np.ndarray, target: np.ndarray, blank: int) -> np.ndarray:
     labels = np.full(2 * len(target) + 1, blank)
     labels[1::2] = target
     skips = np.zeros(len(labels), bool)
-    skips[2:] = (labels[2:] != blank) & (labels[2:] != labels[:-2])
+    skips[3::2] = labels[3::2] != labels[1:-2:2]  # a label may be the blank one
     result = np.full((len(log_p), len(labels)), -np.inf, log_p.dtype)
     if not len(log_p):
         return result

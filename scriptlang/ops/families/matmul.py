@@ -540,13 +540,7 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
 
 @composite("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
 def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    if dim == -1:
-        return v * (g / torch.linalg_vector_norm(v))
-    dims: list[int] = []
-    for d in range(v.dim()):
-        if d != dim:
-            dims.append(d)
-    return v * (g / torch.linalg_vector_norm(v, 2, dims, True))
+    return v * (g / torch.norm_except_dim(v, 2, dim))
 
 
 describe(

@@ -1,0 +1,196 @@
+"""torch.func by name: derivatives of functions, as functions.
+
+func.grad(f)(x)             the gradient of what f gives, a single number
+func.jacrev(f)(x)           the Jacobian, row by row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .grad_mode import enable_grad
+from .ops.calling import functions
+from .ops.derivatives.api import grad as gradients
+from .ops.derivatives.recorder import activate
+from .ops.derivatives.state import alias, needs
+from .tensors import Tensor
+
+__all__ = ["grad", "grad_and_value", "hessian", "jacrev", "vjp"]
+
+
+def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """The gradient of a function that gives a single number, by its argument or arguments.
+
+    has_aux: the function gives a pair, of which the second is given as it is.
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return run
+
+
+def grad_and_value(
+    func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable:
+    """The same, with what the function gives: (gradient, value)."""
+
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with enable_grad():
+            args, leaves = with_leaves(args, argnums)
+            result = func(*args, **kwargs)
+            output, *aux = result if has_aux else (result,)
+            if not isinstance(output, Tensor) or output.dim():
+                raise RuntimeError(
+                    "Expected f(*args) to return a scalar tensor, got tensor with "
+                    f"{output.dim() if isinstance(output, Tensor) else type(output).__name__} dims."
+                )
+            found = derived(output, leaves, args, argnums)
+        value = output.detach() if not outer(args, leaves) else output
+        return found, (value, *aux) if has_aux else value
+
+    return run
+
+
+def with_leaves(args: tuple, argnums: int | tuple[int, ...]) -> tuple[tuple, list]:
+    """The arguments, with new ones in the places of those that are differentiated by.
+
+    Each is computed of the argument, so that a function of it has derivatives, too.
+    """
+    activate()
+    made, leaves = list(args), []
+    for k in (argnums,) if isinstance(argnums, int) else argnums:
+        made[k] = fresh(args[k], leaves)
+    return tuple(made), leaves
+
+
+def fresh(value: Any, leaves: list[Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        made = functions.alias(value) if needs(value) else alias(value).requires_grad_()
+        leaves.append(made)
+        return made
+    if isinstance(value, dict):
+        return {k: fresh(v, leaves) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(fresh(v, leaves) for v in value)
+    raise TypeError(f"derivatives are by tensors, not by {type(value).__name__}")
+
+
+def outer(args: tuple, leaves: list[Tensor]) -> bool:
+    """Whether somebody else differentiates by the same arguments."""
+    return any(leaf.grad_fn is not None for leaf in leaves)
+
+
+def derived(
+    output: Tensor, leaves: list[Tensor], args: tuple, argnums: int | tuple[int, ...]
+) -> Any:
+    """The gradients of a single number, in the structure of the arguments."""
+    found = iter(by_leaves([output], leaves, None, outer(args, leaves)))
+    structure = [args[k] for k in ((argnums,) if isinstance(argnums, int) else argnums)]
+    made = tuple(filled(part, found) for part in structure)
+    return made[0] if isinstance(argnums, int) else made
+
+
+def by_leaves(outputs: list, leaves: list, given: list | None, records: bool) -> list[Tensor]:
+    if not any(needs(y) for y in outputs):
+        return [functions.zeros_like(x) for x in leaves]
+    return list(
+        gradients(
+            outputs, leaves, given, retain_graph=True, create_graph=records, materialize_grads=True
+        )
+    )
+
+
+def filled(structure: Any, found: Any) -> Any:
+    if isinstance(structure, Tensor):
+        return next(found)
+    if isinstance(structure, dict):
+        return {k: filled(v, found) for k, v in structure.items()}
+    return type(structure)(filled(v, found) for v in structure)
+
+
+def flat(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    return [t for v in value for t in flat(v)]
+
+
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """(what the function gives, a function from gradients of that to those of the arguments)."""
+    with enable_grad():
+        args, leaves = with_leaves(primals, tuple(range(len(primals))))
+        result = func(*args)
+    output, *aux = result if has_aux else (result,)
+    records = outer(args, leaves)
+
+    def back(*given: Any) -> tuple:
+        with enable_grad():
+            chosen = flat(given[0] if len(given) == 1 else given)
+            wants = records or any(map(needs, chosen))
+            found = iter(by_leaves(flat(output), leaves, chosen, wants))
+        return tuple(filled(part, found) for part in args)
+
+    seen = output if records else filled(output, iter([t.detach() for t in flat(output)]))
+    return (seen, back, *aux)
+
+
+def jacrev(
+    func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
+) -> Callable:
+    """The Jacobian: derivatives of each element that the function gives, by each of the argument.
+
+    Its shape is that of the result, then that of the argument.
+    """
+
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with enable_grad():
+            made, leaves = with_leaves(args, argnums)
+            result = func(*made, **kwargs)
+            output, *aux = result if has_aux else (result,)
+            records = outer(made, leaves)
+            blocks = [jacobian(y, leaves, records) for y in flat(output)]
+        structure = [made[k] for k in ((argnums,) if isinstance(argnums, int) else argnums)]
+        parts = []
+        for block in blocks:
+            found = iter(block)
+            filled_parts = tuple(filled(part, found) for part in structure)
+            parts.append(filled_parts[0] if isinstance(argnums, int) else filled_parts)
+        whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
+        return (whole, *aux) if has_aux else whole
+
+    return run
+
+
+def shaped(output: Any, parts: Any) -> Any:
+    """Blocks in the structure of what a function gave."""
+    if isinstance(output, Tensor):
+        return next(parts)
+    if isinstance(output, dict):
+        return {k: shaped(v, parts) for k, v in output.items()}
+    return tuple(shaped(v, parts) for v in output)
+
+
+def jacobian(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
+    """The derivatives of all elements of y by each of the leaves."""
+    rows = [by_leaves([part], leaves, None, records) for part in y.reshape([-1]).unbind(0)]
+    size = list(y.shape)
+    return [
+        functions.stack([row[k] for row in rows]).reshape(size + list(x.shape))
+        if rows
+        else functions.zeros(size + list(x.shape), dtype=x.dtype)
+        for k, x in enumerate(leaves)
+    ]
+
+
+def hessian(func: Callable, argnums: int = 0) -> Callable:
+    """The second derivatives of a function, by one argument."""
+    return jacrev(jacrev(func, argnums), argnums)

@@ -1,0 +1,134 @@
+"""PyTorch's database of operators: samples of each, run on torch and on scriptlang."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import scriptlang
+from scriptlang.ops.calling import functions
+
+
+def operators() -> list[Any]:
+    """Every entry whose gradients PyTorch can take."""
+    if "expecttest" not in sys.modules:  # what PyTorch's own tests import, and no entry needs
+        module = types.ModuleType("expecttest")
+        module.TestCase = object
+        sys.modules["expecttest"] = module
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return [op for op in op_db if op.supports_autograd]
+
+
+def name_of(op: Any) -> str:
+    return f"{op.name}/{op.variant_test_name}" if op.variant_test_name else op.name
+
+
+def samples(op: Any, dtype: Any, number: int) -> list[Any]:
+    """So many samples of an entry, of all that it has."""
+    every = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=True), 200))
+    return every[:: max(1, len(every) // number)][:number]
+
+
+CALLED_OTHERWISE: dict[str, Callable] = {
+    "where": lambda x, condition, other: functions.where(condition, x, other),
+    "einsum": lambda tensors, equation: functions.einsum(equation, list(tensors)),
+    "polygamma": lambda x, n: functions.polygamma(n, x),
+    "special.polygamma": lambda x, n: functions.polygamma(n, x),
+    "trace": functions.trace,
+    "nn.functional.embedding": lambda weight, at, **given: scriptlang.nn.functional.embedding(
+        at, weight, **given
+    ),
+    "linalg.pinv/singular": lambda a, b: scriptlang.linalg.pinv(a @ b.mT),
+}
+"""Entries whose functions change their arguments first."""
+
+PROPERTIES = ("H", "T", "mH", "mT")
+
+
+def function_of(op: Any) -> Callable:
+    """What an entry is called in scriptlang."""
+    name = op.name
+    special = CALLED_OTHERWISE.get(name_of(op)) or CALLED_OTHERWISE.get(name)
+    if special is not None:
+        return special
+    if name in PROPERTIES:
+        return lambda x: getattr(x, name)
+    found = scriptlang
+    for part in name.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            break
+    if callable(found) and not isinstance(found, type(scriptlang.float64)):
+        return found
+    last = name.split(".")[-1]
+    for spelling in (last, op.aten_name):
+        try:
+            return getattr(functions, spelling)
+        except AttributeError:
+            continue
+    return lambda x, *args, **given: getattr(x, last)(*args, **given)
+
+
+def flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            yield from flat(part)
+    else:
+        yield value
+
+
+def array(tensor: Any) -> np.ndarray:
+    """A tensor of torch as an array."""
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    return np.array(plain.numpy(force=True))
+
+
+def ours(value: Any, made: dict[int, Any]) -> Any:
+    """Arguments of torch as those of scriptlang; made: tensors by identity, which stays."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if id(value) not in made:
+            made[id(value)] = scriptlang.from_numpy(array(value))
+            made[id(value)].requires_grad_(value.requires_grad)
+        return made[id(value)]
+    if isinstance(value, torch.dtype):
+        return getattr(scriptlang, str(value).removeprefix("torch."))
+    if isinstance(value, torch.Size):
+        return list(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(ours(v, made) for v in value)
+    if isinstance(value, dict):
+        return {k: ours(v, made) for k, v in value.items()}
+    return value
+
+
+def weights(size: Any, is_complex: bool) -> np.ndarray:
+    """What results are multiplied with before they are added up."""
+    at = np.arange(int(np.prod(size, dtype=np.int64)), dtype=np.float64)
+    made = np.cos(at + 1)
+    return (made + 1j * np.sin(1.7 * at + 0.3) if is_complex else made).reshape(tuple(size))
+
+
+def gradients(
+    library: Any, tensor: Callable, outputs: list[Any], inputs: list[Any]
+) -> list[list[Any]]:
+    """The first and, where there are some, second gradients of weighted results."""
+
+    def back(results: list[Any], create_graph: bool) -> list[Any]:
+        given = [tensor(weights(y.shape, y.is_complex())) for y in results]
+        return list(
+            library.autograd.grad(
+                results, inputs, given, create_graph=create_graph, allow_unused=True
+            )
+        )
+
+    first = back(outputs, True)
+    rest = [g for g in first if g is not None and g.requires_grad]
+    return [first, back(rest, False) if rest else []]
