@@ -78,6 +78,13 @@ class MemoryMeter:
         if self.alive > self.limit:
             self.refuse(self.alive, "tensors")
 
+    def hold(self, thing: Any, size: int) -> None:
+        """Count something as long as it lives."""
+        self.alive += size
+        weakref.finalize(thing, self.free, size)
+        if self.alive > self.limit:
+            self.refuse(self.alive, "steps recorded for derivatives, and tensors")
+
     def free(self, size: int) -> None:
         self.alive -= size
 

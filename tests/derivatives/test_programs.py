@@ -362,3 +362,47 @@ def test_other_threads_have_modes_of_their_own():
     for thread in threads:
         thread.join()
     assert seen == {0: {True}, 1: {False}, 2: {True}, 3: {False}}
+
+
+def endless(x):
+    y = x.detach().requires_grad_(True)
+    for _ in range(10_000_000):
+        y = y * 1.0 + 0.5
+    return y
+
+
+def slow(x):
+    y = x.detach().requires_grad_(True)
+    z = y
+    for _ in range(3000):
+        z = z * y
+    for _ in range(1000):
+        g = torch.autograd.grad([z.sum()], [y], create_graph=True)[0]
+        assert g is not None
+        z = z + g
+    return z
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "function, limits",
+    [
+        (endless, scriptlang.Limits(memory=30_000_000)),
+        (endless, scriptlang.Limits(seconds=1)),
+        (slow, scriptlang.Limits(seconds=1)),
+        (slow, scriptlang.Limits(memory=10_000_000)),
+    ],
+)
+def test_limits_hold_for_what_is_recorded(function, limits, engine):
+    program = scriptlang.script(function, engine=engine, limits=limits)
+    with pytest.raises(scriptlang.errors.LimitError):
+        program(scriptlang.ones(2))
+
+
+def test_a_deep_graph_goes_away():
+    x = scriptlang.ones(1, requires_grad=True)
+    y = x
+    for _ in range(100_000):
+        y = y + x
+    del y
+    assert x.requires_grad

@@ -56,7 +56,7 @@ _choices: dict[tuple[Any, ...], table.Operator] = {}
 def kind_of(value: Any) -> tuple[Any, ...] | type:
     """What the choice of an overload can depend on."""
     if isinstance(value, Tensor):
-        return (Tensor, value.dtype.kind) if not value._size else Tensor
+        return Tensor if value._size else (Tensor, value.dtype.kind, value.requires_grad)
     if isinstance(value, (list, tuple)):
         return type(value), frozenset(map(kind_of, value))
     return type(value)
@@ -219,8 +219,8 @@ def _tensor(value: Any) -> Any:
 def _number(value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
-    if isinstance(value, Tensor) and value.numel() == 1 and value.dim() == 0:
-        return value.item()
+    if isinstance(value, Tensor) and value.dim() == 0:
+        return MISFIT if value.requires_grad else value.item()  # which would be lost
     return (
         value.item()
         if hasattr(value, "dtype")

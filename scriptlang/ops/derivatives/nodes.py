@@ -8,6 +8,7 @@ from typing import Any
 
 from ...errors import MissingOperatorError
 from ...tensors import Tensor
+from ..calling.current import mode
 from .accumulate import accumulate
 from .hooks import Handle
 from .state import Edge, later, numbers
@@ -18,6 +19,10 @@ FREED = (
     ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
     "graph a second time or if you need to access saved tensors after calling backward."
 )
+
+
+NODE = 2048
+"""Bytes that a node is taken to hold, besides tensors."""
 
 
 class Node:
@@ -52,6 +57,8 @@ class Node:
         self.before: dict[int, Callable] | None = None
         self.after: dict[int, Callable] | None = None
         self.metadata_: dict | None = None
+        if mode.program is not None and mode.program.meter is not None:
+            mode.program.meter.hold(self, NODE)
 
     def name(self) -> str:
         return type(self).__name__

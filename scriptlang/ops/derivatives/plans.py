@@ -236,6 +236,15 @@ class Writing(Plan):
         return made
 
 
+class Beside(Writing):
+    """Calls that give new tensors, and write statistics beside them, which only they use."""
+
+    def run(self, kernel: Callable, values: list) -> Any:
+        for t in self.targets(values):
+            count_write(t)  # before they are kept: rules read them where they are not written
+        return Plan.run(self, kernel, values)
+
+
 def as_before(tensor: Tensor, copied: bool) -> Tensor:
     """A tensor with the same edge and the shape as it is, over the memory or a copy of it."""
     edge = edge_of(tensor)
@@ -360,4 +369,6 @@ def plan_of(op: table.Operator) -> Any:
         return InPlace(op)
     if form is not None and form.kind == "become":
         return Become(op)
-    return Writing(op) if schema.is_mutable else Plan(op)
+    if schema.is_mutable:
+        return Writing(op) if any(r.alias for r in schema.returns) or rule is None else Beside(op)
+    return Plan(op)

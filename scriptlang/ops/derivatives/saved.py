@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import dtypes
 from ...tensors import Storage, Tensor
+from ..calling.current import mode
 from .nodes import short_name
 from .state import alias, edge_of, node_of, set_node, version_of
 
@@ -20,6 +21,8 @@ class Saved:
 
     def __init__(self, tensor: Tensor, output_nr: int | None = None):
         """output_nr: which result of the saving node the tensor is; None for an input."""
+        if mode.program is not None and mode.program.meter is not None:
+            mode.program.meter.storage(tensor._storage)
         self.version = version_of(tensor)
         self.is_result = output_nr is not None
         self.output_nr = output_nr or 0

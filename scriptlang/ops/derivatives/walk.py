@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
+from ...limits import check_time
 from ...tensors import Tensor
 from ..calling.current import mode
 from .hooks import run_hooks
@@ -97,6 +98,7 @@ class Walk:
 
     def step(self, node: Node) -> None:
         """Run one node, and let what it gives arrive at the next ones."""
+        check_time()
         grads = self.arrived.pop(node, None) or [None] * node.results
         runs = self.useful is None or node in self.useful
         before = list(grads)

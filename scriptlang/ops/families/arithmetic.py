@@ -157,12 +157,19 @@ def power(self, other):
         return of_number(self, apply(special.int_power, dtype, self, other))
     if not isinstance(other, Tensor) and other == 2:
         return apply(np.square, dtype, self)
-    return of_number(self, apply(np.power, dtype, self, other))
+    return of_number(self, apply(powers_by(other), dtype, self, other))
 
 
 def float_power(self, other):
     wide = dtypes.complex128 if dtypes.result_type(self, other).kind == "c" else dtypes.float64
-    return of_number(self, apply(np.power, wide, self, other))
+    return of_number(self, apply(powers_by(other), wide, self, other))
+
+
+def powers_by(exponent):
+    """The power -0.5 is an inverse root, also of -0 and of -inf."""
+    if isinstance(exponent, Tensor) or exponent != -0.5:
+        return np.power
+    return lambda a, b: np.power(a, b) if a.dtype.kind == "c" else 1 / np.sqrt(a)
 
 
 def of_number(base, powers: Tensor) -> Tensor:

@@ -200,7 +200,8 @@ def polygamma_of(n: int):
         reflected = np.where(x < 0.5, 1 - x, x)
         value = zeta(np.full(x.shape, 2.0), reflected)
         sine = np.sin(math.pi * x)
-        return np.where(x < 0.5, (math.pi / sine) ** 2 - value, value)
+        value = np.where(x < 0.5, (math.pi / sine) ** 2 - value, value)
+        return np.where(np.isposinf(x), 0, value)
 
     return f
 

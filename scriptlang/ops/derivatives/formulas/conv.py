@@ -88,26 +88,38 @@ def weight_gradient(
 ) -> Tensor:
     """wide: what the kernel moves over; narrow: what has a place for each of its positions.
 
-    The batch is what is summed over, so it takes the part of the channels; stride and dilation
-    change places.
+    For each element of the kernel the product of what it met with what came of it.
     """
     if conj_narrow:
         narrow = narrow.conj()
     else:
         wide = wide.conj()
-    batch, channels, outs = wide.size(0), wide.size(1) // groups, narrow.size(1)
+    number = len(kernel)
+    channels, outs = wide.size(1) // groups, narrow.size(1) // groups
     if wide.numel() == 0 or narrow.numel() == 0:
-        return torch.zeros([outs, channels] + list(kernel), dtype=wide.dtype)
-    space = list(wide.size()[2:])
-    moved = wide.reshape([batch, groups, channels] + space).transpose(0, 2)
-    moved = moved.reshape([channels, groups * batch] + space)
-    nothing = [0 for _ in stride]
-    made = torch.convolution(
-        moved, narrow.transpose(0, 1), None, dilation, padding, stride, False, nothing, groups
-    )
-    for d, n in enumerate(kernel):
-        made = made.narrow(d + 2, 0, n)
-    return made.transpose(0, 1)
+        return torch.zeros([narrow.size(1), channels] + list(kernel), dtype=wide.dtype)
+    pads: list[int] = []
+    for p in padding:
+        pads = [p, p] + pads
+    if max(padding) > 0:
+        wide = torch.constant_pad_nd(wide, pads)
+    made = narrow.transpose(0, 1).reshape([groups, outs, -1])
+    elements = 1
+    for n in kernel:
+        elements *= n
+    parts: list[Tensor] = []
+    for element in range(elements):
+        met, rest = wide, element
+        for i in range(number):
+            d = number - 1 - i
+            start = rest % kernel[d] * dilation[d]
+            rest = rest // kernel[d]
+            end = start + (narrow.size(d + 2) - 1) * stride[d] + 1
+            met = torch.slice(met, d + 2, start, end, stride[d])
+        rows = met.transpose(0, 1).reshape([groups, channels, -1])
+        parts.append(made.matmul(rows.transpose(1, 2)))
+    whole = torch.stack(parts, -1)
+    return whole.reshape([groups * outs, channels] + list(kernel))
 
 
 def conv_named(

@@ -125,7 +125,7 @@ def reduced_parts(
     if reduce == "sum":
         own, other = grad, grad.gather(dim, index)
     elif reduce == "prod":
-        own, other = scatter_prod_gradient(grad, x, dim, index, src, include_self)
+        own, other = scatter_prod_gradient(grad, x, dim, index, src, include_self, result)
     elif reduce == "mean":
         first = torch.ones_like(grad) if include_self else zeros(grad, grad.size())
         number = first.scatter_add(dim, index, torch.ones_like(src)).clamp_min(1)
@@ -138,7 +138,10 @@ def reduced_parts(
         share = grad / number.clamp_min(1)
         own, other = share * at_own, share.gather(dim, index) * at_src
     if not include_self:
-        own = grad.scatter(dim, index, 0)
+        kept = grad
+        if reduce == "prod":  # as PyTorch, of numbers that are 1
+            kept = grad * torch.where(x == 0, 1, result / x.masked_fill(x == 0, 1))
+        own = kept.scatter(dim, index, 0)
     return own, other
 
 
@@ -157,24 +160,22 @@ def widened(x: Tensor, size: list[int]) -> Tensor:
 
 
 def scatter_prod_gradient(
-    grad: Tensor, x: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool
+    grad: Tensor,
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    include_self: bool,
+    result: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The product of the others, counting zeros: with one zero only that one gets something."""
-    own_zero = x == 0
+    """The product of the others.  Sources are divided out where they are not 0: with one 0 among
+    them only that one gets something."""
     src_zero = src == 0
-    start = x.masked_fill(own_zero, 1) if include_self else torch.ones_like(x)
+    start = x if include_self else torch.ones_like(x)
     product = start.scatter_reduce(dim, index, src.masked_fill(src_zero, 1), "prod")
-    base = own_zero.to(dtype=x.dtype) if include_self else torch.zeros_like(x)
-    zeros_in = base.scatter_add(dim, index, src_zero.to(dtype=x.dtype))
-    own = torch.where(
-        own_zero,
-        torch.where(zeros_in == 1, product, 0),
-        torch.where(zeros_in == 0, product, 0) / x.masked_fill(own_zero, 1),
-    )
-    there, of_src = zeros_in.gather(dim, index), product.gather(dim, index)
-    other = torch.where(
-        src_zero,
-        torch.where(there == 1, of_src, 0),
-        torch.where(there == 0, of_src, 0) / src.masked_fill(src_zero, 1),
-    )
+    zeros_in = torch.zeros_like(x).scatter_add(dim, index, src_zero.to(dtype=x.dtype))
+    own = torch.ones_like(x).scatter_reduce(dim, index, src, "prod")
+    alone = src_zero & (zeros_in.gather(dim, index) == 1)
+    whole = result.gather(dim, index) / src.masked_fill(src_zero, 1)
+    other = torch.where(alone, product.gather(dim, index), whole)
     return grad * own, grad.gather(dim, index) * other

@@ -195,11 +195,16 @@ def matrix_exp_gradient(grad: Tensor, a: Tensor) -> Tensor:
     return whole.narrow(-2, 0, n).narrow(-1, n, n)
 
 
+def constant(x: Tensor, value: Tensor) -> Tensor:
+    """Of the size of x, whose gradient is zero."""
+    return torch.where(torch.zeros(x.size(), dtype=torch.bool), x, value)
+
+
 def power_of_matrix(a: Tensor, n: int) -> Tensor:
     if n < 0:
         a, n = torch.linalg_inv(a), -n
     if n == 0:
-        return torch.eye(a.size(-1), dtype=a.dtype).expand(a.size()).clone()
+        return constant(a, torch.eye(a.size(-1), dtype=a.dtype))
     made: Tensor | None = None
     square = a
     while n > 0:
@@ -215,7 +220,7 @@ def power_of_matrix(a: Tensor, n: int) -> Tensor:
 def product_of_reflectors(a: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of I - tau v v^H; v is one on the diagonal."""
     m, n, k = a.size(-2), a.size(-1), tau.size(-1)
-    made = torch.eye(m, n, dtype=a.dtype).expand(a.size())
+    made = constant(a, torch.eye(m, n, dtype=a.dtype))
     low = a.tril(-1)
     for j in range(k):
         i = k - 1 - j

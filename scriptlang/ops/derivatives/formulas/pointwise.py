@@ -24,7 +24,7 @@ def angle_gradient(grad: Tensor, x: Tensor) -> Tensor:
 
 def logit_gradient(grad: Tensor, x: Tensor, eps: float | None) -> Tensor:
     """Zero where eps clamped; nan outside of [0, 1] where there is no eps."""
-    slope = grad / (x * (1 - x))
+    slope = grad / (x * (1 - x)).abs()  # inf at -0, too
     if eps is None:
         return torch.where((x >= 0) & (x <= 1), slope, torch.full_like(x, torch.nan))
     return torch.where((x >= eps) & (x <= 1 - eps), slope, torch.zeros_like(x))

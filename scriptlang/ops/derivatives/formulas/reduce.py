@@ -16,12 +16,6 @@ def both(a: Tensor | None, b: Tensor | None) -> Tensor | None:
     return a if b is None else a + b
 
 
-def finite(x: Tensor) -> Tensor:
-    """0 in place of infinities: the exponential of their difference would be nan."""
-    size = x.abs() if x.is_complex() else x
-    return x.masked_fill(torch.isinf(size), 0.0)
-
-
 def extreme(x: Tensor, result: Tensor) -> Tensor:
     """Which elements are the extreme one; where it is nan, those that are nan."""
     return torch.where(torch.isnan(result), torch.isnan(x), x == result)
