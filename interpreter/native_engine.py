@@ -19,7 +19,6 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops.calling.current import calls
-from ..ops.families.modes import mode
 from ..ops.shared.generator import default_generator
 from . import gradients
 from .native import load
@@ -102,6 +101,7 @@ def run_recorded(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
     """A call that derivatives have to see: by the engine where it can, else by Python's."""
+    from ..ops.families.modes import mode
     from . import recorded
 
     program = recorded.program_of(function) if mode.enabled else None
@@ -117,6 +117,8 @@ def run_recorded(
         except NativeError as e:
             raise program.failure(e, limits) from None
 
+    if default_generator.is_ahead:
+        default_generator.hand_over()
     values = bind(program.schema, args, kwargs)
     allowed = NO_LIMITS if limits is None else native_limits(limits)
     return recorded.run(program, values, allowed, wrap)

@@ -408,11 +408,6 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
   return made;
 }
 
-nb::object known_tensor(const Tensor& t) {
-  nb::object found = found_at(known().tensors, t.impl());
-  return !found.is_none() && shows(found, t) ? found : nb::none();
-}
-
 nb::object NativeObject::remember(size_t slot, nb::handle tensor) const {
   if (object->slots[slot].tag() != Tag::Tensor || !is_a(tensor, known().tensor)) return {};
   if (reads.size() <= slot) reads.resize(slot + 1);

@@ -42,9 +42,6 @@ struct NativeObject {
 // Whether a Tensor requires a gradient, or is a view of one that may.
 bool may_need_gradient(nb::handle tensor);
 
-// The Tensor that Python has of a tensor in an object of the engine; None where it has none.
-nb::object known_tensor(const Tensor& t);
-
 // Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
 bool is_tensor(nb::handle value);
 bool is_plain_array(nb::handle value);

@@ -87,6 +87,8 @@ nb::tuple Record::backward(nb::list gradients, nb::list wanted, bool creates) {
 Recording::Recording(nb::list wanted, nb::list leaves) {
   for (size_t k = 0; k < nb::len(wanted); ++k) {
     wanted_.emplace_back(nb::borrow(wanted[k]), nb::cast<bool>(leaves[k]));
+    Tensor t = ToNative().tensor(wanted[k]);
+    by_memory_.emplace(t.raw(), std::make_pair(wanted_.back().first, t));
   }
 }
 
@@ -117,8 +119,12 @@ void Recording::find(const Value& value, int depth) {
   if (depth > kMaxNesting) return;
   if (value.is_tensor()) {
     if (!value.as_tensor().requires_grad()) return;
-    nb::object known = known_tensor(value.as_tensor());
-    if (!known.is_none()) add(known, value.as_tensor());
+    const Tensor& t = value.as_tensor();
+    auto [first, last] = by_memory_.equal_range(t.raw());
+    for (auto it = first; it != last; ++it) {
+      const auto& [tensor, same] = it->second;
+      if (same.sizes() == t.sizes() && same.strides() == t.strides()) add(tensor, t);
+    }
     return;
   }
   auto all = [&](const auto& items) {

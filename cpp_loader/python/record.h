@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "autograd/node.h"
@@ -45,6 +46,7 @@ class Recording {
   void find(const Value& value, int depth);
   std::vector<std::pair<nb::object, bool>> wanted_;
   std::vector<std::pair<nb::object, Tensor>> given_;
+  std::unordered_multimap<const void*, std::pair<nb::object, Tensor>> by_memory_;
   std::vector<nb::object> tensors_;
   std::vector<Tensor> natives_;
   std::unique_ptr<Record> record_ = std::make_unique<Record>();

@@ -6,6 +6,7 @@ has. Lines that begin with "#!" say which functions there are:
     #! aten::mul.Tensor self | other     a function of each part: the gradients of some inputs
     #! aten::sign none                   its results have none
     #! aten::glu instead                 what runs in its place, and is recorded
+    #! aten::detach apart                it is about derivatives itself
     #= aten::mul_.Tensor aten::mul.Tensor     the rule of a form is that of its base
 
 The function for part k of aten::mul.Tensor is `derivative__aten__mul__Tensor__k`. Its parameters
@@ -28,6 +29,7 @@ def text() -> str:
 
     import scriptlang  # noqa: F401  (lets the table compile composites)
     from scriptlang.ops import table
+    from scriptlang.ops.derivatives.plans import UNRECORDED
     from scriptlang.ops.derivatives.rules import rule_of
 
     native = native_names()
@@ -36,7 +38,9 @@ def text() -> str:
         if op.qualified_name not in native:
             continue
         rule = rule_of(op)
-        if rule is not None:
+        if op.name in UNRECORDED:
+            index[op.qualified_name] = "apart"
+        elif rule is not None:
             if rule.name != op.qualified_name:
                 forms.append(f"#= {op.qualified_name} {rule.name}\n")
             if rule.name not in index:

@@ -439,11 +439,21 @@ class WriteNode final : public Node {
     std::vector<char> inner(wanted.begin() + 1, wanted.end());
     if (self_ >= 0) inner[size_t(self_)] = 1;
     std::vector<Tensor> found = function_->backward(ctx, given, inner, task);
-    Tensor rest = self_ >= 0 ? found[size_t(self_)] : Tensor();
-    Tensor fresh = rest.defined() ? rest : Tensor::zeros(sizes_, grads[0].dtype());
-    std::vector<Tensor> gradients{
-        call(ctx, "aten::as_strided_scatter",
-             {whole, fresh, int_list(sizes_), int_list(strides_), Value(offset_)})};
+    // Not the first argument of as_strided_scatter, whose derivative is another in PyTorch.
+    auto placed = [&](const Tensor& into, const Tensor& of) {
+      return call(ctx, "aten::as_strided_scatter",
+                  {into, of, int_list(sizes_), int_list(strides_), Value(offset_)});
+    };
+    const IntSpan all = whole.sizes();
+    Tensor ones = Tensor::zeros(all, ScalarType::Bool);
+    call(ctx, "aten::fill_.Scalar", {ones, Value(true)});
+    Tensor unwritten = placed(ones, Tensor::zeros(sizes_, ScalarType::Bool));
+    Tensor rest = call(ctx, "aten::where.ScalarOther", {unwritten, whole, Value(0)});
+    if (Tensor fresh = self_ >= 0 ? found[size_t(self_)] : Tensor(); fresh.defined()) {
+      Tensor zeros = Tensor::zeros(all, grads[0].dtype());
+      rest = call(ctx, "aten::add.Tensor", {rest, placed(zeros, fresh), Value(1)});
+    }
+    std::vector<Tensor> gradients{rest};
     if (self_ >= 0) found[size_t(self_)] = Tensor();  // that way went through the base
     gradients.insert(gradients.end(), found.begin(), found.end());
     return gradients;
@@ -558,7 +568,8 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
                   int results) {
   if (!entry) return run(ctx, args, out);
   const Operator& op = operator_of(*entry);
-  if (!op.makes_tensors || op.schema->variadic_arguments) return run(ctx, args, out);
+  const bool is_apart = op.rule->kind == Rule::Apart;
+  if (!op.makes_tensors || is_apart || op.schema->variadic_arguments) return run(ctx, args, out);
   const size_t count = op.takes.size();
   const bool records = ctx.grad_enabled && requires_grad(op, args);
   if (records && op.has_out) {

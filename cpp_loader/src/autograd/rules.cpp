@@ -38,8 +38,8 @@ std::vector<std::string_view> cut(std::string_view text, char separator) {
 // "aten::lerp.Tensor self, end | weight": a part for each text between bars.
 Rule read(std::string_view name, std::string_view text) {
   Rule rule;
-  if (text == "none") {
-    rule.kind = Rule::Nothing;
+  if (text == "none" || text == "apart") {
+    rule.kind = text == "none" ? Rule::Nothing : Rule::Apart;
     return rule;
   }
   rule.kind = text == "instead" ? Rule::Instead : Rule::Gradients;

@@ -21,6 +21,7 @@ struct Rule {
   enum Kind : uint8_t {
     Missing,    // nobody has told how to go backward
     Nothing,    // the results have no gradients
+    Apart,      // the operator is about derivatives itself, and nothing is recorded of it
     Instead,    // the operator runs as another function, which is recorded
     Gradients,  // each part gives the gradients of some inputs
   } kind = Missing;
