@@ -55,7 +55,9 @@ class Trainable:
     another one is given; then there is a new Trainable, by which Callers see it."""
 
     def __init__(self) -> None:
-        self.known: weakref.WeakKeyDictionary[ScriptObject, list] = weakref.WeakKeyDictionary()
+        self.known: weakref.WeakKeyDictionary[ScriptObject, list[Tensor]] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def given(self, obj: ScriptObject) -> list[Tensor]:
         """The tensors of an object that Python has been given."""

@@ -5,6 +5,7 @@ from typing import Any
 from . import autograd as autograd
 from . import fft as fft
 from . import frontend as frontend
+from . import func as func
 from . import interpreter as interpreter
 from . import jit as jit
 from . import linalg as linalg

@@ -20,7 +20,9 @@ from .tensors import Tensor
 __all__ = ["grad", "grad_and_value", "hessian", "jacrev", "vjp"]
 
 
-def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+def grad(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The gradient of a function that gives a single number, by its argument or arguments.
 
     has_aux: the function gives a pair, of which the second is given as it is.
@@ -36,8 +38,8 @@ def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
 
 
 def grad_and_value(
-    func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> Callable:
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The same, with what the function gives: (gradient, value)."""
 
     @wraps(func)
@@ -58,13 +60,16 @@ def grad_and_value(
     return run
 
 
-def with_leaves(args: tuple, argnums: int | tuple[int, ...]) -> tuple[tuple, list]:
+def with_leaves(
+    args: tuple[Any, ...], argnums: int | tuple[int, ...]
+) -> tuple[tuple[Any, ...], list[Any]]:
     """The arguments, with new ones in the places of those that are differentiated by.
 
     Each is computed of the argument, so that a function of it has derivatives, too.
     """
     activate()
-    made, leaves = list(args), []
+    made = list(args)
+    leaves: list[Any] = []
     for k in (argnums,) if isinstance(argnums, int) else argnums:
         made[k] = fresh(args[k], leaves)
     return tuple(made), leaves
@@ -82,13 +87,13 @@ def fresh(value: Any, leaves: list[Tensor]) -> Any:
     raise TypeError(f"derivatives are by tensors, not by {type(value).__name__}")
 
 
-def outer(args: tuple, leaves: list[Tensor]) -> bool:
+def outer(args: tuple[Any, ...], leaves: list[Tensor]) -> bool:
     """Whether somebody else differentiates by the same arguments."""
     return any(leaf.grad_fn is not None for leaf in leaves)
 
 
 def derived(
-    output: Tensor, leaves: list[Tensor], args: tuple, argnums: int | tuple[int, ...]
+    output: Tensor, leaves: list[Tensor], args: tuple[Any, ...], argnums: int | tuple[int, ...]
 ) -> Any:
     """The gradients of a single number, in the structure of the arguments."""
     found = iter(by_leaves([output], leaves, None, outer(args, leaves)))
@@ -97,14 +102,17 @@ def derived(
     return made[0] if isinstance(argnums, int) else made
 
 
-def by_leaves(outputs: list, leaves: list, given: list | None, records: bool) -> list[Tensor]:
+def by_leaves(
+    outputs: list[Any], leaves: list[Any], given: list[Any] | None, records: bool
+) -> list[Tensor]:
     if not any(needs(y) for y in outputs):
         return [functions.zeros_like(x) for x in leaves]
-    return list(
+    found: Any = list(
         gradients(
             outputs, leaves, given, retain_graph=True, create_graph=records, materialize_grads=True
         )
     )
+    return list(found)
 
 
 def filled(structure: Any, found: Any) -> Any:
@@ -123,7 +131,7 @@ def flat(value: Any) -> list[Tensor]:
     return [t for v in value for t in flat(v)]
 
 
-def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """(what the function gives, a function from gradients of that to those of the arguments)."""
     with enable_grad():
         args, leaves = with_leaves(primals, tuple(range(len(primals))))
@@ -131,7 +139,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     output, *aux = result if has_aux else (result,)
     records = outer(args, leaves)
 
-    def back(*given: Any) -> tuple:
+    def back(*given: Any) -> tuple[Any, ...]:
         with enable_grad():
             chosen = flat(given[0] if len(given) == 1 else given)
             wants = records or any(map(needs, chosen))
@@ -143,8 +151,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 
 def jacrev(
-    func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
-) -> Callable:
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
+) -> Callable[..., Any]:
     """The Jacobian: derivatives of each element that the function gives, by each of the argument.
 
     Its shape is that of the result, then that of the argument.
@@ -191,6 +199,6 @@ def jacobian(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
     ]
 
 
-def hessian(func: Callable, argnums: int = 0) -> Callable:
+def hessian(func: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     """The second derivatives of a function, by one argument."""
     return jacrev(jacrev(func, argnums), argnums)

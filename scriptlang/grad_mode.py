@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .ops.calling.current import mode
 
@@ -14,6 +14,9 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 def is_grad_enabled() -> bool:
     """Whether what is computed of tensors that require a gradient is recorded."""
     return mode.enabled
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode:
@@ -27,19 +30,28 @@ class _Mode:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         mode.enabled = self.previous
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
+            previous, mode.enabled = mode.enabled, self.value
+            try:
                 return function(*args, **kwargs)
+            finally:
+                mode.enabled = previous
 
-        return run
+        return run  # type: ignore[return-value]  # it is called as the function is
 
 
 class no_grad(_Mode):
     """A context without gradients; `@no_grad` and `@no_grad()` decorate."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    @overload
+    def __new__(cls, function: None = None) -> no_grad: ...
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+
+    def __new__(cls, function: Any = None) -> Any:
         made = super().__new__(cls)
         return made if function is None else made(function)
 
@@ -63,6 +75,10 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode_: bool) -> None:
         self.value, self.before = bool(mode_), mode.enabled
         mode.enabled = self.value
+
+    def __call__(self, function: F) -> F:
+        mode.enabled = self.before  # a decorator changes nothing now
+        return super().__call__(function)
 
     def __enter__(self) -> None:
         mode.enabled = self.value

@@ -33,6 +33,7 @@ class Storage:
         self._data = data
         self.owner = owner
         self.has_grown = False
+        self.version: int
 
     @property
     def data(self) -> np.ndarray:
@@ -569,15 +570,15 @@ class _Derived:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, tensor, cls=None):
+    def __get__(self, tensor: Any, cls: Any = None) -> Any:
         from .ops.derivatives import members
 
         return self if tensor is None else members.PROPERTIES[self.name].get(tensor)
 
-    def __set__(self, tensor, value):
+    def __set__(self, tensor: Any, value: Any) -> None:
         from .ops.derivatives import members
 
         members.PROPERTIES[self.name].set(tensor, value)
@@ -600,7 +601,7 @@ class _Method:
         setattr(Tensor, self.name, made)
         return made if tensor is None else made.__get__(tensor)
 
-    def find(self):
+    def find(self) -> Any:
         if self.name in tensor_members.DERIVED_METHODS:
             from .ops.derivatives.members import METHODS
 

@@ -81,8 +81,7 @@ Value Arguments::dict(const Type* key, const Type* value, int depth) {
   for (int n = pick(4); n > 0; --n) {
     Value k = !key ? Value(integer()) : of(*key, depth + 1);
     bool fits = k.is_int() || k.is_double() || k.is_bool() || k.is_string();
-    made->set(fits ? std::move(k) : Value(integer()),
-              value ? of(*value, depth + 1) : any(depth + 1));
+    made->set(fits ? k : Value(integer()), value ? of(*value, depth + 1) : any(depth + 1));
   }
   return made;
 }

@@ -108,7 +108,7 @@ bool Entry::take_dict(const Kind& kind, nb::handle value, ToNative& convert, Val
         !take_one(kind.parts[1], item, convert, &taken)) {
       return false;
     }
-    dict->set(std::move(taken_key), std::move(taken));
+    dict->set(taken_key, std::move(taken));
   }
   *to = std::move(dict);
   return true;

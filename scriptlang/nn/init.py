@@ -10,9 +10,16 @@ import math
 import warnings
 from typing import Any, Callable
 
-from ..grad_mode import no_grad
+from ..grad_mode import F, no_grad
 from ..ops.calling import functions as torch
 from ..tensors import Tensor
+
+
+def without_gradients(function: F) -> F:
+    """The function, of which nothing is recorded for derivatives."""
+    made: F = no_grad()(function)
+    return made
+
 
 LINEAR = (
     "linear",
@@ -41,17 +48,17 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return math.sqrt(2.0 / (1 + param**2))
 
 
-@no_grad()
+@without_gradients
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.uniform_(a, b, generator=generator)
 
 
-@no_grad()
+@without_gradients
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.normal_(mean, std, generator=generator)
 
 
-@no_grad()
+@without_gradients
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -109,22 +116,22 @@ def _reject_by_density(
     return tensor if result is tensor else tensor.copy_(result)
 
 
-@no_grad()
+@without_gradients
 def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
-@no_grad()
+@without_gradients
 def ones_(tensor: Tensor) -> Tensor:
     return tensor.fill_(1.0)
 
 
-@no_grad()
+@without_gradients
 def zeros_(tensor: Tensor) -> Tensor:
     return tensor.zero_()
 
 
-@no_grad()
+@without_gradients
 def eye_(tensor: Tensor) -> Tensor:
     """The identity, as far as a matrix of that size has one.  ValueError for other shapes."""
     if tensor.ndimension() != 2:
@@ -132,7 +139,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype))
 
 
-@no_grad()
+@without_gradients
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The weights of a convolution that hands on its channels."""
     if tensor.ndimension() not in (3, 4, 5):
@@ -169,14 +176,14 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
     return gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
 
 
-@no_grad()
+@without_gradients
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Glorot's: a variance between that which keeps values and that which keeps gradients."""
     a = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-a, a, generator=generator)
 
 
-@no_grad()
+@without_gradients
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
@@ -189,7 +196,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-@no_grad()
+@without_gradients
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -205,7 +212,7 @@ def kaiming_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@no_grad()
+@without_gradients
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -217,7 +224,7 @@ def kaiming_normal_(
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
 
-@no_grad()
+@without_gradients
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A matrix (dimensions after the first taken as one) of orthogonal rows or columns."""
     if tensor.ndimension() < 2:
@@ -233,7 +240,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     return tensor.mul_(gain)
 
 
-@no_grad()
+@without_gradients
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal values, with a share `sparsity` of each column zero."""
     if tensor.ndimension() != 2:

@@ -202,6 +202,8 @@ ANSWERED = {
     "bags without the last row": f"aten::embedding_bag.padding_idx({MATRIX}, T('int64', (3,), "
     "(1,), 0, 3, 'index:2', 4), T('int64', (1,), (1,), 0, 1, 'zeros', 4), False, 0, False, None, "
     "False, -1)",
+    "words without a bag": f"aten::embedding_bag({MATRIX}, T('int64', (3,), (1,), 0, 3, 'index:2', "
+    "4), T('int64', (0,), (1,), 0, 0, 'zeros', 4), False, 1, False, None, False)",
     "gamma of vast numbers": "aten::special_gammaincc(T('float64', (3,), (1,), 0, 3, 'wild', 4), "
     "T('float64', (3,), (1,), 0, 3, 'wild', 4))",
     "complex range": "aten::linspace(complex(1.5, 1.5), -4.0, 3, None, None, None, None)",

@@ -35,6 +35,13 @@ def samples(op: Any, dtype: Any, number: int) -> list[Any]:
     return every[:: max(1, len(every) // number)][:number]
 
 
+MODES = {
+    None: None,
+    "use_mm_for_euclid_dist_if_necessary": 0,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
+
 CALLED_OTHERWISE: dict[str, Callable] = {
     "where": lambda x, condition, other: functions.where(condition, x, other),
     "einsum": lambda tensors, equation: functions.einsum(equation, list(tensors)),
@@ -44,11 +51,13 @@ CALLED_OTHERWISE: dict[str, Callable] = {
     "nn.functional.embedding": lambda weight, at, **given: scriptlang.nn.functional.embedding(
         at, weight, **given
     ),
+    "cdist": lambda x, y, p=2.0, compute_mode=None: functions.cdist(x, y, p, MODES[compute_mode]),
     "linalg.pinv/singular": lambda a, b: scriptlang.linalg.pinv(a @ b.mT),
 }
 """Entries whose functions change their arguments first."""
 
 PROPERTIES = ("H", "T", "mH", "mT")
+CONVERSIONS = ("double", "float", "cdouble", "cfloat")
 
 
 def function_of(op: Any) -> Callable:
@@ -59,12 +68,14 @@ def function_of(op: Any) -> Callable:
         return special
     if name in PROPERTIES:
         return lambda x: getattr(x, name)
+    if name in CONVERSIONS:
+        return lambda x, **given: getattr(x, name)(**given)
     found = scriptlang
     for part in name.split("."):
         found = getattr(found, part, None)
         if found is None:
             break
-    if callable(found) and not isinstance(found, type(scriptlang.float64)):
+    if callable(found):
         return found
     last = name.split(".")[-1]
     for spelling in (last, op.aten_name):

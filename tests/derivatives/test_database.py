@@ -26,9 +26,9 @@ RANDOM = (
 NOT_THERE = {
     "chalf": "half precision complex numbers",
     "to_sparse": "sparse tensors",
+    "sparse.sampled_addmm": "sparse tensors",
     "lu": "a method of Python's; scriptlang.linalg.lu_factor is the operator",
     "linalg.eigh": "its entry compares vectors only up to a factor",
-    "linalg.vander": "its entry takes vectors that change size",
     "max_pool2d_with_indices_backward": "its entry is another function",
     "nn.functional.triplet_margin_with_distance_loss": "its samples hold functions of torch",
     "as_strided/partial_views": "its samples are views of larger memory",
@@ -62,7 +62,7 @@ def differences(mine: list, theirs: list) -> list[str]:
                 found.append(f"input {i} has {'none' if x is None else 'one'}")
         elif x.shape != y.shape or x.dtype != y.dtype:
             found.append(f"input {i}: {x.dtype} {x.shape}, not {y.dtype} {y.shape}")
-        elif np.isfinite(y).all() and not np.allclose(x, y, 1e-6, 1e-6):
+        elif np.isfinite(y).all() and not np.allclose(x, y, 1e-6, 1e-5):
             found.append(f"input {i} differs by {np.abs(x - y).max()}")
     return found
 

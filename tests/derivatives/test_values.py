@@ -185,3 +185,23 @@ def test_gradients(name):
 def test_gradients_of_gradients(name):
     function, *args = TABLE[name]
     assert gradgradcheck(function, args)
+
+
+REFUSED = {
+    "matrix_power": lambda x: s.linalg.matrix_power(x, 3),
+    "gru": lambda x: s.gru(x, x[:1], [x, x, x, x], True, 1, 0.0, True, False, False),
+    "tensorinv": lambda x: s.linalg.tensorinv(x, 1),
+    "quantile": lambda x: s.quantile(x, 2.0),
+    "attention": lambda x: s.nn.functional.scaled_dot_product_attention(x[0], x, x),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_runs_instead_of_a_kernel_raises_as_it_does(name):
+    values = random.normal(size=(2, 3))
+    errors = []
+    for x in (s.from_numpy(values), needing(values)):
+        with pytest.raises(Exception) as found:
+            REFUSED[name](x)
+        errors.append((found.type, str(found.value)))
+    assert errors[0] == errors[1]

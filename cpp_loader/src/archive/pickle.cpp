@@ -322,15 +322,13 @@ class Unpickler {
   }
   void set_item() {
     Value v = pop_value(), k = pop_value();
-    top().value.as_dict().set(std::move(k), std::move(v));
+    top().value.as_dict().set(k, std::move(v));
   }
   void set_items() {
     std::vector<Value> values = values_above_mark();
     if (values.size() % 2) fail("a dict key has no value");
     Dict& dict = top().value.as_dict();
-    for (size_t i = 0; i < values.size(); i += 2) {
-      dict.set(std::move(values[i]), std::move(values[i + 1]));
-    }
+    for (size_t i = 0; i < values.size(); i += 2) { dict.set(values[i], std::move(values[i + 1])); }
   }
 
   void global() {

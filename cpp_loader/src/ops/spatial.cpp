@@ -360,7 +360,9 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
   ScalarType computed = computed_type(weight.dtype(), "embedding_bag");
   Tensor w = contiguous_as(weight, computed), y = Tensor::zeros({bags, width}, computed);
   Tensor s = scales.defined() ? contiguous_as(scales, computed) : Tensor();
+  // What lies behind the last offset counts to the last bag; -1 where there is none.
   Tensor bag_of = Tensor::empty({count}, ScalarType::Int64);
+  std::fill_n(bag_of.data<int64_t>(), count, bags - 1);
   Tensor sizes = Tensor::zeros({bags}, ScalarType::Int64);
   Tensor places = Tensor::zeros({mode == 2 ? bags : 0, mode == 2 ? width : 0}, ScalarType::Int64);
   Tensor scaled = s.defined() ? Tensor::empty({width}, computed) : Tensor();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
@@ -32,7 +33,7 @@ def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
 
 def owned(grad: Tensor, leaf: Tensor) -> Tensor:
     """The gradient in memory of its own, laid out as the leaf."""
-    wanted = leaf._stride
+    wanted: Any = leaf._stride
     if list(wanted) != dense(leaf._size, wanted):
         wanted = grad._stride if list(grad._stride) == dense(grad._size, grad._stride) else None
     if wanted is None:

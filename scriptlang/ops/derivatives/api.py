@@ -100,7 +100,9 @@ def grad(
     return tuple(made)
 
 
-def batched(of, wanted, given, retain_graph, create_graph, allow_unused) -> list:
+def batched(
+    of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
+) -> list[Any]:
     """Gradients for each of the grad_outputs along their first dimension."""
     first = next((g for g in given if g is not None), None)
     if first is None:
@@ -120,7 +122,7 @@ def batched(of, wanted, given, retain_graph, create_graph, allow_unused) -> list
     ]
 
 
-def listed(value: Any) -> list:
+def listed(value: Any) -> list[Any]:
     if isinstance(value, Tensor):
         return [value]
     return list(value)

@@ -25,17 +25,18 @@ class Context(Node):
 
     # A class without __slots__: users keep attributes of their own here.
 
-    def __init__(self, function: type[Function], needs: tuple[bool, ...]):
+    def __init__(self, function: type[Function], needs: tuple[bool, ...]) -> None:
         super().__init__([])
         self.function = function
         self.needs_input_grad = needs
         self.saved: list[Saved | None] | None = []
-        self.saved_inputs: tuple = ()
-        self.shapes: list[tuple | None] = []
-        self.dirty: tuple = ()
-        self.not_differentiable: tuple = ()
+        self.saved_inputs: tuple[Any, ...] = ()
+        self.shapes: list[tuple[Any, ...] | None] = []
+        self.dirty: tuple[Any, ...] = ()
+        self.not_differentiable: tuple[Any, ...] = ()
         self.materializes = True
         self.is_tensor: list[bool] = []
+        self.fits: list[tuple[Any, ...]] = []
 
     def name(self) -> str:
         return f"{self.function.__name__}Backward"
@@ -73,7 +74,7 @@ class Context(Node):
         if self.saved:
             self.saved = None
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         if self.materializes:
             grads = [
                 functions.zeros(list(shape[0]), dtype=shape[1]) if g is None and shape else g
@@ -93,7 +94,7 @@ class Context(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected "
                 f"{count}, got {len(parts)})"
             )
-        result = []
+        result: list[Any] = []
         for k, (part, is_tensor) in enumerate(zip(parts, self.is_tensor)):
             if is_tensor:
                 result.append(self.checked(part, k, len(result)))
@@ -162,7 +163,7 @@ class Function:
         )
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -203,7 +204,12 @@ class Function:
 
 
 def finish(
-    ctx: Context, args: tuple, tensors: list, edges: list, output: Any, records: bool
+    ctx: Context,
+    args: tuple[Any, ...],
+    tensors: list[Any],
+    edges: list[Any],
+    output: Any,
+    records: bool,
 ) -> Any:
     """Let the results of forward be computed by its node."""
     parts = output if isinstance(output, tuple) else (output,)
@@ -235,7 +241,7 @@ def finish(
 
 
 def connected(
-    part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool, tensors: list
+    part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool, tensors: list[Any]
 ) -> Tensor:
     if is_dirty:
         check_write(part, True)
@@ -256,9 +262,9 @@ def connected(
     return part
 
 
-def keep_saved(ctx: Context, parts: tuple, records: bool) -> None:
+def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:
     """Keep what forward gave to save_for_backward; results without what computed them."""
-    saved = []
+    saved: list[Any] = []
     for t in ctx.saved_inputs:
         if t is None:
             saved.append(None)
@@ -276,7 +282,7 @@ def keep_saved(ctx: Context, parts: tuple, records: bool) -> None:
     ctx.saved, ctx.saved_inputs = saved, ()
 
 
-def once_differentiable(backward: Callable) -> Callable:
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """A backward that has itself no derivative: asking for one raises."""
 
     @functools.wraps(backward)
@@ -310,7 +316,7 @@ class Refusal(Node):
     def name(self) -> str:
         return "torch::autograd::Error"
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         raise RuntimeError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )

@@ -17,7 +17,7 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func: Callable,
+    func: Callable[..., Any],
     inputs: Any,
     *,
     eps: float = 1e-6,
@@ -41,7 +41,7 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Callable,
+    func: Callable[..., Any],
     inputs: Any,
     grad_outputs: Any = None,
     *,
@@ -60,7 +60,7 @@ def gradgradcheck(
         given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     count = len(given)
 
-    def gradients(*values: Any) -> tuple:
+    def gradients(*values: Any) -> tuple[Any, ...]:
         *some, wanted = values[: len(values) - count], values[len(values) - count :]
         own = tuple(some[0])
         of = [x for x in own if isinstance(x, Tensor) and needs(x)]
@@ -82,14 +82,16 @@ def of_shape(y: Tensor, random: np.random.Generator) -> Tensor:
     return from_numpy(np.asarray(values, y.dtype.numpy)).requires_grad_()
 
 
-def results_of(func: Callable, args: tuple) -> list[Tensor]:
+def results_of(func: Callable[..., Any], args: tuple[Any, ...]) -> list[Tensor]:
     """The results of a call that may have gradients."""
     result = func(*args)
     parts = result if isinstance(result, (tuple, list)) else [result]
     return [y for y in parts if isinstance(y, Tensor) and y.dtype.kind in "fc" and needs(y)]
 
 
-def check(func: Callable, args: tuple, eps: float, atol: float, rtol: float) -> None:
+def check(
+    func: Callable[..., Any], args: tuple[Any, ...], eps: float, atol: float, rtol: float
+) -> None:
     inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
     if not inputs:
         raise ValueError(
@@ -132,7 +134,7 @@ def flat(value: np.ndarray) -> np.ndarray:
 
 
 def differences(
-    func: Callable, args: Sequence[Any], x: Tensor, output: int, eps: float
+    func: Callable[..., Any], args: Sequence[Any], x: Tensor, output: int, eps: float
 ) -> np.ndarray:
     """Derivatives of an output by x, of its values a bit to both sides."""
     memory = x.detach()._array

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..table import declare, primitive
 from . import api, members
 from .state import is_leaf, version_of
@@ -29,17 +31,17 @@ declare(
 
 
 @primitive("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)")
-def requires_grad_(self, requires_grad):
+def requires_grad_(self: Any, requires_grad: Any) -> Any:
     return members.requires_grad_(self, requires_grad)
 
 
 @primitive("aten::retain_grad(Tensor(a!) self) -> ()")
-def retain_grad(self):
+def retain_grad(self: Any) -> None:
     self.retain_grad()
 
 
 @primitive("aten::set_data(Tensor(a!) self, Tensor new_data) -> ()")
-def set_data(self, new_data):
+def set_data(self: Any, new_data: Any) -> None:
     members.set_data(self, new_data)
 
 
@@ -48,7 +50,14 @@ def set_data(self, new_data):
     "bool? retain_graph=None, bool create_graph=False, bool allow_unused=False) -> Tensor?[]",
     effect="ordered",
 )
-def grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused):
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any,
+    retain_graph: Any,
+    create_graph: Any,
+    allow_unused: Any,
+) -> Any:
     found = api.grad(
         outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused=allow_unused
     )
@@ -60,7 +69,7 @@ def grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused
     "bool create_graph=False) -> ()",
     effect="ordered",
 )
-def backward(self, gradient, retain_graph, create_graph):
+def backward(self: Any, gradient: Any, retain_graph: Any, create_graph: Any) -> None:
     api.backward([self], [gradient], retain_graph, create_graph)
 
 
@@ -69,7 +78,7 @@ def backward(self, gradient, retain_graph, create_graph):
     "bool? retain_graph=None, bool create_graph=False) -> ()",
     effect="ordered",
 )
-def backward_of_list(tensors, grad_tensors, retain_graph, create_graph):
+def backward_of_list(tensors: Any, grad_tensors: Any, retain_graph: Any, create_graph: Any) -> None:
     api.backward(tensors, grad_tensors, retain_graph, create_graph)
 
 
@@ -78,5 +87,7 @@ def backward_of_list(tensors, grad_tensors, retain_graph, create_graph):
     "bool? retain_graph=None, bool create_graph=False) -> ()",
     effect="ordered",
 )
-def backward_to(self, inputs, gradient, retain_graph, create_graph):
+def backward_to(
+    self: Any, inputs: Any, gradient: Any, retain_graph: Any, create_graph: Any
+) -> None:
     api.backward([self], [gradient], retain_graph, create_graph, inputs=inputs or None)

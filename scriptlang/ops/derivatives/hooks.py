@@ -16,7 +16,7 @@ _numbers = itertools.count()
 class Handle:
     """What removes a hook again."""
 
-    def __init__(self, hooks: dict[int, Callable], hook: Callable):
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         self.hooks, self.id = hooks, next(_numbers)
         hooks[self.id] = hook
 
@@ -30,7 +30,7 @@ class Handle:
         self.remove()
 
 
-def register_hook(self: Tensor, hook: Callable) -> Handle:
+def register_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
     """Call `hook(gradient)` when the tensor's gradient is known; what it returns takes its place.
 
     Raises RuntimeError where the tensor requires no gradient.
@@ -48,7 +48,7 @@ def register_hook(self: Tensor, hook: Callable) -> Handle:
     return Handle(node.tensor_hooks.setdefault(self._autograd.output_nr, {}), hook)
 
 
-def register_post_accumulate_grad_hook(self: Tensor, hook: Callable) -> Handle:
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
     """Call `hook(tensor)` after a leaf's `grad` has been added to."""
     if not needs(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -100,7 +100,7 @@ def move_hooks(tensor: Tensor, node: Any, output_nr: int) -> None:
     retain(tensor, node, output_nr)
 
 
-def run_hooks(hooks: dict[int, Callable] | None, grad: Tensor | None) -> Tensor | None:
+def run_hooks(hooks: dict[int, Callable[..., Any]] | None, grad: Tensor | None) -> Tensor | None:
     """The gradient after the hooks of a tensor, in the order in which they came."""
     if hooks and grad is not None:
         for hook in list(hooks.values()):

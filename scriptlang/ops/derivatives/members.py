@@ -203,7 +203,7 @@ def refuse_numpy(self: Tensor) -> None:
     )
 
 
-def deepcopy(self: Tensor, memo: dict) -> Tensor:
+def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
     """A copy with its own memory; of leaves alone."""
     if id(self) in memo:
         return memo[id(self)]
@@ -221,7 +221,7 @@ def deepcopy(self: Tensor, memo: dict) -> Tensor:
     return made
 
 
-METHODS: dict[str, Callable] = {
+METHODS: dict[str, Callable[..., Any]] = {
     "backward": backward,
     "register_hook": register_hook,
     "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,

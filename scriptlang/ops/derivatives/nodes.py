@@ -48,15 +48,15 @@ class Node:
         "tensor_hooks",
     )
 
-    def __init__(self, edges: Sequence[Edge | None], results: int = 1):
+    def __init__(self, edges: Sequence[Edge | None], results: int = 1) -> None:
         self.edges = edges
         self.number = next(numbers)
         self.results = results
-        self.tensor_hooks: dict[int, dict[int, Callable]] | None = None
-        self.kept: dict[int, Callable] | None = None
-        self.before: dict[int, Callable] | None = None
-        self.after: dict[int, Callable] | None = None
-        self.metadata_: dict | None = None
+        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
+        self.kept: dict[int, Callable[..., Any]] | None = None
+        self.before: dict[int, Callable[..., Any]] | None = None
+        self.after: dict[int, Callable[..., Any]] | None = None
+        self.metadata_: dict[Any, Any] | None = None
         if mode.program is not None and mode.program.meter is not None:
             mode.program.meter.hold(self, NODE)
 
@@ -72,19 +72,19 @@ class Node:
         return tuple((None, 0) if edge is None else edge for edge in self.edges)
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[Any, Any]:
         """What users keep with the node."""
         if self.metadata_ is None:
             self.metadata_ = {}
         return self.metadata_
 
-    def register_hook(self, hook: Callable) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(gradients of inputs, gradients of outputs)` after the node."""
         if self.after is None:
             self.after = {}
         return Handle(self.after, hook)
 
-    def register_prehook(self, hook: Callable) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(gradients of outputs)` before the node."""
         if self.before is None:
             self.before = {}
@@ -110,12 +110,12 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
 
-    def __init__(self, variable: Tensor):
+    def __init__(self, variable: Tensor) -> None:
         super().__init__(())
         self.number = 1 << 62  # as soon as it is ready
         self.variable = variable
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         accumulate(self.variable, grads[0])
         return ()
 
@@ -128,14 +128,16 @@ class Undefined(Node):
 
     __slots__ = ("text", "title")
 
-    def __init__(self, edges: Sequence[Edge | None], title: str, text: str, results: int = 1):
+    def __init__(
+        self, edges: Sequence[Edge | None], title: str, text: str, results: int = 1
+    ) -> None:
         super().__init__(edges, results)
         self.title, self.text = title, text
 
     def name(self) -> str:
         return self.title
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         raise MissingOperatorError(self.text)
 
 

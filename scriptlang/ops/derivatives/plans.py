@@ -33,7 +33,7 @@ RESIZING = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_"})
 class Through:
     """Calls that record themselves in what they call, or have nothing to record."""
 
-    def run(self, kernel: Callable, values: list) -> Any:
+    def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         return kernel(*values)
 
 
@@ -48,7 +48,7 @@ class Plan:
     results: how many results a node has.
     """
 
-    def __init__(self, op: table.Operator):
+    def __init__(self, op: table.Operator) -> None:
         schema = op.schema
         self.op, self.schema = op, schema
         self.rule: Rule | None = rule_of(op)
@@ -59,7 +59,8 @@ class Plan:
         self.results = max(1, len(schema.returns))
         rule = self.rule
         self.readings = [] if rule is None else [Reading(e, rule) for e in rule.gradients]
-        ruled = {i for reading in self.readings for i in reading.inputs} | set(self.written)
+        ruled: set[Any] = {i for reading in self.readings for i in reading.inputs}
+        ruled |= set(self.written)
         self.inputs = sorted(ruled, key=lambda i: (i not in self.written, i))
         self.is_none = rule is not None and rule.is_none
         self.views = [
@@ -111,7 +112,7 @@ class Plan:
                 edges.append(None if t is None else edge_of(t))
         return Undefined(edges, self.title, missing_text(self.op), self.results)
 
-    def run(self, kernel: Callable, values: list) -> Any:
+    def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """A call of an operator that writes nothing."""
         if not (mode.enabled and not self.is_none and self.requires(values)):
             result = run_quietly(kernel, values)
@@ -131,7 +132,7 @@ class Plan:
             node.results = len(result)
             if isinstance(node, RuleNode):
                 node.listed = True
-            results = result
+            results = list(result)
         for k, r in enumerate(results):
             if isinstance(r, Tensor):
                 if id(r) in inputs:
@@ -151,7 +152,7 @@ class Plan:
             found.update(map(id, values[i] or ()))
         return found
 
-    def note(self, result: Any, source: Any, values: list, made: str) -> None:
+    def note(self, result: Any, source: Any, values: list[Any], made: str) -> None:
         """Remember that a result is a view."""
         if isinstance(result, (list, tuple)):
             made = made or SEVERAL
@@ -166,7 +167,7 @@ class Plan:
             if result.dtype is not source.dtype or (source._autograd and source._autograd.replay):
                 rest = values[1:]
 
-                def run(x: Tensor, *more: Any, op=self.op) -> Tensor:
+                def run(x: Tensor, *more: Any, op: Any = self.op) -> Tensor:
                     return dispatch.run(op, [x, *more])
 
                 again = run, tuple(rest)
@@ -176,7 +177,7 @@ class Plan:
 class Writing(Plan):
     """Calls that write one or several of their arguments."""
 
-    def run(self, kernel: Callable, values: list) -> Any:
+    def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         records = mode.enabled and not self.is_none and self.requires(values)
         targets = self.targets(values)
         if not self.is_none:  # PyTorch looks at none of these
@@ -200,7 +201,7 @@ class Writing(Plan):
                 found.append(value)
         return found
 
-    def record(self, kernel: Callable, values: list, targets: list[Tensor]) -> Any:
+    def record(self, kernel: Callable[..., Any], values: list[Any], targets: list[Tensor]) -> Any:
         node = self.node(self.before_write(values))
         result = run_quietly(kernel, values)
         for t in targets:
@@ -221,7 +222,7 @@ class Writing(Plan):
         else:
             node.finish(list(result) if self.results > 1 else [result])
 
-    def before_write(self, values: list) -> list:
+    def before_write(self, values: list[Any]) -> list[Any]:
         """The arguments, with copies of the written ones where a rule names their values."""
         named = {
             number
@@ -239,7 +240,7 @@ class Writing(Plan):
 class Beside(Writing):
     """Calls that give new tensors, and write statistics beside them, which only they use."""
 
-    def run(self, kernel: Callable, values: list) -> Any:
+    def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         for t in self.targets(values):
             count_write(t)  # before they are kept: rules read them where they are not written
         return Plan.run(self, kernel, values)
@@ -263,7 +264,7 @@ def as_before(tensor: Tensor, copied: bool) -> Tensor:
 class InPlace(Writing):
     """`x.add_(y)`, which follows from `add`: whose own body is recorded where that has no rule."""
 
-    def record(self, kernel: Callable, values: list, targets: list[Tensor]) -> Any:
+    def record(self, kernel: Callable[..., Any], values: list[Any], targets: list[Tensor]) -> Any:
         base = self.op.form.base
         if self.rule is not None or not base.is_composite:
             return super().record(kernel, values, targets)
@@ -272,14 +273,14 @@ class InPlace(Writing):
         result = base.kernel(made, *values[1:])
         if result._size != target._size:
             return run_quietly(kernel, values)  # which raises
-        copy = table.find("aten::copy_")
+        copy: Any = table.find("aten::copy_")
         return plan_for(copy).run(copy.kernel, [target, result, False])
 
 
 class Become(Writing):
     """`x.t_()`: the tensor becomes a view of its memory."""
 
-    def record(self, kernel: Callable, values: list, targets: list[Tensor]) -> Any:
+    def record(self, kernel: Callable[..., Any], values: list[Any], targets: list[Tensor]) -> Any:
         target = targets[0]
         state = target._autograd
         node = self.node([as_before(target, copied=False), *values[1:]])
@@ -296,7 +297,7 @@ class Become(Writing):
 class Out(Writing):
     """`add(x, y, out=z)`, which has no derivative."""
 
-    def run(self, kernel: Callable, values: list) -> Any:
+    def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if mode.enabled and not self.is_none and self.requires(values):
             name = self.op.name.partition("::")[2]
             raise RuntimeError(
@@ -310,7 +311,7 @@ class Out(Writing):
 
 
 class Resizing(Writing):
-    def run(self, kernel: Callable, values: list) -> Any:
+    def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if mode.enabled and needs(values[0]):
             raise RuntimeError("cannot resize variables that require grad")
         result = run_quietly(kernel, values)
@@ -321,11 +322,17 @@ class Resizing(Writing):
 class Instead(Plan):
     """Calls that run the rule's own text where something requires a gradient."""
 
-    def run(self, kernel: Callable, values: list) -> Any:
+    def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if not (mode.enabled and self.requires(values)):
             return run_quietly(kernel, values)
-        expression = self.rule.instead
-        return expression.function(*(values[self.schema.index(n)] for n in expression.names))
+        rule: Any = self.rule
+        schema: Any = self.schema
+        expression = rule.instead
+        try:
+            return expression.function(*(values[schema.index(n)] for n in expression.names))
+        except Exception:
+            run_quietly(kernel, values)  # which raises its own error, where it refuses them
+            raise
 
 
 def missing_text(op: table.Operator) -> str:

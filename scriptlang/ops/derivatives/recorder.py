@@ -17,7 +17,7 @@ from .plans import plan_of
 class Recorder:
     """The `recorder` of `ops.calling.current.calls`."""
 
-    def run(self, op: Operator, kernel: Callable, values: list) -> Any:
+    def run(self, op: Operator, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """The result of a kernel of an operator.  Raises what the kernel and the tape raise."""
         if mode.is_quiet:
             return kernel(*values)

@@ -36,12 +36,12 @@ class Reading:
     its number, and whether shape and type suffice.
     """
 
-    def __init__(self, expression: Expression, rule: Rule):
+    def __init__(self, expression: Expression, rule: Rule) -> None:
         schema = rule.operator.schema
         self.expression = expression
         self.inputs = [schema.index(name) for name in expression.inputs]
         shapes = names_of_shapes(expression.text, rule.namespace)
-        self.names = []
+        self.names: list[tuple[str, Any, bool]] = []
         for name in expression.names:
             if name in rule.grads:
                 self.names.append(("grad", rule.grads.index(name), False))
@@ -104,7 +104,7 @@ _shapes: dict[FunctionType, frozenset[int]] = {}
 
 
 def asked_for_shape(function: FunctionType) -> frozenset[int]:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    tree: Any = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     body = ast.Module(tree.body, [])
     stored = {
         n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -118,7 +118,7 @@ class Lists:
 
     __slots__ = ("at", "count")
 
-    def __init__(self, at: int, count: int):
+    def __init__(self, at: int, count: int) -> None:
         self.at, self.count = at, count
 
 
@@ -130,9 +130,9 @@ class RuleNode(Node):
 
     __slots__ = ("fits", "listed", "places", "plan", "saved", "where")
 
-    def __init__(self, plan: Any, values: Sequence[Any], inputs: Sequence[int]):
+    def __init__(self, plan: Any, values: Sequence[Any], inputs: Sequence[int]) -> None:
         edges: list[Edge | None] = []
-        self.fits: list[tuple | None] = []
+        self.fits: list[tuple[Any, ...] | None] = []
         self.places: dict[int, int | Lists] = {}
         for i in inputs:
             value = values[i]
@@ -147,7 +147,7 @@ class RuleNode(Node):
         self.plan = plan
         self.listed = False
         self.where = None if mode.program is None else mode.program.place()
-        self.saved: dict | None = {}
+        self.saved: dict[Any, Any] | None = {}
         for reading in plan.readings:
             if any(self.has_edge(i) for i in reading.inputs):
                 for kind, number, is_shape in reading.names:
@@ -156,10 +156,13 @@ class RuleNode(Node):
                     elif kind == "size":
                         self.saved[kind, number, False] = size_of(values[number])
 
-    def add(self, edges: list, tensor: Tensor | None) -> None:
+    def add(self, edges: list[Any], tensor: Tensor | None) -> None:
         edge = None if tensor is None else edge_of(tensor)
         edges.append(edge)
-        self.fits.append(None if edge is None else (tensor._size, tensor.dtype))
+        if tensor is None or edge is None:
+            self.fits.append(None)
+        else:
+            self.fits.append((tensor._size, tensor.dtype))
 
     def save(self, number: int, is_shape: bool, value: Any) -> None:
         if not is_shape or ("argument", number, False) not in self.saved:
@@ -191,7 +194,7 @@ class RuleNode(Node):
     def place(self) -> str:
         return "" if self.where is None else self.where()
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         if self.saved is None:
             raise RuntimeError(FREED)
         made: list[Tensor | None] = [None] * len(self.edges)
@@ -215,7 +218,7 @@ class RuleNode(Node):
             return any(wanted[place.at : place.at + place.count])
         return place is not None and wanted[place]
 
-    def value(self, name: tuple, grads: list, needs: list[bool]) -> Any:
+    def value(self, name: tuple[Any, ...], grads: list[Any], needs: list[bool]) -> Any:
         kind, number, is_shape = name
         if kind == "grad":
             return grads if self.listed else grads[number]
@@ -225,7 +228,7 @@ class RuleNode(Node):
         key = (kind, number, is_shape)
         return read(saved[key if key in saved else (kind, number, False)], self)
 
-    def put(self, made: list, place: int | Lists, grad: Any) -> None:
+    def put(self, made: list[Any], place: int | Lists, grad: Any) -> None:
         """Put what an expression gave into the places of its input."""
         if isinstance(place, int):
             made[place] = self.fitted(grad, place)
@@ -235,9 +238,10 @@ class RuleNode(Node):
                 made[place.at + k] = self.fitted(part, place.at + k)
 
     def fitted(self, grad: Tensor, place: int) -> Tensor | None:
-        if self.fits[place] is None:
+        fit = self.fits[place]
+        if fit is None:
             return None
-        size, dtype = self.fits[place]
+        size, dtype = fit
         if grad._size == size and grad.dtype is dtype:
             return grad
         return helpers.fitted(grad, list(size), dtype.code, dtype.kind == "c")

@@ -63,7 +63,7 @@ class Expression:
     place: "file:line".
     """
 
-    def __init__(self, rule: Rule, inputs: tuple[str, ...], text: str, place: str):
+    def __init__(self, rule: Rule, inputs: tuple[str, ...], text: str, place: str) -> None:
         self.rule, self.inputs, self.text, self.place = rule, inputs, text, place
         used = free_names(text, place)
         known = rule.types
@@ -105,7 +105,7 @@ class Rule:
     results, grads: the names that results and their gradients have in expressions, in order.
     """
 
-    def __init__(self, operator: table.Operator, family: str, block: Block):
+    def __init__(self, operator: table.Operator, family: str, block: Block) -> None:
         self.operator, self.name = operator, operator.qualified_name
         self.namespace = namespace_of(family)
         schema = operator.schema

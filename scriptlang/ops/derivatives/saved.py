@@ -19,7 +19,7 @@ class Saved:
 
     __slots__ = ("edge", "is_result", "output_nr", "tensor", "version")
 
-    def __init__(self, tensor: Tensor, output_nr: int | None = None):
+    def __init__(self, tensor: Tensor, output_nr: int | None = None) -> None:
         """output_nr: which result of the saving node the tensor is; None for an input."""
         if mode.program is not None and mode.program.meter is not None:
             mode.program.meter.storage(tensor._storage)
@@ -71,7 +71,7 @@ class Shape:
 
     __slots__ = ("dtype", "offset", "size", "stride")
 
-    def __init__(self, tensor: Tensor):
+    def __init__(self, tensor: Tensor) -> None:
         self.dtype, self.size = tensor.dtype, tensor._size
         self.stride, self.offset = tensor._stride, tensor._offset
 

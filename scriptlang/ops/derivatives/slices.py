@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
@@ -19,13 +20,13 @@ class CopySlices(Node):
 
     __slots__ = ("base", "step", "view")
 
-    def __init__(self, base_edge: Edge | None, base: Tensor, view: Tensor, step: Node):
+    def __init__(self, base_edge: Edge | None, base: Tensor, view: Tensor, step: Node) -> None:
         super().__init__([base_edge, *step.edges[1:]])
         self.step = step
         self.base = base._size, base._stride, base.dtype
         self.view = view_maker(base, view)
 
-    def apply(self, grads, wanted):
+    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         grad = grads[0]
         if grad is None:
             return [None] * len(self.edges)
@@ -48,7 +49,7 @@ class CopySlices(Node):
         self.step.release()
 
 
-def replay_of(view: Tensor) -> tuple | None:
+def replay_of(view: Tensor) -> tuple[Any, ...] | None:
     return None if view._autograd is None else view._autograd.replay
 
 

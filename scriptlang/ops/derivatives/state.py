@@ -67,7 +67,7 @@ class State:
         self.output_nr = 0
         self.base: Tensor | None = None
         self.made = ""
-        self.replay: tuple | None = None
+        self.replay: tuple[Any, ...] | None = None
         self.version = 0
         self.cell: list[int] | None = None
         self.grad: Tensor | None = None
@@ -75,7 +75,7 @@ class State:
         self.after_hooks: dict[int, Any] | None = None
         self.retains = False
         self.is_given = False
-        self.accumulator: weakref.ref | None = None
+        self.accumulator: weakref.ref[Any] | None = None
 
     def requires_grad(self, tensor: Tensor) -> bool:
         """Whether a view that required no gradient does as its base does."""

@@ -16,7 +16,9 @@ NO_GRAD, SEVERAL, FUNCTION = "no_grad", "several", "function"
 """How a view came about that may not be written where a gradient is wanted."""
 
 
-def note_view(view: Tensor, source: Tensor, made: str, replay: tuple | None = None) -> None:
+def note_view(
+    view: Tensor, source: Tensor, made: str, replay: tuple[Any, ...] | None = None
+) -> None:
     """Remember that a tensor is a view of another, or of its base.
 
     replay: (kernel, arguments behind the first) of the call that gave it.
@@ -37,7 +39,7 @@ def note_view(view: Tensor, source: Tensor, made: str, replay: tuple | None = No
     state.version = version_of(view)
 
 
-def strided(view: Tensor, base: Tensor) -> tuple:
+def strided(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     """The call that makes a view of the type of its base."""
     if view is base:
         return ()
@@ -49,7 +51,7 @@ def renew(view: Tensor, state: State) -> None:
     """Let a view be computed of its base as that is now."""
     if state.made == NO_GRAD:
         raise RuntimeError(BASE_WRITTEN + WHY[NO_GRAD])
-    base = state.base
+    base: Any = state.base
     make = view_maker(base, view)
     was, mode.enabled = mode.enabled, True
     quiet, mode.is_quiet = mode.is_quiet, False
@@ -57,7 +59,8 @@ def renew(view: Tensor, state: State) -> None:
         made = make(base)
     finally:
         mode.enabled, mode.is_quiet = was, quiet
-    node, number = edge_of(made)
+    edge: Any = edge_of(made)
+    node, number = edge
     connect(view, node, number)
 
 
@@ -146,7 +149,7 @@ def connect(tensor: Tensor, node: Any, output_nr: int) -> None:
     set_node(tensor, node, output_nr)
 
 
-def run_quietly(kernel: Callable, values: Any) -> Any:
+def run_quietly(kernel: Callable[..., Any], values: Any) -> Any:
     """Run a kernel, whose own calls are not recorded."""
     if mode.is_quiet:
         return kernel(*values)

@@ -29,7 +29,7 @@ class Walk:
         keeps: bool,
         records: bool,
         accumulates: bool,
-    ):
+    ) -> None:
         self.keeps, self.records, self.accumulates = keeps, records, accumulates
         self.arrived: dict[Node, list[Tensor | None]] = {}
         self.inputs: dict[Node, set[int]] = {}

@@ -60,7 +60,7 @@ def embedding_bag(
         rows = rows * per_sample_weights._array[:, None].astype(rows.dtype)
     made = np.zeros((bags, weight._size[1]), rows.dtype)
     sizes = np.zeros(bags, at.dtype)
-    bag_of = np.zeros(at.size, at.dtype)
+    bag_of = np.full(at.size, bags - 1, at.dtype)  # behind the last offset: the last bag, or none
     top = np.zeros((bags, weight._size[1]), at.dtype) if mode == 2 else sizes
     for b in range(bags):
         chosen = np.arange(starts[b], ends[b])

@@ -17,6 +17,12 @@ def attention(
     enable_gqa: bool,
 ) -> Tensor:
     """Rows that are masked out whole give zeros."""
+    if query.dtype != key.dtype or query.dtype != value.dtype:
+        raise RuntimeError("Expected query, key, and value to have the same dtype")
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
+    if is_causal and mask is not None:
+        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)

@@ -302,5 +302,6 @@ def solution_of_tensor(a: Tensor, b: Tensor, dims: list[int] | None) -> Tensor:
 
 
 def vandermonde(x: Tensor, columns: int | None) -> Tensor:
-    number = x.size(-1) if columns is None else columns
-    return torch.stack([torch.pow(x, i) for i in range(number)], -1)
+    row = x.reshape([1]) if x.dim() == 0 else x
+    number = row.size(-1) if columns is None else columns
+    return torch.stack([torch.pow(row, i) for i in range(number)], -1)
