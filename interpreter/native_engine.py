@@ -57,9 +57,7 @@ class NativeEngine:
     ) -> Any:
         program = function.attributes.get(PROGRAM) or program_of(function)
         if program.asks or calls.recorder is not None and gradients.is_wanted(args, kwargs):
-            from .python_engine import run_seen
-
-            return run_seen(function, args, kwargs, limits)
+            return run_recorded(function, args, kwargs, limits)
         if default_generator.is_ahead:
             default_generator.hand_over()
         try:
@@ -97,6 +95,33 @@ class NativeEngine:
 
     def adopt(self, obj: ScriptObject) -> ScriptObject:
         return obj
+
+
+def run_recorded(
+    function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
+) -> Any:
+    """A call that derivatives have to see: by the engine where it can, else by Python's."""
+    from ..ops.families.modes import mode
+    from . import recorded
+
+    program = recorded.program_of(function) if mode.enabled else None
+    if program is None:
+        from .python_engine import run_seen
+
+        return run_seen(function, args, kwargs, limits)
+    from .arguments import bind
+
+    def wrap(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except NativeError as e:
+            raise program.failure(e, limits) from None
+
+    if default_generator.is_ahead:
+        default_generator.hand_over()
+    values = bind(program.schema, args, kwargs)
+    allowed = NO_LIMITS if limits is None else native_limits(limits)
+    return recorded.run(program, values, allowed, wrap)
 
 
 def program_of(function: Function) -> Any:

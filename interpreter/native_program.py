@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -61,17 +61,23 @@ def has_kernel(name: str) -> bool:
     return name in operators()
 
 
-def native_code(function: Function) -> Code:
-    """The function's code, with calls of compiled bodies for composites without a native kernel."""
-    return link_composites(fused_code(function), has_kernel)
-
-
 class NativeProgram:
     """A function and all it may call, decoded and verified by the engine."""
 
-    def __init__(self, function: Function, classes: frozenset[T.ClassType] = frozenset()) -> None:
+    def __init__(
+        self,
+        function: Function,
+        classes: frozenset[T.ClassType] = frozenset(),
+        code_of: Callable[[Function], Code] = fused_code,
+    ) -> None:
+        """code_of: the code of a function as it is to run; bodies of composites without a native
+        kernel are called in place of these."""
         native = load()[0]
         assert native is not None
+
+        def native_code(function: Function) -> Code:
+            return link_composites(code_of(function), has_kernel)
+
         self.codes = reachable(function, code_of=native_code, classes=classes)
         self.calls_by_name = any(map(calls_by_name, self.codes.values()))
         if any(ref.name == PYTHON_CALL for code in self.codes.values() for ref in code.operators):

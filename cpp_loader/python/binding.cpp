@@ -23,6 +23,7 @@
 #include "native_archive.h"
 #include "numpy_memory.h"
 #include "python_program.h"
+#include "record.h"
 
 #ifndef SCRIPTLANG_VERSION
 #error "SCRIPTLANG_VERSION is defined by CMakeLists.txt"
@@ -302,6 +303,12 @@ NB_MODULE(_native, m) {
         "Tell Callers what to look at in a call: the `direct` of functions, `tracer` and `last` of "
         "calls, `is_ahead` of the generator.");
 
+  nb::class_<Record>(m, "Record", "A recorded call of a program.")
+      .def("backward", &Record::backward, nb::arg("gradients"), nb::arg("wanted"),
+           nb::arg("creates"),
+           "The gradients of the inputs, of those of the outputs: (gradients, Record of their own "
+           "derivatives or None, which of the given gradients are its inputs before this one's, "
+           "which of the results are its outputs).");
   nb::class_<PythonProgram>(m, "Program", nb::type_slots(PythonProgram::slots),
                             "Functions in bytecode, verified.")
       .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
@@ -333,6 +340,22 @@ NB_MODULE(_native, m) {
           "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")
+      .def(
+          "record",
+          [](PythonProgram& p, const std::string& name, nb::list arguments, nb::list wanted,
+             nb::list leaves, int64_t instructions, int64_t memory, int64_t milliseconds,
+             int64_t depth, int64_t values) {
+            return p.record(name, arguments, wanted, leaves,
+                            limits_of(instructions, memory, milliseconds, depth), values);
+          },
+          nb::arg("name"), nb::arg("arguments"), nb::arg("wanted"), nb::arg("leaves"),
+          nb::arg("instructions") = 0, nb::arg("memory") = 0, nb::arg("milliseconds") = 0,
+          nb::arg("depth") = kDepth, nb::arg("values") = kMostValues,
+          "Run a function and record derivatives with respect to the Tensors `wanted`: (result, "
+          "(Record or None, Tensors of its inputs, those of its outputs, inputs that were written, "
+          "arguments that the program made require a gradient)).")
+      .def_prop_ro("sets_attributes", &PythonProgram::sets_attributes,
+                   "Whether a function stores into an attribute of an object.")
       .def("calls_any", &PythonProgram::calls_any, nb::arg("operators"),
            "Whether a function calls one of the operators, which are given by qualified names.")
       .def_prop_ro("functions", &PythonProgram::functions)

@@ -85,6 +85,9 @@ class ToNative {
   // From now on, remembers the Tensors that it converts.
   void watch() { watching_ = true; }
 
+  // Those Tensors, and what they became.
+  const std::vector<std::pair<nb::object, Value>>& watched() const { return watched_; }
+
   // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_,
   // resize_), and what quantizes them (copy_).
   void tell_shapes() const;
@@ -123,6 +126,9 @@ class ToPython {
   // Whether users see something else of what was converted: instances, members of Enums.
   bool wants_wrapping() const { return wants_wrapping_; }
 
+  // From now on a value is this object, wherever it occurs.
+  void remember(const Value& value, const nb::object& made);
+
   // From now on, what somebody has already of tensors and their memory is not made again.
   void keep() { keeps_ = true; }
   // The Tensor of a value, as it was made before if that is still right and somebody has it.
@@ -137,7 +143,6 @@ class ToPython {
   nb::object dict_of(const Value& value, int depth);
   nb::object future_of(const Value& value, int depth);
   const nb::object* seen(const Value& value) const;
-  void remember(const Value& value, const nb::object& made);
   void count(size_t values);
   nb::object tensor_of(const Tensor& tensor);
   nb::object quantizer_of(const Quantizer& quantizer);

@@ -9,6 +9,7 @@
 
 #include "convert.h"
 #include "lower/code.h"
+#include "record.h"
 
 namespace scriptlang::python {
 
@@ -181,6 +182,30 @@ nb::object PythonProgram::run(const std::string& name, nb::list arguments, const
   return converted;
 }
 
+nb::tuple PythonProgram::record(const std::string& name, nb::list arguments, nb::list wanted,
+                                nb::list leaves, const Limits& limits, int64_t most_values) {
+  const Function* function = program_->find(name);
+  if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
+  std::vector<Value> values;
+  ToNative convert;
+  convert.watch();
+  for (nb::handle argument : arguments) values.push_back(convert(argument));
+  Recording recording(wanted, leaves);
+  {
+    DomainRef domain = convert.domain();
+    Turn turn;
+    if (domain) look(&turn, domain, false);
+    recording.take(convert, values);
+  }
+  Result result;
+  run(*function, std::move(values), convert.take_domain(), limits, &result, true);
+  ToPython back(most_values, *result.domain);
+  nb::tuple made = recording.finish(result.value, back);  // the result is of the same Tensors
+  nb::object converted = back(result.value);
+  convert.tell_shapes();
+  return nb::make_tuple(converted, made);
+}
+
 void PythonProgram::enter(const std::string& name, nb::list arguments, size_t positional) {
   main_ = program_->find(name);
   if (!main_) raise(ErrorKind::RuntimeError, "the program has no function ", name);
@@ -197,7 +222,7 @@ bool PythonProgram::call(const Given& given, const Limits& limits, Result* resul
 }
 
 void PythonProgram::run(const Function& function, std::vector<Value> values, DomainRef of_arguments,
-                        const Limits& limits, Result* result) const {
+                        const Limits& limits, Result* result, bool records) const {
   bool has_objects = bool(of_arguments);
   if (has_open_constants_ && has_objects) join_domains(of_arguments, domain_);
   result->of_arguments = std::move(of_arguments);
@@ -210,6 +235,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
   bool has_turn = result->turn.try_take(asked, effect);
   Context context;
   context.threads = kernels::thread_count();
+  context.records = records;
   context.print = print_to_python;
   context.warn = warn_to_python;
   context.print_user = context.warn_user = &result->turn;
@@ -239,6 +265,15 @@ bool PythonProgram::calls_any(const std::vector<std::string>& operators) const {
     for (const OperatorUse& use : function->operators) {
       const std::string name = use.qualified_name();
       if (std::find(operators.begin(), operators.end(), name) != operators.end()) return true;
+    }
+  }
+  return false;
+}
+
+bool PythonProgram::sets_attributes() const {
+  for (const auto& function : program_->functions()) {
+    for (const Instruction& i : function->code) {
+      if (i.op == Opcode::SET_ATTR) return true;
     }
   }
   return false;

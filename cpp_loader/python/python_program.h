@@ -35,6 +35,11 @@ class PythonProgram {
   nb::object run(const std::string& name, nb::list arguments, const Limits& limits,
                  int64_t most_values);
 
+  // Runs a function while derivatives are recorded. wanted: Tensors whose gradients are wanted;
+  // leaves: whether each is a leaf. The result, and what Recording::finish gives.
+  nb::tuple record(const std::string& name, nb::list arguments, nb::list wanted, nb::list leaves,
+                   const Limits& limits, int64_t most_values);
+
   // Makes `call` run a function: its name, and what Entry takes.
   void enter(const std::string& name, nb::list arguments, size_t positional);
 
@@ -52,6 +57,7 @@ class PythonProgram {
 
   nb::dict missing() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
+  bool sets_attributes() const;                                     // whether a function does
   std::string register_code() const;                                // of every function
   std::vector<std::string> functions() const;
 
@@ -63,7 +69,7 @@ class PythonProgram {
 
  private:
   void run(const Function& function, std::vector<Value> values, DomainRef of_arguments,
-           const Limits& limits, Result* result) const;
+           const Limits& limits, Result* result, bool records = false) const;
   static int traverse(PyObject* self, visitproc visit, void* arg);
   static int clear(PyObject* self);
 

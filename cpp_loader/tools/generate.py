@@ -19,6 +19,7 @@ STEPS = (
     ("cpp_loader/tools/families.py", "--check"),
     ("cpp_loader/tools/generate_overloads.py",),  # reads ops.def
     ("cpp_loader/tools/generate_bodies.py",),
+    ("cpp_loader/tools/generate_derivatives.py",),
     ("cpp_loader/tools/generate_source_rules.py",),
     ("-m", "scriptlang.ops.document"),  # reads ops.def
 )

@@ -47,10 +47,15 @@ def spelled(name: str, overload: str) -> str:
 
 
 def text() -> str:
+    return HEADER + as_code(functions())
+
+
+def as_code(named) -> str:
+    """The text of functions, given with their names, and of those that they call."""
     from scriptlang.serialization.print_values import Spelling
 
     spelling, printed = Spelling(), {}
-    pending = list(functions())
+    pending = list(named)
     while pending:
         name, function = pending.pop()
         function.ensure_defined()
@@ -62,7 +67,7 @@ def text() -> str:
         printed[name] = body_text(name, function, spelling)
     if spelling.constants.values:
         sys.exit(f"there are constants that code cannot spell: {spelling.constants.values}")
-    return HEADER + "".join(printed[name] for name in sorted(printed))
+    return "".join(printed[name] for name in sorted(printed))
 
 
 def body_text(name: str, function, spelling) -> str:

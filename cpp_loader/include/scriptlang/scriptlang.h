@@ -435,6 +435,46 @@ SL_API sl_status sl_tensor_to_dlpack(const sl_value* tensor, struct DLManagedTen
 SL_API sl_status sl_tensor_from_dlpack(struct DLManagedTensor* managed, sl_value** tensor,
                                        sl_error** error);
 
+/* ---- derivatives
+ *
+ * A call records how to go backward when a tensor among its arguments, or of its module, requires a
+ * gradient because the host said so, or came from such a call. Other calls record nothing and pay
+ * nothing: that an archive's parameters require gradients is not enough. Programs may ask for
+ * derivatives themselves at any time. */
+
+/* Makes a tensor require a gradient, or not: one of a floating or complex type, which no recorded
+ * call has made. For parameters of a module: those that sl_module_list gives. */
+SL_API sl_status sl_tensor_require_grad(sl_value* tensor, int on, sl_error** error);
+SL_API int sl_tensor_requires_grad(const sl_value* tensor); /* 1 or 0 */
+/* What sl_backward has added up for the tensor; None where nothing. Release it. Null of other
+ * kinds. */
+SL_API sl_value* sl_tensor_grad(const sl_value* tensor);
+/* Sets that, or forgets it (null). SL_INVALID_ARGUMENT: other sizes or another type. */
+SL_API sl_status sl_tensor_set_grad(sl_value* tensor, const sl_value* grad);
+/* The same elements, without where they came from. Release it. Null of other kinds. */
+SL_API sl_value* sl_tensor_detach(const sl_value* tensor);
+
+typedef struct {
+  size_t size;       /* sizeof(sl_backward_options) */
+  int keeps_graph;   /* what was recorded can be gone through again */
+  int creates_graph; /* the gradients can be differentiated; keeps the graph, too */
+  int allows_unused; /* sl_grad: inputs that the outputs do not depend on get None */
+} sl_backward_options;
+
+/* Adds the gradients of outputs to all tensors that require them. gradients: those of something
+ * with respect to the outputs; null, or with null or None in it: 1 for outputs of one element.
+ * options may be null. */
+SL_API sl_status sl_backward(sl_value* const* outputs, sl_value* const* gradients, size_t count,
+                             const sl_backward_options* options, sl_error** error);
+/* Gives the gradients of outputs with respect to inputs in results[0..input_count): release each.
+ * Nothing is added up anywhere. */
+SL_API sl_status sl_grad(sl_value* const* outputs, sl_value* const* gradients, size_t count,
+                         sl_value* const* inputs, size_t input_count,
+                         const sl_backward_options* options, sl_value** results, sl_error** error);
+/* Whether calls of this thread record; 1 at first. */
+SL_API void sl_set_grad_enabled(int on);
+SL_API int sl_grad_enabled(void); /* 1 or 0 */
+
 /* ---- errors: sl_error_release ends each; texts live as long as it, and are "" of null */
 
 SL_API void sl_error_release(sl_error* error);

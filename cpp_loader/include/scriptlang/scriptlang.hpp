@@ -9,6 +9,7 @@
 // scriptlang.h says of threads, units and lifetimes holds here, too.
 #pragma once
 
+#include "derivatives.hpp"
 #include "module.hpp"
 #include "operators.hpp"
 #include "result.hpp"

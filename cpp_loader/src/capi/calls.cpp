@@ -100,6 +100,7 @@ Value call_on(Module* module, const Value& object, const char* method, const Giv
   for (size_t k = 0; k < given.named_count; ++k) pairs.push_back({given.names[k], values[k]});
   Context context;
   context.threads = kernels::thread_count();
+  context.grad_enabled = records_here();
   take_print_hook(&context);
   module->domain()->retain();
   *domain = DomainRef(module->domain());

@@ -109,6 +109,9 @@ const char* read_limits(const sl_limits* given, Limits* limits);
 // Where a call prints to.
 void take_print_hook(Context* context);
 
+// Whether calls of this thread record derivatives.
+bool records_here();
+
 // A text of the caller's: of sl_text_release.
 sl_status give_text(const std::string& printed, char** text, size_t* size);
 // A list that holds one list twice, which holds one list twice, has a text without end.

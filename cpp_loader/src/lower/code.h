@@ -25,7 +25,8 @@
 
 namespace scriptlang {
 struct Function;
-}
+struct OperatorUse;
+}  // namespace scriptlang
 
 namespace scriptlang::lower {
 
@@ -185,6 +186,7 @@ namespace scriptlang::lower {
   X(OP_BORROWED, "ax")             /* the same; it sees the arguments where they are, uncounted */ \
   X(OP_BORROWED_ONE, "abx")        /* the same for b alone, which it sees in its slot */          \
   X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
+  X(OP_RECORDED, "ax")         /* the same, with its derivative recorded */                       \
   X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
   X(FLOAT_CALL_TWO, "abc")     /* a = function(b, c) */                                           \
   X(TO_FLOAT, "ab")            /* a = float(b), of a Scalar */                                    \
@@ -337,6 +339,7 @@ struct Call {
   int32_t borrowed_from = 0;    // in Code::borrowed
   const Fill* rows = nullptr;
   const Value* borrowed = nullptr;
+  const OperatorUse* use = nullptr;  // of OP_RECORDED
 };
 
 // The number of slots of a frame is a multiple of this.
@@ -378,6 +381,8 @@ constexpr int32_t offset_of(int32_t slot) { return slot * int32_t(sizeof(Value))
 
 // The code of a verified function: made at its first call, kept with it.
 const Code& code_of(const Function& function);
+// What runs in place of a function where derivatives are recorded: made once, kept with it.
+const Function& recorded(const Function& function);
 
 // The register code of a verified function as text, one step a line.
 std::string print_code(const Function& function);

@@ -93,7 +93,8 @@ bool has_rows(Op op) {
 }
 
 bool calls_operator(Op op) {
-  return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || op == Op::OP_MANY;
+  return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || op == Op::OP_MANY ||
+         op == Op::OP_RECORDED;
 }
 
 // Whether a step reads only proven numbers, and drops no value when it writes its result.
@@ -137,8 +138,12 @@ Fill::Kind fill_of(char letter) {
 
 }  // namespace
 
-Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots)
-    : f_(function), plain_(plain), spare_slots_(spare_slots), shape_(shape_of(function, plain)) {
+Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots, bool records)
+    : f_(function),
+      plain_(plain),
+      records_(records),
+      spare_slots_(spare_slots),
+      shape_(shape_of(function, plain)) {
   stack_slots_ = f_.max_stack + 1;
   first_spare_ = f_.registers + stack_slots_;
   first_constant_ = first_spare_ + spare_slots_;
@@ -272,6 +277,9 @@ void Lowering::step() {
       push_home(one(Tag::None));
       return;
     case Opcode::CALL: return call(*f_.callees[size_t(i.x)]);
+    case Opcode::FUSED:  // the group computes what its body says
+      if (records_) return call(*f_.callees[size_t(i.x)]);
+      return stack_step(stack_op(i.op), result_of(i.op));
     case Opcode::FORMAT:
       if (plain_ || i.x > kMostBorrowed) return stack_step(stack_op(i.op), result_of(i.op));
       return call_borrowing(language::format, i.x, {}, kStringTags);
@@ -504,7 +512,7 @@ void Lowering::call(const Function& callee) {
   bool one_result = callee.results == 1;
   Step& step = emit_result(op, home(first), 0, int32_t(count), tags_of(letter), one_result);
   step.x = begin;
-  step.callee = &callee;
+  step.callee = records_ ? &recorded(callee) : &callee;
   if (one_result) return stack_.push_back(Entry());
   producer_ = Producer();
   for (int64_t k = 0; k < callee.results; ++k) push_home(kAnyTags);
@@ -541,10 +549,16 @@ void Lowering::call_operator(const OperatorUse& use) {
         {value.is_list() ? Fill::FreshList : Fill::Constant, offset_of(home(at + k)), 0, &value});
   }
   call.fills = int32_t(draft_->fills.size()) - call.fill;
+  call.use = &use;
   stack_.resize(size_t(first));
   cleared(first, first + call.arguments + std::max<int64_t>(i.results, 1));
   int32_t index = int32_t(draft_->calls.size());
   draft_->calls.push_back(call);
+  if (records_) {
+    emit(Op::OP_RECORDED, offset_of(home(first))).x = index;
+    for (int k = 0; k < i.results; ++k) push_home(kAnyTags);
+    return;
+  }
   if (i.results == 1) {
     emit_result(Op::OP, home(first), 0, 0, kAnyTags).x = index;
     stack_.push_back(Entry());
@@ -695,17 +709,17 @@ std::unique_ptr<Code> Lowering::assemble() {
 
 void destroy(const Code* code) noexcept { delete code; }
 
-static std::unique_ptr<Code> proven(const Function& function) {
+static std::unique_ptr<Code> proven(const Function& function, bool records = false) {
   try {
-    if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0).run();
+    if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0, records).run();
   } catch (const NoSpareSlot&) {}
-  return Lowering(function, false, kSpareSlots).run();
+  return Lowering(function, false, kSpareSlots, records).run();
 }
 
-static std::unique_ptr<Code> lowered(const Function& function) {
+static std::unique_ptr<Code> lowered(const Function& function, bool records = false) {
   try {
-    return proven(function);
-  } catch (const TooLarge&) { return Lowering(function, true, kSpareSlots).run(); }
+    return proven(function, records);
+  } catch (const TooLarge&) { return Lowering(function, true, kSpareSlots, records).run(); }
 }
 
 // Of source as it was compiled: the code of the function that is made of it.
@@ -722,9 +736,28 @@ static std::unique_ptr<Code> lowered_source(const Function& function) {
   return code;
 }
 
+static std::unique_ptr<Code> made_of(const Function& function) {
+  if (function.recorded_of) return lowered(*function.recorded_of, true);
+  return function.is_raw ? lowered_source(function) : lowered(function);
+}
+
+const Function& recorded(const Function& function) {
+  if (const Function* made = function.recorded.load(std::memory_order_acquire)) return *made;
+  auto made = std::make_unique<Function>();
+  made->name = function.name;
+  made->recorded_of = &function;
+  made->has_schema = function.has_schema;
+  made->results = function.results;
+  made->parameters = function.parameters;
+  const Function* known = nullptr;
+  const bool first =
+      function.recorded.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel);
+  return first ? *made.release() : *known;
+}
+
 const Code& code_of(const Function& function) {
   if (const Code* code = function.lowered.load(std::memory_order_acquire)) return *code;
-  std::unique_ptr<Code> made = function.is_raw ? lowered_source(function) : lowered(function);
+  std::unique_ptr<Code> made = made_of(function);
   const Code* known = nullptr;
   const Code* fresh = made.get();
   if (function.lowered.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) {

@@ -80,7 +80,9 @@ constexpr size_t kSmallFunction = 128;
 
 class Lowering {
  public:
-  Lowering(const Function& function, bool plain, int32_t spare_slots = kSpareSlots);
+  // records: operators are steps that record derivatives, and calls are of recorded() functions.
+  Lowering(const Function& function, bool plain, int32_t spare_slots = kSpareSlots,
+           bool records = false);
   std::unique_ptr<Code> run();
 
  private:
@@ -226,6 +228,7 @@ class Lowering {
 
   const Function& f_;
   bool plain_;
+  bool records_;
   int32_t spare_slots_;
   Shape shape_;
   std::vector<Entrance> entrances_;

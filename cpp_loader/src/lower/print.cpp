@@ -120,7 +120,7 @@ class Printer {
         out += " " + (lies ? slot(call.rows[row++].from) : to_text(call.borrowed[k]));
       }
     }
-    if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
+    if (step.op == StepOp::OP || step.op == StepOp::OP_MANY || step.op == StepOp::OP_RECORDED) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];
       out += concat(" ", f_.operators[size_t(from.x)].qualified_name(), " from ", slot(call.first),

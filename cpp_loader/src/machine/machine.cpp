@@ -1,6 +1,9 @@
 // Calls from outside, frames, futures, limits and error stacks of the interpreter.
 #include "machine.h"
 
+#include "autograd/history.h"
+#include "autograd/record.h"
+
 #include <new>
 
 namespace scriptlang {
@@ -44,8 +47,8 @@ Machine::~Machine() {
 
 Value Machine::call(const Function& function, std::vector<Value>& arguments) {
   memory::RunScope scope(true);
-  kernels::StopScope stops(&stop_);
-  Frame& frame = push_frame(code_of(function));
+  kernels::StopScope stops(context_.nested ? kernels::stopping::here : &stop_);
+  Frame& frame = push_frame(code_of(chosen(function)));
   frame.special = true;
   pass(frame, arguments.data());
   for (;;) {
@@ -57,7 +60,10 @@ Value Machine::call(const Function& function, std::vector<Value>& arguments) {
     } catch (Error& error) {
       if (error.stack.empty()) add_stack(&error);
       if (!fail_fork(error)) throw;
-    } catch (const kernels::Stopped&) { fail_stopped(); } catch (const std::bad_alloc&) {
+    } catch (const kernels::Stopped&) {
+      if (context_.nested) throw;
+      fail_stopped();
+    } catch (const std::bad_alloc&) {
       rethrow_as_memory_error();
     } catch (const std::length_error&) { rethrow_as_memory_error(); }
   }
@@ -161,7 +167,7 @@ void Machine::start(Value* slot) {
   std::vector<Value> arguments = future.arguments;
   Ref<Future> kept = Ref<Future>::share(&future);
   slot->reset();
-  const lower::Code* code = code_of(function);
+  const lower::Code* code = code_of(chosen(function));
   spend(code->work);
   Frame& frame = push_frame(code);
   frame.special = true;
@@ -250,8 +256,25 @@ void Machine::check_stop() {
   if (stop_.look(true) != kernels::Stop::kNone) throw kernels::Stopped();
 }
 
+// Whether a call is to record derivatives: the host has asked for those of an argument, or of what
+// is in one, or the program asks for some itself.
+static bool is_recorded(const Program& program, const Function& function,
+                        const std::vector<Value>& arguments, const Context& context) {
+  if (context.records || context.nested || !context.grad_enabled) return context.records;
+  const bool watched = autograd::any_watched() &&
+                       std::any_of(arguments.begin(), arguments.end(), autograd::is_watched);
+  return watched || autograd::differentiates(program, function);
+}
+
 Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,
               Context& context, const Limits& limits) {
+  const bool before = context.records;
+  context.records = is_recorded(program, function, arguments, context);
+  struct Restore {
+    bool& now;
+    bool before;
+    ~Restore() { now = before; }
+  } restore{context.records, before};
   return Machine(program, context, limits).call(function, arguments);
 }
 

@@ -85,6 +85,10 @@ class Machine {
 
   // frames
   static const lower::Code* code_of(const Function& function);
+  // What runs for a function that is not called by a step of recorded code.
+  const Function& chosen(const Function& function) const {
+    return __builtin_expect(context_.records, 0) ? lower::recorded(function) : function;
+  }
   Frame& push_frame(const lower::Code* code);
   void pop_frame(bool empty = false);  // empty: none of its slots holds a counted value
   void drop_slots(const Frame& frame);
@@ -202,7 +206,7 @@ inline Frame& Machine::enter(const Function& callee, Value* first, int64_t count
     raise(ErrorKind::RuntimeError, callee.name, " takes ", callee.parameters,
           " arguments but is called with ", count);
   }
-  const lower::Code* code = code_of(callee);
+  const lower::Code* code = code_of(chosen(callee));
   spend(code->work);
   Frame& frame = push_frame(code);
   pass(frame, first);

@@ -1,6 +1,7 @@
 // The interpreter loop: what each step of register code does.
 #include <new>
 
+#include "autograd/record.h"
 #include "container_steps.h"
 #include "machine.h"
 #include "moves.h"
@@ -358,6 +359,20 @@ void Machine::loop() {
     Value *first = &SLOT(call.first), *out = first + call.arguments;
     for (int32_t k = 0; k < std::max(call.results, 1); ++k) PUT(out[k], Value());
     call.run(context_, Args(first, call.arguments), out);
+    look();
+    for (Value* v = first; v != out; ++v) v->reset();
+    Value* to = &A;
+    for (int32_t k = 0; k < call.results && to != out; ++k) to[k] = std::move(out[k]);
+    if (call.results == 0) out->reset();
+    NEXT();
+  }
+  CASE(OP_RECORDED) : {
+    SAVE();
+    const lower::Call& call = *pc->call;
+    fill(slots, call.rows, call.fills);
+    Value *first = &SLOT(call.first), *out = first + call.arguments;
+    for (int32_t k = 0; k < std::max(call.results, 1); ++k) PUT(out[k], Value());
+    autograd::run_recorded(context_, call, Args(first, call.arguments), out);
     look();
     for (Value* v = first; v != out; ++v) v->reset();
     Value* to = &A;

@@ -24,7 +24,9 @@ namespace scriptlang {
 // What a call may use; owned by the call, passed down explicitly.
 struct Context {
   int threads = 1;                 // how many threads a kernel may use
-  bool grad_enabled = true;        // torch.is_grad_enabled(); nothing is recorded either way
+  bool grad_enabled = true;        // torch.is_grad_enabled()
+  bool records = false;            // whether derivatives are recorded; see autograd/
+  bool nested = false;             // a part of another call, whose limits hold
   Generator* generator = nullptr;  // default generator for random operators; never null in a run
   void (*print)(const char* text, size_t size, void* user) = nullptr;  // null: stdout
   void* print_user = nullptr;

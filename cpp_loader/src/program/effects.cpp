@@ -23,10 +23,10 @@ constexpr int kRounds = 16;
 // Operators that give another shape or memory to the tensor that they write.
 bool reshapes(const std::string& name) {
   static const std::unordered_set<std::string> names = {
-      "aten::squeeze_",      "aten::unsqueeze_", "aten::transpose_",  "aten::swapaxes_",
-      "aten::swapdims_",     "aten::t_",         "aten::as_strided_", "aten::resize_",
-      "aten::resize_as_",    "aten::set_",       "aten::set_data",    "aten::detach_",
-      "aten::requires_grad_"};
+      "aten::squeeze_",       "aten::unsqueeze_",  "aten::transpose_",  "aten::swapaxes_",
+      "aten::swapdims_",      "aten::t_",          "aten::as_strided_", "aten::resize_",
+      "aten::resize_as_",     "aten::set_",        "aten::set_data",    "aten::detach_",
+      "aten::requires_grad_", "aten::retain_grad", "aten::grad",        "aten::backward"};
   return names.count(name) != 0;
 }
 

@@ -67,7 +67,10 @@ struct Function {
   Function() = default;
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
-  ~Function() { lower::destroy(lowered.load(std::memory_order_acquire)); }
+  ~Function() {
+    lower::destroy(lowered.load(std::memory_order_acquire));
+    delete recorded.load(std::memory_order_acquire);
+  }
 
   std::string name;  // "__torch__.M.forward"
   std::vector<Instruction> code;
@@ -93,8 +96,14 @@ struct Function {
   int parameters = 0;    // values on the stack at entry
   int max_stack = 0;     // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
+  // What runs instead where derivatives are recorded; made then. It is a Function of no code of its
+  // own: its register code is that of `recorded_of`, with steps that record.
+  mutable std::atomic<const Function*> recorded{nullptr};
+  const Function* recorded_of = nullptr;
   mutable std::atomic<int8_t> effect{-1};  // an Effect, once somebody asked; see effects.h
-  std::unique_ptr<FusedGroup> group;       // runs the function at once, if it is a fused group
+  // Whether it asks for derivatives, once somebody asked; see autograd/record.h.
+  mutable std::atomic<int8_t> differentiates{-1};
+  std::unique_ptr<FusedGroup> group;  // runs the function at once, if it is a fused group
 };
 
 struct MissingOperator {

@@ -207,17 +207,28 @@ void Compiler::makes(Declared* declared) {
 }
 
 Routine* Compiler::body_named(std::string name) {
+  if (!bodies_) bodies_ = declarations_.add_file("operators", bodies_text());
+  return library_function(bodies_, std::move(name));
+}
+
+const Function* Compiler::derivative(const std::string& name) {
+  if (!derivatives_) derivatives_ = declarations_.add_file("derivatives", derivatives_text());
+  Routine* routine = library_function(derivatives_, name);
+  return routine ? function_of(routine) : nullptr;
+}
+
+Routine* Compiler::library_function(SourceFile* file, std::string name) {
   auto [it, fresh] = body_routines_.try_emplace(name, nullptr);
   if (!fresh) return it->second;
-  if (!bodies_) bodies_ = declarations_.add_file("operators", bodies_text());
-  Node* node = declarations_.find_in(bodies_, name);
-  if (node) it->second = declarations_.declare_function(name, bodies_, node, nullptr);
+  Node* node = declarations_.find_in(file, name);
+  if (node) it->second = declarations_.declare_function(name, file, node, nullptr);
   return it->second;
 }
 
 Routine* Compiler::body_of(const Signature& signature) { return body_named(body_name(signature)); }
 
 Routine* Compiler::helper(const SourceFile& file, std::string_view name) {
+  if (&file == derivatives_) return library_function(derivatives_, std::string(name));
   return &file == bodies_ ? body_named(std::string(name)) : nullptr;
 }
 
@@ -245,7 +256,7 @@ Routine* Compiler::former(const Signature& signature) {
 
 void Compiler::compile(Routine* routine) {
   Function& f = *routine->function;
-  in_body_ = routine->file == bodies_;
+  in_body_ = routine->file == bodies_ || routine->file == derivatives_;
   try {
     Emitter(this, *routine, &f).run();
     return;

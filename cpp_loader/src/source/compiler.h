@@ -36,6 +36,8 @@ class Compiler final : private Session {
   // kernel does it. *signature is what it takes.
   const Function* body(const std::string& name, const std::string& overload,
                        const Signature** signature);
+  // A function of derivatives.txt; null where there is none.
+  const Function* derivative(const std::string& name);
   // Whether some overload of an operator meant something else in files of a version.
   static bool has_changed(std::string_view name, int version);
   // All that the code declares and somebody asked for.
@@ -58,6 +60,7 @@ class Compiler final : private Session {
   void take_object(Object& object);
   void conform(Value* value, T type, const std::string& what, int depth);
   Routine* body_named(std::string name);
+  Routine* library_function(SourceFile* file, std::string name);
   Routine* former(const Signature& signature);
 
   std::shared_ptr<ClassTable> classes_;
@@ -67,7 +70,7 @@ class Compiler final : private Session {
   Types types_;
   Declarations declarations_;
   Overloads overloads_;
-  SourceFile* bodies_ = nullptr;
+  SourceFile *bodies_ = nullptr, *derivatives_ = nullptr;  // texts of the library
   std::unordered_map<std::string, Routine*> body_routines_;
   std::unordered_map<std::string, Candidates> former_;  // of old files
   std::vector<std::unique_ptr<Function>> functions_;

@@ -29,6 +29,9 @@ namespace overloads {
 namespace bodies {
 #include "bodies.inc"
 }
+namespace derivatives {
+#include "derivatives.inc"
+}
 #undef PACKED
 
 std::string_view inflated(const Packed& packed) {
@@ -54,6 +57,11 @@ std::string_view overloads_text() {
 
 std::string_view bodies_text() {
   static const std::string_view text = inflated(packed(bodies::kSize, bodies::kBytes));
+  return text;
+}
+
+std::string_view derivatives_text() {
+  static const std::string_view text = inflated(packed(derivatives::kSize, derivatives::kBytes));
   return text;
 }
 

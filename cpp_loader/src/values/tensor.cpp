@@ -1,6 +1,7 @@
 // Tensors and storages: allocation, views, strides, copies.
 #include "tensor.h"
 
+#include "autograd/history.h"
 #include "callbacks.h"
 #include "guard.h"
 #include "exact.h"
@@ -291,6 +292,7 @@ void TensorImpl::set_contiguous(IntSpan new_sizes) {
 void TensorImpl::destroy() noexcept {
   if (storage) storage->release();
   if (quantizer) quantizer->release();
+  if (__builtin_expect(history != nullptr, 0)) autograd::destroy(history);
   if (ndim > kInlineDims) memory::give(sizes, 2 * kMaxDims * sizeof(int64_t));
   memory::give(this, sizeof(TensorImpl));
 }

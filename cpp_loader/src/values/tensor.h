@@ -122,6 +122,9 @@ using ReleaseFn = void (*)(void* user);
 
 class Prepared;
 struct Quantizer;  // quantizer.h
+namespace autograd {
+struct History;  // autograd/history.h
+}
 
 // A block of bytes. Owned (64-byte aligned, freed with it) or borrowed (release callback).
 // The header lies in front of an owned block, so both cost one allocation.
@@ -149,6 +152,9 @@ class alignas(kAlignment) Storage {
   // What was made of the contents ahead of their use, a list; see prepared.h.
   std::atomic<Prepared*>& prepared() noexcept { return prepared_; }
 
+  // How often operators have written to the contents while derivatives were recorded.
+  uint32_t& version() noexcept { return version_; }
+
   // From now on the data stays where it is: somebody outside holds its address.
   void pin() noexcept { pinned_ = true; }
 
@@ -171,6 +177,7 @@ class alignas(kAlignment) Storage {
   Kind kind_ = Kind::Joined;
   bool read_only_ = false;
   bool pinned_ = false;
+  uint32_t version_ = 0;
   void* data_ = nullptr;
   int64_t nbytes_ = 0;
   int64_t block_bytes_ = 0;  // of the block that begins with this header
@@ -194,6 +201,7 @@ struct TensorImpl {
   int64_t offset = 0;  // in elements
   Storage* storage = nullptr;
   Quantizer* quantizer = nullptr;                // of a tensor of a quantized type; one reference
+  autograd::History* history = nullptr;          // what derivatives need; owned
   int64_t* sizes = inline_dims;                  // strides follow at sizes + capacity
   int64_t* strides = inline_dims + kInlineDims;  // in elements
   int64_t inline_dims[2 * kInlineDims];

@@ -1,0 +1,210 @@
+#include "backward.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "kernels/stop.h"
+#include "record.h"
+
+namespace scriptlang::autograd {
+
+namespace {
+
+// The gradients that have come to the outputs of a node so far.
+using Buffer = std::vector<Tensor>;
+
+class Run {
+ public:
+  Run(Context& ctx, const Request& request) : ctx_(ctx), request_(request) {
+    task_.keeps = request.keeps_graph || request.creates_graph;
+    task_.records = request.creates_graph;
+    ctx_.records = ctx_.grad_enabled = task_.records;
+  }
+
+  std::vector<Tensor> go() {
+    for (const Tensor& input : request_.inputs) wanted_.push_back(input_edge(input));
+    wanted_.insert(wanted_.end(), request_.edges.begin(), request_.edges.end());
+    std::vector<Edge> roots;
+    for (const Tensor& output : request_.outputs) roots.push_back(edge_of(output));
+    find(roots);
+    find_needed();
+    for (size_t k = 0; k < roots.size(); ++k) { add(roots[k], root_gradient(k)); }
+    std::vector<Tensor> found(wanted_.size());
+    for (Node* node : order_) {
+      kernels::worked(1 << 12);
+      auto it = buffers_.find(node);
+      if (it == buffers_.end()) continue;
+      Buffer grads = std::move(it->second);
+      buffers_.erase(it);
+      capture(*node, grads, &found);
+      if (!is_run(*node)) continue;
+      visit(*node, grads);
+    }
+    return found;
+  }
+
+ private:
+  // A tensor whose gradient is wanted may be a leaf or not.
+  Edge input_edge(const Tensor& t) const {
+    if (!t.requires_grad()) {
+      raise(ErrorKind::RuntimeError, "One of the differentiated Tensors does not require grad");
+    }
+    return edge_of(t);
+  }
+
+  Tensor root_gradient(size_t k) {
+    const Tensor& output = request_.outputs[k];
+    if (k < request_.grad_outputs.size() && request_.grad_outputs[k].defined()) {
+      const Tensor& grad = request_.grad_outputs[k];
+      if (grad.sizes() != output.sizes()) {
+        raise(ErrorKind::RuntimeError, "Mismatch in shape: grad_output[", k, "] has a shape of ",
+              shape_text(grad), " and output[", k, "] has a shape of ", shape_text(output), ".");
+      }
+      return grad;
+    }
+    if (output.numel() != 1) {
+      raise(ErrorKind::RuntimeError, "grad can be implicitly created only for scalar outputs");
+    }
+    if (!is_floating(output.dtype())) {
+      raise(ErrorKind::RuntimeError,
+            "grad can be implicitly created only for real scalar outputs but got ",
+            dtype_name(output.dtype()));
+    }
+    return call(ctx_, "aten::ones_like", {output, Value(), Value(), Value(), Value(), Value()});
+  }
+
+  static std::string shape_text(const Tensor& t) {
+    return concat("torch.Size(", to_string(t.sizes()), ")");
+  }
+
+  // All nodes that the roots reach, later ones first: an order to visit them in.
+  void find(const std::vector<Edge>& roots) {
+    std::vector<Node*> queue;
+    auto reach = [&](const Edge& edge) {
+      if (edge.node && is_needed_.emplace(edge.node.get(), false).second) {
+        queue.push_back(edge.node.get());
+      }
+    };
+    for (const Edge& root : roots) reach(root);
+    for (size_t k = 0; k < queue.size(); ++k) {
+      for (const Edge& edge : queue[k]->next) reach(edge);
+    }
+    order_ = std::move(queue);
+    std::sort(order_.begin(), order_.end(),
+              [](const Node* a, const Node* b) { return a->number > b->number; });
+  }
+
+  // With inputs: which nodes lie on a way to one of them.
+  void find_needed() {
+    const bool all = wanted_.empty();
+    for (const Edge& edge : wanted_) targets_.insert({edge.node.get(), true});
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      bool needed = all || targets_.count(*it);
+      for (const Edge& edge : (*it)->next) {
+        needed = needed || (edge.node && is_needed_[edge.node.get()]);
+      }
+      is_needed_[*it] = needed;
+    }
+  }
+
+  // Whether something behind the node is wanted, not only the node's own gradient.
+  bool is_run(const Node& node) const {
+    if (is_collector(node)) return request_.accumulate && is_needed_.at(&node);
+    return std::any_of(node.next.begin(), node.next.end(), [&](const Edge& edge) {
+      return edge.node && is_needed_.at(edge.node.get());
+    });
+  }
+
+  void capture(Node& node, Buffer& grads, std::vector<Tensor>* found) {
+    for (size_t k = 0; k < wanted_.size(); ++k) {
+      if (wanted_[k].node.get() == &node) (*found)[k] = grads[size_t(wanted_[k].output)];
+    }
+    for (TensorImpl* retained : node.retained) {
+      const Tensor& grad = grads[size_t(retained->history->output)];
+      if (grad.defined() && request_.accumulate) retained->history->grad = grad;
+    }
+  }
+
+  void visit(Node& node, Buffer& grads) {
+    if (std::none_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); })) {
+      return;
+    }
+    if (node.is_released) {
+      raise(
+          ErrorKind::RuntimeError,
+          "Trying to backward through the graph a second time (or directly access saved tensors "
+          "after they have already been freed). Saved intermediate values of the graph are freed "
+          "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+          "backward through the graph a second time or if you need to access saved tensors after "
+          "calling backward.");
+    }
+    std::vector<char> wanted;
+    for (const Edge& edge : node.next) {
+      wanted.push_back(edge.node && is_needed_[edge.node.get()]);
+    }
+    std::vector<Tensor> gradients = node.backward(ctx_, grads, wanted, task_);
+    if (!task_.keeps && !is_collector(node)) {
+      node.release();
+      node.is_released = true;
+    }
+    for (size_t k = 0; k < gradients.size(); ++k) {
+      if (wanted[k] && gradients[k].defined()) add(node.next[k], std::move(gradients[k]));
+    }
+  }
+
+  void add(const Edge& edge, Tensor grad) {
+    if (!edge.node || !is_needed_[edge.node.get()]) return;
+    const Made& made = edge.node->made[size_t(edge.output)];
+    grad = fitted(std::move(grad), made);
+    Buffer& buffer = buffers_[edge.node.get()];
+    buffer.resize(edge.node->made.size());
+    Tensor& sum = buffer[size_t(edge.output)];
+    sum = sum.defined() ? call(ctx_, "aten::add.Tensor", {sum, grad, Value(1)}) : std::move(grad);
+  }
+
+  // A gradient has the type and the shape of what it is the gradient of.
+  Tensor fitted(Tensor grad, const Made& made) {
+    if (is_complex(grad.dtype()) && !is_complex(made.dtype)) {
+      grad = call(ctx_, "aten::real", {grad});
+    }
+    if (grad.sizes() != IntSpan(made.sizes)) {
+      grad = call(ctx_, "aten::sum_to_size", {grad, int_list(made.sizes)});
+    }
+    if (grad.dtype() != made.dtype) {
+      grad = call(ctx_, "aten::to.dtype",
+                  {grad, Value(int64_t(made.dtype)), Value(false), Value(false), Value()});
+    }
+    return grad;
+  }
+
+  Context& ctx_;
+  const Request& request_;
+  Task task_;
+  std::vector<Edge> wanted_;
+  std::vector<Node*> order_;
+  std::unordered_map<const Node*, bool> is_needed_, targets_;
+  std::unordered_map<Node*, Buffer> buffers_;
+};
+
+}  // namespace
+
+std::vector<Tensor> go_backward(Context& ctx, Request request) {
+  for (size_t k = 0; k < request.outputs.size(); ++k) {
+    if (!request.outputs[k].requires_grad()) {
+      raise(ErrorKind::RuntimeError, "element ", k,
+            " of tensors does not require grad and does not have a grad_fn");
+    }
+  }
+  Context inner = ctx;
+  std::vector<Tensor> found = Run(inner, request).go();
+  for (size_t k = 0; k < found.size() && !request.allows_unused; ++k) {
+    if (!found[k].defined()) {
+      raise(ErrorKind::RuntimeError, "The differentiated Tensor at index ", k,
+            " appears to not have been used in the graph. Set allow_unused=True if this is the "
+            "desired behavior.");
+    }
+  }
+  return found;
+}
+
+}  // namespace scriptlang::autograd
