@@ -161,7 +161,7 @@ def scatter(
         for s, t, d, k, p in zip(size, stride, dilation, kernel, output_padding)
     ]
     result = np.zeros((n, groups * per_group, *full), columns.dtype)
-    for at in np.ndindex(*kernel):
+    for at in np.ndindex(*kernel) if columns.size else ():
         place = tuple(
             slice(i * d, i * d + (s - 1) * t + 1, t)
             for i, d, s, t in zip(at, dilation, size, stride)
