@@ -18,7 +18,17 @@ ROOT = pathlib.Path(__file__).resolve().parent
 WISH = os.environ.get("SCRIPTLANG_NATIVE", "auto")
 
 
-class NativeEngine(build_ext):
+class OptionalExtension(build_ext):
+    """Extension modules that may not be there in the end."""
+
+    def copy_extensions_to_source(self):
+        """For an editable install: what was not built is not copied."""
+        built = [e for e in self.extensions if os.path.exists(self.get_ext_fullpath(e.name))]
+        self.extensions = built
+        super().copy_extensions_to_source()
+
+
+class NativeEngine(OptionalExtension):
     """Runs CMake on cpp_loader/ and puts the extension module where Python looks for it."""
 
     def build_extension(self, ext):
@@ -101,7 +111,7 @@ class NativeEngine(build_ext):
         return (lines or ["unknown reason"])[-1][:300]
 
 
-class NoNativeEngine(build_ext):
+class NoNativeEngine(OptionalExtension):
     """SCRIPTLANG_NATIVE=0: leaves the engine out and says so."""
 
     def build_extension(self, ext):
