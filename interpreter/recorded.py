@@ -32,8 +32,11 @@ ELSEWHERE = (
     "aten::set_data",
     "aten::_version",
     "prim::grad",
+    "aten::lstm_cell",
+    "aten::native_dropout",
 )
-"""Operators that are about what Python's tensors keep: programs with them run in Python."""
+"""Operators that are about what Python's tensors keep, and composites with several results, which
+the engine has no derivatives of: programs with them run in Python."""
 
 RECORDED = "native_recorded_program"
 """Attribute of a Function: its NativeProgram for calls that are recorded; None where Python makes
