@@ -9,7 +9,7 @@ given; and always where it asks for gradients itself.  This is the only place th
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..objects import ScriptObject, walk
@@ -33,18 +33,35 @@ def is_wanted(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
 
 
 def has_gradient(value: Any) -> bool:
+    """Whether a gradient is wanted of a value, or of something in it."""
     if isinstance(value, Tensor):
         return needs(value)
     if isinstance(value, (bool, int, float, str, type(None))):
         return False
-    if isinstance(value, (list, tuple)):
-        return any(map(has_gradient, value))
-    if isinstance(value, dict):
-        return any(map(has_gradient, value.values()))
-    value = getattr(value, "_object_", value)
-    if isinstance(value, ScriptObject):
-        return calls.trainable is not None and calls.trainable.has(value)
-    return False
+    return any(leaf_has_gradient(leaf) for leaf in leaves(value))
+
+
+def leaf_has_gradient(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return needs(value)
+    return (
+        isinstance(value, ScriptObject)
+        and calls.trainable is not None
+        and calls.trainable.has(value)
+    )
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What is in containers, each of which is looked into once: they may be shared many times."""
+    seen: dict[int, Any] = {}
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, (list, tuple, dict)):
+            yield getattr(value, "_object_", value)
+        elif id(value) not in seen:
+            seen[id(value)] = value
+            pending += reversed(list(value.values()) if isinstance(value, dict) else value)
 
 
 # Parameters that Python has been given

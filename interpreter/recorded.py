@@ -20,6 +20,7 @@ from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
 from ..tensors import Tensor
+from .gradients import leaves
 from .prepare import code_of
 
 ELSEWHERE = (
@@ -31,8 +32,11 @@ ELSEWHERE = (
     "aten::set_data",
     "aten::_version",
     "prim::grad",
+    "aten::lstm_cell",
+    "aten::native_dropout",
 )
-"""Operators that are about what Python's tensors keep: programs with them run in Python."""
+"""Operators that are about what Python's tensors keep, and composites with several results, which
+the engine has no derivatives of: programs with them run in Python."""
 
 RECORDED = "native_recorded_program"
 """Attribute of a Function: its NativeProgram for calls that are recorded; None where Python makes
@@ -102,9 +106,9 @@ class ProgramNode(Node):
 def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) -> Any:
     """The result of a native program on all its arguments, recorded."""
     wanted = dict.fromkeys(wanted_in(values)) if mode.enabled else {}
-    leaves = [node_of(t) is None for t in wanted]
+    is_leaf = [node_of(t) is None for t in wanted]
     result, (record, inputs, outputs, written, required) = wrap(
-        lambda: program.program.record(program.name, values, list(wanted), leaves, *limits)
+        lambda: program.program.record(program.name, values, list(wanted), is_leaf, *limits)
     )
     for t in required:
         t.requires_grad_()
@@ -130,14 +134,10 @@ def connect(node: Node, inputs: list[Tensor], outputs: list[Tensor], written: li
 def wanted_in(values: Sequence[Any]) -> list[Tensor]:
     """The tensors in arguments of which a gradient is wanted."""
     found: list[Tensor] = []
-    for value in values:
+    for value in leaves(values):
         if isinstance(value, Tensor):
             if needs(value):
                 found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += wanted_in(value)
-        elif isinstance(value, dict):
-            found += wanted_in(list(value.values()))
         elif isinstance(value, ScriptObject) and calls.trainable is not None:
             found += [t for t in calls.trainable.given(value) if needs(t)]
     return found

@@ -130,6 +130,9 @@ ROUND = {
         "scriptlang.interpreter.native_engine",
         "scriptlang.interpreter.native_program",
     ): "programs are made of code where none was read",
+    ("scriptlang.interpreter.native_engine", "scriptlang.interpreter.recorded"): (
+        "calls that are recorded go another way"
+    ),
     ("scriptlang.irtext", "scriptlang.irparse"): "what prints graphs has the call that reads them",
     ("scriptlang.tensors", "scriptlang.printing"): "a tensor prints itself",
     ("scriptlang.tensors", "scriptlang.ops.calling.functions"): "methods of tensors are operators",

@@ -42,7 +42,8 @@ ALLOWED = {
         scriptlang/ops/calling/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
         scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
     "what derivatives are about, besides the rules of operators": """
-        interpreter/gradients.py:ASKING scriptlang/ops/derivatives/members.py:GETTERS
+        interpreter/gradients.py:ASKING interpreter/recorded.py:ELSEWHERE
+        scriptlang/ops/derivatives/members.py:GETTERS
         scriptlang/ops/derivatives/plans.py:RESIZING
         scriptlang/ops/derivatives/plans.py:UNRECORDED
         scriptlang/ops/derivatives/rule_node.py:SHAPE_FUNCTIONS

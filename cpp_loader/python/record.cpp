@@ -1,3 +1,4 @@
+// A recorded call of a program: its inputs and outputs, and going backward through it.
 #include "record.h"
 
 #include <algorithm>

@@ -45,7 +45,7 @@ def text() -> str:
                 forms.append(f"#= {op.qualified_name} {rule.name}\n")
             if rule.name not in index:
                 index[rule.name] = parts_of(rule, functions)
-        elif op.is_composite:
+        elif op.is_composite and len(op.schema.returns) == 1:
             index[op.qualified_name] = "instead"
             functions[f"{prefix(op)}__0"] = op.compile_body()
     lines = [f"#! {name} {parts}\n" for name, parts in sorted(index.items())]

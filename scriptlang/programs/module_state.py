@@ -128,12 +128,16 @@ class ModuleState:
     def state_dict(
         self, destination: dict[Any, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Tensor]:
-        """Parameters and buffers by dotted name; they share memory with the module."""
+        """Parameters and buffers by dotted name, detached unless `keep_vars`.
+
+        They share memory with the module.
+        """
         state: dict[str, Tensor] = {} if destination is None else destination
         for path, module in self.named_modules(remove_duplicate=False):
             for kind in ("parameter", "buffer"):
                 for name, tensor in module._own_tensors(kind):
-                    state[prefix + (f"{path}.{name}" if path else name)] = tensor
+                    kept = tensor if keep_vars else tensor.detach()
+                    state[prefix + (f"{path}.{name}" if path else name)] = kept
         return state
 
     def load_state_dict(
@@ -144,7 +148,7 @@ class ModuleState:
         Returns (missing_keys, unexpected_keys).  Raises RuntimeError for names that are missing or
         unexpected, when strict, and for sizes that differ.
         """
-        own: dict[str, Any] = dict(self.state_dict())
+        own: dict[str, Any] = dict(self.state_dict(keep_vars=True))
         missing = [n for n in own if n not in state_dict]
         unexpected = [n for n in state_dict if n not in own]
         problems = []

@@ -1,3 +1,4 @@
+// Going backward: nodes in the order of their numbers, later ones first.
 #include "backward.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Histories of tensors: who requires gradients, and where these go.
 #include "history.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Nodes that no operator makes: those that collect, and what comes from outside.
 #include "node.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Operators while derivatives are recorded: their nodes, views, and writes.
 #include "record.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reads derivatives.txt, and compiles and runs its functions.
 #include "rules.h"
 
 #include <mutex>
