@@ -8,6 +8,8 @@ optimizer.step()
 
 from __future__ import annotations
 
+from . import lr_scheduler
 from .algorithms import SGD, Adagrad, Adam, AdamW, RMSprop
+from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .training import optimizer_of, training_step

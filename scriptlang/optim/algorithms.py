@@ -131,7 +131,7 @@ class Adam(Optimizer):
         checked_lr(lr)
         check("epsilon value", eps, eps >= 0.0)
         for i in range(2):
-            check(f"beta parameter at index {i}", betas[i], 0.0 <= betas[i] < 1.0)
+            check(f"beta parameter at index {i}", betas[i], 0.0 <= number(betas[i]) < 1.0)
         check("weight_decay value", weight_decay, weight_decay >= 0.0)
         refuse_modes(differentiable, capturable)
         super().__init__(

@@ -8,7 +8,7 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 from ..api import script
 from ..grad_mode import enable_grad, no_grad
@@ -16,6 +16,8 @@ from ..nn.modules.hooks import RemovableHandle, put
 from ..ops.derivatives.state import count_write, is_leaf
 from ..tensor_types import typename
 from ..tensors import Tensor, as_tensor
+
+R = TypeVar("R")
 
 Options = dict[str, Any]
 """A group of parameters: `params`, and options by name."""
@@ -31,7 +33,7 @@ HOOKS = (
 
 
 @functools.cache
-def compiled(update: Callable[..., None]) -> Callable[..., None]:
+def compiled(update: Callable[..., R]) -> Callable[..., R]:
     """An update of `updates.py` as a program: one call of the engine changes all parameters."""
     return script(update)
 
@@ -143,6 +145,9 @@ class Optimizer:
 
     # A step
 
+    _opt_called = False
+    """Whether a step was made, which schedulers ask."""
+
     @overload
     def step(self, closure: None = None) -> None: ...
 
@@ -154,6 +159,7 @@ class Optimizer:
 
         closure: computes gradients anew and gives the loss, which is returned.
         """
+        self._opt_called = True
         args: Any = (closure,)
         for hook in self._hooks("step_pre"):
             changed = hook(self, args, {})
@@ -331,7 +337,7 @@ def taken(value: Any, param: Tensor, name: str = "") -> Any:
         return type(value)(taken(v, param) for v in value)
     if not hasattr(value, "__array__"):
         return value
-    tensor = as_tensor(value)
+    tensor: Any = as_tensor(value)
     fits = name == "step" or not (param.is_floating_point() or param.is_complex())
     return tensor if fits else tensor.to(dtype=param.dtype)
 

@@ -167,3 +167,27 @@ def joined(
     if param is other or other_grad is None:
         return grad
     return other_grad if grad is None else grad + other_grad
+
+
+def quasi_newton(
+    grad: Tensor, changes: list[Tensor], steps: list[Tensor], inverses: list[Tensor], scale: Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    """The direction of L-BFGS from past steps and changes of the gradient, and its coefficients.
+
+    inverses: 1 / (change . step) of each.  scale: of the first guess of the inverse Hessian.  It
+    is the two-loop recursion (Nocedal and Wright, Numerical Optimization, algorithm 7.4).
+    """
+    made = -grad
+    count = len(changes)
+    coefficients: list[Tensor] = []
+    for k in range(count):
+        i = count - 1 - k
+        alpha = steps[i].dot(made) * inverses[i]
+        made.sub_(changes[i] * alpha)
+        coefficients.append(alpha)
+    made = made * scale
+    for i in range(count):
+        alpha = coefficients[count - 1 - i]
+        made.add_(steps[i] * (alpha - changes[i].dot(made) * inverses[i]))
+    coefficients.reverse()
+    return made, coefficients
