@@ -119,6 +119,7 @@ SUBMODULES = (
     "jit",
     "autograd",
     "func",
+    "optim",
     "nn",
     "ops",
     "linalg",
