@@ -1,0 +1,378 @@
+"""Derivatives made ahead of time: one graph of a program and its gradients.
+
+    both = scriptlang.value_and_grad(model)
+    loss, grads = both(x, y)              # {"weight": ..., "bias": ...}
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import budgets
+from ..building import alone, uncollected
+from ..interpreter.arguments import bind
+from ..interpreter.engine import engine as engine_named
+from ..ir import OPTIMIZED, Function, Graph, schema_of_graph
+from ..objects import ScriptObject, walk
+from ..ops.calling.current import mode
+from ..ops.derivatives.state import alias
+from ..passes import fuse_pointwise, peephole, pipeline
+from ..passes.ahead import values as V
+from ..passes.ahead.joint import Joint, check_scalar
+from ..passes.ahead.values import NotStraight
+from ..passes.shape_facts import tensor_facts
+from ..tensors import Tensor
+from .ahead_tape import by_tape
+from .module import ScriptFunction, ScriptModule
+
+MOST_MADE = 32
+"""Kinds of arguments that a program is made for; calls with others go by the tape."""
+
+Wrt = int | str | Sequence[int | str] | None
+
+
+@alone
+def value_and_grad(program: Any, wrt: Wrt = None, *, engine: str = "auto") -> ValueAndGrad:
+    """A function that gives what a program gives, with the gradients of that.
+
+    program: a function of the language (compiled or not), or a module.  It gives one number, or a
+    tuple of which the first is one, and is differentiated.
+    wrt: by what: the place or name of an argument (a tensor, or a list of some), the name of a
+    parameter or buffer, or several of these.  By default the first argument of a function, and all
+    parameters of a module that require a gradient.
+    The result is (value, gradients): one gradient for one `wrt`, a tuple for several, and a dict by
+    name for a module by default; None for what the value does not depend on.  Neither keeps a
+    history.
+
+    Sizes and types of the arguments, numbers that are not floats, and attributes that are no
+    tensors are settled when a call first comes with them: then one graph of the program and its
+    derivatives is made and optimised, and kept for such calls.  Where control flow depends on
+    elements, or memory is written in ways that it cannot follow, the tape is used; `why` says so.
+    """
+    return ValueAndGrad(compiled(program, engine), wrt, engine)
+
+
+def compiled(program: Any, engine: str) -> Any:
+    """A ScriptFunction or a ScriptModule."""
+    from ..api import script
+
+    if isinstance(program, (ScriptFunction, ScriptModule)):
+        return program
+    return script(program, engine=engine)
+
+
+class Ahead:
+    """A program whose straight graphs are made and kept by what they are called with."""
+
+    def __init__(self, program: Any, wrt: Wrt, engine: str) -> None:
+        self.program, self.engine = program, engine
+        if isinstance(program, ScriptModule):
+            self.first: tuple[Any, ...] = (program._object_,)
+            self.function: Function = program._type.methods["forward"]
+        else:
+            owner = getattr(program, "owner", None)
+            self.first = () if owner is None else (owner._object_,)
+            self.function = program._function
+        self.schema = self.function.schema
+        self.budget = self.function.budget
+        self.sources = Sources(self, wrt)
+        self.made: dict[Any, Any] = {}
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """All arguments as run-time values."""
+        return bind(self.schema, (*self.first, *args), kwargs)
+
+    def found(self, values: list[Any]) -> tuple[Any, list[Any]]:
+        """What is made for such arguments, and the leaves among them."""
+        key: list[Any] = []
+        leaves: list[Any] = []
+        for value in values:
+            take_apart(value, key, leaves)
+        name = tuple(key)
+        made = self.made.get(name)
+        if made is None or not made.holds():
+            made = self.make(name, values)
+        return made, leaves
+
+    @uncollected
+    @alone
+    def make(self, key: Any, values: list[Any]) -> Any:
+        if len(self.made) >= MOST_MADE and key not in self.made:
+            if len(self.made) == MOST_MADE:
+                warnings.warn(
+                    f"{self.function.name} was called with more than {MOST_MADE} kinds of "
+                    "arguments; calls with others record their derivatives",
+                    stacklevel=4,
+                )
+                self.made[None] = Taped(f"there are more than {MOST_MADE} kinds of arguments")
+            return self.made[None]
+        with budgets.use(self.budget, self.function.name):
+            try:
+                made = self.straight(values)
+            except NotStraight as reason:
+                made = Taped(str(reason))
+        self.made[key] = made
+        return made
+
+    def straight(self, values: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def joint(self, values: list[Any]) -> Joint:
+        """The straight graph of the program alone."""
+        graph = self.function.graph.copy()
+        pipeline.optimize(graph)
+        joint = Joint(graph, values, [tensor_facts(t._size, t.dtype) for t in tensors_in(values)])
+        for source in self.sources.arguments(joint.arguments):
+            source.active = True
+        self.sources.watch(joint)
+        joint.run_program()
+        return joint
+
+    def why(self, *args: Any, **kwargs: Any) -> str:
+        """Why calls with such arguments use the tape; "" where they do not."""
+        return self.found(self.bound(args, kwargs))[0].reason
+
+    def inspect(self, *args: Any, **kwargs: Any) -> Any:
+        """What is made for such arguments: graphs, what is kept, what is computed again."""
+        from .ahead_report import report
+
+        return report(self, self.found(self.bound(args, kwargs))[0])
+
+
+def take_apart(value: Any, key: list[Any], leaves: list[Any]) -> None:
+    """Note what a graph depends on (`key`), and what it is given."""
+    cls = type(value)
+    if cls is Tensor or isinstance(value, Tensor):
+        key.append((value._size, value.dtype))
+        leaves.append(value)
+    elif cls is float:
+        key.append(cls)
+        leaves.append(value)
+    elif cls is list or isinstance(value, tuple):
+        key.append((cls, len(value)))
+        for part in value:
+            take_apart(part, key, leaves)
+    elif cls is dict:
+        key.append((cls, tuple(value)))
+        for part in value.values():
+            take_apart(part, key, leaves)
+    elif isinstance(value, ScriptObject):
+        key.append(id(value))
+    else:
+        key.append((cls, value))
+
+
+def tensors_in(values: Any) -> list[Tensor]:
+    return [part for part in V.parts(values) if isinstance(part, Tensor)]
+
+
+class Sources:
+    """By what is differentiated.
+
+    places: arguments by their number; names: parameters and buffers; order: (is it an argument, its
+    number in places or names), as the user named them.  kind: "one", "tuple" or "dict".
+    """
+
+    def __init__(self, owner: Ahead, wrt: Wrt) -> None:
+        self.owner = owner
+        module = owner.program if isinstance(owner.program, ScriptModule) else None
+        self.kind = "one" if isinstance(wrt, (int, str)) else "tuple"
+        if wrt is None and module is not None:
+            self.kind = "dict"
+            wrt = [n for n, t in module._named_tensors("parameter", "", True) if t._requires_grad]
+            self.order: list[tuple[bool, int]] = [(False, i) for i in range(len(wrt))]
+            self.places: list[int] = []
+            self.names: list[str] = list(wrt)
+            return
+        if wrt is None:
+            wrt, self.kind = 0, "one"
+        self.order, self.places, self.names = [], [], []
+        for what in [wrt] if isinstance(wrt, (int, str)) else wrt:
+            self.add(what)
+
+    def add(self, what: int | str) -> None:
+        """Take up one argument or parameter.  Raises ValueError for what there is not."""
+        owner = self.owner
+        arguments = owner.schema.arguments[len(owner.first) :]
+        names = [a.name for a in arguments]
+        if isinstance(what, str) and what not in names:
+            if not owner.first or what not in owner.program.state_dict():
+                raise ValueError(
+                    f"{owner.function.name} has no argument or parameter {what!r}; its arguments "
+                    f"are {', '.join(names)}"
+                )
+            self.order.append((False, len(self.names)))
+            self.names.append(what)
+            return
+        place = names.index(what) if isinstance(what, str) else what
+        if not -len(names) <= place < len(names):
+            raise ValueError(f"{owner.function.name} has {len(names)} arguments; wrt is {what}")
+        self.order.append((True, len(self.places)))
+        self.places.append(place % len(names) + len(owner.first))
+
+    def attributes(self) -> list[tuple[ScriptObject, str]]:
+        """The objects that hold the parameters, with their names there."""
+        found = []
+        for name in self.names:
+            *path, last = name.split(".")
+            obj = self.owner.first[0]
+            for part in path:
+                obj = obj.get(part)
+            found.append((obj, last))
+        return found
+
+    def tensors(self) -> list[Tensor]:
+        """The parameters."""
+        return [obj.get(name) for obj, name in self.attributes()]
+
+    def arguments(self, values: Sequence[Any]) -> list[Any]:
+        """The tensors of the arguments."""
+        return [
+            t
+            for place in self.places
+            for t in V.parts(values[place])
+            if isinstance(t, (Tensor, V.Tensor))
+        ]
+
+    def watch(self, joint: Joint) -> None:
+        """Let what is read of the parameters require a gradient."""
+        joint.wanted = {id(t) for t in self.tensors()}
+
+    def structured(self, values: Sequence[Any], take: Callable[[Any], Any]) -> Any:
+        """Gradients in the structure of what they are by; take: of one tensor.
+
+        values: the arguments, then the parameters as one list.
+        """
+        *arguments, parameters = values
+        parts = [
+            V.mapped(arguments[self.places[i]], take) if is_argument else take(parameters[i])
+            for is_argument, i in self.order
+        ]
+        if self.kind == "dict":
+            return dict(zip(self.names, parts))
+        return parts[0] if self.kind == "one" else tuple(parts)
+
+
+class Taped:
+    """That calls go by the tape, and why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def holds(self) -> bool:
+        return True
+
+
+class Straight:
+    """A straight graph that is run for calls.
+
+    function: what runs; joint: what it was made of; template: the result, with Slots for what the
+    function gives.
+    """
+
+    reason = ""
+
+    def __init__(self, joint: Joint, template: Any, name: str, engine: str) -> None:
+        self.joint, self.template = joint, template
+        self.graph = joint.graph
+        self.count = len(joint.leaves)
+        self.taken = [(obj, n, t, alias(t)) for obj, n, t in joint.lifted]
+        self.aliases = [a for _, _, _, a in self.taken]
+        self.function = runnable(self.graph, name, engine)
+        self.fill = filler(template)
+
+    def holds(self) -> bool:
+        """Whether the objects are what they were when it was made."""
+        for i, (obj, name, tensor, _) in enumerate(self.taken):
+            now = obj.get(name)
+            if now is not tensor:
+                return False
+            if now._storage is not self.aliases[i]._storage or now._size != tensor._size:
+                return False
+        return all(
+            obj.get(name) is value or obj.get(name) == value for obj, name, value in self.joint.read
+        ) and all(obj.get(name) is self.taken[at][2] for obj, name, at in self.joint.again)
+
+    def run(self, leaves: list[Any]) -> Any:
+        result = self.function(*map(plain, leaves), *self.aliases)
+        return self.fill(result)
+
+
+def plain(leaf: Any) -> Any:
+    """A tensor of which no derivatives are recorded."""
+    if type(leaf) is float or leaf._autograd is None and not leaf._requires_grad:
+        return leaf
+    return alias(leaf)
+
+
+class Slot:
+    """A place for what a function gives."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def filler(template: Any) -> Callable[[Any], Any]:
+    """A function that puts results into their places."""
+
+    def fill(results: tuple[Any, ...]) -> Any:
+        return V.mapped(template, lambda p: results[p.number] if isinstance(p, Slot) else p)
+
+    return fill
+
+
+def runnable(graph: Graph, name: str, engine: str) -> Any:
+    """The graph as a function, optimised."""
+    own = graph.copy()
+    pipeline.optimize(own)
+    peephole.run_unrecorded(own)
+    fast = own.copy()
+    fuse_pointwise.run(fast)
+    function = Function(name, schema_of_graph(name, own), own)
+    function.attributes[OPTIMIZED] = fast
+    return ScriptFunction(function, engine_named(engine))
+
+
+class ValueAndGrad(Ahead):
+    """What `value_and_grad` gives."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self.bound(args, kwargs)
+        made, leaves = self.found(values)
+        if isinstance(made, Taped):
+            return by_tape(self, values)
+        return made.run(leaves)
+
+    def straight(self, values: list[Any]) -> Straight:
+        joint = self.joint(values)
+        value = joint.result[0] if isinstance(joint.result, tuple) else joint.result
+        check_scalar(joint, value)
+        arguments = self.sources.arguments(joint.arguments)
+        parameters = [joint.places.get(id(t)) for t in self.sources.tensors()]
+        present = [t for t in (*arguments, *parameters) if t is not None]
+        if not value.active:
+            found: list[Any] = [None] * len(present)
+        else:
+            found = joint.gradients([value], present, [None])
+        grads = {id(t): g for t, g in zip(present, found)}
+        outputs: list[Any] = []
+
+        def slot(part: Any) -> Any:
+            if not isinstance(part, (V.Tensor, V.Unknown)):
+                return part
+            outputs.append(part)
+            return Slot(len(outputs) - 1)
+
+        gradients = self.sources.structured(
+            [*joint.arguments, parameters], lambda t: None if t is None else grads.get(id(t))
+        )
+        template = V.mapped((joint.result, gradients), slot)
+        if len(outputs) == 1:
+            outputs.append(outputs[0])
+        joint.close(outputs)
+        return Straight(joint, template, f"{self.function.name}_and_grad", self.engine)
+
+    def __repr__(self) -> str:
+        return f"<value_and_grad of {self.function.schema}>"
