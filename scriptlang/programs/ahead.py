@@ -25,7 +25,7 @@ from ..passes.ahead.values import NotStraight
 from ..passes.shape_facts import tensor_facts
 from ..tensors import Tensor
 from .ahead_tape import by_tape
-from .module import ScriptFunction, ScriptModule
+from .module import ScriptFunction, ScriptMethod, ScriptModule
 
 MOST_MADE = 32
 """Kinds of arguments that a program is made for; calls with others go by the tape."""
@@ -68,13 +68,13 @@ class Ahead:
 
     def __init__(self, program: Any, wrt: Wrt, engine: str) -> None:
         self.program, self.engine = program, engine
-        if isinstance(program, ScriptModule):
-            self.first: tuple[Any, ...] = (program._object_,)
+        self.owner: Any = program if isinstance(program, ScriptModule) else None
+        if self.owner is not None:
             self.function: Function = program._type.methods["forward"]
         else:
-            owner = getattr(program, "owner", None)
-            self.first = () if owner is None else (owner._object_,)
+            self.owner = program.owner if isinstance(program, ScriptMethod) else None
             self.function = program._function
+        self.first: tuple[Any, ...] = () if self.owner is None else (self.owner._object_,)
         self.schema = self.function.schema
         self.budget = self.function.budget
         self.sources = Sources(self, wrt)
@@ -178,6 +178,7 @@ class Sources:
     def __init__(self, owner: Ahead, wrt: Wrt) -> None:
         self.owner = owner
         module = owner.program if isinstance(owner.program, ScriptModule) else None
+        self.known = owner.owner.state_dict() if isinstance(owner.owner, ScriptModule) else {}
         self.kind = "one" if isinstance(wrt, (int, str)) else "tuple"
         if wrt is None and module is not None:
             self.kind = "dict"
@@ -198,7 +199,7 @@ class Sources:
         arguments = owner.schema.arguments[len(owner.first) :]
         names = [a.name for a in arguments]
         if isinstance(what, str) and what not in names:
-            if not owner.first or what not in owner.program.state_dict():
+            if what not in self.known:
                 raise ValueError(
                     f"{owner.function.name} has no argument or parameter {what!r}; its arguments "
                     f"are {', '.join(names)}"
@@ -277,15 +278,18 @@ class Straight:
     def __init__(self, joint: Joint, template: Any, name: str, engine: str) -> None:
         self.joint, self.template = joint, template
         self.graph = joint.graph
-        self.count = len(joint.leaves)
-        self.taken = [(obj, n, t, alias(t)) for obj, n, t in joint.lifted]
-        self.aliases = [a for _, _, _, a in self.taken]
+        self.take_over()
         self.function = runnable(self.graph, name, engine)
         self.fill = filler(template)
 
+    def take_over(self) -> None:
+        """Note the tensors of objects, which are given to the function as they are."""
+        self.taken = self.joint.lifted
+        self.aliases = [alias(t) for _, _, t in self.taken]
+
     def holds(self) -> bool:
         """Whether the objects are what they were when it was made."""
-        for i, (obj, name, tensor, _) in enumerate(self.taken):
+        for i, (obj, name, tensor) in enumerate(self.taken):
             now = obj.get(name)
             if now is not tensor:
                 return False
@@ -369,8 +373,6 @@ class ValueAndGrad(Ahead):
             [*joint.arguments, parameters], lambda t: None if t is None else grads.get(id(t))
         )
         template = V.mapped((joint.result, gradients), slot)
-        if len(outputs) == 1:
-            outputs.append(outputs[0])
         joint.close(outputs)
         return Straight(joint, template, f"{self.function.name}_and_grad", self.engine)
 

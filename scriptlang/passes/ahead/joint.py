@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import types as T
-from ...ir import Graph, Value
+from ...ir import Graph
 from ...objects import ScriptObject
 from ...tensors import Tensor as Constant
 from ..shape_facts import TensorFacts
+from . import writes
 from .backward import differentiate
 from .evaluate import Evaluator
+from .partition import give
 from .values import Module, NotStraight, Tensor, Unknown, mapped
-from . import writes
 
 
 class Joint(Evaluator):
@@ -85,23 +86,27 @@ class Joint(Evaluator):
         self.result = found[0] if len(found) == 1 else tuple(found)
         return self.result
 
+    @property
+    def any_written(self) -> bool:
+        """Whether what others hold is written."""
+        return any(t.writes for t, _ in self.outside)
+
+    def tangent(self, output: Tensor) -> Tensor:
+        """An input for the gradient of a result."""
+        v = self.graph.block.add_parameter(T.TENSOR, "grad")
+        made = self.tensor(v)
+        self.facts.put(v, self.facts.get(self.value(output)))
+        return made
+
     def gradients(
         self, outputs: Sequence[Tensor], sources: Sequence[Tensor], given: Sequence[Tensor | None]
     ) -> list[Tensor | None]:
         return differentiate(self, outputs, sources, given, creates=False)
 
-    def close(self, results: Sequence[Tensor | Unknown]) -> list[Value]:
-        """Let the graph return these, in a tuple where it is not one."""
+    def close(self, results: Sequence[Tensor | Unknown]) -> None:
+        """Let the graph return these, in a tuple."""
         writes.finish(self)
-        values = [self.value(r) if isinstance(r, Tensor) else r.value for r in results]
-        if len(values) == 1:
-            self.graph.block.add_return(values[0])
-        else:
-            made = self.insert(
-                "prim::TupleConstruct", values, [T.TupleType(tuple(v.type for v in values))]
-            )
-            self.graph.block.add_return(made.output)
-        return values
+        give(self.graph, [self.value(r) if isinstance(r, Tensor) else r.value for r in results])
 
 
 def check_scalar(joint: Joint, output: Any) -> None:

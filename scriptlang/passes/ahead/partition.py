@@ -49,7 +49,8 @@ class Parts:
     def __init__(self, graph: Graph, outputs: Iterable[Value], tangents: Iterable[Value]) -> None:
         self.graph = graph
         self.nodes = list(graph.block.nodes)
-        depends: set[Value] = set(tangents)
+        self.tangents = set(tangents)
+        depends = set(self.tangents)
         self.backward: set[Node] = set()
         for node in self.nodes:
             if any(v in depends for v in taken(node)):
@@ -65,7 +66,11 @@ class Parts:
     def used_backward(self, results: Iterable[Value]) -> dict[Value, None]:
         """The values that the backward part uses and does not make."""
         used = [v for node in self.nodes if node in self.backward for v in taken(node)]
-        return dict.fromkeys(v for v in (*used, *results) if v.node not in self.backward)
+        return dict.fromkeys(
+            v
+            for v in (*used, *results)
+            if v.node not in self.backward and v not in self.tangents
+        )
 
 
 def has_to_run(node: Node) -> bool:
@@ -128,7 +133,7 @@ def cut(
 ) -> tuple[list[Value], list[Node]]:
     """(the values to keep, the nodes to compute again), both in order."""
     used = parts.used_backward(results)
-    candidates = [v for v in parts.graph.inputs if v.type is not None]
+    candidates = [v for v in parts.graph.inputs if v not in parts.tangents]
     candidates += [v for n in parts.nodes if n not in parts.backward for v in n.outputs]
     number_of = {v: 2 * i for i, v in enumerate(candidates)}
     source, sink = 2 * len(candidates), 2 * len(candidates) + 1
