@@ -1,12 +1,12 @@
 """Derivatives made ahead of time: one graph of a program and its gradients.
 
-    both = scriptlang.value_and_grad(model)
-    loss, grads = both(x, y)              # {"weight": ..., "bias": ...}
+both = scriptlang.value_and_grad(model)
+loss, grads = both(x, y)              # {"weight": ..., "bias": ...}
 """
 
 from __future__ import annotations
 
-import warnings
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,53 +14,21 @@ from .. import budgets
 from ..building import alone, uncollected
 from ..interpreter.arguments import bind
 from ..interpreter.engine import engine as engine_named
-from ..ir import OPTIMIZED, Function, Graph, schema_of_graph
-from ..objects import ScriptObject, walk
-from ..ops.calling.current import mode
+from ..ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
+from ..objects import ScriptObject
 from ..ops.derivatives.state import alias
 from ..passes import fuse_pointwise, peephole, pipeline
 from ..passes.ahead import values as V
 from ..passes.ahead.joint import Joint, check_scalar
 from ..passes.ahead.values import NotStraight
-from ..passes.shape_facts import tensor_facts
+from ..passes.shape_facts import TensorFacts
 from ..tensors import Tensor
+from .ahead_kinds import Kinds, Taken, Taped
+from .ahead_report import AheadReport, report_of
 from .ahead_tape import by_tape
 from .module import ScriptFunction, ScriptMethod, ScriptModule
 
-MOST_MADE = 32
-"""Kinds of arguments that a program is made for; calls with others go by the tape."""
-
 Wrt = int | str | Sequence[int | str] | None
-
-
-@alone
-def value_and_grad(program: Any, wrt: Wrt = None, *, engine: str = "auto") -> ValueAndGrad:
-    """A function that gives what a program gives, with the gradients of that.
-
-    program: a function of the language (compiled or not), or a module.  It gives one number, or a
-    tuple of which the first is one, and is differentiated.
-    wrt: by what: the place or name of an argument (a tensor, or a list of some), the name of a
-    parameter or buffer, or several of these.  By default the first argument of a function, and all
-    parameters of a module that require a gradient.
-    The result is (value, gradients): one gradient for one `wrt`, a tuple for several, and a dict by
-    name for a module by default; None for what the value does not depend on.  Neither keeps a
-    history.
-
-    Sizes and types of the arguments, numbers that are not floats, and attributes that are no
-    tensors are settled when a call first comes with them: then one graph of the program and its
-    derivatives is made and optimised, and kept for such calls.  Where control flow depends on
-    elements, or memory is written in ways that it cannot follow, the tape is used; `why` says so.
-    """
-    return ValueAndGrad(compiled(program, engine), wrt, engine)
-
-
-def compiled(program: Any, engine: str) -> Any:
-    """A ScriptFunction or a ScriptModule."""
-    from ..api import script
-
-    if isinstance(program, (ScriptFunction, ScriptModule)):
-        return program
-    return script(program, engine=engine)
 
 
 class Ahead:
@@ -77,8 +45,8 @@ class Ahead:
         self.first: tuple[Any, ...] = () if self.owner is None else (self.owner._object_,)
         self.schema = self.function.schema
         self.budget = self.function.budget
-        self.sources = Sources(self, wrt)
-        self.made: dict[Any, Any] = {}
+        self.sources: Any = Sources(self, wrt)
+        self.kinds = Kinds()
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments as run-time values."""
@@ -86,47 +54,36 @@ class Ahead:
 
     def found(self, values: list[Any]) -> tuple[Any, list[Any]]:
         """What is made for such arguments, and the leaves among them."""
-        key: list[Any] = []
-        leaves: list[Any] = []
-        for value in values:
-            take_apart(value, key, leaves)
-        name = tuple(key)
-        made = self.made.get(name)
-        if made is None or not made.holds():
-            made = self.make(name, values)
-        return made, leaves
+        taken = Taken(values)
+        made = self.kinds.find(taken)
+        if made is None:
+            made = self.make(taken, values)
+        return made, taken.leaves
 
     @uncollected
     @alone
-    def make(self, key: Any, values: list[Any]) -> Any:
-        if len(self.made) >= MOST_MADE and key not in self.made:
-            if len(self.made) == MOST_MADE:
-                warnings.warn(
-                    f"{self.function.name} was called with more than {MOST_MADE} kinds of "
-                    "arguments; calls with others record their derivatives",
-                    stacklevel=4,
-                )
-                self.made[None] = Taped(f"there are more than {MOST_MADE} kinds of arguments")
-            return self.made[None]
-        with budgets.use(self.budget, self.function.name):
+    def make(self, taken: Taken, values: list[Any]) -> Any:
+        def attempt(facts: list[TensorFacts]) -> Any:
             try:
-                made = self.straight(values)
+                return self.straight(values, facts)
             except NotStraight as reason:
-                made = Taped(str(reason))
-        self.made[key] = made
-        return made
+                return Taped(str(reason))
 
-    def straight(self, values: list[Any]) -> Any:
+        with budgets.use(self.budget, self.function.name):
+            return self.kinds.add(taken, attempt)
+
+    def straight(self, values: list[Any], facts: list[TensorFacts]) -> Any:
         raise NotImplementedError
 
-    def joint(self, values: list[Any]) -> Joint:
+    def joint(self, values: list[Any], facts: list[TensorFacts]) -> Joint:
         """The straight graph of the program alone."""
         graph = self.function.graph.copy()
         pipeline.optimize(graph)
-        joint = Joint(graph, values, [tensor_facts(t._size, t.dtype) for t in tensors_in(values)])
-        for source in self.sources.arguments(joint.arguments):
-            source.active = True
-        self.sources.watch(joint)
+        joint = Joint(graph, values, facts)
+        if self.sources is not None:
+            for source in self.sources.arguments(joint.arguments):
+                source.active = True
+            self.sources.watch(joint)
         joint.run_program()
         return joint
 
@@ -136,36 +93,8 @@ class Ahead:
 
     def inspect(self, *args: Any, **kwargs: Any) -> Any:
         """What is made for such arguments: graphs, what is kept, what is computed again."""
-        from .ahead_report import report
-
-        return report(self, self.found(self.bound(args, kwargs))[0])
-
-
-def take_apart(value: Any, key: list[Any], leaves: list[Any]) -> None:
-    """Note what a graph depends on (`key`), and what it is given."""
-    cls = type(value)
-    if cls is Tensor or isinstance(value, Tensor):
-        key.append((value._size, value.dtype))
-        leaves.append(value)
-    elif cls is float:
-        key.append(cls)
-        leaves.append(value)
-    elif cls is list or isinstance(value, tuple):
-        key.append((cls, len(value)))
-        for part in value:
-            take_apart(part, key, leaves)
-    elif cls is dict:
-        key.append((cls, tuple(value)))
-        for part in value.values():
-            take_apart(part, key, leaves)
-    elif isinstance(value, ScriptObject):
-        key.append(id(value))
-    else:
-        key.append((cls, value))
-
-
-def tensors_in(values: Any) -> list[Tensor]:
-    return [part for part in V.parts(values) if isinstance(part, Tensor)]
+        made, _ = self.found(self.bound(args, kwargs))
+        return AheadReport(made.reason) if isinstance(made, Taped) else made.report()
 
 
 class Sources:
@@ -182,10 +111,10 @@ class Sources:
         self.kind = "one" if isinstance(wrt, (int, str)) else "tuple"
         if wrt is None and module is not None:
             self.kind = "dict"
-            wrt = [n for n, t in module._named_tensors("parameter", "", True) if t._requires_grad]
-            self.order: list[tuple[bool, int]] = [(False, i) for i in range(len(wrt))]
+            named = module._named_tensors("parameter", "", True)
+            self.names: list[str] = [n for n, t in named if t._requires_grad]
+            self.order: list[tuple[bool, int]] = [(False, i) for i in range(len(self.names))]
             self.places: list[int] = []
-            self.names: list[str] = list(wrt)
             return
         if wrt is None:
             wrt, self.kind = 0, "one"
@@ -256,16 +185,6 @@ class Sources:
         return parts[0] if self.kind == "one" else tuple(parts)
 
 
-class Taped:
-    """That calls go by the tape, and why."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def holds(self) -> bool:
-        return True
-
-
 class Straight:
     """A straight graph that is run for calls.
 
@@ -299,6 +218,20 @@ class Straight:
             obj.get(name) is value or obj.get(name) == value for obj, name, value in self.joint.read
         ) and all(obj.get(name) is self.taken[at][2] for obj, name, at in self.joint.again)
 
+    def report(self) -> AheadReport:
+        """The parts of the graph, and what goes from one to the other."""
+        joint = copy.copy(self.joint)
+        env: dict[Any, Any] = {}
+        joint.graph = Graph(self.graph.name)
+        clone_block(self.graph.block, joint.graph.block, env)
+        facts = {env[v]: fact for v, fact in self.joint.facts.facts.items() if v in env}
+        joint.facts = copy.copy(joint.facts)
+        joint.facts.facts = facts
+        pipeline.optimize(joint.graph)
+        whole = joint.graph.copy()
+        seeds = [env[v] for v in joint.seeds if env[v].node.block is not None]
+        return report_of(whole, joint.parted(seeds), facts)
+
     def run(self, leaves: list[Any]) -> Any:
         result = self.function(*map(plain, leaves), *self.aliases)
         return self.fill(result)
@@ -316,6 +249,19 @@ class Slot:
 
     def __init__(self, number: int) -> None:
         self.number = number
+
+
+def templated(result: Any) -> tuple[Any, list[Any]]:
+    """(a result with Slots for what a run gives, that)."""
+    outputs: list[Any] = []
+
+    def slot(part: Any) -> Any:
+        if not isinstance(part, (V.Tensor, V.Unknown)):
+            return part
+        outputs.append(part)
+        return Slot(len(outputs) - 1)
+
+    return V.mapped(result, slot), outputs
 
 
 def filler(template: Any) -> Callable[[Any], Any]:
@@ -349,8 +295,8 @@ class ValueAndGrad(Ahead):
             return by_tape(self, values)
         return made.run(leaves)
 
-    def straight(self, values: list[Any]) -> Straight:
-        joint = self.joint(values)
+    def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:
+        joint = self.joint(values, facts)
         value = joint.result[0] if isinstance(joint.result, tuple) else joint.result
         check_scalar(joint, value)
         arguments = self.sources.arguments(joint.arguments)
@@ -361,19 +307,12 @@ class ValueAndGrad(Ahead):
         else:
             found = joint.gradients([value], present, [None])
         grads = {id(t): g for t, g in zip(present, found)}
-        outputs: list[Any] = []
-
-        def slot(part: Any) -> Any:
-            if not isinstance(part, (V.Tensor, V.Unknown)):
-                return part
-            outputs.append(part)
-            return Slot(len(outputs) - 1)
-
         gradients = self.sources.structured(
             [*joint.arguments, parameters], lambda t: None if t is None else grads.get(id(t))
         )
-        template = V.mapped((joint.result, gradients), slot)
-        joint.close(outputs)
+        template, outputs = templated((joint.result, gradients))
+        own = len(templated(joint.result)[1])
+        joint.close(outputs[:own], outputs[own:])
         return Straight(joint, template, f"{self.function.name}_and_grad", self.engine)
 
     def __repr__(self) -> str:

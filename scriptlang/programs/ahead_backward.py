@@ -1,4 +1,4 @@
-"""`aot_backward`: programs whose calls are one node of the graph of derivatives.
+"""AotBackward: programs whose calls are one node of the graph of derivatives.
 
 The forward graph gives what the program gives, and what is kept; the backward graph takes this and
 the gradients of the results.
@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..building import alone
 from ..grad_mode import enable_grad
 from ..interpreter.engine import engine as engine_named
-from ..ir import Graph, Value
 from ..ops.calling import functions
 from ..ops.calling.current import mode
 from ..ops.derivatives.api import grad
@@ -23,25 +21,13 @@ from ..ops.derivatives.state import Edge, edge_of, needs, set_node
 from ..passes import pipeline
 from ..passes.ahead import values as V
 from ..passes.ahead.joint import Joint
-from ..passes.ahead.partition import Partition, partition
 from ..passes.ahead.values import NotStraight
-from ..passes.shapes import propagate
+from ..passes.shape_facts import TensorFacts
 from ..tensors import Tensor
-from .ahead import Ahead, Slot, Sources, Straight, Taped, Wrt, compiled, filler, plain, runnable
+from .ahead import Ahead, Sources, Straight, Wrt, filler, plain, runnable, templated
+from .ahead_kinds import Kinds, Taped
+from .ahead_report import AheadReport, report_of
 from .module import ScriptModule, wrap
-
-
-@alone
-def aot_backward(program: Any, wrt: Wrt = None, *, engine: str = "auto") -> AotBackward:
-    """A program whose calls are recorded as one step, with derivatives made ahead of time.
-
-    It is called as the program is, and its results go backward as others do.  program, wrt: as
-    `value_and_grad` has them, but that any results are taken, and by default all arguments and
-    parameters that require a gradient when a call comes.  What a call keeps for going backward is
-    chosen for the fewest bytes; the rest is computed again.  Second derivatives of such a step run
-    the program again and record it.
-    """
-    return AotBackward(compiled(program, engine), wrt, engine)
 
 
 class AotBackward(Ahead):
@@ -50,7 +36,7 @@ class AotBackward(Ahead):
     def __init__(self, program: Any, wrt: Wrt, engine: str) -> None:
         super().__init__(program, () if wrt is None else wrt, engine)
         self.is_open = wrt is None
-        self.by_sources: dict[Any, tuple[Sources, dict[Any, Any]]] = {}
+        self.by_sources: dict[Any, tuple[Sources, Kinds]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self.bound(args, kwargs)
@@ -71,8 +57,8 @@ class AotBackward(Ahead):
         wrt = self.asked(values)
         known = self.by_sources.get(wrt)
         if known is None:
-            known = self.by_sources[wrt] = Sources(self, wrt), {}
-        self.sources, self.made = known
+            known = self.by_sources[wrt] = Sources(self, wrt), Kinds()
+        self.sources, self.kinds = known
         return super().found(values)
 
     def asked(self, values: list[Any]) -> tuple[int | str, ...]:
@@ -88,19 +74,11 @@ class AotBackward(Ahead):
         named = self.owner._named_tensors("parameter", "", True)
         return (*places, *(n for n, t in named if t._requires_grad))
 
-    def straight(self, values: list[Any]) -> Parted:
-        joint = self.joint(values)
+    def straight(self, values: list[Any], facts: list[TensorFacts]) -> Parted:
+        joint = self.joint(values, facts)
         if joint.any_written:
             raise NotStraight("arguments or buffers are written")
-        outputs: list[Any] = []
-
-        def slot(part: Any) -> Any:
-            if not isinstance(part, (V.Tensor, V.Unknown)):
-                return part
-            outputs.append(part)
-            return Slot(len(outputs) - 1)
-
-        template = V.mapped(joint.result, slot)
+        template, outputs = templated(joint.result)
         active = [k for k, v in enumerate(outputs) if isinstance(v, V.Tensor) and v.active]
         parameters = [joint.places.get(id(t)) for t in self.sources.tensors()]
         present = [*self.sources.arguments(joint.arguments), *parameters]
@@ -109,7 +87,7 @@ class AotBackward(Ahead):
         grads = joint.gradients([outputs[k] for k in active], asked, tangents)
         found = iter(grads)
         each = [None if t is None else next(found) for t in present]
-        joint.close([*outputs, *(g for g in grads if g is not None)])
+        joint.close(outputs, [g for g in grads if g is not None])
         return Parted(joint, template, self, active, len(tangents), each)
 
 
@@ -133,26 +111,17 @@ class Parted(Straight):
         self.graph = joint.graph
         self.take_over()
         self.wanted = [g is not None for g in grads]
-        facts_of = [joint.facts.tensor(v) for v in joint.graph.inputs[-tangents:] if tangents]
-        self.tangents = [(f.shape, f.dtype) for f in facts_of]
         pipeline.optimize(self.graph)
-        returned = unpacked(self.graph)
-        outputs = len(returned) - sum(self.wanted)
         inputs = self.graph.inputs
-        given = {v: joint.facts.get(v) for v in inputs}
-        facts = {**propagate(self.graph, given), **joint.facts.facts}
-        self.parts: Partition = partition(
-            self.graph,
-            returned[:outputs],
-            inputs[len(inputs) - tangents :],
-            returned[outputs:],
-            facts,
-        )
+        self.outputs = joint.outputs
+        self.parts = joint.parted(inputs[len(inputs) - tangents :])
         name = owner.function.name
         self.forward = runnable(self.parts.forward, name, owner.engine)
         self.backward = runnable(self.parts.backward, f"{name}_backward", owner.engine)
-        self.outputs = outputs
         self.fill = filler(template)
+
+    def report(self) -> AheadReport:
+        return report_of(self.graph, self.parts, self.joint.facts.facts)
 
     def record(self, owner: AotBackward, values: list[Any], leaves: list[Any]) -> Any:
         """The result of a call, with its history."""
@@ -162,24 +131,20 @@ class Parted(Straight):
         if any(map(needs, sources)):
             activate()
             node = AheadNode(self, owner, sources, values, kept)
+            node.like = [(list(outputs[k]._size), outputs[k].dtype) for k in self.active]
             for number, k in enumerate(self.active):
                 set_node(outputs[k], node, number)
         return self.fill(outputs)
 
 
-def unpacked(graph: Graph) -> list[Value]:
-    """What is in the tuple that a graph returns, which goes."""
-    made = graph.outputs[0].node
-    values = list(made.inputs)
-    graph.block.end.remove_inputs()
-    made.destroy()
-    return values
-
-
 class AheadNode(Node):
-    """One call.  saved: what the backward graph takes; None once it was given back."""
+    """One call.
 
-    __slots__ = ("owner", "parts", "saved", "sources", "values")
+    like: the size and type of each result.  saved: what the backward graph takes; None once it was
+    given back.
+    """
+
+    __slots__ = ("like", "owner", "parts", "saved", "sources", "values")
 
     def __init__(
         self,
@@ -192,6 +157,7 @@ class AheadNode(Node):
         edges: list[Edge | None] = [edge_of(t) for t in sources]
         super().__init__(edges, len(parts.active))
         self.parts, self.owner, self.sources, self.values = parts, owner, sources, values
+        self.like: list[tuple[list[int], Any]] = []
         self.saved: list[Any] | None = [keep(t, False) for t in kept]
 
     def name(self) -> str:
@@ -203,10 +169,9 @@ class AheadNode(Node):
         if mode.enabled:
             return self.recorded(grads)
         kept = [read(t, self) for t in self.saved]
-        shapes = self.parts.tangents
         given = [
-            plain(functions.zeros(list(size), dtype=dtype.code) if g is None else g)
-            for g, (size, dtype) in zip(grads, shapes)
+            plain(functions.zeros(size, dtype=dtype.code) if g is None else g)
+            for g, (size, dtype) in zip(grads, self.like)
         ]
         found = iter(self.parts.backward(*kept, *given))
         return [next(found) if is_there else None for is_there in self.parts.wanted]

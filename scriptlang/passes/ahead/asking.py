@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ... import types as T
 from ...ops import table
 from . import writes
 from .backward import differentiate
-from .evaluate import Evaluator, special
 from .values import NotStraight, Tensor, Unknown, is_known
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+Special = Callable[["Evaluator", list[Any]], Any]
+SPECIAL: dict[str, Special] = {}
+"""Operators that are not run as others are."""
+
+
+def special(*names: str) -> Callable[[Special], Special]:
+    def register(f: Special) -> Special:
+        SPECIAL.update(dict.fromkeys(names, f))
+        return f
+
+    return register
 
 
 @special("aten::detach", "prim::data")
@@ -47,12 +62,13 @@ def is_grad_enabled(e: Evaluator, args: list[Any]) -> Any:
     return e.records
 
 
-def answer(e: Evaluator, a: Any, b: Any) -> bool:
+def answer(e: Evaluator, a: Any, b: Any) -> Any:
     """Whether two values are one object."""
     if a is None or b is None:
         other = b if a is None else a
         if isinstance(other, Unknown) and T.may_be_none(other.value.type):
-            raise NotStraight("whether a value is None is not known")
+            operator: Any = table.find("aten::__is__")
+            return e.emit(operator, [a, b])[0]
         return other is None
     if isinstance(a, (Unknown, Tensor)) or isinstance(b, (Unknown, Tensor)):
         if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -70,7 +86,8 @@ def is_(e: Evaluator, args: list[Any]) -> Any:
 
 @special("aten::__isnot__")
 def isnot(e: Evaluator, args: list[Any]) -> Any:
-    return not answer(e, *args)
+    found = answer(e, *args)
+    return e.run("aten::__not__", found) if isinstance(found, Unknown) else not found
 
 
 @special("aten::size")
@@ -88,9 +105,7 @@ def size(e: Evaluator, args: list[Any]) -> Any:
         return e.emit(one, args)[0]
     if shape is None:
         return e.emit(whole, args)[0]
-    return [
-        n if isinstance(n, int) else e.emit(one, [tensor, i])[0] for i, n in enumerate(shape)
-    ]
+    return [n if isinstance(n, int) else e.emit(one, [tensor, i])[0] for i, n in enumerate(shape)]
 
 
 @special("aten::grad")

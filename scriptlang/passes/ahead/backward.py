@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ... import types as T
 from ...ir import Value
-from ...ops.derivatives.rules import SIZE, Expression
 from ...ops.derivatives.plans import missing_text
-from .values import NotStraight, Tensor, tensors_in
+from ...ops.derivatives.rule_node import names_of_shapes
+from ...ops.derivatives.rules import SIZE, Expression
+from .values import NotStraight, Tensor, Unknown, tensors_in
 
 if TYPE_CHECKING:
     from .evaluate import Entry, Evaluator
@@ -49,9 +50,7 @@ class Backward:
     def is_wanted(self, tensor: Tensor) -> bool:
         return tensor.active and tensor.value in self.reached
 
-    def run(
-        self, outputs: Sequence[Tensor], given: Sequence[Tensor | None]
-    ) -> list[Tensor | None]:
+    def run(self, outputs: Sequence[Tensor], given: Sequence[Tensor | None]) -> list[Tensor | None]:
         for output, grad in zip(outputs, given, strict=True):
             value = self.e.value(output)
             if value in self.reached:
@@ -66,8 +65,22 @@ class Backward:
         e = self.e
         shape = e.facts.shape(e.value(output))
         if shape is None or any(n != 1 for n in shape):
-            raise NotStraight("the output that is differentiated is not known to be one number")
-        return e.run("aten::ones_like", output)
+            self.check_single(output)
+        made = e.run("aten::ones_like", output)
+        e.seeds.append(e.value(made))
+        return made
+
+    def check_single(self, output: Tensor) -> None:
+        """Let the program raise where an output is not one number."""
+        e = self.e
+        number = e.run("aten::numel", output)
+        if not isinstance(number, Unknown):
+            raise NotStraight("what is differentiated is not one number")
+        node = e.insert("prim::If", [e.run("aten::ne.int", number, 1).value], [])
+        with e.graph.at(node.add_block()):
+            text = e.constant(NOT_SINGLE, T.STR)
+            e.insert("prim::RaiseException", [text, e.constant("builtins.RuntimeError", T.STR)], [])
+        node.add_block()
 
     def add(self, value: Value, grad: Tensor) -> None:
         known = self.grads.get(value)
@@ -89,12 +102,34 @@ class Backward:
             needs = [any(map(self.is_wanted, tensors_in(arguments[i]))) for i in inputs]
             if not any(needs):
                 continue
+            self.check_unwritten(entry, expression)
             names = [self.named(name, entry, expression, needs) for name in expression.names]
             result = self.e.function(expression.compiled(), names)
             parts = result if len(inputs) > 1 else (result,)
             for i, part, need in zip(inputs, parts, needs, strict=True):
                 if need and part is not None:
                     self.put(arguments[i], part)
+
+    def check_unwritten(self, entry: Entry, expression: Expression) -> None:
+        """Leave it to the tape to raise its error where what a rule needs was written since."""
+        rule = expression.rule
+        if not any(root.writes != then for root, then in entry.memory.values()):
+            return
+        shapes = names_of_shapes(expression.text, rule.namespace)
+        for name in expression.names:
+            if name in shapes:
+                continue
+            at = entry.operator.schema.index(name)
+            if at is not None:
+                values = [t.value for t in tensors_in(entry.arguments[at])]
+            elif name in rule.results:
+                values = [v for v in flat([entry.results[rule.results.index(name)]]) if v]
+            else:
+                continue
+            for v in values:
+                root, then = entry.memory.get(v, (None, 0))
+                if root is not None and root.writes != then:
+                    raise NotStraight("what a derivative needs was written")
 
     def named(self, name: str, entry: Entry, expression: Expression, needs: list[bool]) -> Any:
         """What a name of an expression stands for."""
@@ -154,6 +189,9 @@ class Backward:
                 grad = e.run("aten::real", grad)
             return e.run("aten::to.dtype", grad, want.dtype.code)
         return e.run("aten::type_as", grad, argument)
+
+
+NOT_SINGLE = "grad can be implicitly created only for scalar outputs"
 
 
 def flat(results: list[Any]) -> list[Value | None]:

@@ -52,9 +52,10 @@ class Staying:
             if taken is None:
                 raise NotStraight("every branch raises an error")
             return [self.passed(made, sides, v) for v in taken]
+        left, right = (side or [] for side in sides)
         return [
             self.joined(made, a, b, v.type)
-            for a, b, v in zip(*sides, self.node.outputs, strict=True)  # type: ignore[misc]
+            for a, b, v in zip(left, right, self.node.outputs, strict=True)
         ]
 
     def side(self, target: Block, block: Block, env: dict[Value, Any]) -> list[Any] | None:
@@ -67,9 +68,7 @@ class Staying:
             except Ended as end:
                 text, *more = end.args_
                 e.insert(
-                    "prim::RaiseException",
-                    [e.materialized(a, T.STR) for a in (text, *more)],
-                    [],
+                    "prim::RaiseException", [e.materialized(a, T.STR) for a in (text, *more)], []
                 )
                 return None
         return [env[v] for v in block.returns]

@@ -9,7 +9,7 @@ from ... import types as T
 from ...ir import Node
 from ...ops import table
 from ...type_variables import has_variables
-from .values import NotStraight, Tensor, Unknown, is_known
+from .values import NotStraight, Tensor, Unknown, is_known, tensors_in
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
@@ -24,7 +24,10 @@ MOVING = frozenset(
 
 def is_generic(operator: table.Operator) -> bool:
     """Whether an operator takes containers of anything."""
-    return any(has_variables(a.type) for a in operator.schema.arguments)
+    schema = operator.schema
+    return any(has_variables(a.type) for a in schema.arguments) and not any(
+        T.TENSOR in r.type.walk() for r in schema.returns
+    )
 
 
 def run(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
@@ -37,7 +40,10 @@ def run(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
     ):
         if schema.is_mutable:
             raise NotStraight("a list that is not known is changed")
-        return e.emit(operator, args)[0]
+        made = e.emit(operator, args)[0]
+        for t in tensors_in(made):
+            t.is_outside = True
+        return made
     if operator.name not in MOVING and not is_known(args):
         raise NotStraight(f"{operator.name} looks at what is in a list")
     if schema.is_mutable and e.inside and id(args[0]) not in e.local:
@@ -66,7 +72,8 @@ def make_list(e: Evaluator, node: Node, args: list[Any]) -> tuple[Any, ...]:
 
 
 def make_tuple(e: Evaluator, node: Node, args: list[Any]) -> tuple[Any, ...]:
-    return (tuple(args),)
+    type: Any = node.output.type
+    return (type.make(args),)
 
 
 def make_dict(e: Evaluator, node: Node, args: list[Any]) -> tuple[Any, ...]:
@@ -79,13 +86,19 @@ def unpack(e: Evaluator, node: Node, args: list[Any]) -> Any:
     if isinstance(args[0], Unknown):
         made = e.insert(node.kind, [args[0].value], [v.type for v in node.outputs])
         e.facts.node(made)
-        return [e.wrapped(v) for v in made.outputs]
+        return [e.foreign(v) for v in made.outputs]
     if len(args[0]) != len(node.outputs):
         raise NotStraight("a list of another length is unpacked")
     return args[0]
 
 
 def item(e: Evaluator, node: Node, args: list[Any]) -> tuple[Any, ...]:
+    if isinstance(args[0], Unknown) and is_known(args[1]):
+        made = e.insert(
+            node.kind, [args[0].value, e.materialized(args[1], T.ANY)], [node.output.type]
+        )
+        e.facts.node(made)
+        return (e.foreign(made.output),)
     if not isinstance(args[0], (tuple, dict)) or not is_known(args[1]):
         raise NotStraight("an element that is not known is taken")
     return (args[0][args[1]],)

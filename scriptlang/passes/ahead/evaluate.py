@@ -13,7 +13,7 @@ whose nodes come behind the others.  So second derivatives need nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import budgets
@@ -26,11 +26,12 @@ from ...tensors import Tensor as Constant
 from ...type_variables import bind_variables, has_variables, substitute
 from ..effects import PASSES_ON
 from ..inline import callee
-from ..shape_facts import UNKNOWN, is_known as is_fact_known
-from . import containers, simplify, writes
+from ..shape_facts import UNKNOWN
+from ..shape_facts import is_known as is_fact_known
+from . import asking, containers, simplify, writes
 from .branches import Ended, branch
 from .facts import Growing
-from .values import Module, NotStraight, Tensor, Unknown, is_known, mapped, tensors_in
+from .values import Module, NotStraight, Object, Tensor, Unknown, is_known, mapped, tensors_in
 
 MOST_NODES = 50_000
 """Nodes of a straight graph; loops of many turns keep being loops."""
@@ -46,6 +47,8 @@ class Entry(NamedTuple):
     """A step that derivatives go through.
 
     arguments: as they were then; results: for each result its value, or those of a list.
+    memory: value -> the tensor that is no view whose memory holds it, and how often that had been
+    written.
     """
 
     operator: table.Operator
@@ -53,11 +56,13 @@ class Entry(NamedTuple):
     arguments: list[Any]
     results: list[Any]
     node: Node
+    memory: dict[Value, tuple[Tensor, int]]
 
 
 class Evaluator:
     """graph: the straight graph, which grows.  records: whether gradients are wanted of what is
-    computed now.  read: (object, attribute, value) of what the program was made for."""
+    computed now.  read: (object, attribute, value) of what the program was made for.  seeds: the
+    gradients of single numbers, which are 1."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -70,6 +75,7 @@ class Evaluator:
         self.constants: dict[Any, Value] = {}
         self.attributes: dict[tuple[int, str], Any] = {}
         self.read: list[tuple[ScriptObject, str, Any]] = []
+        self.seeds: list[Value] = []
         self.count = 0
         self.at: Node | None = None
 
@@ -113,7 +119,7 @@ class Evaluator:
         if kind == "prim::Loop":
             return self.loop(node, args, env)
         if kind in PASSES_ON:
-            return args[:1]
+            return (self.cast(node, args[0]),)
         handler = containers.KINDS.get(kind)
         if handler is not None:
             return handler(self, node, args)
@@ -126,6 +132,24 @@ class Evaluator:
         if kind == "prim::RaiseException":
             raise Ended(node, args)
         raise NotStraight(f"{kind.partition('::')[2]} is no step of a straight program")
+
+    def cast(self, node: Node, arg: Any) -> Any:
+        """A value that is known to be of a type."""
+        type = node.output.type
+        if not isinstance(arg, Unknown) or arg.value.type == type:
+            return arg
+        made = self.insert(node.kind, [arg.value], [type])
+        self.facts.node(made)
+        return self.foreign(made.output)
+
+    def foreign(self, v: Value) -> Any:
+        """What is in memory of which nobody knows what else has it."""
+        if isinstance(v.type, T.ClassType):
+            return Object(v)
+        made = self.wrapped(v)
+        if isinstance(made, Tensor):
+            made.is_outside = True
+        return made
 
     def loop(self, node: Node, args: list[Any], env: dict[Value, Any]) -> list[Any]:
         """The turns of a loop, one after the other."""
@@ -146,6 +170,10 @@ class Evaluator:
 
     def attribute(self, owner: Any, name: str, type: T.Type) -> Any:
         """What is read of an object; one that is known has the attributes that it has now."""
+        if isinstance(owner, Object):
+            v = self.insert("prim::GetAttr", [owner.value], [type], attributes={"name": name})
+            self.facts.node(v)
+            return self.foreign(v.output)
         if not isinstance(owner, Module):
             raise NotStraight(f"the attribute {name} of an object that is not known is read")
         key = id(owner.found), name
@@ -168,8 +196,8 @@ class Evaluator:
     def operator(self, operator: table.Operator, args: list[Any]) -> Any:
         """What an operator gives: one value, or a tuple of several."""
         name = operator.name
-        if name in SPECIAL:
-            return SPECIAL[name](self, args)
+        if name in asking.SPECIAL:
+            return asking.SPECIAL[name](self, args)
         if name in APART:
             raise NotStraight(f"{name} looks at what tensors remember")
         schema = operator.schema
@@ -179,7 +207,13 @@ class Evaluator:
             return writes.write(self, operator, args)
         gives_tensors = any(T.TENSOR in r.type.walk() for r in schema.returns)
         if not gives_tensors and is_known(args) and not operator.facts.effect:
-            return containers.computed(operator, args)
+            if not self.inside:
+                return containers.computed(operator, args)
+            try:
+                return containers.computed(operator, args)
+            except NotStraight:  # it raises if a run gets there
+                results = self.emit(operator, args)
+                return results[0] if len(results) == 1 else tuple(results)
         simple = simplify.simplified(self, operator, args)
         if simple is not None:
             return simple
@@ -212,6 +246,8 @@ class Evaluator:
     ) -> None:
         """Keep a step that derivatives go through."""
         found = False
+        if any(isinstance(r, Unknown) and T.TENSOR in r.value.type.walk() for r in results):
+            raise NotStraight(f"how many tensors there are is not known{self.place()}")
         for t in tensors_in(results):
             dtype = self.facts.dtype(t.value)
             if dtype is None or dtype.kind in "fc":
@@ -223,7 +259,9 @@ class Evaluator:
         values = [mapped(r, lambda t: t.value if isinstance(t, Tensor) else None) for r in results]
         node = next(tensors_in(results)).value.node
         frozen = mapped(args, self.frozen)
-        self.entries.append(Entry(operator, rule, frozen, values, node))
+        held = [*tensors_in(args), *tensors_in(results)]
+        memory = {self.value(t): (t.root, t.root.writes) for t in held}
+        self.entries.append(Entry(operator, rule, frozen, values, node, memory))
 
     def frozen(self, part: Any) -> Any:
         """A tensor as it is now."""
@@ -276,9 +314,7 @@ class Evaluator:
                 return [Tensor(out) for out in node.outputs]
             if v.type.element == T.INT:
                 return [
-                    part
-                    if type(part) is int
-                    else self.run("aten::__getitem__.t", Unknown(v), i)
+                    part if type(part) is int else self.run("aten::__getitem__.t", Unknown(v), i)
                     for i, part in enumerate(fact)
                 ]
         return Unknown(v)
@@ -417,19 +453,3 @@ def guessed(value: list[Any]) -> T.Type:
 
 def concrete(type: T.ListType, value: list[Any]) -> T.Type:
     return type if not has_variables(type) else T.ListType(guessed(value))
-
-
-Special = Callable[[Evaluator, list[Any]], Any]
-SPECIAL: dict[str, Special] = {}
-"""Operators that are not run as others are."""
-
-
-def special(*names: str) -> Callable[[Special], Special]:
-    def register(f: Special) -> Special:
-        SPECIAL.update(dict.fromkeys(names, f))
-        return f
-
-    return register
-
-
-from . import asking  # noqa: E402, F401  (it registers its operators)

@@ -12,7 +12,7 @@ from ...ops import table
 from ...ops.calling import functions
 from ...ops.shared.generator import default_generator
 from ...tensors import Tensor
-from ..shape_facts import Fact, TensorFacts, is_known, tensor_facts
+from ..shape_facts import Fact, TensorFacts, fact_of, is_known
 from ..shape_rules import rule_of
 from ..shapes import Names, Propagation
 
@@ -59,8 +59,14 @@ class Growing(Propagation):
 
     def node(self, node: Node) -> None:
         super().node(node)
-        if any(v.type == T.TENSOR and self.shape(v) is None for v in node.outputs):
+        if any(map(self.is_open, node.outputs)):
             self.try_out(node)
+
+    def is_open(self, v: Value) -> bool:
+        """Whether more could be known of an output: a shape, how many there are in a list."""
+        if v.type == T.TENSOR:
+            return self.shape(v) is None
+        return v.type == T.ListType(T.TENSOR) and not isinstance(self.get(v), tuple)
 
     def try_out(self, node: Node) -> None:
         """Find the facts of an operator without a rule: it is run on zeros, where all sizes are
@@ -76,17 +82,27 @@ class Growing(Propagation):
             return
         if sum(map(elements, facts)) > MOST_ELEMENTS:
             return
-        state = default_generator.snapshot()
-        try:
-            result = operator.kernel(*(example(f) for f in facts))
-        except Exception:
-            return  # which zeros are no matter for
-        finally:
-            default_generator.restore(state)
+        result = tried(operator.kernel, facts)
+        if result is None:
+            return
         results = result if len(node.outputs) > 1 else (result,)
         for v, r in zip(node.outputs, results, strict=True):
-            if isinstance(r, Tensor):
-                self.put(v, tensor_facts(r._size, r.dtype))
+            if isinstance(r, (Tensor, list)):
+                self.put(v, fact_of(r))
+
+
+def tried(kernel: Any, facts: list[Fact]) -> Any:
+    """What a kernel gives for zeros, or for unit matrices where it refuses these; else None."""
+    state = default_generator.snapshot()
+    try:
+        for diagonal in (0, 1):
+            try:
+                return kernel(*(example(f, diagonal) for f in facts))
+            except Exception:
+                continue  # such elements are no matter for it
+        return None
+    finally:
+        default_generator.restore(state)
 
 
 MOST_ELEMENTS = 1 << 20
@@ -112,15 +128,19 @@ def is_exact(fact: Fact) -> bool:
 def elements(fact: Fact) -> int:
     if isinstance(fact, tuple):
         return sum(map(elements, fact))
-    return math.prod(fact.shape or ()) if isinstance(fact, TensorFacts) else 0
+    shape: Any = fact.shape or () if isinstance(fact, TensorFacts) else (0,)
+    return math.prod(shape)
 
 
-def example(fact: Fact) -> Any:
-    """A value of which a fact holds."""
+def example(fact: Fact, diagonal: int) -> Any:
+    """A value of which a fact holds; tensors are zeros but for the diagonal of matrices."""
     if isinstance(fact, tuple):
-        return [example(part) for part in fact]
+        return [example(part, diagonal) for part in fact]
     if isinstance(fact, TensorFacts):
         assert fact.dtype is not None
         assert fact.shape is not None
-        return functions.zeros(list(fact.shape), dtype=fact.dtype.code)
+        made = functions.zeros(list(fact.shape), dtype=fact.dtype.code)
+        if diagonal and len(fact.shape) >= 2:
+            functions.diagonal(made, 0, -2, -1).fill_(diagonal)
+        return made
     return fact

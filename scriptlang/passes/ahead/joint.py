@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import types as T
-from ...ir import Graph
+from ...ir import Graph, Value
 from ...objects import ScriptObject
 from ...tensors import Tensor as Constant
 from ..shape_facts import TensorFacts
+from ..shapes import propagate
 from . import writes
 from .backward import differentiate
 from .evaluate import Evaluator
-from .partition import give
+from .partition import Partition, give, partition
 from .values import Module, NotStraight, Tensor, Unknown, mapped
 
 
@@ -24,7 +25,7 @@ class Joint(Evaluator):
     lifted: (object, attribute, tensor) of the tensors that are read of objects, the inputs behind
     them; again: other places of the same tensors.
     wanted: ids of the tensors of objects by which is differentiated.
-    result: what the program gives.
+    result: what the program gives.  outputs: how much of what the graph returns is that.
     """
 
     def __init__(self, program: Graph, arguments: Sequence[Any], facts: Sequence[Any]) -> None:
@@ -103,10 +104,32 @@ class Joint(Evaluator):
     ) -> list[Tensor | None]:
         return differentiate(self, outputs, sources, given, creates=False)
 
-    def close(self, results: Sequence[Tensor | Unknown]) -> None:
+    def parted(self, tangents: Sequence[Value]) -> Partition:
+        """The parts of the graph, which has been closed and optimised.
+
+        tangents: what the backward part begins with.
+        """
+        returned = unpacked(self.graph)
+        inputs = {v: self.facts.get(v) for v in self.graph.inputs}
+        facts = {**propagate(self.graph, inputs), **self.facts.facts}
+        first = self.outputs
+        return partition(self.graph, returned[:first], tangents, returned[first:], facts)
+
+    def close(self, results: Sequence[Tensor | Unknown], grads: Sequence[Tensor] = ()) -> None:
         """Let the graph return these, in a tuple."""
         writes.finish(self)
+        self.outputs = len(results)
+        results = [*results, *grads]
         give(self.graph, [self.value(r) if isinstance(r, Tensor) else r.value for r in results])
+
+
+def unpacked(graph: Graph) -> list[Value]:
+    """What is in the tuple that a graph returns, which goes."""
+    made = graph.outputs[0].node
+    values = list(made.inputs)
+    graph.block.end.remove_inputs()
+    made.destroy()
+    return values
 
 
 def check_scalar(joint: Joint, output: Any) -> None:

@@ -67,9 +67,7 @@ class Parts:
         """The values that the backward part uses and does not make."""
         used = [v for node in self.nodes if node in self.backward for v in taken(node)]
         return dict.fromkeys(
-            v
-            for v in (*used, *results)
-            if v.node not in self.backward and v not in self.tangents
+            v for v in (*used, *results) if v.node not in self.backward and v not in self.tangents
         )
 
 
@@ -86,9 +84,8 @@ def taken(node: Node) -> Iterator[Value]:
     """What a node uses, and what is used inside it."""
     yield from node.inputs
     for block in node.blocks:
-        for inner in block.nodes:
-            yield from taken(inner)
-        yield from block.returns
+        inner = [v for n in block.nodes for v in taken(n)]
+        yield from (v for v in (*inner, *block.returns) if not v.node.block.is_inside(block))
 
 
 def is_cheap(node: Node) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...ops import table
-from .values import Tensor, is_known
+from ..sizes import equal
+from .values import Tensor, Unknown, is_known
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
@@ -27,9 +28,14 @@ def same_type(e: Evaluator, args: list[Any]) -> Any:
 def same_size(e: Evaluator, args: list[Any]) -> Any:
     """A view in the shape that there is."""
     shape = e.facts.shape(e.value(args[0]))
-    if shape is None or not isinstance(args[1], list) or not is_known(args[1]):
+    if shape is None or not isinstance(args[1], list):
         return None
-    return args[0] if tuple(args[1]) == shape else None
+    return args[0] if sizes(e, args[1]) == shape else None
+
+
+def sizes(e: Evaluator, size: list[Any]) -> tuple[Any, ...]:
+    """The facts of a list of sizes."""
+    return tuple(e.facts.get(n.value) if isinstance(n, Unknown) else n for n in size)
 
 
 def flattened(e: Evaluator, args: list[Any]) -> Any:
@@ -43,16 +49,23 @@ def flattened(e: Evaluator, args: list[Any]) -> Any:
 def summed(e: Evaluator, args: list[Any]) -> Any:
     """A sum over dimensions, which fusion knows."""
     shape, size = e.facts.shape(e.value(args[0])), args[1]
-    if shape is None or not isinstance(size, list) or not is_known([*shape, *size]):
+    if shape is None or not isinstance(size, list):
         return None
-    first = len(shape) - len(size)
-    if first < 0 or not all(isinstance(n, int) for n in shape):
-        return None
-    if tuple(size) == shape:
+    wanted = sizes(e, size)
+    if wanted == shape:
         return args[0]
-    dims = [d for d, n in enumerate(shape) if d < first or size[d - first] == 1 != n]
+    first = len(shape) - len(size)
+    pairs = list(zip(shape[first:], wanted)) if first >= 0 else [(None, None)]
+    if any(have != want and not (want == 1 and is_more(have)) for have, want in pairs):
+        return None
+    dims = [d for d, n in enumerate(shape) if d < first or wanted[d - first] == 1 != n]
     total = e.run("aten::sum.dim_IntList", args[0], dims, first == 0) if dims else args[0]
-    return e.run("aten::view", total, size) if first and 1 in size else total
+    return e.run("aten::view", total, size) if first and 1 in wanted else total
+
+
+def is_more(size: Any) -> bool:
+    """Whether a size is certainly not 1."""
+    return equal(size, 1) is False
 
 
 def by_one(e: Evaluator, args: list[Any]) -> Any:

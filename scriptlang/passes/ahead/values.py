@@ -39,6 +39,12 @@ class Module(Unknown):
         self.found = found
 
 
+class Object(Unknown):
+    """An object whose attributes a run reads."""
+
+    __slots__ = ()
+
+
 class Tensor:
     """A tensor; several stand for the same memory where one is a view of the other.
 
@@ -110,7 +116,8 @@ def mapped(value: Any, f: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [mapped(part, f) for part in value]
     if isinstance(value, tuple):
-        return tuple(mapped(part, f) for part in value)
+        parts_ = [mapped(part, f) for part in value]
+        return type(value)(*parts_) if hasattr(value, "_fields") else tuple(parts_)
     if isinstance(value, dict):
         return {key: mapped(part, f) for key, part in value.items()}
     return f(value)

@@ -98,7 +98,7 @@ def note_views(e: Evaluator, operator: table.Operator, args: list[Any], results:
                 part.again = unknown_view
                 continue
 
-            def again(base: Tensor, i: int = i, several: bool = several) -> Tensor:
+            def again(base: Tensor, k: int = k, i: int = i, several: bool = several) -> Tensor:
                 made = e.operator(operator, [base, *args[1:]])
                 made = made[k] if len(schema.returns) > 1 else made
                 return made[i] if several else made
@@ -175,6 +175,9 @@ def assign(e: Evaluator, target: Tensor, new: Tensor) -> None:
     """Let a tensor have another value; so have its base and the views of that."""
     if e.inside:
         raise NotStraight("a branch that nothing decides writes a tensor")
+    root = target.root
+    if root.is_outside and all(t is not root for t, _ in e.outside):
+        raise NotStraight("what is in a container is written")
     if target.base is None:
         target.value, target.active = e.value(new), new.active
         target.writes += 1
@@ -193,10 +196,7 @@ def finish(e: Evaluator) -> None:
         if tensor.writes:
             v = current(e, tensor)
             node = e.insert(
-                copy.name,
-                [value, v, e.constant(False, T.BOOL)],
-                [T.TENSOR],
-                schema=copy.schema,
+                copy.name, [value, v, e.constant(False, T.BOOL)], [T.TENSOR], schema=copy.schema
             )
             e.facts.node(node)
             tensor.value = value
