@@ -38,6 +38,8 @@ ELSEWHERE = (
 """Operators that are about what Python's tensors keep, and composites with several results, which
 the engine has no derivatives of: programs with them run in Python."""
 
+MISSING = object()
+
 RECORDED = "native_recorded_program"
 """Attribute of a Function: its NativeProgram for calls that are recorded; None where Python makes
 them."""
@@ -50,9 +52,6 @@ def program_of(function: Function) -> Any:
     if found is MISSING:
         found = function.attributes[RECORDED] = make_program(function)
     return found
-
-
-MISSING = object()
 
 
 def make_program(function: Function) -> Any:

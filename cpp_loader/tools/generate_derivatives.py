@@ -4,6 +4,7 @@ The rules of scriptlang/ops/derivatives as code of archives, for operators that 
 has. Lines that begin with "#!" say which functions there are:
 
     #! aten::mul.Tensor self | other     a function of each part: the gradients of some inputs
+    #! aten::copysign.Tensor self [other]    of `other` it asks for geometry and type alone
     #! aten::sign none                   its results have none
     #! aten::glu instead                 what runs in its place, and is recorded
     #! aten::detach apart                it is about derivatives itself
@@ -63,7 +64,15 @@ def parts_of(rule, functions: dict) -> str:
         functions[f"{prefix(rule.operator)}__{i}"] = compile_expression(expression)
     if rule.instead:
         return "instead"
-    return " | ".join(", ".join(e.inputs) for e in rule.gradients)
+    return " | ".join(part_of(e, rule) for e in rule.gradients)
+
+
+def part_of(expression, rule) -> str:
+    from scriptlang.ops.derivatives.rule_node import Reading
+
+    names = zip(expression.names, Reading(expression, rule).names)
+    shapes = " ".join(name for name, (_, _, is_shape) in names if is_shape)
+    return ", ".join(expression.inputs) + (f" [{shapes}]" if shapes else "")
 
 
 def prefix(op) -> str:

@@ -46,7 +46,8 @@ def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     out="converts",
 )
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: float) -> Tensor:
-    return torch.where(self <= threshold, 0, grad_output)
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where(self <= threshold, 0, grad)
 
 
 @composite("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", pointwise=True)
@@ -63,7 +64,8 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     out="converts",
 )
 def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float) -> Tensor:
-    return torch.where((self <= low) | (self >= high), 0, grad_output)
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where((self <= low) | (self >= high), 0, grad)
 
 
 @composite(
@@ -72,7 +74,8 @@ def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float
     out="converts",
 )
 def shrink_backward(grad_output: Tensor, self: Tensor, lambd: float) -> Tensor:
-    return torch.where((self >= -lambd) & (self <= lambd), 0, grad_output)
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where((self >= -lambd) & (self <= lambd), 0, grad)
 
 
 @composite(
@@ -83,7 +86,8 @@ def shrink_backward(grad_output: Tensor, self: Tensor, lambd: float) -> Tensor:
 def leaky_relu_backward(
     grad_output: Tensor, self: Tensor, negative_slope: float, self_is_result: bool
 ) -> Tensor:
-    return torch.where(self > 0, grad_output, torch.mul(grad_output, negative_slope))
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where(self > 0, grad, torch.mul(grad, negative_slope))
 
 
 @composite(
