@@ -12,9 +12,8 @@ from scriptlang import Tensor
 def mlp(torch):
     nn = torch.nn
 
-    return nn.Sequential(
-        nn.Linear(16, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 4)
-    )
+    first = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Dropout(0.1))
+    return nn.Sequential(first, nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 4))
 
 
 def resnet(torch):
@@ -190,7 +189,7 @@ def batches(name: str, count: int, size: int = 8) -> list[tuple[np.ndarray, np.n
     for _ in range(count):
         if name == "resnet":
             y = rng.integers(0, 4, size)
-            x = rng.standard_normal((size, 3, 8, 8)) * 0.5 + np.sin(y)[:, None, None, None]
+            x = rng.standard_normal((size, 3, 16, 16)) * 0.5 + np.sin(y)[:, None, None, None]
         elif name == "lstm":
             x = rng.integers(0, 20, (size, 9))
             y = x[:, -1] % 4

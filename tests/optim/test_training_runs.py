@@ -13,7 +13,7 @@ import scriptlang as sl
 
 from . import nets
 
-OPTIMIZERS = {"sgd": ("SGD", {"lr": 0.05, "momentum": 0.9}), "adam": ("Adam", {"lr": 3e-3})}
+OPTIMIZERS = {"sgd": ("SGD", {"lr": 0.01, "momentum": 0.9}), "adam": ("Adam", {"lr": 3e-3})}
 STEPS = 100
 
 
