@@ -133,7 +133,8 @@ class Parted(Straight):
             node = AheadNode(self, owner, sources, values, kept)
             node.like = [(list(outputs[k]._size), outputs[k].dtype) for k in self.active]
             for number, k in enumerate(self.active):
-                set_node(outputs[k], node, number)
+                if outputs[k].dtype.kind in "fc":
+                    set_node(outputs[k], node, number)
         return self.fill(outputs)
 
 

@@ -26,6 +26,7 @@ class Inside(Ahead):
         self.engine, self.first = engine, ()
         self.sources = None
         self.kinds = Kinds()
+        self.last = None
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         """The result of a call; NotImplemented where it has to be recorded."""

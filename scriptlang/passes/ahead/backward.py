@@ -28,11 +28,12 @@ def differentiate(
     given: those of the outputs; None is 1, of a single number.  creates: whether what is computed
     is noted for derivatives itself.
     """
-    outer, e.records = e.records, creates
+    outer = e.records, e.is_backward, e.at
+    e.records, e.is_backward = creates, True
     try:
         return Backward(e, [e.value(t) for t in sources]).run(outputs, given)
     finally:
-        e.records = outer
+        e.records, e.is_backward, e.at = outer
 
 
 class Backward:

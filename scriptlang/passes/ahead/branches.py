@@ -17,7 +17,7 @@ class Ended(NotStraight):
     """A program that raises an error."""
 
     def __init__(self, node: Node, args: list[Any]) -> None:
-        where = f", at {node.span}" if node.span is not None else ""
+        where = f", at {node.span.place}" if node.span is not None else ""
         super().__init__(f"it raises an error{where}")
         self.node, self.args_ = node, args
 

@@ -78,6 +78,7 @@ class Evaluator:
         self.seeds: list[Value] = []
         self.count = 0
         self.at: Node | None = None
+        self.is_backward = False  # then nodes are where the step stands that they are the rule of
 
     # Walking
 
@@ -97,7 +98,9 @@ class Evaluator:
             self.count += 1
             if self.count % 256 == 0:
                 budgets.look()
-            outer, self.at = self.at, node if node.span is not None else self.at
+            outer = self.at
+            if node.span is not None and not self.is_backward:
+                self.at = node
             results = self.node(node, env)
             self.at = outer
             for v, result in zip(node.outputs, results, strict=True):
@@ -401,7 +404,7 @@ class Evaluator:
 
 
 def place(node: Node) -> str:
-    return f", at {node.span}" if node.span is not None else ""
+    return f", at {node.span.place}" if node.span is not None else ""
 
 
 def as_results(result: Any, count: int) -> Sequence[Any]:
