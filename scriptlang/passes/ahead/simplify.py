@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir import Value
 from ...ops import table
+from ...tensors import Tensor as Constant
 from ..sizes import equal
 from .values import Tensor, Unknown, is_known
 
@@ -116,6 +117,9 @@ def is_ones(e: Evaluator, v: Value) -> bool:
     """Whether all elements of a value are certainly 1."""
     while v.node.kind in SPREADING:
         v = v.node.inputs[0]
+    if v.is_constant:
+        value = v.constant
+        return isinstance(value, Constant) and value.numel() == 1 and value.item() == 1
     return v.node.kind in ("aten::ones_like", "aten::ones")
 
 
