@@ -234,9 +234,9 @@ class CodeArchive {
         [&](const std::string&, source::T type) { tuples_.push_back(source::Types::held(type)); });
   }
 
-  // Why a function does not run as it is compiled here; empty where it does: all that it may reach
-  // is compiled and of a bounded size, comes from the file, calls no methods of objects that may be of other archives,
-  // and leaves the shapes of tensors that it is given.
+  // Why a function does not run as it is compiled here; empty where it does: its size is bounded,
+  // all that it may reach is compiled, comes from the file, calls no methods of objects that may be
+  // of other archives, and leaves the shapes of tensors that it is given.
   std::string objection(const Function& function) const {
     if (size_with_calls(function) > kMostWithCalls) return function.name + " calls too much";
     std::unordered_set<const Function*> seen;
