@@ -12,16 +12,36 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..ir import Function
+from ..limits import Limits
 from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls, mode
 from ..ops.derivatives.state import needs, state_of
 from ..tensors import Tensor
+
+STRAIGHT = "straight"
+"""Attribute of a Function that asks for gradients itself: what gives the result of a call by a
+straight program, of (engine, args, kwargs); NotImplemented where there is none for it."""
 
 ASKING = frozenset(
     "aten::grad aten::backward aten::backward.TensorList aten::_backward aten::requires_grad_ "
     "aten::retain_grad".split()
 )
 """Operators by which a program asks for gradients itself."""
+
+
+def straight_result(
+    function: Function,
+    engine: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    limits: Limits | None,
+) -> Any:
+    """The result of a call that nobody outside wants gradients of, or NotImplemented."""
+    straight = function.attributes.get(STRAIGHT)
+    if straight is None or limits is not None or not mode.enabled or is_wanted(args, kwargs):
+        return NotImplemented
+    return straight(engine, args, kwargs)
 
 
 def is_wanted(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:

@@ -14,7 +14,7 @@ from ..limits import Limits
 from ..ops.calling.current import calls, mode
 from .arguments import bind
 from .code import Code
-from .gradients import is_wanted
+from .gradients import is_wanted, straight_result
 from .link import link
 from .prepare import code_of, is_compiled, running_code
 from .reach import asks_for_gradients, reachable
@@ -78,7 +78,10 @@ def function_asks(function: Function) -> bool:
 def run_seen(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
-    """A call in a process where something requires a gradient."""
+    """A call in a process where something requires a gradient, or of a program that asks."""
+    result = straight_result(function, "python", args, kwargs, limits)
+    if result is not NotImplemented:
+        return result
     is_seen = is_wanted(args, kwargs) or function_asks(function)
     find = recorded_program_of if is_seen else program_of
     program = find(function)

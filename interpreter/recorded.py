@@ -32,11 +32,8 @@ ELSEWHERE = (
     "aten::set_data",
     "aten::_version",
     "prim::grad",
-    "aten::lstm_cell",
-    "aten::native_dropout",
 )
-"""Operators that are about what Python's tensors keep, and composites with several results, which
-the engine has no derivatives of: programs with them run in Python."""
+"""Operators that are about what Python's tensors keep: programs with them run in Python."""
 
 MISSING = object()
 

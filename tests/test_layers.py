@@ -85,6 +85,10 @@ ALLOWED = {
         "scriptlang.frontend.python.composites",
     ): "bodies of composites are compiled when they are first asked for",
     (
+        "scriptlang.ops.derivatives.rules",
+        "scriptlang.frontend.python.derivatives",
+    ): "expressions of rules are compiled when they are first asked for",
+    (
         "scriptlang.frontend.python.resolver",
         "scriptlang.nn.functional",
     ): "names of torch.nn.functional stand for functions written in the language",

@@ -21,6 +21,7 @@ from ..programs.module_state import place_of
 from ..programs.scripting import define_methods
 from ..schema import Argument
 from ..tensors import Tensor
+from ..types import OptionalType
 from . import algorithms, updates
 from .algorithms import SGD
 from .optimizer import Optimizer, Options
@@ -31,6 +32,7 @@ NAMES = {
     "Dict": dict,
     "Optional": Optional,
     "Tuple": tuple,
+    "present": updates.present,
     "joined": updates.joined,
     "total_norm": clip_grad.total_norm,
     "scaled_to": clip_grad.scaled_to,
@@ -42,11 +44,23 @@ STARTED = "started"
 """The buffer of a group of SGD that says which momentum buffers have a value."""
 
 
+class Place(NamedTuple):
+    """Where the program has a parameter: a dotted name, and whether there might be None."""
+
+    path: str
+    is_optional: bool
+
+    @property
+    def expression(self) -> str:
+        found = member(self.path)
+        return f"present({found})" if self.is_optional else found
+
+
 class Trained(NamedTuple):
-    """A parameter that a step changes: it, and the dotted names by which the program reaches it."""
+    """A parameter that a step changes: it, and the places where the program has it."""
 
     param: Tensor
-    paths: list[str]
+    places: list[Place]
 
 
 def training_step(
@@ -111,23 +125,25 @@ def new_module(name: str) -> Any:
 
 def trained_groups(whole: Any, optimizer: Optimizer) -> list[list[Trained]]:
     """The parameters of each group that have gradients."""
-    paths: dict[Any, list[str]] = {}
+    places: dict[Any, list[Place]] = {}
     for name in ("module", "loss"):
         part = getattr(whole, name, None)
         if part is not None:
             for path, module in part.named_modules(prefix=name, remove_duplicate=False):
                 for own, tensor in module._own_tensors("parameter"):
-                    paths.setdefault(place_of(tensor), []).append(f"{path}.{own}")
+                    is_optional = isinstance(module._type.attribute(own).type, OptionalType)
+                    found = Place(f"{path}.{own}", is_optional)
+                    places.setdefault(place_of(tensor), []).append(found)
     groups = []
     for group in optimizer.param_groups:
         wanted = [p for p in group["params"] if p.requires_grad]
-        lost = [tuple(p.shape) for p in wanted if place_of(p) not in paths]
+        lost = [tuple(p.shape) for p in wanted if place_of(p) not in places]
         if lost:
             raise ValueError(
                 f"the optimizer has parameters that the module has not, of shapes {lost}: make it "
                 "of module.parameters()"
             )
-        groups.append([Trained(p, paths[place_of(p)]) for p in wanted])
+        groups.append([Trained(p, places[place_of(p)]) for p in wanted])
     return groups
 
 
@@ -139,7 +155,7 @@ def group_module(optimizer: Optimizer, group: Options, trained: Sequence[Trained
     made = new_module(type(optimizer).__name__)
     for name, value in optimizer.arguments(group).items():
         setattr(made, name, value)
-    made.params = [t.paths[0] for t in trained]
+    made.params = [t.places[0].path for t in trained]
     started = []
     for i, (param, _) in enumerate(trained):
         known = optimizer.state.get(param, {})
@@ -228,9 +244,10 @@ def step_text(
     if targets is not None:
         loss = "loss_function" if is_function else "self.loss"
         made = f"{loss}({', '.join(['made', *(a.name for a in targets)])})"
-    params = [t.paths[0] for group in groups for t in group]
-    ties = [(i, p) for i, t in enumerate(t for g in groups for t in g) for p in t.paths[1:]]
-    wanted = ",\n        ".join(map(member, [*params, *(path for _, path in ties)]))
+    trained = [t for group in groups for t in group]
+    params = [t.places[0] for t in trained]
+    ties = [(i, place) for i, t in enumerate(trained) for place in t.places[1:]]
+    wanted = ",\n        ".join(p.expression for p in [*params, *(p for _, p in ties)])
     lines = [
         f"def forward({declared(inputs)}):",
         f"    return self.module({', '.join(taken)})",

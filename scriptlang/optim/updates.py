@@ -157,6 +157,12 @@ def adagrad(
             real(param).addcdiv_(grad, divisor, value=-(lr / (1.0 + (t - 1.0) * lr_decay)))
 
 
+def present(x: Tensor | None) -> Tensor:
+    """A parameter that the declaration says may be None (a bias), and is not."""
+    assert x is not None
+    return x
+
+
 def joined(
     param: Tensor, grad: Tensor | None, other: Tensor, other_grad: Tensor | None
 ) -> Tensor | None:

@@ -10,6 +10,7 @@ from ..building import alone, uncollected
 from ..objects import ScriptObject
 from ..passes import freeze as pass_
 from ..passes import optimize as speed
+from .ahead_inside import let_be_straight
 from .module import ScriptModule
 
 
@@ -79,4 +80,5 @@ def optimize_for_inference(
     frozen = mod if is_frozen else freeze(mod.eval(), other_methods)
     with budgets.use(budgets.of(frozen._type), "optimizing"):
         speed.optimize_all(frozen._type.methods.values())
+    let_be_straight(frozen._type.methods.values())
     return frozen

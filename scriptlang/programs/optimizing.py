@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from .. import budgets
 from ..building import alone, uncollected
 from ..passes import optimize as speed
+from .ahead_inside import let_be_straight
 from .freezing import freeze
 from .module import ScriptModule
 
@@ -38,6 +39,7 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
     fast._type.hooks.extend(hooked.hooks)
     with budgets.use(budgets.of(fast._type), "optimizing"):
         speed.optimize_all(fast._type.methods.values())
+    let_be_straight(fast._type.methods.values())
     return fast
 
 

@@ -18,6 +18,7 @@ from ..passes import pipeline
 from ..passes.memory_plan import MemoryPlan, plan_memory
 from ..passes.shape_facts import Fact, TensorFacts
 from ..passes.shapes import propagate
+from .ahead import Ahead
 from .module import ScriptFunction, ScriptModule
 from .optimizing import is_training
 from .shape_text import input_facts
@@ -70,7 +71,7 @@ def inspect(
     method: str = "forward",
     optimized: bool = False,
     limits: Limits | None = None,
-) -> ShapedGraph:
+) -> Any:
     """The graph of a program with the shapes and types of its tensors, as far as they follow.
 
     program: a ScriptFunction, a ScriptModule in eval mode, or the path of an archive.
@@ -78,8 +79,14 @@ def inspect(
     `(1, 3, "height", "width")`, or example Tensors.  Names stand for sizes that are not known.
     optimized: the graph that `optimize` makes, in place of the frozen one.
     limits: what reading and compiling an archive may use.
+    Of what `value_and_grad` or `aot_backward` gave, called with such arguments, it is an
+    AheadReport: both graphs, what is kept for going backward, and what is computed again.
     Raises ShapeError for what is no shape, or for inputs that the program has not.
     """
+    if isinstance(program, Ahead):
+        if isinstance(shapes, Mapping):
+            return program.inspect(**shapes)
+        return program.inspect(*shapes)
     function, graph = graph_of(program, method, optimized, limits)
     facts = input_facts(function.schema, shapes)
     names = {a.name: v for a, v in zip(function.schema.arguments, graph.inputs)}

@@ -34,6 +34,7 @@ from typing import Any
 
 from ... import types as T
 from ...building import made_once
+from ...ir import Function
 from ...records import record
 from ...schema import Argument, Schema
 from .. import table
@@ -91,6 +92,16 @@ class Expression:
         namespace = dict(self.rule.namespace)
         exec(code, namespace)
         return namespace["derivative"]
+
+    @made_once
+    def _compiled(self) -> Function:
+        from ...frontend.python.derivatives import compile_expression
+
+        return compile_expression(self)
+
+    def compiled(self) -> Function:
+        """The expression as a function of programs (compiled once, by the front end)."""
+        return self._compiled
 
     def __repr__(self) -> str:
         return f"<{self.rule.name} {', '.join(self.inputs)}: {self.text}>"

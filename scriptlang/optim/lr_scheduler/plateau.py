@@ -60,7 +60,9 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(  # type: ignore[override]
+        self, metrics: SupportsFloat, epoch: int | None = None
+    ) -> None:
         """Take notice of the measure of an epoch."""
         value = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

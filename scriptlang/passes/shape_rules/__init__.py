@@ -45,6 +45,7 @@ FAMILIES = (
     "resize",
     "sequence",
     "number",
+    "backward",
 )
 
 
@@ -217,9 +218,16 @@ def broadcast(c: Call, *shapes: Shape) -> Shape:
     for d in range(-n, 0):
         sizes = [s[d] for s in shapes if len(s) >= -d]
         sizes = list(dict.fromkeys(s for s in sizes if s != 1)) or [1]
-        exact = [s for s in sizes if isinstance(s, int)]
+        exact: list[Size] = [s for s in sizes if isinstance(s, int)]
+        exact = exact or [s for s in sizes if is_wide(s)]
         result.append(exact[0] if exact else sizes[0] if len(sizes) == 1 else c.fresh())
     return tuple(result)
+
+
+def is_wide(size: Size) -> bool:
+    """Whether a size is certainly more than 1: others broadcast to it."""
+    least = minimum(size)
+    return least is not None and least > 1
 
 
 def typed(c: Call) -> DType | None:

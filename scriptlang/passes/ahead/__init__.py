@@ -1,0 +1,1 @@
+"""Programs with their derivatives as one straight graph (docs/architecture/derivatives.md)."""

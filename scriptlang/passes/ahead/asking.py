@@ -1,0 +1,124 @@
+"""Operators about derivatives and identity, which the evaluator answers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ... import types as T
+from ...ops import table
+from . import writes
+from .backward import differentiate
+from .values import NotStraight, Tensor, Unknown, is_known
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+Special = Callable[["Evaluator", list[Any]], Any]
+SPECIAL: dict[str, Special] = {}
+"""Operators that are not run as others are."""
+
+
+def special(*names: str) -> Callable[[Special], Special]:
+    def register(f: Special) -> Special:
+        SPECIAL.update(dict.fromkeys(names, f))
+        return f
+
+    return register
+
+
+@special("aten::detach", "prim::data")
+def detach(e: Evaluator, args: list[Any]) -> Any:
+    operator: Any = table.find("aten::detach")
+    results = e.emit(operator, args)
+    writes.note_views(e, operator, args, results)
+    return results[0]
+
+
+@special("aten::requires_grad_")
+def requires_grad_(e: Evaluator, args: list[Any]) -> Any:
+    tensor, flag = args
+    if flag is not True and tensor.active or not is_known(flag):
+        raise NotStraight("requires_grad_ takes a gradient away")
+    tensor.active = tensor.active or flag
+    return tensor
+
+
+@special("aten::requires_grad", "prim::requires_grad")
+def requires_grad(e: Evaluator, args: list[Any]) -> Any:
+    return args[0].active
+
+
+@special("aten::set_grad_enabled")
+def set_grad_enabled(e: Evaluator, args: list[Any]) -> Any:
+    if not is_known(args[0]) or e.inside:
+        raise NotStraight("whether gradients are recorded is not known")
+    e.records = args[0]
+    return None
+
+
+@special("aten::is_grad_enabled")
+def is_grad_enabled(e: Evaluator, args: list[Any]) -> Any:
+    return e.records
+
+
+def answer(e: Evaluator, a: Any, b: Any) -> Any:
+    """Whether two values are one object."""
+    if a is None or b is None:
+        other = b if a is None else a
+        if isinstance(other, Unknown) and T.may_be_none(other.value.type):
+            operator: Any = table.find("aten::__is__")
+            return e.emit(operator, [a, b])[0]
+        return other is None
+    if isinstance(a, (Unknown, Tensor)) or isinstance(b, (Unknown, Tensor)):
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            return a is b
+        raise NotStraight("whether two values are one is not known")
+    if type(a) in (bool, int, float, complex, str):
+        return type(a) is type(b) and a == b
+    return a is b
+
+
+@special("aten::__is__")
+def is_(e: Evaluator, args: list[Any]) -> Any:
+    return answer(e, *args)
+
+
+@special("aten::__isnot__")
+def isnot(e: Evaluator, args: list[Any]) -> Any:
+    found = answer(e, *args)
+    return e.run("aten::__not__", found) if isinstance(found, Unknown) else not found
+
+
+@special("aten::size")
+def size(e: Evaluator, args: list[Any]) -> Any:
+    """Sizes that are known, and nodes for the others."""
+    tensor = args[0]
+    v = e.value(tensor)
+    shape = e.facts.shape(v)
+    whole: Any = table.find("aten::size")
+    one: Any = table.find("aten::size", "int")
+    if len(args) == 2:
+        if shape is not None and is_known(args[1]) and -len(shape) <= args[1] < len(shape):
+            found = shape[args[1]]
+            return found if isinstance(found, int) else e.emit(one, args)[0]
+        return e.emit(one, args)[0]
+    if shape is None:
+        return e.emit(whole, args)[0]
+    return [n if isinstance(n, int) else e.emit(one, [tensor, i])[0] for i, n in enumerate(shape)]
+
+
+@special("aten::grad")
+def grad(e: Evaluator, args: list[Any]) -> Any:
+    """`torch.autograd.grad` in a program."""
+    outputs, inputs, given, _, creates, allows_unused = args
+    if not (isinstance(outputs, list) and isinstance(inputs, list) and is_known(creates)):
+        raise NotStraight("what is differentiated is not known")
+    if given is not None and not isinstance(given, list):
+        raise NotStraight("the gradients that are given are not known")
+    if not all(isinstance(t, Tensor) and t.active for t in (*outputs, *inputs)):
+        raise NotStraight("a gradient is asked for of what requires none")
+    found = differentiate(e, outputs, inputs, given or [None] * len(outputs), creates)
+    if None in found and allows_unused is not True:
+        raise NotStraight("a gradient is asked for of what was not used")
+    return found

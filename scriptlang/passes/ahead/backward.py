@@ -1,0 +1,211 @@
+"""Going backward through what an evaluator has noted, by the rules of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ... import types as T
+from ...ir import Value
+from ...ops.calling import functions
+from ...ops.derivatives.plans import missing_text
+from ...ops.derivatives.rule_node import names_of_shapes
+from ...ops.derivatives.rules import SIZE, Expression
+from .values import NotStraight, Tensor, Unknown, tensors_in
+
+if TYPE_CHECKING:
+    from .evaluate import Entry, Evaluator
+
+
+def differentiate(
+    e: Evaluator,
+    outputs: Sequence[Tensor],
+    sources: Sequence[Tensor],
+    given: Sequence[Tensor | None],
+    creates: bool,
+) -> list[Tensor | None]:
+    """The gradients of outputs by sources, None of what was not used.
+
+    given: those of the outputs; None is 1, of a single number.  creates: whether what is computed
+    is noted for derivatives itself.
+    """
+    outer = e.records, e.is_backward, e.at
+    e.records, e.is_backward = creates, True
+    try:
+        return Backward(e, [e.value(t) for t in sources]).run(outputs, given)
+    finally:
+        e.records, e.is_backward, e.at = outer
+
+
+class Backward:
+    """grads: what has flown to a value so far.  reached: values that depend on a source."""
+
+    def __init__(self, e: Evaluator, sources: list[Value]) -> None:
+        self.e, self.sources = e, sources
+        self.grads: dict[Value, Tensor] = {}
+        self.entries = list(e.entries)
+        self.reached = set(sources)
+        for entry in self.entries:
+            if any(self.is_wanted(t) for t in tensors_in(entry.arguments)):
+                self.reached.update(v for v in flat(entry.results) if v is not None)
+
+    def is_wanted(self, tensor: Tensor) -> bool:
+        return tensor.active and tensor.value in self.reached
+
+    def run(self, outputs: Sequence[Tensor], given: Sequence[Tensor | None]) -> list[Tensor | None]:
+        for output, grad in zip(outputs, given, strict=True):
+            value = self.e.value(output)
+            if value in self.reached:
+                self.add(value, self.seed(output) if grad is None else grad)
+        for entry in reversed(self.entries):
+            results = [v for v in flat(entry.results) if v is not None]
+            if any(v in self.grads for v in results):
+                self.step(entry)
+        return [self.grads.get(v) for v in self.sources]
+
+    def seed(self, output: Tensor) -> Tensor:
+        e = self.e
+        shape = e.facts.shape(e.value(output))
+        if shape is None or any(n != 1 for n in shape):
+            self.check_single(output)
+        fact = e.facts.tensor(e.value(output))
+        if fact.is_exact and fact.dtype is not None:
+            made = e.known(functions.ones(list(fact.shape or ()), dtype=fact.dtype.code), T.TENSOR)
+        else:
+            made = e.run("aten::ones_like", output)
+        e.seeds.append(e.value(made))
+        return made
+
+    def check_single(self, output: Tensor) -> None:
+        """Let the program raise where an output is not one number."""
+        e = self.e
+        number = e.run("aten::numel", output)
+        if not isinstance(number, Unknown):
+            raise NotStraight("what is differentiated is not one number")
+        node = e.insert("prim::If", [e.run("aten::ne.int", number, 1).value], [])
+        with e.graph.at(node.add_block()):
+            text = e.constant(NOT_SINGLE, T.STR)
+            e.insert("prim::RaiseException", [text, e.constant("builtins.RuntimeError", T.STR)], [])
+        node.add_block()
+
+    def add(self, value: Value, grad: Tensor) -> None:
+        known = self.grads.get(value)
+        self.grads[value] = (
+            grad if known is None else self.e.run("aten::add.Tensor", known, grad, 1)
+        )
+
+    def step(self, entry: Entry) -> None:
+        """Give the inputs of a step their gradients."""
+        arguments = entry.arguments
+        if not any(self.is_wanted(t) for t in tensors_in(arguments)):
+            return
+        if entry.rule is None:
+            raise NotStraight(missing_text(entry.operator))
+        self.e.at = entry.node
+        schema = entry.operator.schema
+        for expression in entry.rule.gradients:
+            inputs: list[Any] = [schema.index(name) for name in expression.inputs]
+            needs = [any(map(self.is_wanted, tensors_in(arguments[i]))) for i in inputs]
+            if not any(needs):
+                continue
+            self.check_unwritten(entry, expression)
+            names = [self.named(name, entry, expression, needs) for name in expression.names]
+            result = self.e.function(expression.compiled(), names)
+            parts = result if len(inputs) > 1 else (result,)
+            for i, part, need in zip(inputs, parts, needs, strict=True):
+                if need and part is not None:
+                    self.put(arguments[i], part)
+
+    def check_unwritten(self, entry: Entry, expression: Expression) -> None:
+        """Leave it to the tape to raise its error where what a rule needs was written since."""
+        rule = expression.rule
+        if not any(root.writes != then for root, then in entry.memory.values()):
+            return
+        shapes = names_of_shapes(expression.text, rule.namespace)
+        for name in expression.names:
+            if name in shapes:
+                continue
+            at = entry.operator.schema.index(name)
+            if at is not None:
+                values = [t.value for t in tensors_in(entry.arguments[at])]
+            elif name in rule.results:
+                values = [v for v in flat([entry.results[rule.results.index(name)]]) if v]
+            else:
+                continue
+            for v in values:
+                root, then = entry.memory.get(v, (None, 0))
+                if root is not None and root.writes != then:
+                    raise NotStraight("what a derivative needs was written")
+
+    def named(self, name: str, entry: Entry, expression: Expression, needs: list[bool]) -> Any:
+        """What a name of an expression stands for."""
+        rule, e = expression.rule, self.e
+        schema = entry.operator.schema
+        if name in rule.grads:
+            value = entry.results[rule.grads.index(name)]
+            return [self.found(v) for v in value] if isinstance(value, list) else self.found(value)
+        at = schema.index(name)
+        if at is not None:
+            return entry.arguments[at]
+        if name in rule.results:
+            return self.result(entry, rule.results.index(name))
+        if name == "needs":
+            return needs
+        of = name.removesuffix(SIZE)
+        at = schema.index(of)
+        if at is not None:
+            return size_of(e, entry.arguments[at])
+        return size_of(e, self.result(entry, rule.results.index(of)))
+
+    def result(self, entry: Entry, k: int) -> Any:
+        """A result as it was, through which derivatives go, too."""
+        value = entry.results[k]
+        if isinstance(value, list):
+            return [Tensor(v, True) for v in value]
+        if value is None:
+            raise NotStraight(f"the rule of {entry.operator.qualified_name} asks for a number")
+        dtype = self.e.facts.dtype(value)
+        return Tensor(value, dtype is None or dtype.kind in "fc")
+
+    def found(self, value: Value | None) -> Tensor | None:
+        return None if value is None else self.grads.get(value)
+
+    def put(self, argument: Any, grad: Any) -> None:
+        """Add what an expression gave to the gradients of an argument."""
+        if isinstance(argument, list):
+            for t, part in zip(argument, grad, strict=True):
+                if t is not None and part is not None:
+                    self.put(t, part)
+        elif not isinstance(grad, Tensor):
+            raise NotStraight("whether there is a gradient is not known")
+        elif self.is_wanted(argument):
+            self.add(argument.value, self.fitted(grad, argument))
+
+    def fitted(self, grad: Tensor, argument: Tensor) -> Tensor:
+        """A gradient in the shape and type of what it is of (helpers.fitted)."""
+        e = self.e
+        have, want = e.facts.tensor(e.value(grad)), e.facts.tensor(argument.value)
+        if have.shape is None or have.shape != want.shape:
+            size = e.run("aten::size", argument)
+            grad = e.run("aten::sum_to_size", grad, size)
+        if have.dtype is not None and have.dtype is want.dtype:
+            return grad
+        if want.dtype is not None and have.dtype is not None:
+            if have.dtype.kind == "c" != want.dtype.kind:
+                grad = e.run("aten::real", grad)
+            return e.run("aten::to.dtype", grad, want.dtype.code)
+        return e.run("aten::type_as", grad, argument)
+
+
+NOT_SINGLE = "grad can be implicitly created only for scalar outputs"
+
+
+def flat(results: list[Any]) -> list[Value | None]:
+    return [v for r in results for v in (r if isinstance(r, list) else [r])]
+
+
+def size_of(e: Evaluator, value: Any) -> Any:
+    """What `self_size` stands for (rules.size_of)."""
+    if isinstance(value, (list, tuple)):
+        return [size_of(e, v) for v in value]
+    return [] if value is None else e.run("aten::size", value)

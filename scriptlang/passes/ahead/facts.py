@@ -1,0 +1,146 @@
+"""Shapes and types of the values of a straight graph, found while it grows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import types as T
+from ...dtypes import DType
+from ...ir import Graph, Node, Value
+from ...ops import table
+from ...ops.calling import functions
+from ...ops.shared.generator import default_generator
+from ...tensors import Tensor
+from ..shape_facts import Fact, TensorFacts, fact_of, is_known
+from ..shape_rules import rule_of
+from ..shapes import Names, Propagation
+
+
+class Nothing:
+    """The analysis of a graph in which no list is written and no tensor reshaped."""
+
+    written = 0
+
+    def of(self, value: Any) -> int:
+        return 0
+
+    def seen(self, places: int) -> int:
+        return 0
+
+    def reached(self, values: Any) -> int:
+        return 0
+
+    def is_written(self, *values: Value) -> bool:
+        return False
+
+
+class Growing(Propagation):
+    """The facts of a graph; `node` is called for each node that is put behind the others."""
+
+    def __init__(self, graph: Graph) -> None:
+        analysis: Any = Nothing()
+        self.graph, self.analysis = graph, analysis
+        self.facts: dict[Value, Fact] = {}
+        self.known, self.made = {}, {}
+        self.outer = self.home = None
+        self.depth = self.reshaped = 0
+        self.names = Names(())
+
+    def tensor(self, value: Value) -> TensorFacts:
+        fact = self.get(value)
+        return fact if isinstance(fact, TensorFacts) else TensorFacts(None, None, -1)
+
+    def dtype(self, value: Value) -> DType | None:
+        return self.tensor(value).dtype
+
+    def shape(self, value: Value) -> tuple[Any, ...] | None:
+        return self.tensor(value).shape
+
+    def node(self, node: Node) -> None:
+        super().node(node)
+        if any(map(self.is_open, node.outputs)):
+            self.try_out(node)
+
+    def is_open(self, v: Value) -> bool:
+        """Whether more could be known of an output: a shape, how many there are in a list."""
+        if v.type == T.TENSOR:
+            return self.shape(v) is None
+        return v.type == T.ListType(T.TENSOR) and not isinstance(self.get(v), tuple)
+
+    def try_out(self, node: Node) -> None:
+        """Find the facts of an operator without a rule: it is run on zeros, where all sizes are
+        known and decide those of its results."""
+        schema = node.schema
+        if schema is None or schema.is_mutable or schema.name in DECIDED_BY_ELEMENTS:
+            return
+        operator = table.find(schema.name, schema.overload)
+        if operator is None or operator.kernel is None or operator.facts.effect:
+            return
+        facts = [self.get(v) for v in node.inputs]
+        if not all(map(is_exact, facts)) or rule_of(schema.name, schema.overload) is not None:
+            return
+        if sum(map(elements, facts)) > MOST_ELEMENTS:
+            return
+        result = tried(operator.kernel, facts)
+        if result is None:
+            return
+        results = result if len(node.outputs) > 1 else (result,)
+        for v, r in zip(node.outputs, results, strict=True):
+            if isinstance(r, (Tensor, list)):
+                self.put(v, fact_of(r))
+
+
+def tried(kernel: Any, facts: list[Fact]) -> Any:
+    """What a kernel gives for zeros, or for unit matrices where it refuses these; else None."""
+    state = default_generator.snapshot()
+    try:
+        for diagonal in (0, 1):
+            try:
+                return kernel(*(example(f, diagonal) for f in facts))
+            except Exception:
+                continue  # such elements are no matter for it
+        return None
+    finally:
+        default_generator.restore(state)
+
+
+MOST_ELEMENTS = 1 << 20
+"""Elements of the tensors that an operator is tried on."""
+
+DECIDED_BY_ELEMENTS = frozenset(
+    f"aten::{name}"
+    for name in "repeat_interleave _pack_padded_sequence _pad_packed_sequence linalg_lstsq "
+    "masked_select nonzero unique_dim _unique2 bincount to_padded_tensor".split()
+)
+"""Operators whose results have sizes that elements decide."""
+
+
+def is_exact(fact: Fact) -> bool:
+    """Whether everything but elements is known."""
+    if isinstance(fact, TensorFacts):
+        return fact.is_exact and fact.dtype is not None
+    if isinstance(fact, tuple):
+        return all(map(is_exact, fact))
+    return is_known(fact)
+
+
+def elements(fact: Fact) -> int:
+    if isinstance(fact, tuple):
+        return sum(map(elements, fact))
+    shape: Any = fact.shape or () if isinstance(fact, TensorFacts) else (0,)
+    return math.prod(shape)
+
+
+def example(fact: Fact, diagonal: int) -> Any:
+    """A value of which a fact holds; tensors are zeros but for the diagonal of matrices."""
+    if isinstance(fact, tuple):
+        return [example(part, diagonal) for part in fact]
+    if isinstance(fact, TensorFacts):
+        assert fact.dtype is not None
+        assert fact.shape is not None
+        made = functions.zeros(list(fact.shape), dtype=fact.dtype.code)
+        if diagonal and len(fact.shape) >= 2:
+            functions.diagonal(made, 0, -2, -1).fill_(diagonal)
+        return made
+    return fact

@@ -1,0 +1,81 @@
+"""The smallest cut of a network, by Dinic's algorithm.
+
+A flow from the source is raised along shortest ways with room (found level by level) until there
+are none; what the source then still reaches is one side of a smallest cut.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+ENDLESS = 1 << 62
+"""The capacity of an edge that no cut goes through."""
+
+
+class Network:
+    """Nodes are numbers from 0; an edge and its way back have the numbers 2k and 2k + 1.
+
+    to, room: where each edge leads, and what it takes yet.  edges: those that leave a node.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.edges: list[list[int]] = [[] for _ in range(nodes)]
+        self.to: list[int] = []
+        self.room: list[int] = []
+
+    def connect(self, a: int, b: int, capacity: int) -> None:
+        for start, end, room in ((a, b, capacity), (b, a, 0)):
+            self.edges[start].append(len(self.to))
+            self.to.append(end)
+            self.room.append(room)
+
+    def levels(self, source: int) -> list[int]:
+        """How many edges with room each node is from the source; -1 where there is no way."""
+        found = [-1] * len(self.edges)
+        found[source] = 0
+        pending = deque([source])
+        while pending:
+            node = pending.popleft()
+            for edge in self.edges[node]:
+                if self.room[edge] and found[self.to[edge]] < 0:
+                    found[self.to[edge]] = found[node] + 1
+                    pending.append(self.to[edge])
+        return found
+
+    def raise_flow(self, source: int, sink: int, levels: list[int]) -> int:
+        """Send flow along ways that gain a level with each edge, until these are full."""
+        total = 0
+        tried = [0] * len(self.edges)  # the first edge of each node that may still lead on
+        way: list[int] = []
+        node = source
+        while True:
+            if node == sink:
+                amount = min(self.room[edge] for edge in way)
+                for edge in way:
+                    self.room[edge] -= amount
+                    self.room[edge ^ 1] += amount
+                total += amount
+                way, node = [], source
+                continue
+            while tried[node] < len(self.edges[node]):
+                edge = self.edges[node][tried[node]]
+                if self.room[edge] and levels[self.to[edge]] == levels[node] + 1:
+                    break
+                tried[node] += 1
+            else:
+                if node == source:
+                    return total
+                levels[node] = -1  # no way leads on from here
+                node = self.to[way.pop() ^ 1]
+                continue
+            way.append(edge)
+            node = self.to[edge]
+
+    def smallest_cut(self, source: int, sink: int) -> tuple[int, list[bool]]:
+        """(its capacity, for each node whether it is on the side of the source)."""
+        total = 0
+        while True:
+            levels = self.levels(source)
+            if levels[sink] < 0:
+                return total, [level >= 0 for level in levels]
+            total += self.raise_flow(source, sink, levels)

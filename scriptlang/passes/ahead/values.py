@@ -1,0 +1,123 @@
+"""What the evaluator knows of a value while it makes a straight graph.
+
+A value that is known is itself: numbers, strings, None, and lists, tuples and dicts of whatever
+there is, which the evaluator changes as the program does.  The rest stands for what a run computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...ir import Value
+from ...objects import ScriptObject
+
+
+class NotStraight(Exception):
+    """A program that has no straight graph; the text says why."""
+
+
+class Unknown:
+    """A value of the graph of which nothing is known: a number, an object."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"<{self.value!r}>"
+
+
+class Module(Unknown):
+    """An object whose attributes are known: `found` is the one that the program is made for."""
+
+    __slots__ = ("found",)
+
+    def __init__(self, value: Value, found: ScriptObject) -> None:
+        super().__init__(value)
+        self.found = found
+
+
+class Object(Unknown):
+    """An object whose attributes a run reads."""
+
+    __slots__ = ()
+
+
+class Tensor:
+    """A tensor; several stand for the same memory where one is a view of the other.
+
+    value: what holds its elements now.  active: whether it requires a gradient.
+    base: the tensor that it is a view of; again: what makes it of the base; back: what the base is
+    once it has been written.  writes: how often the memory has been written (of the tensor that is
+    no view); seen: how often when `value` was made.  is_outside: whether others hold its memory.
+    is_doubtful: whether nobody knows what else has its memory.
+    """
+
+    __slots__ = (
+        "active",
+        "again",
+        "back",
+        "base",
+        "is_doubtful",
+        "is_outside",
+        "seen",
+        "value",
+        "writes",
+    )
+
+    def __init__(self, value: Value, active: bool = False, is_outside: bool = False) -> None:
+        self.value, self.active, self.is_outside = value, active, is_outside
+        self.base: Tensor | None = None
+        self.again: Callable[[Tensor], Tensor] | None = None
+        self.back: Callable[[Tensor, Tensor], Tensor] | None = None
+        self.writes = self.seen = 0
+        self.is_doubtful = False
+
+    @property
+    def root(self) -> Tensor:
+        """The tensor that is no view."""
+        tensor = self
+        while tensor.base is not None:
+            tensor = tensor.base
+        return tensor
+
+    def __repr__(self) -> str:
+        return f"<tensor {self.value!r}>"
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """What a value is or holds that is no container."""
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            yield from parts(part)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from parts(key)
+            yield from parts(part)
+    else:
+        yield value
+
+
+def is_known(value: Any) -> bool:
+    """Whether nothing in a value is left to a run."""
+    if isinstance(value, (list, tuple, dict)):
+        return not any(isinstance(part, (Unknown, Tensor)) for part in parts(value))
+    return not isinstance(value, (Unknown, Tensor))
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    return (part for part in parts(value) if isinstance(part, Tensor))
+
+
+def mapped(value: Any, f: Callable[[Any], Any]) -> Any:
+    """A value with each part replaced; containers are new ones."""
+    if isinstance(value, list):
+        return [mapped(part, f) for part in value]
+    if isinstance(value, tuple):
+        parts_ = [mapped(part, f) for part in value]
+        return type(value)(*parts_) if hasattr(value, "_fields") else tuple(parts_)
+    if isinstance(value, dict):
+        return {key: mapped(part, f) for key, part in value.items()}
+    return f(value)

@@ -1,0 +1,202 @@
+"""Writes to tensors, as new values of what is written, and views that see them.
+
+    y = x[0]; y.add_(1)     x is select_scatter(x, add(select(x, 0), 1), 0), and y is select(x, 0)
+
+A tensor is what its `value` says.  A view knows its base, and how it is made of it; after a write
+it is made again when it is next read.  What an argument holds in the end is copied into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ... import types as T
+from ...ir import Value
+from ...ops import table
+from .values import NotStraight, Tensor, is_known
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+Back = Callable[["Evaluator", Tensor, Tensor, list[Any]], Tensor]
+
+
+def shaped_back(e: Evaluator, base: Tensor, new: Tensor, args: list[Any]) -> Tensor:
+    return e.run("aten::reshape", new, e.run("aten::size", base))
+
+
+BACK: dict[str, Back] = {
+    "aten::select.int": lambda e, base, new, a: e.run("aten::select_scatter", base, new, *a),
+    "aten::slice.Tensor": lambda e, base, new, a: e.run("aten::slice_scatter", base, new, *a),
+    "aten::narrow": lambda e, base, new, a: e.run(
+        "aten::slice_scatter", base, new, a[0], a[1], a[1] + a[2], 1
+    ),
+    "aten::diagonal": lambda e, base, new, a: e.run("aten::diagonal_scatter", base, new, *a),
+    "aten::t": lambda e, base, new, a: e.run("aten::t", new),
+    "aten::transpose.int": lambda e, base, new, a: e.run("aten::transpose.int", new, *a),
+    "aten::permute": lambda e, base, new, a: e.run("aten::permute", new, inverse(a[0])),
+} | dict.fromkeys(
+    (
+        "aten::view",
+        "aten::view_as",
+        "aten::unsqueeze",
+        "aten::squeeze",
+        "aten::squeeze.dim",
+        "aten::alias",
+    ),
+    shaped_back,
+)
+"""What a base is once a view of it has been written: of the base, the view and its arguments."""
+
+UNSURE = frozenset({"aten::reshape", "aten::contiguous", "aten::flatten.using_ints", "aten::to"})
+"""Operators that give a view or a copy, as memory lies."""
+
+
+def inverse(dims: list[int]) -> list[int]:
+    back = [0] * len(dims)
+    for to, dim in enumerate(dims):
+        back[dim] = to
+    return back
+
+
+def current(e: Evaluator, tensor: Tensor) -> Value:
+    """What holds the elements of a tensor now."""
+    base = tensor.base
+    if base is None:
+        if tensor.is_doubtful:
+            raise NotStraight("a write may have changed another tensor")
+        return tensor.value
+    root = tensor.root
+    if root.is_doubtful:
+        raise NotStraight("a write may have changed another tensor")
+    if tensor.seen != root.writes:
+        assert tensor.again is not None
+        outer, e.records = e.records, True
+        made = tensor.again(base)
+        e.records = outer
+        tensor.value, tensor.seen, tensor.active = made.value, root.writes, made.active
+    return tensor.value
+
+
+def note_views(e: Evaluator, operator: table.Operator, args: list[Any], results: list[Any]) -> None:
+    """Remember whose memory results have."""
+    facts, schema = operator.facts, operator.schema
+    for k, (result, shared) in enumerate(zip(results, schema.shared)):
+        source = args[shared[0]] if shared else None
+        if facts.may_share and source is None:
+            source = next((a for a in args if isinstance(a, Tensor)), None)
+        if not isinstance(source, Tensor):
+            continue
+        several = isinstance(result, list)
+        unsure = facts.may_share or facts.may_copy or operator.name in UNSURE
+        for i, part in enumerate(result if several else [result]):
+            if not isinstance(part, Tensor):
+                continue
+            part.base, part.seen = source, source.root.writes
+            if unsure:
+                part.again = unknown_view
+                continue
+
+            def again(base: Tensor, k: int = k, i: int = i, several: bool = several) -> Tensor:
+                made = e.operator(operator, [base, *args[1:]])
+                made = made[k] if len(schema.returns) > 1 else made
+                return made[i] if several else made
+
+            part.again = again
+            back = BACK.get(operator.qualified_name)
+            if back is not None and shared == (0,) and is_known(args[1:]):
+                rest = args[1:]
+                part.back = lambda base, new, back=back, rest=rest: back(e, base, new, rest)
+
+
+def unknown_view(base: Tensor) -> Tensor:
+    raise NotStraight("a write may have changed what may be a view")
+
+
+def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
+    """A call that writes one tensor: its result, of which the tensor is the value from then on."""
+    targets = [args[i] for i, _ in operator.schema.written]
+    if len(targets) != 1 or not isinstance(targets[0], Tensor) or targets[0] is not args[0]:
+        raise NotStraight(f"{operator.qualified_name} writes its arguments")
+    target = targets[0]
+    new = written(e, operator, args)
+    if e.records and target.active and target.is_outside and target.base is None:
+        raise NotStraight("what is differentiated by is written")
+    assign(e, target, fitting(e, new, target))
+    return target
+
+
+def written(e: Evaluator, operator: table.Operator, args: list[Any]) -> Tensor:
+    """What a call that writes its first argument would have put there."""
+    name, target = operator.name, args[0]
+    if name == "aten::copy_":
+        source = e.run("aten::expand_as", args[1], target)
+        return e.run("aten::clone", source) if source is args[1] else source
+    if name == "aten::zero_":
+        return e.run("aten::zeros_like", target)
+    if name == "aten::fill_" and operator.overload == "Scalar":
+        return e.run("aten::full_like", target, args[1])
+    found = table.find(name[:-1], operator.overload)
+    if found is None:
+        found = RANDOM.get(operator.qualified_name) and table.find(*RANDOM[operator.qualified_name])
+    arguments = [a.name for a in operator.schema.arguments]
+    if (
+        not name.endswith("_")
+        or found is None
+        or found.kernel is None
+        or found.schema.is_mutable
+        or [a.name for a in found.schema.arguments] != arguments
+        or operator.form is not None
+        and operator.form.kind == "become"
+    ):
+        raise NotStraight(f"{operator.qualified_name} writes its argument")
+    return e.operator(found, args)
+
+
+RANDOM = {
+    "aten::bernoulli_.float": ("aten::bernoulli", "p"),
+    "aten::normal_": ("aten::normal_functional", ""),
+}
+"""Random operators whose functional form has another name."""
+
+
+def fitting(e: Evaluator, new: Tensor, target: Tensor) -> Tensor:
+    """The new value in the type of what is written."""
+    have, want = (e.facts.tensor(e.value(t)) for t in (new, target))
+    if have.dtype is None or want.dtype is None:
+        raise NotStraight("the type of what is written is not known")
+    if have.shape is None or have.shape != want.shape:
+        raise NotStraight("the size of what is written is not known")
+    return new if have.dtype is want.dtype else e.run("aten::to.dtype", new, want.dtype.code)
+
+
+def assign(e: Evaluator, target: Tensor, new: Tensor) -> None:
+    """Let a tensor have another value; so have its base and the views of that."""
+    if e.inside:
+        raise NotStraight("a branch that nothing decides writes a tensor")
+    root = target.root
+    if root.is_outside and all(t is not root for t, _ in e.outside):
+        raise NotStraight("what is in a container is written")
+    if target.base is None:
+        target.value, target.active = e.value(new), new.active
+        target.writes += 1
+        return
+    if target.back is None:
+        raise NotStraight("a write goes through a view of an unknown kind")
+    base = target.base
+    assign(e, base, target.back(base, new))
+    target.value, target.active, target.seen = e.value(new), new.active, target.root.writes
+
+
+def finish(e: Evaluator) -> None:
+    """Copy what arguments hold in the end into them."""
+    copy: Any = table.find("aten::copy_")
+    for tensor, value in e.outside:
+        if tensor.writes:
+            v = current(e, tensor)
+            node = e.insert(
+                copy.name, [value, v, e.constant(False, T.BOOL)], [T.TENSOR], schema=copy.schema
+            )
+            e.facts.node(node)
+            tensor.value = value

@@ -1,0 +1,373 @@
+"""Derivatives made ahead of time: one graph of a program and its gradients.
+
+both = scriptlang.value_and_grad(model)
+loss, grads = both(x, y)              # {"weight": ..., "bias": ...}
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import budgets
+from ..building import alone, uncollected
+from ..interpreter.arguments import bind
+from ..interpreter.engine import engine as engine_named
+from ..ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
+from ..objects import ScriptObject
+from ..ops.derivatives.state import alias
+from ..passes import fold_weights, fuse_pointwise, peephole, pipeline
+from ..passes.ahead import values as V
+from ..passes.ahead.joint import Joint, check_scalar
+from ..passes.ahead.values import NotStraight
+from ..passes.shape_facts import TensorFacts
+from ..tensors import Tensor
+from .ahead_kinds import Kinds, Taken, Taped
+from .ahead_report import AheadReport, report_of
+from .ahead_tape import by_tape
+from .module import ScriptFunction, ScriptMethod, ScriptModule
+
+Wrt = int | str | Sequence[int | str] | None
+
+
+class Ahead:
+    """A program whose straight graphs are made and kept by what they are called with."""
+
+    def __init__(self, program: Any, wrt: Wrt, engine: str) -> None:
+        self.program, self.engine = program, engine
+        self.owner: Any = program if isinstance(program, ScriptModule) else None
+        if self.owner is not None:
+            self.function: Function = program._type.methods["forward"]
+        else:
+            self.owner = program.owner if isinstance(program, ScriptMethod) else None
+            self.function = program._function
+        self.first: tuple[Any, ...] = () if self.owner is None else (self.owner._object_,)
+        self.schema = self.function.schema
+        self.budget = self.function.budget
+        self.sources: Any = Sources(self, wrt)
+        self.kinds = Kinds()
+        self.last: Any = None
+
+    def known(self, args: Sequence[Any]) -> Straight | None:
+        """What the last call ran, for arguments of the same kind."""
+        last = self.last
+        if last is None or len(args) != len(last[0]):
+            return None
+        made: Straight
+        likes, made = last
+        for arg, like in zip(args, likes):
+            if type(arg) is Tensor:
+                if type(like) is not tuple or arg._size != like[0] or arg.dtype is not like[1]:
+                    return None
+            elif arg is not like:
+                return None
+        return made if made.holds() else None
+
+    def remember(self, args: Sequence[Any], values: list[Any], made: Any) -> None:
+        """Let calls with such arguments go the short way: tensors, and the same objects."""
+        if len(values) == len(args) and all(
+            v is a and isinstance(a, (Tensor, ScriptObject)) for v, a in zip(values, args)
+        ):
+            likes = [(a._size, a.dtype) if isinstance(a, Tensor) else a for a in args]
+            self.last = likes, made
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """All arguments as run-time values."""
+        return bind(self.schema, (*self.first, *args), kwargs)
+
+    def found(self, values: list[Any]) -> tuple[Any, list[Any]]:
+        """What is made for such arguments, and the leaves among them."""
+        taken = Taken(values)
+        made = self.kinds.find(taken)
+        if made is None:
+            made = self.make(taken, values)
+        return made, taken.leaves
+
+    @uncollected
+    @alone
+    def make(self, taken: Taken, values: list[Any]) -> Any:
+        def attempt(facts: list[TensorFacts]) -> Any:
+            try:
+                return self.straight(values, facts)
+            except NotStraight as reason:
+                return Taped(str(reason))
+
+        with budgets.use(self.budget, self.function.name):
+            return self.kinds.add(taken, attempt)
+
+    def straight(self, values: list[Any], facts: list[TensorFacts]) -> Any:
+        raise NotImplementedError
+
+    def joint(self, values: list[Any], facts: list[TensorFacts]) -> Joint:
+        """The straight graph of the program alone."""
+        graph = self.function.graph.copy()
+        pipeline.optimize(graph)
+        joint = Joint(graph, values, facts)
+        if self.sources is not None:
+            for source in self.sources.arguments(joint.arguments):
+                source.active = True
+            self.sources.watch(joint)
+        joint.run_program()
+        return joint
+
+    def why(self, *args: Any, **kwargs: Any) -> str:
+        """Why calls with such arguments use the tape; "" where they do not."""
+        return self.found(self.bound(args, kwargs))[0].reason
+
+    def inspect(self, *args: Any, **kwargs: Any) -> Any:
+        """What is made for such arguments: graphs, what is kept, what is computed again."""
+        made, _ = self.found(self.bound(args, kwargs))
+        return AheadReport(made.reason) if isinstance(made, Taped) else made.report()
+
+
+class Sources:
+    """By what is differentiated.
+
+    places: arguments by their number; names: parameters and buffers; order: (is it an argument, its
+    number in places or names), as the user named them.  kind: "one", "tuple" or "dict".
+    """
+
+    def __init__(self, owner: Ahead, wrt: Wrt) -> None:
+        self.owner = owner
+        module = owner.program if isinstance(owner.program, ScriptModule) else None
+        self.known = owner.owner.state_dict() if isinstance(owner.owner, ScriptModule) else {}
+        self.kind = "one" if isinstance(wrt, (int, str)) else "tuple"
+        if wrt is None and module is not None:
+            self.kind = "dict"
+            named = module._named_tensors("parameter", "", True)
+            self.names: list[str] = [n for n, t in named if t._requires_grad]
+            self.order: list[tuple[bool, int]] = [(False, i) for i in range(len(self.names))]
+            self.places: list[int] = []
+            return
+        if wrt is None:
+            wrt, self.kind = 0, "one"
+        self.order, self.places, self.names = [], [], []
+        for what in [wrt] if isinstance(wrt, (int, str)) else wrt:
+            self.add(what)
+
+    def add(self, what: int | str) -> None:
+        """Take up one argument or parameter.  Raises ValueError for what there is not."""
+        owner = self.owner
+        arguments = owner.schema.arguments[len(owner.first) :]
+        names = [a.name for a in arguments]
+        if isinstance(what, str) and what not in names:
+            if what not in self.known:
+                raise ValueError(
+                    f"{owner.function.name} has no argument or parameter {what!r}; its arguments "
+                    f"are {', '.join(names)}"
+                )
+            self.order.append((False, len(self.names)))
+            self.names.append(what)
+            return
+        place = names.index(what) if isinstance(what, str) else what
+        if not -len(names) <= place < len(names):
+            raise ValueError(f"{owner.function.name} has {len(names)} arguments; wrt is {what}")
+        self.order.append((True, len(self.places)))
+        self.places.append(place % len(names) + len(owner.first))
+
+    def attributes(self) -> list[tuple[ScriptObject, str]]:
+        """The objects that hold the parameters, with their names there."""
+        found = []
+        for name in self.names:
+            *path, last = name.split(".")
+            obj = self.owner.first[0]
+            for part in path:
+                obj = obj.get(part)
+            found.append((obj, last))
+        return found
+
+    def tensors(self) -> list[Tensor]:
+        """The parameters."""
+        return [obj.get(name) for obj, name in self.attributes()]
+
+    def arguments(self, values: Sequence[Any]) -> list[Any]:
+        """The tensors of the arguments."""
+        return [
+            t
+            for place in self.places
+            for t in V.parts(values[place])
+            if isinstance(t, (Tensor, V.Tensor))
+        ]
+
+    def watch(self, joint: Joint) -> None:
+        """Let what is read of the parameters require a gradient."""
+        joint.wanted = {id(t) for t in self.tensors()}
+
+    def structured(self, values: Sequence[Any], take: Callable[[Any], Any]) -> Any:
+        """Gradients in the structure of what they are by; take: of one tensor.
+
+        values: the arguments, then the parameters as one list.
+        """
+        *arguments, parameters = values
+        parts = [
+            V.mapped(arguments[self.places[i]], take) if is_argument else take(parameters[i])
+            for is_argument, i in self.order
+        ]
+        if self.kind == "dict":
+            return dict(zip(self.names, parts))
+        return parts[0] if self.kind == "one" else tuple(parts)
+
+
+class Straight:
+    """A straight graph that is run for calls.
+
+    function: what runs; joint: what it was made of; template: the result, with Slots for what the
+    function gives.
+    """
+
+    reason = ""
+
+    def __init__(self, joint: Joint, template: Any, name: str, engine: str) -> None:
+        self.joint, self.template = joint, template
+        self.graph = joint.graph
+        self.take_over()
+        self.function = runnable(self.graph, name, engine)
+        self.fill = filler(template)
+
+    def take_over(self) -> None:
+        """Note the tensors of objects, which are given to the function as they are."""
+        self.lifted = [(obj, obj._slot(name), t) for obj, name, t in self.joint.lifted]
+        self.aliases = [alias(t) for _, _, t in self.lifted]
+        self.memory = [(t, a._storage, t._size) for (_, _, t), a in zip(self.lifted, self.aliases)]
+        tensors = [t for _, _, t in self.lifted]
+        same = [(obj, obj._slot(name), tensors[at]) for obj, name, at in self.joint.again]
+        self.lifted += same
+        self.read = [(obj, obj._slot(name), value) for obj, name, value in self.joint.read]
+
+    def holds(self) -> bool:
+        """Whether the objects are what they were when it was made."""
+        for obj, slot, value in self.lifted:
+            if obj.slots[slot] is not value:
+                return False
+        for tensor, storage, size in self.memory:
+            if tensor._storage is not storage or tensor._size != size:
+                return False
+        for obj, slot, value in self.read:
+            now = obj.slots[slot]
+            if now is not value and (type(now) is not type(value) or now != value):
+                return False
+        return True
+
+    def report(self) -> AheadReport:
+        """The parts of the graph, and what goes from one to the other."""
+        joint = copy.copy(self.joint)
+        env: dict[Any, Any] = {}
+        joint.graph = Graph(self.graph.name)
+        clone_block(self.graph.block, joint.graph.block, env)
+        facts = {env[v]: fact for v, fact in self.joint.facts.facts.items() if v in env}
+        joint.facts = copy.copy(joint.facts)
+        joint.facts.facts = facts
+        pipeline.optimize(joint.graph)
+        whole = joint.graph.copy()
+        seeds = [env[v] for v in joint.seeds if env[v].node.block is not None]
+        return report_of(whole, joint.parted(seeds), facts)
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        for leaf in leaves:
+            if type(leaf) is not float and (leaf._autograd is not None or leaf._requires_grad):
+                leaves = list(map(plain, leaves))
+                break
+        return self.fill(self.function(*leaves, *self.aliases))
+
+
+def plain(leaf: Any) -> Any:
+    """A tensor of which no derivatives are recorded."""
+    if type(leaf) is float or leaf._autograd is None and not leaf._requires_grad:
+        return leaf
+    return alias(leaf)
+
+
+class Slot:
+    """A place for what a function gives."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def templated(result: Any) -> tuple[Any, list[Any]]:
+    """(a result with Slots for what a run gives, that)."""
+    outputs: list[Any] = []
+
+    def slot(part: Any) -> Any:
+        if not isinstance(part, (V.Tensor, V.Unknown)):
+            return part
+        outputs.append(part)
+        return Slot(len(outputs) - 1)
+
+    return V.mapped(result, slot), outputs
+
+
+def filler(template: Any) -> Callable[[Any], Any]:
+    """A function that puts results into their places: of Python, so that it is fast."""
+    constants: list[Any] = []
+
+    def text(part: Any) -> str:
+        if isinstance(part, Slot):
+            return f"results[{part.number}]"
+        if type(part) is list:
+            return f"[{', '.join(map(text, part))}]"
+        if type(part) is dict:
+            return f"{{{', '.join(f'{text(k)}: {text(v)}' for k, v in part.items())}}}"
+        if type(part) is tuple:
+            return f"({''.join(f'{text(p)}, ' for p in part)})"
+        if isinstance(part, tuple):
+            constants.append(type(part))
+            return f"constants[{len(constants) - 1}]({', '.join(map(text, part))})"
+        constants.append(part)
+        return f"constants[{len(constants) - 1}]"
+
+    made: Callable[[Any], Any] = eval(f"lambda results: {text(template)}", {"constants": constants})
+    return made
+
+
+def runnable(graph: Graph, name: str, engine: str) -> Any:
+    """The graph as a function, optimised."""
+    own = graph.copy()
+    pipeline.optimize(own)
+    if fold_weights.run(own):
+        pipeline.optimize(own)
+    peephole.run_unrecorded(own)
+    fast = own.copy()
+    fuse_pointwise.run(fast)
+    function = Function(name, schema_of_graph(name, own), own)
+    function.attributes[OPTIMIZED] = fast
+    return ScriptFunction(function, engine_named(engine))
+
+
+class ValueAndGrad(Ahead):
+    """What `value_and_grad` gives."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        known = None if kwargs else self.known(args)
+        if known is not None:
+            return known.run(args)
+        values = self.bound(args, kwargs)
+        made, leaves = self.found(values)
+        if isinstance(made, Taped):
+            return by_tape(self, values)
+        self.remember(args, values[len(self.first) :], made)
+        return made.run(leaves)
+
+    def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:
+        joint = self.joint(values, facts)
+        value = joint.result[0] if isinstance(joint.result, tuple) else joint.result
+        check_scalar(joint, value)
+        arguments = self.sources.arguments(joint.arguments)
+        parameters = [joint.places.get(id(t)) for t in self.sources.tensors()]
+        present = [t for t in (*arguments, *parameters) if t is not None]
+        if not value.active:
+            found: list[Any] = [None] * len(present)
+        else:
+            found = joint.gradients([value], present, [None])
+        grads = {id(t): g for t, g in zip(present, found)}
+        gradients = self.sources.structured(
+            [*joint.arguments, parameters], lambda t: None if t is None else grads.get(id(t))
+        )
+        template, outputs = templated((joint.result, gradients))
+        own = len(templated(joint.result)[1])
+        joint.close(outputs[:own], outputs[own:])
+        return Straight(joint, template, f"{self.function.name}_and_grad", self.engine)
+
+    def __repr__(self) -> str:
+        return f"<value_and_grad of {self.function.schema}>"

@@ -1,0 +1,69 @@
+"""Optimised programs that ask for gradients themselves, as straight ones: forces of a potential.
+
+`optimize` gives such functions an `Inside`, which engines ask before they record anything
+(`interpreter/gradients.py`).  A call in which nothing else requires a gradient runs the straight
+graph for arguments of its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..interpreter.arguments import bind
+from ..interpreter.gradients import STRAIGHT
+from ..ir import Function
+from ..passes.shape_facts import TensorFacts
+from ..tensors import Tensor
+from .ahead import Ahead, Straight, templated
+from .ahead_kinds import Kinds, Taped
+
+
+class Inside(Ahead):
+    """The straight graphs of one function for one engine."""
+
+    def __init__(self, function: Function, engine: str) -> None:
+        self.function, self.schema, self.budget = function, function.schema, function.budget
+        self.engine, self.first = engine, ()
+        self.sources = None
+        self.kinds = Kinds()
+        self.last = None
+
+    def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+        """The result of a call; NotImplemented where it has to be recorded."""
+        known = None if kwargs else self.known(args)
+        if known is not None:
+            return known.run([a for a in args if type(a) is Tensor])
+        values = bind(self.schema, args, kwargs)
+        made, leaves = self.found(values)
+        if isinstance(made, Taped):
+            return NotImplemented
+        self.remember(args, values, made)
+        return made.run(leaves)
+
+    def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:
+        joint = self.joint(values, facts)
+        template, outputs = templated(joint.result)
+        joint.close(outputs)
+        return Straight(joint, template, self.function.name, self.engine)
+
+
+class Straights:
+    """The Insides of one function, by engine."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.by_engine: dict[str, Inside] = {}
+
+    def __call__(self, engine: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+        inside = self.by_engine.get(engine)
+        if inside is None:
+            inside = self.by_engine[engine] = Inside(self.function, engine)
+        return inside.call(args, kwargs)
+
+
+def let_be_straight(functions: Iterable[Function]) -> None:
+    """Let functions that ask for gradients be straight programs, where they can be."""
+    for function in functions:
+        if any(node.kind == "aten::grad" for node in function.graph.walk()):
+            function.attributes[STRAIGHT] = Straights(function)

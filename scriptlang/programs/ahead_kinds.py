@@ -1,0 +1,151 @@
+"""What straight graphs are made for: kinds of arguments.
+
+The first graph is made for the sizes of the first call.  A call with other sizes makes one in which
+those that differ are symbols, so that later calls find it whatever these sizes are; sizes 0 and 1
+are never symbols, since they broadcast.  Sizes that changed together are one symbol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..objects import ScriptObject
+from ..passes.shape_facts import TensorFacts, tensor_facts
+from ..passes.sizes import Size, symbol
+from ..tensors import Tensor
+
+MOST_MADE = 32
+"""Kinds of arguments that a program is made for; calls with others go by the tape."""
+
+Pattern = tuple[Any, ...]
+"""Sizes, one after the other; a pair of those of two calls is a symbol."""
+
+
+class Taken:
+    """Arguments taken apart.
+
+    kind: what a graph is made for besides sizes: types, ranks, numbers that are not floats.
+    sizes: of all tensors, one after the other.  leaves: tensors and floats.
+    """
+
+    __slots__ = ("kind", "leaves", "sizes")
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        kind: list[Any] = []
+        sizes: list[int] = []
+        self.leaves: list[Any] = []
+        for value in values:
+            self.take(value, kind, sizes)
+        self.kind, self.sizes = tuple(kind), tuple(sizes)
+
+    def take(self, value: Any, kind: list[Any], sizes: list[int]) -> None:
+        cls = type(value)
+        if cls is Tensor or isinstance(value, Tensor):
+            size = value._size
+            kind.append(len(size))
+            kind.append(value.dtype)
+            sizes += size
+            self.leaves.append(value)
+        elif cls is float:
+            kind.append(cls)
+            self.leaves.append(value)
+        elif cls is list or isinstance(value, tuple):
+            kind.append((cls, len(value)))
+            for part in value:
+                self.take(part, kind, sizes)
+        elif cls is dict:
+            kind.append((cls, tuple(value)))
+            for part in value.values():
+                self.take(part, kind, sizes)
+        elif isinstance(value, ScriptObject):
+            kind.append(id(value))
+        else:
+            kind.append((cls, value))
+
+
+class Taped:
+    """That calls go by the tape, and why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def holds(self) -> bool:
+        return True
+
+
+TOO_MANY = Taped(f"it was called with more than {MOST_MADE} kinds of arguments")
+
+
+class Kinds:
+    """What is made, by kinds.  make: of facts of the tensors, in order; Taped where that fails."""
+
+    def __init__(self) -> None:
+        self.exact: dict[Any, Any] = {}
+        self.patterns: list[tuple[Any, Pattern, Any]] = []
+        self.last: dict[Any, Pattern] = {}
+        self.rigid: set[Any] = set()
+
+    def find(self, taken: Taken) -> Any:
+        """What is made for such arguments, or None."""
+        made = self.exact.get((taken.kind, taken.sizes))
+        if made is None:
+            for kind, pattern, found in self.patterns:
+                if kind == taken.kind and matches(pattern, taken.sizes):
+                    made = found
+                    break
+        return made if made is not None and made.holds() else None
+
+    def add(self, taken: Taken, make: Callable[[list[TensorFacts]], Any]) -> Any:
+        """Make what there is not."""
+        kind, sizes = taken.kind, taken.sizes
+        if len(self.exact) + len(self.patterns) >= MOST_MADE:
+            return TOO_MANY
+        before = self.last.get(kind)
+        pattern: Pattern = sizes if before is None else merged(before, sizes)
+        self.last[kind] = pattern
+        if pattern != sizes and kind not in self.rigid and matches(pattern, sizes):
+            made = make(facts_of(taken, pattern))
+            if not isinstance(made, Taped):
+                self.patterns = [p for p in self.patterns if p[:2] != (kind, pattern)]
+                self.patterns.insert(0, (kind, pattern, made))
+                return made
+            self.rigid.add(kind)
+        made = self.exact[kind, sizes] = make(facts_of(taken, sizes))
+        return made
+
+
+def merged(before: Pattern, sizes: tuple[int, ...]) -> Pattern:
+    """Sizes that are the same, and symbols for the others."""
+    return tuple(
+        a if a == b else b if type(a) is int and (a < 2 or b < 2) else (a, b)
+        for a, b in zip(before, sizes)
+    )
+
+
+def matches(pattern: Pattern, sizes: tuple[int, ...]) -> bool:
+    known: dict[Any, int] = {}
+    for p, n in zip(pattern, sizes):
+        if type(p) is int:
+            if p != n:
+                return False
+        elif n < 2 or known.setdefault(p, n) != n:
+            return False
+    return True
+
+
+def facts_of(taken: Taken, pattern: Pattern) -> list[TensorFacts]:
+    """The facts of the tensors among the arguments."""
+    symbols: dict[Any, Size] = {}
+    facts, at = [], 0
+    for leaf in taken.leaves:
+        if type(leaf) is float:
+            continue
+        shape: list[Size] = []
+        for p in pattern[at : at + len(leaf._size)]:
+            if type(p) is not int and p not in symbols:
+                symbols[p] = symbol(f"s{len(symbols)}", 2)
+            shape.append(p if type(p) is int else symbols[p])
+        at += len(leaf._size)
+        facts.append(tensor_facts(shape, leaf.dtype))
+    return facts
