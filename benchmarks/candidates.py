@@ -115,6 +115,53 @@ def with_torch(workload: str, threads: int, form: str = "loaded"):
     return call
 
 
+def forces_torch(workload: str, threads: int, form: str = "loaded"):
+    """A program that asks for gradients itself, eager or loaded."""
+    import torch
+
+    from .prepare import build, tensors
+
+    torch.set_num_threads(threads)
+    w = find(workload)
+    inputs = tensors(w)
+    program = build(w) if form == "eager" else torch.jit.load(str(FILES / f"{workload}.pt"))
+    for _ in range(4):
+        program(*inputs)
+    return lambda: program(*inputs)
+
+
+def training_scriptlang(workload: str, threads: int, form: str = "ahead"):
+    """A loss and its gradients, by one graph or recorded."""
+    import scriptlang
+
+    scriptlang.set_num_threads(threads)
+    w = find(workload)
+    program = scriptlang.load(FILES / f"{workload}.pt", engine="native")
+    inputs = [scriptlang.from_numpy(a) for a in w.arguments()]
+    if form == "ahead":
+        both = scriptlang.value_and_grad(program)
+        return lambda: both(*inputs)
+    parameters = list(program.parameters())
+    return lambda: scriptlang.autograd.grad(program(*inputs), parameters)
+
+
+def training_torch(workload: str, threads: int, form: str = "loaded"):
+    """A loss and its gradients: eager, loaded, or compiled (by torch.compile)."""
+    import torch
+
+    from .prepare import build, tensors
+
+    torch.set_num_threads(threads)
+    w = find(workload)
+    inputs = tensors(w)
+    program = build(w) if form != "loaded" else torch.jit.load(str(FILES / f"{workload}.pt"))
+    parameters = list(program.parameters())
+    called = torch.compile(program) if form == "compiled" else program
+    for _ in range(4):
+        torch.autograd.grad(called(*inputs), parameters)
+    return lambda: torch.autograd.grad(called(*inputs), parameters)
+
+
 def with_onnxruntime(workload: str, threads: int):
     session = onnx_session(f"{workload}.onnx", threads)
     feed = dict(zip((i.name for i in session.get_inputs()), find(workload).arguments()))

@@ -16,6 +16,21 @@ def candidates(w: Workload) -> tuple[Candidate, ...]:
     def one(name: str, factory: str, python: str = "scriptlang", **options) -> Candidate:
         return Candidate(name, factory, {"workload": w.name, **options}, python)
 
+    if w.group == "forces":
+        return (
+            one("scriptlang, optimized", "with_scriptlang", optimize=True),
+            one("scriptlang, as loaded", "with_scriptlang"),
+            one("torch.jit", "forces_torch", TORCH),
+            one("torch, eager", "forces_torch", TORCH, form="eager"),
+        )
+    if w.group == "training":
+        return (
+            one("scriptlang, ahead of time", "training_scriptlang"),
+            one("scriptlang, recorded", "training_scriptlang", form="recorded"),
+            one("torch, eager", "training_torch", TORCH, form="eager"),
+            one("torch.jit", "training_torch", TORCH),
+            one("torch.compile", "training_torch", TORCH, form="compiled"),
+        )
     made = [one("scriptlang", "with_scriptlang")]
     if w.group in ("networks", "products"):
         made = [
