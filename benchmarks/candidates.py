@@ -21,6 +21,47 @@ def find(name: str) -> Workload:
     return next(w for w in WORKLOADS if w.name == name)
 
 
+# ---- training steps
+
+
+def train_scriptlang(net: str, optimizer: str, threads: int, form: str = "program"):
+    """A training step as a program, or as a loop of Python on eager tensors."""
+    import scriptlang
+
+    from .training import NETS, batches
+
+    scriptlang.set_num_threads(threads)
+    model, loss = NETS[net].of(scriptlang, is_large=True)
+    made = getattr(scriptlang.optim, optimizer)(model.parameters(), lr=1e-3)
+    x, y = map(scriptlang.from_numpy, batches(net, 1, is_large=True)[0])
+    if form == "program":
+        step = scriptlang.optim.training_step(model, loss, made)
+        return lambda: step.step(x, y)
+    return lambda: looped(model, loss, made, x, y)
+
+
+def train_torch(net: str, optimizer: str, threads: int, form: str = "eager"):
+    import torch
+
+    from .training import NETS, batches
+
+    torch.set_num_threads(threads)
+    model, loss = NETS[net].of(torch, is_large=True)
+    made = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3)
+    x, y = map(torch.from_numpy, batches(net, 1, is_large=True)[0])
+    called = torch.compile(model) if form == "compiled" else model
+    return lambda: looped(called, loss, made, x, y)
+
+
+def looped(model, loss, optimizer, x, y):
+    """A step as loops in Python make it."""
+    optimizer.zero_grad()
+    value = loss(model(x), y)
+    value.backward()
+    optimizer.step()
+    return value
+
+
 # ---- workloads: an archive or .onnx and its inputs
 
 

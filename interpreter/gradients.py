@@ -1,9 +1,9 @@
 """Which calls of programs derivatives have to see, and how these run.
 
-Derivatives are recorded by the Python engine, of the plain program.  A native program runs there
-for a call in which a gradient is wanted: of an argument, or of a parameter that Python has been
-given; and always where it asks for gradients itself.  This is the only place that knows;
-`python_engine.run_seen` makes such calls.
+A call is recorded if a gradient is wanted of an argument, or of a parameter that Python has been
+given, and always where the program asks for gradients itself.  What runs then is the plain program,
+not what `optimize` made of it: on the native engine where that can record it (recorded.py), else on
+the Python engine (`python_engine.run_seen`).
 """
 
 from __future__ import annotations

@@ -32,11 +32,10 @@ ELSEWHERE = (
     "aten::set_data",
     "aten::_version",
     "prim::grad",
-    "aten::lstm_cell",
-    "aten::native_dropout",
 )
-"""Operators that are about what Python's tensors keep, and composites with several results, which
-the engine has no derivatives of: programs with them run in Python."""
+"""Operators that are about what Python's tensors keep: programs with them run in Python."""
+
+MISSING = object()
 
 RECORDED = "native_recorded_program"
 """Attribute of a Function: its NativeProgram for calls that are recorded; None where Python makes
@@ -50,9 +49,6 @@ def program_of(function: Function) -> Any:
     if found is MISSING:
         found = function.attributes[RECORDED] = make_program(function)
     return found
-
-
-MISSING = object()
 
 
 def make_program(function: Function) -> Any:

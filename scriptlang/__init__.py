@@ -120,6 +120,7 @@ SUBMODULES = (
     "jit",
     "autograd",
     "func",
+    "optim",
     "nn",
     "ops",
     "linalg",

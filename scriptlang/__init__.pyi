@@ -11,6 +11,7 @@ from . import jit as jit
 from . import linalg as linalg
 from . import nn as nn
 from . import ops as ops
+from . import optim as optim
 from . import serialization as serialization
 from . import special as special
 from .api import compile_archive as compile_archive

@@ -35,7 +35,7 @@ VARIABLE = "SCRIPTLANG_READER"
 """The variable of the environment that says who reads archives: "python" for Python alone, "native"
 for an error where the native engine does not, "auto" for the engine where it can."""
 
-DEFAULT = "python"
+DEFAULT = "auto"
 
 READING = ("source_bytes", "syntax_nodes", "graph_nodes", "type_nodes", "compile_seconds")
 """Limits of reading, which the native engine knows by their defaults only."""

@@ -69,6 +69,7 @@ LAYERS = (
         "grad_mode",
         "autograd",
         "func",
+        "optim",
         "jit",
     },
     {"cli", "__main__"},

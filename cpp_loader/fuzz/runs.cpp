@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <limits>
 
+#include "../kernels/stop.h"
+#include "autograd/backward.h"
 #include "lower/lowering.h"
+#include "values/walk.h"
 
 using namespace scriptlang;
 
@@ -46,6 +49,7 @@ Value Arguments::tensor() {
                                       ScalarType::Float64, ScalarType::Int64,   ScalarType::Bool,
                                       ScalarType::UInt8,   ScalarType::Float16};
   ScalarType type = kTypes[pick(8)];
+  const bool is_watched = category(type) == TypeCategory::Floating && pick(6) == 0;
   int64_t sizes[4];
   int dims = pick(5);
   for (int d = 0; d < dims; ++d) sizes[d] = pick(10) ? 1 + pick(5) : 0;
@@ -63,6 +67,7 @@ Value Arguments::tensor() {
       default: data[k] = char(pick(256));
     }
   }
+  if (is_watched) autograd::require_grad(t, true, true);
   return t;
 }
 
@@ -166,6 +171,31 @@ void show(const char* what, const Outcome& o) {
   std::fprintf(stderr, "%s: %s\n", what, text.substr(0, 2000).c_str());
 }
 
+// Goes back from what a run gave to all that requires a gradient; after every other run so that it
+// could be gone through again.
+void go_back(const Value& result) {
+  autograd::Request request;
+  walk(result, [&](const Value& v) {
+    if (v.is_tensor() && v.as_tensor().requires_grad()) request.outputs.push_back(v.as_tensor());
+    return request.outputs.size() < 100;
+  });
+  if (request.outputs.empty()) return;
+  memory::LimitScope memory(kMemory);
+  kernels::Stop stop;
+  stop.set_deadline(kernels::Stop::Clock::now() + std::chrono::milliseconds(kMilliseconds));
+  kernels::StopScope stops(&stop);
+  Context context;
+  try {
+    for (const Tensor& t : request.outputs) {
+      request.grad_outputs.push_back(Tensor::zeros(t.sizes(), t.dtype()));
+    }
+    request.creates_graph = request.outputs.size() % 2 == 0;
+    request.accumulate = true;
+    autograd::go_backward(context, std::move(request));
+  } catch (const Error&) {
+  } catch (const kernels::Stopped&) {}
+}
+
 template <class Call>
 Outcome outcome_of(const Call& call) {
   Outcome outcome;
@@ -182,6 +212,7 @@ Outcome outcome_of(const Call& call) {
     outcome.limited = error.kind == ErrorKind::LimitError || error.kind == ErrorKind::MemoryError;
   }
   if (std::getenv("FUZZ_SHOW")) show("a call", outcome);
+  if (!outcome.raised) go_back(outcome.result);
   return outcome;
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 import scriptlang as torch
 from scriptlang import Tensor
 
-SCRIPTED = ("language", "tensors", "operators", "numbers", "use", "parts")
+SCRIPTED = ("language", "tensors", "operators", "numbers", "use", "parts", "gradients", "writes")
 
 
 def helper(x: int, y: float = 2.0) -> float:
@@ -102,6 +102,36 @@ def parts(pairs: list[tuple[int, str]], rows: list[list[int]], text: str):
         if who == "b":
             break
     return counts, spans, "-".join(text.split("a")), who, best
+
+
+def gradients(x: Tensor, ys: list[Tensor], n: int):
+    # forces, their own gradients, and what a training step does
+    w = torch.ones([3], dtype=x.dtype).requires_grad_()
+    r = (x * w.sum()).requires_grad_()
+    energy = (r * r).sum() + torch.tanh(r).sum() * n
+    force = torch.autograd.grad([energy], [r], create_graph=True)[0]
+    assert force is not None
+    again = torch.autograd.grad([force.sum()], [w, r], None, True, False, True)
+    for y in ys:
+        if y.requires_grad:
+            (y * y).sum().backward(retain_graph=True)
+    (w * w.detach()).sum().backward()
+    with torch.no_grad():
+        w.sub_(0.1)
+    return force, again, w, x * 2.0
+
+
+def writes(x: Tensor, n: int):
+    y = x * 2.0
+    row = y if y.dim() == 0 else y[0]
+    other = y.t() if y.dim() == 2 else y.view(-1)
+    row.mul_(x.sum())
+    other.sin_()
+    y.add_(1.0)
+    for _ in range(n % 4):
+        row.copy_(row * row)
+        other = other.unsqueeze(0).expand([2] + list(other.size()))
+    return row.sum() + other.sum(), y.detach_().sum(), torch.cat([y.view(-1), row.reshape([-1])])
 
 
 class Point:

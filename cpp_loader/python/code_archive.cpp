@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "archive/module.h"
@@ -105,6 +106,34 @@ nb::tuple entry_of(const Argument& a) {
                         value.tag() != Tag::Enum && value.tag() != Tag::Device;
   nb::object fallback = is_plain ? ToPython()(value) : nb::borrow(Py_Ellipsis);
   return nb::make_tuple(name, kind_of(*a.type), fallback);
+}
+
+// How many instructions a function would have with the functions that it calls put in, which grows
+// as 2^n where each of n calls the next one twice. Calls of what is being counted count as one.
+// Each function is counted once; no recursion: chains of calls may be long.
+int64_t size_with_calls(const Function& function) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  std::unordered_map<const Function*, int64_t> sizes;  // of functions that are being counted: 0
+  std::vector<const Function*> pending{&function};
+  while (!pending.empty()) {
+    const Function& f = *pending.back();
+    const bool is_new = sizes.emplace(&f, 0).second;
+    bool waits = false;
+    for (const Function* callee : f.callees) {
+      if (is_new && callee && !sizes.count(callee)) pending.push_back(callee), waits = true;
+    }
+    if (waits) continue;
+    pending.pop_back();
+    if (sizes[&f] != 0) continue;
+    int64_t size = int64_t(f.code.size()) + 1;
+    for (const Instruction& i : f.code) {
+      if (i.op != Opcode::CALL && i.op != Opcode::TAIL_CALL) continue;
+      const Function* callee = f.callees[size_t(i.x)];
+      size = std::min(kMost, size + (callee ? sizes[callee] : 0));
+    }
+    sizes[&f] = size;
+  }
+  return sizes[&function];
 }
 
 class CodeArchive {
@@ -206,9 +235,10 @@ class CodeArchive {
   }
 
   // Why a function does not run as it is compiled here; empty where it does: all that it may reach
-  // is compiled, comes from the file, calls no methods of objects that may be of other archives,
+  // is compiled and of a bounded size, comes from the file, calls no methods of objects that may be of other archives,
   // and leaves the shapes of tensors that it is given.
   std::string objection(const Function& function) const {
+    if (size_with_calls(function) > kMostWithCalls) return function.name + " calls too much";
     std::unordered_set<const Function*> seen;
     std::vector<const Function*> pending;
     auto reach = [&](const Function* f) {
@@ -235,6 +265,9 @@ class CodeArchive {
     }
     return "";
   }
+
+  // Beyond it Python, which puts calls in, says whether that is within the limit `graph_nodes`.
+  static constexpr int64_t kMostWithCalls = 1'000'000;
 
   std::vector<ClassFacts> classes_;
   std::vector<const Function*> of_with_;  // what `with` calls by name

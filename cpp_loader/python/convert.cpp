@@ -563,6 +563,7 @@ Value ToNative::adopt(nb::handle value, int depth) {
   ClassRef cls = class_of(known().m_type.get(value));
   Ref<Object> made = Object::make(cls);
   nb::list old = nb::cast<nb::list>(slots);
+  adopted_.push_back(old);
   made->slots.resize(old.size());
   // In place first: an object may hold itself.
   nb::object fresh = nb::cast(NativeObject{made, domain_, false});
@@ -624,7 +625,13 @@ Value ToNative::operator()(nb::handle value, int depth) {
   if (PyBool_Check(p)) return Value(p == Py_True);
   if (PyLong_Check(p)) return Value(int_of(value));
   if (PyFloat_Check(p)) return Value(PyFloat_AsDouble(p));
-  if (is_a(value, known().tensor)) return tensor(value);
+  if (is_a(value, known().tensor)) {
+    if (adopted_.empty()) return tensor(value);
+    if (const Value* seen = seen_.find(p)) return *seen;
+    Tensor made = tensor(value);
+    seen_.emplace(p, made);
+    return made;
+  }
   if (PyUnicode_Check(p)) return Value(nb::cast<std::string>(value));
   if (PyList_Check(p)) return list_of(value, depth);
   if (PyTuple_Check(p)) return tuple_of(value, depth);

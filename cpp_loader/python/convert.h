@@ -66,7 +66,7 @@ class RareMap {
 };
 
 // Converts one call's arguments or one program's constants: containers and objects that occur
-// twice stay one.
+// twice stay one, and so do tensors in objects (the weights of an LSTM are in a list, too).
 class ToNative {
  public:
   Value operator()(nb::handle value, int depth = 0);
@@ -99,6 +99,7 @@ class ToNative {
   Value adopt(nb::handle value, int depth);
   void add(const DomainRef& domain);
   RareMap<PyObject*, Value> seen_;
+  std::vector<nb::object> adopted_;  // slots of objects: what was seen in them stays alive
   DomainRef domain_;
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;

@@ -5,11 +5,12 @@
 
 #include "../kernels/parallel.h"
 #include <algorithm>
-#include <unordered_set>
 
 #include "convert.h"
+#include "interrupts.h"
 #include "lower/code.h"
 #include "record.h"
+#include "values/walk.h"
 
 namespace scriptlang::python {
 
@@ -56,55 +57,6 @@ void warn_to_python(const char* text, size_t size, void* turn) {
     check_callback();
   });
 }
-
-// Whether a constant is there for every run to write to. `seen`: what was looked at, as parts may
-// be shared over many levels.
-bool is_open(const Value& v, std::unordered_set<const void*>& seen) {
-  if (v.is_object() || v.is_dict() || v.is_future()) return true;
-  auto any = [&seen](const auto& items) {
-    if (!seen.insert(&items).second) return false;
-    for (const Value& item : items) {
-      if (is_open(item, seen)) return true;
-    }
-    return false;
-  };
-  return v.is_list() ? any(v.as_list()) : v.is_tuple() && any(v.as_tuple().items);
-}
-
-// Asks Python for signals while a program runs. What their handlers raise (KeyboardInterrupt) is
-// kept until the call has ended. Only Python's main thread handles signals: another one asks once.
-class Interrupts {
- public:
-  static bool ask(void* self) { return static_cast<Interrupts*>(self)->check(); }
-  bool raised() const { return raised_; }
-  // With the GIL: what was raised is Python's current error again.
-  void restore() { PyErr_Restore(type_, value_, trace_); }
-
- private:
-  bool check() {
-    if (is_elsewhere_) return false;
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() == 0 && (is_main_ || find_thread())) return false;
-    PyErr_Fetch(&type_, &value_, &trace_);
-    return raised_ = true;
-  }
-
-  // This runs Python, where a signal's handler may raise, too: then it is false.
-  bool find_thread() {
-    try {
-      nb::object main = nb::module_::import_("threading").attr("main_thread")();
-      is_main_ = nb::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
-      is_elsewhere_ = !is_main_;
-    } catch (nb::python_error& error) {
-      error.restore();
-      return false;
-    }
-    return true;
-  }
-
-  bool is_main_ = false, is_elsewhere_ = false, raised_ = false;
-  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
-};
 
 // Keeps the memory of arguments until a call is over, so that it is given back where the GIL is
 // held; Python's own references keep it as long.
@@ -158,13 +110,16 @@ PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
 }
 
 bool PythonProgram::has_open_constants(const Program& program) {
+  bool found = false;
   for (const auto& function : program.functions()) {
-    std::unordered_set<const void*> seen;
     for (const Value& constant : function->constants) {
-      if (is_open(constant, seen)) return true;
+      walk(constant, [&](const Value& v) {
+        found = found || v.is_object() || v.is_dict() || v.is_future();
+        return !found;
+      });
     }
   }
-  return false;
+  return found;
 }
 
 nb::object PythonProgram::run(const std::string& name, nb::list arguments, const Limits& limits,

@@ -4,33 +4,33 @@
 #include <algorithm>
 
 #include "../kernels/parallel.h"
+#include "../kernels/stop.h"
 #include "autograd/backward.h"
+#include "interrupts.h"
 #include "ops/optable.h"
-#include "values/dict.h"
-#include "values/list.h"
+#include "values/walk.h"
 
 namespace scriptlang::python {
 
 namespace {
 
-template <class Visit>
-void each_tensor(const Value& value, Visit&& visit, int depth = 0) {
-  if (depth > kMaxNesting) return;
-  if (value.is_tensor()) return visit(value.as_tensor());
-  auto all = [&](const auto& items) {
-    for (const Value& item : items) each_tensor(item, visit, depth + 1);
-  };
-  if (value.is_list() && value.as_list().kind() == List::Kind::Values) all(value.as_list());
-  if (value.is_tuple()) all(value.as_tuple().items);
-  if (!value.is_dict()) return;
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; value.as_dict().next(&cursor, &entry);) {
-    each_tensor(entry->value, visit, depth + 1);
-  }
-}
-
 bool is_recorded(const Tensor& t) {
   return t.requires_grad() && t.impl()->history && t.impl()->history->node;
+}
+
+// Python's signals stop it, as they stop a program.
+std::vector<Tensor> gradients_of(Context& context, autograd::Request request) {
+  Interrupts interrupts;
+  kernels::Stop stop;
+  stop.set_interrupted(Interrupts::ask, &interrupts);
+  kernels::StopScope scope(&stop);
+  try {
+    return autograd::go_backward(context, std::move(request));
+  } catch (...) {
+    if (!interrupts.raised()) throw;
+  }
+  interrupts.restore();
+  throw nb::python_error();
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ nb::tuple Record::backward(nb::list gradients, nb::list wanted, bool creates) {
   context.threads = kernels::thread_count();
   context.generator = &default_generator();
   std::vector<Tensor> all(inputs.size());
-  std::vector<Tensor> found = autograd::go_backward(context, std::move(request));
+  std::vector<Tensor> found = gradients_of(context, std::move(request));
   for (size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move(found[i]);
   ToPython back;
   nb::list results;
@@ -87,9 +87,10 @@ nb::tuple Record::backward(nb::list gradients, nb::list wanted, bool creates) {
 
 Recording::Recording(nb::list wanted, nb::list leaves) {
   for (size_t k = 0; k < nb::len(wanted); ++k) {
-    wanted_.emplace_back(nb::borrow(wanted[k]), nb::cast<bool>(leaves[k]));
-    Tensor t = ToNative().tensor(wanted[k]);
-    by_memory_.emplace(t.raw(), std::make_pair(wanted_.back().first, t));
+    nb::object tensor = nb::borrow(wanted[k]);
+    Tensor t = ToNative().tensor(tensor);
+    wanted_.emplace(tensor.ptr(), nb::cast<bool>(leaves[k]));
+    by_memory_.emplace(t.raw(), std::make_pair(std::move(tensor), t));
   }
 }
 
@@ -98,68 +99,51 @@ void Recording::take(const ToNative& convert, const std::vector<Value>& values) 
     given_.emplace_back(tensor, value.as_tensor());
     add(tensor, value.as_tensor());
   }
-  for (const Value& value : values) find(value, 0);
+  for (const Value& value : values) find(value);
 }
 
 void Recording::add(nb::handle tensor, const Tensor& t) {
-  auto it = std::find_if(wanted_.begin(), wanted_.end(),
-                         [&](const auto& w) { return w.first.is(tensor); });
-  if (it == wanted_.end() ||
-      std::any_of(natives_.begin(), natives_.end(), [&](const Tensor& n) { return n.is(t); })) {
-    return;
-  }
+  auto it = wanted_.find(tensor.ptr());
+  if (it == wanted_.end() || is_input(t)) return;
   t.impl()->requires_grad = true;
   if (!it->second) autograd::set_outside(t);
-  tensors_.push_back(nb::borrow(tensor));
+  add_input(nb::borrow(tensor), t);
+}
+
+void Recording::add_input(nb::object tensor, const Tensor& t) {
+  inputs_.insert(t.impl());
+  tensors_.push_back(std::move(tensor));
   natives_.push_back(t);
   record_->inputs.push_back(autograd::edge_of(t));
 }
 
-// Tensors that Python has of what lies in objects.
-void Recording::find(const Value& value, int depth) {
-  if (depth > kMaxNesting) return;
-  if (value.is_tensor()) {
-    if (!value.as_tensor().requires_grad()) return;
-    const Tensor& t = value.as_tensor();
-    auto [first, last] = by_memory_.equal_range(t.raw());
-    for (auto it = first; it != last; ++it) {
-      const auto& [tensor, same] = it->second;
-      if (same.sizes() == t.sizes() && same.strides() == t.strides()) add(tensor, t);
+// Tensors that Python has of what lies in a value.
+void Recording::find(const Value& value) {
+  walk(value, [&](const Value& inside) {
+    if (inside.is_tensor() && inside.as_tensor().requires_grad()) {
+      const Tensor& t = inside.as_tensor();
+      auto [first, last] = by_memory_.equal_range(t.raw());
+      for (auto it = first; it != last; ++it) {
+        const auto& [tensor, same] = it->second;
+        if (same.sizes() == t.sizes() && same.strides() == t.strides()) add(tensor, t);
+      }
     }
-    return;
-  }
-  auto all = [&](const auto& items) {
-    if (std::find(seen_.begin(), seen_.end(), &items) != seen_.end()) return;
-    seen_.push_back(&items);
-    for (const Value& item : items) find(item, depth + 1);
-  };
-  if (value.is_object()) all(value.as_object().slots);
-  if (value.is_list() && value.as_list().kind() == List::Kind::Values) all(value.as_list());
-  if (value.is_tuple()) all(value.as_tuple().items);
-  if (!value.is_dict()) return;
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; value.as_dict().next(&cursor, &entry);) find(entry->value, depth + 1);
+    return true;
+  });
 }
 
 nb::tuple Recording::finish(const Value& result, ToPython& convert) {
   nb::list outputs, written, inputs, required;
   for (const auto& [tensor, t] : given_) {
-    const Tensor& found = t;
     convert.remember(Value(t), tensor);  // what comes back as it was given is the same Tensor
-    if (!t.requires_grad() || std::any_of(natives_.begin(), natives_.end(),
-                                          [&](const Tensor& n) { return n.is(found); })) {
-      continue;
-    }
+    if (!t.requires_grad() || is_input(t)) continue;
     if (may_need_gradient(tensor)) continue;  // nobody wants it
     required.append(tensor);
-    tensors_.push_back(tensor);
-    natives_.push_back(t);
-    record_->inputs.push_back(autograd::edge_of(t));
+    add_input(tensor, t);
   }
+  std::unordered_set<const TensorImpl*> known;
   auto add_output = [&](const Tensor& t, nb::object tensor) {
-    for (const Tensor& known : record_->outputs) {
-      if (known.is(t)) return;
-    }
+    if (!known.insert(t.impl()).second) return;
     record_->outputs.push_back(t);
     outputs.append(tensor);
   };
@@ -170,10 +154,13 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert) {
     add_output(natives_[k], tensors_[k]);
     written.append(tensors_[k]);
   }
-  each_tensor(result, [&](const Tensor& t) {
-    const bool is_input =
-        std::any_of(natives_.begin(), natives_.end(), [&](const Tensor& n) { return n.is(t); });
-    if (!is_input && is_recorded(t)) add_output(t, convert(Value(t), 1));  // and so again
+  walk(result, [&](const Value& inside) {
+    if (inside.is_tensor() && is_recorded(inside.as_tensor())) {
+      const Tensor& t = inside.as_tensor();
+      // Two hold it: so the conversion of the whole result gives the same Tensor again.
+      if (!is_input(t)) add_output(t, convert(Value(t), 1));
+    }
+    return !inside.is_object();
   });
   nb::object record = nb::none();
   if (!record_->outputs.empty()) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "autograd/node.h"
@@ -43,14 +44,17 @@ class Recording {
 
  private:
   void add(nb::handle tensor, const Tensor& t);
-  void find(const Value& value, int depth);
-  std::vector<std::pair<nb::object, bool>> wanted_;
+  void find(const Value& value);
+  void add_input(nb::object tensor, const Tensor& t);
+  bool is_input(const Tensor& t) const { return inputs_.count(t.impl()) != 0; }
+
+  std::unordered_map<PyObject*, bool> wanted_;  // whether each is a leaf; by_memory_ keeps them
   std::vector<std::pair<nb::object, Tensor>> given_;
   std::unordered_multimap<const void*, std::pair<nb::object, Tensor>> by_memory_;
   std::vector<nb::object> tensors_;
   std::vector<Tensor> natives_;
+  std::unordered_set<const TensorImpl*> inputs_;  // the same
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
-  std::vector<const void*> seen_;
 };
 
 }  // namespace scriptlang::python

@@ -12,7 +12,7 @@ import io
 import sys
 import types as python_types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -189,18 +189,19 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
 
 
 @alone
-def define_methods(owner: ScriptModule, text: str) -> None:
-    """Compile the functions of a text as methods of a module; they see the caller's names."""
+def define_methods(owner: ScriptModule, text: str, names: Mapping[str, Any] | None = None) -> None:
+    """Compile the functions of a text as methods of a module; they see torch, and `names`."""
     from ..frontend.python.script import declare, functions_of_text
 
     type = owner._type
-    names = {"torch": sys.modules.get("torch", sys.modules["scriptlang"])}
+    known = {"torch": sys.modules.get("torch", sys.modules["scriptlang"]), **(names or {})}
+    resolver = PythonResolver.of_mapping(known)
     made = {}
     for node, source in functions_of_text(text):
         if node.name in type.methods:
             type.methods[node.name].direct = None
         made[node.name] = type.methods[node.name] = declare(
-            node, source, PythonResolver.of_mapping(names), f"{type.name}.{node.name}", None, type
+            node, source, resolver, f"{type.name}.{node.name}", None, type
         )
     try:
         for function in made.values():

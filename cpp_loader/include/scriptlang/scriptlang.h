@@ -463,7 +463,8 @@ typedef struct {
 
 /* Adds the gradients of outputs to all tensors that require them. gradients: those of something
  * with respect to the outputs; null, or with null or None in it: 1 for outputs of one element.
- * options may be null. */
+ * options may be null. One thread at a time goes backward through what a call recorded: threads that
+ * share tensors which require gradients take turns. */
 SL_API sl_status sl_backward(sl_value* const* outputs, sl_value* const* gradients, size_t count,
                              const sl_backward_options* options, sl_error** error);
 /* Gives the gradients of outputs with respect to inputs in results[0..input_count): release each.

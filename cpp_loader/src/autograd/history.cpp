@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <mutex>
-#include <unordered_set>
 
 #include "node.h"
-#include "values/dict.h"
-#include "values/list.h"
+#include "rules.h"
+#include "values/walk.h"
 
 namespace scriptlang::autograd {
 
@@ -17,8 +16,6 @@ std::atomic<int64_t> watched_count{0};
 // Guards the histories of tensors that threads share.
 std::recursive_mutex lock;
 using Guard = std::lock_guard<std::recursive_mutex>;
-
-bool is_differentiable(ScalarType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
 NodeRef collector_of(const Tensor& leaf) {
   Node*& known = history_of(leaf).collector;
@@ -34,27 +31,36 @@ NodeRef collector_of(const Tensor& leaf) {
 // The node of a view whose base was written to: it takes its part out of the base's gradient.
 class ViewNode final : public Node {
  public:
-  ViewNode(const Tensor& view, const Tensor& base)
-      : sizes_(view.sizes().begin(), view.sizes().end()),
-        strides_(view.strides().begin(), view.strides().end()),
-        offset_(view.storage_offset() - base.storage_offset()),
-        base_sizes_(base.sizes().begin(), base.sizes().end()) {
-    next.push_back(edge_of(base));
+  ViewNode(const Tensor& view, const Tensor& base) : base_(base), view_(view) {
+    view_.offset -= base_.offset;  // the gradient is laid out as the base is, from 0 on
+    base_.offset = std::max<int64_t>(0, -view_.offset);
+    view_.offset += base_.offset;
+    add_edge(edge_of(base));
     made.push_back(made_of(view));
   }
   std::string name() const override { return "AsStridedBackward0"; }
   std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads, const std::vector<char>&,
-                               const Task&) override {
-    Tensor whole = call(ctx, "aten::new_zeros",
-                        {grads[0], int_list(base_sizes_), Value(), Value(), Value(), Value()});
-    return {call(ctx, "aten::as_strided_scatter",
-                 {whole, grads[0], int_list(sizes_), int_list(strides_), Value(offset_)})};
+                               const Task& task) override {
+    static const RuleFunction& rule = function_of(rule_of("aten::as_strided").parts.at(0).function);
+    std::vector<Value> arguments;
+    for (const Argument& a : rule.function->arguments) {
+      arguments.push_back(argument(a.name, grads[0]));
+    }
+    return {run(ctx, rule, std::move(arguments), task.records).as_tensor()};
   }
 
  private:
-  std::vector<int64_t> sizes_, strides_;
-  int64_t offset_;
-  std::vector<int64_t> base_sizes_;
+  // What the derivative of as_strided names.
+  Value argument(std::string_view name, const Tensor& grad) const {
+    if (name == "grad") return Value(grad);
+    if (name == "self") return Value(base_.tensor(grad.dtype()));  // it asks for no element
+    if (name == "size") return int_list(view_.sizes);
+    if (name == "stride") return int_list(view_.strides);
+    SL_CHECK(name == "storage_offset", "the derivative of as_strided names ", name);
+    return Value(view_.offset);
+  }
+
+  Layout base_, view_;
 };
 
 // Gradients that a tensor retains come to its node.
@@ -66,33 +72,20 @@ void stop_retaining(History* history) noexcept {
               known.end());
 }
 
-bool find_watched(const Value& value, std::unordered_set<const void*>& seen) {
-  if (value.is_tensor()) {
-    const Tensor& t = value.as_tensor();
-    const History* history = t.requires_grad() ? known_history(t) : nullptr;
-    return history && (history->watched || history->node);
-  }
-  auto any = [&](const auto& items) {
-    if (!seen.insert(&items).second) return false;
-    for (const Value& item : items) {
-      if (find_watched(item, seen)) return true;
-    }
-    return false;
-  };
-  if (value.is_list()) return value.as_list().kind() == List::Kind::Values && any(value.as_list());
-  if (value.is_tuple()) return any(value.as_tuple().items);
-  if (value.is_object()) return any(value.as_object().slots);
-  if (value.is_dict()) {
-    if (!seen.insert(&value.as_dict()).second) return false;
-    const Dict::Entry* entry;
-    for (size_t cursor = 0; value.as_dict().next(&cursor, &entry);) {
-      if (find_watched(entry->key, seen) || find_watched(entry->value, seen)) return true;
-    }
-  }
-  return false;
+}  // namespace
+
+// What the vectors of a node hold is not counted one by one.
+constexpr size_t kHeld = 256;
+
+void* Charged::operator new(size_t bytes) {
+  memory::charge(int64_t(bytes + kHeld));
+  return ::operator new(bytes);
 }
 
-}  // namespace
+void Charged::operator delete(void* block, size_t bytes) noexcept {
+  memory::uncharge(int64_t(bytes + kHeld));
+  ::operator delete(block);
+}
 
 void destroy(History* history) noexcept {
   if (history->retains && history->node) stop_retaining(history);
@@ -128,8 +121,15 @@ void set_node(const Tensor& t, const NodeRef& node, int32_t output) {
   before = exchange(t, node, output);
 }
 
+bool needs_grad(const Tensor& t) {
+  if (t.requires_grad()) return true;
+  const History* history = t.impl()->history;
+  return history && history->base.defined() && history->base.requires_grad() &&
+         is_differentiable(t.dtype());
+}
+
 Edge edge_of(const Tensor& t) {
-  if (!t.requires_grad()) return {};
+  if (!needs_grad(t)) return {};
   NodeRef before;
   Guard guard(lock);
   History* known = t.impl()->history;
@@ -171,8 +171,15 @@ void require_grad(const Tensor& t, bool requires_grad, bool watched) {
 bool any_watched() noexcept { return watched_count.load(std::memory_order_relaxed) != 0; }
 
 bool is_watched(const Value& value) {
-  std::unordered_set<const void*> seen;
-  return find_watched(value, seen);
+  bool found = false;
+  walk(value, [&](const Value& inside) {
+    if (inside.is_tensor() && inside.as_tensor().requires_grad()) {
+      const History* history = known_history(inside.as_tensor());
+      found = found || (history && (history->watched || history->node));
+    }
+    return !found;
+  });
+  return found;
 }
 
 bool is_leaf(const Tensor& t) {
@@ -191,6 +198,26 @@ void retain_grad(const Tensor& t) {
 
 Tensor detached(const Tensor& t) {
   return t.as_strided(t.sizes(), t.strides(), t.storage_offset());
+}
+
+void detach_in_place(const Tensor& t) {
+  NodeRef before;
+  Guard guard(lock);
+  if (History* history = t.impl()->history) {
+    if (history->base.defined() && needs_grad(t)) {
+      raise(ErrorKind::RuntimeError,
+            "Can't detach views in-place. Use detach() instead. If you are using "
+            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+            "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+            "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+            "function in torch/optim/optimizer.py as the solution.");
+    }
+    if (history->retains && history->node) stop_retaining(history);
+    history->retains = false;
+    history->output = 0;
+    before = std::move(history->node);
+  }
+  t.impl()->requires_grad = false;
 }
 
 }  // namespace scriptlang::autograd

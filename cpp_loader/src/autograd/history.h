@@ -11,6 +11,12 @@
 
 namespace scriptlang::autograd {
 
+// What derivatives make is charged to the memory limit of the run that makes it.
+struct Charged {
+  static void* operator new(size_t bytes);
+  static void operator delete(void* block, size_t bytes) noexcept;
+};
+
 class Node;
 void destroy(Node* node) noexcept;
 using NodeRef = Ref<Node>;
@@ -21,7 +27,7 @@ struct Edge {
   int32_t output = 0;
 };
 
-struct History {
+struct History : Charged {
   NodeRef node;  // that made the tensor; null for a leaf
   int32_t output = 0;
   Node* collector = nullptr;  // of a leaf: the node that collects its gradient, while it lives
@@ -42,6 +48,13 @@ History* known_history(const Tensor& t);
 
 // Lets a node be what made the tensor.
 void set_node(const Tensor& t, const NodeRef& node, int32_t output);
+
+// Whether a type has gradients.
+constexpr bool is_differentiable(ScalarType t) { return is_floating(t) || is_complex(t); }
+
+// Whether a tensor requires a gradient: a view does, too, from when something that requires one
+// was written to its base.
+bool needs_grad(const Tensor& t);
 
 // Where the gradient of a tensor goes; nowhere if it requires none. If the base of a view was
 // written to since, the view's node is made anew.
@@ -67,5 +80,8 @@ void retain_grad(const Tensor& t);
 
 // Same elements, without a history.
 Tensor detached(const Tensor& t);
+
+// Lets a tensor be a leaf that requires no gradient. Raises RuntimeError for a view.
+void detach_in_place(const Tensor& t);
 
 }  // namespace scriptlang::autograd

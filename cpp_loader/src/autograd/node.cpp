@@ -57,6 +57,13 @@ void set_outside(const Tensor& t) { set_node(t, NodeRef(new Outside(t)), 0); }
 
 Node::Node() : number(next_number.fetch_add(1, std::memory_order_relaxed)) {}
 
+void Node::add_edge(Edge edge) {
+  if (edge.node && edge.node->number > number) {
+    number = next_number.fetch_add(1, std::memory_order_relaxed);
+  }
+  next.push_back(std::move(edge));
+}
+
 // A chain of nodes may be long: it is taken apart here, and not by nested destructors.
 void destroy(Node* node) noexcept {
   static thread_local std::vector<Node*>* pending = nullptr;
@@ -72,6 +79,16 @@ void destroy(Node* node) noexcept {
 }
 
 Made made_of(const Tensor& t) { return {t.dtype(), {t.sizes().begin(), t.sizes().end()}}; }
+
+Tensor Layout::tensor(ScalarType dtype) const {
+  int64_t last = offset;
+  bool is_empty = false;
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    is_empty = is_empty || sizes[k] == 0;
+    last += (sizes[k] - 1) * strides[k];
+  }
+  return Tensor::empty({is_empty ? offset : last + 1}, dtype).as_strided(sizes, strides, offset);
+}
 
 Node* make_collector(const Tensor& leaf) { return new Collector(leaf); }
 bool is_collector(const Node& node) { return node.number == 0; }

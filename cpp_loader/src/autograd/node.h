@@ -20,13 +20,26 @@ struct Made {
   std::vector<int64_t> sizes;
 };
 
+// How a tensor lies in its memory.
+struct Layout {
+  explicit Layout(const Tensor& t)
+      : sizes(t.sizes().begin(), t.sizes().end()),
+        strides(t.strides().begin(), t.strides().end()),
+        offset(t.storage_offset()) {}
+  // A tensor that lies so, of any elements: to be asked for its geometry.
+  Tensor tensor(ScalarType dtype) const;
+
+  std::vector<int64_t> sizes, strides;
+  int64_t offset;
+};
+
 // What a backward run is asked for.
 struct Task {
   bool keeps = false;    // what nodes saved stays, for another run
   bool records = false;  // the gradients can be differentiated
 };
 
-class Node {
+class Node : public Charged {
  public:
   Node();
   Node(const Node&) = delete;
@@ -41,6 +54,9 @@ class Node {
                                        const std::vector<char>& wanted, const Task& task) = 0;
   // Drops what was saved.
   virtual void release() {}
+  // Adds where the gradient of the next input goes. An edge may be made while a node is (that of a
+  // view whose base was written): the number of the node grows with it.
+  void add_edge(Edge edge);
 
   std::atomic<uint32_t> refs{1};
   uint64_t number;

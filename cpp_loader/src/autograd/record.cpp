@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lower/code.h"
 #include "node.h"
@@ -91,12 +92,10 @@ bool requires_grad(const Operator& op, Args args) {
   bool any = false;
   for (size_t k = 0; k < op.takes.size() && !any; ++k) {
     if (op.takes[k] == '-') continue;
-    each_tensor(args[int(k)], [&](const Tensor& t) { any = any || t.requires_grad(); });
+    each_tensor(args[int(k)], [&](const Tensor& t) { any = any || needs_grad(t); });
   }
   return any;
 }
-
-bool differentiable(const Tensor& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 
 // What a node saved of one tensor: its elements and where its gradient goes, not the tensor itself,
 // whose history changes if it is written to.
@@ -111,7 +110,7 @@ struct SavedTensor {
 SavedTensor save(const Tensor& t, bool is_result, int32_t output) {
   SavedTensor saved;
   saved.elements = detached(t);
-  saved.requires_grad = t.requires_grad();
+  saved.requires_grad = needs_grad(t);
   saved.is_result = is_result;
   saved.edge.output = output;
   if (!is_result) saved.edge = edge_of(t);
@@ -129,9 +128,11 @@ Value sizes_of(const Value& value) {
   return Value(std::move(sizes));
 }
 
-// A value that a node saved: a tensor, tensors, or something else.
+// A value that a node saved: a tensor, tensors, how a tensor lies in memory, or something else.
 struct Saved {
-  char kind = 0;  // 0: not saved
+  char kind = 0;  // 0: not saved; 's': layout and dtype; '-': value; others as in Operator::takes
+  std::unique_ptr<const Layout> layout;
+  ScalarType dtype = ScalarType::Undefined;
   std::vector<SavedTensor> tensors;
   std::vector<char> present;  // of a list: whether there is a tensor at each place
   Value value;
@@ -147,6 +148,16 @@ Value frozen(const Value& value) {
   }
   copy.publish();
   return copy;
+}
+
+// Of a tensor that only its geometry and type are asked for. It keeps no memory alive, and may be
+// written to.
+Saved save_layout(const Tensor& t) {
+  Saved saved;
+  saved.kind = 's';
+  saved.layout = std::make_unique<const Layout>(t);
+  saved.dtype = t.dtype();
+  return saved;
 }
 
 Saved save(char kind, const Value& value, bool is_result = false, int32_t output = 0) {
@@ -187,8 +198,7 @@ std::string node_name(std::string_view qualified_name) {
 }
 
 std::string type_text(const Tensor& t) {
-  return concat("torch.", t.dtype() == ScalarType::Float64 ? "Double" : "Float", "Tensor ",
-                to_string(t.sizes()));
+  return concat("torch.", dtype_display_name(t.dtype()), "Tensor ", to_string(t.sizes()));
 }
 
 class OperatorNode final : public Node {
@@ -200,11 +210,11 @@ class OperatorNode final : public Node {
       count_.push_back(0);
       if (op.takes[k] == '-') continue;
       if (value.is_tensor()) {
-        next.push_back(edge_of(value.as_tensor()));
+        add_edge(edge_of(value.as_tensor()));
         count_.back() = 1;
       } else if (value.is_list()) {
         for (const Value& item : value.as_list()) {
-          next.push_back(item.is_tensor() ? edge_of(item.as_tensor()) : Edge());
+          add_edge(item.is_tensor() ? edge_of(item.as_tensor()) : Edge());
           ++count_.back();
         }
       }
@@ -218,10 +228,10 @@ class OperatorNode final : public Node {
       if (!rule) continue;
       for (const Argument& a : rule->function->arguments) {
         int k = argument(a.name);
-        if (k >= 0 && arguments_[size_t(k)].kind == 0) {
-          arguments_[size_t(k)] = save(op.takes[size_t(k)], original(args, k));
+        if (k >= 0) {
+          save_argument(args, k, asks_layout(*part, a.name));
+          continue;
         }
-        if (k >= 0) continue;
         std::string_view of = sized(a.name);
         if (k = argument(of); k >= 0) sizes_.emplace(a.name, frozen(sizes_of(args[k])));
         if (result(a.name) >= 0 || (k < 0 && result(of) >= 0)) needs_results_ = true;
@@ -230,7 +240,6 @@ class OperatorNode final : public Node {
   }
 
   std::string name() const override { return node_name(op_.qualified_name); }
-  const std::vector<int>& first() const { return first_; }
 
   // After the operator has run.
   void save_results(const Value* out) {
@@ -238,7 +247,8 @@ class OperatorNode final : public Node {
     int32_t output = 0;
     for (size_t k = 0; k < results_.size(); ++k) {
       const char kind = kind_of(*op_.schema->returns[k].type);
-      results_[k] = save(kind, out[k], true, output);
+      const bool is_layout = kind == 't' && out[k].is_tensor() && wants_layout(k);
+      results_[k] = is_layout ? save_layout(out[k].as_tensor()) : save(kind, out[k], true, output);
       result_sizes_.push_back(frozen(sizes_of(out[k])));
       output += kind == 'l' && out[k].is_list() ? int32_t(out[k].as_list().size()) : 1;
     }
@@ -283,6 +293,28 @@ class OperatorNode final : public Node {
   }
 
  private:
+  static bool asks_layout(const Rule::Part& part, const std::string& name) {
+    return std::find(part.shapes.begin(), part.shapes.end(), name) != part.shapes.end();
+  }
+  // Whether parts ask a result for no elements.
+  bool wants_layout(size_t k) const {
+    for (const auto& [part, rule] : parts_) {
+      if (!rule) continue;
+      for (const Argument& a : rule->function->arguments) {
+        if (result(a.name) == int(k) && !asks_layout(*part, a.name)) return false;
+      }
+    }
+    return true;
+  }
+  void save_argument(Args args, int k, bool is_layout) {
+    Saved& saved = arguments_[size_t(k)];
+    if (is_layout && op_.takes[size_t(k)] == 't' && args[k].is_tensor()) {
+      if (saved.kind == 0) saved = save_layout(args[k].as_tensor());
+    } else if (saved.kind == 0 || saved.kind == 's') {
+      saved = save(op_.takes[size_t(k)], original(args, k));
+    }
+  }
+
   // An in-place operator overwrites what its rule wants of the tensor.
   Value original(Args args, int k) const {
     const Value& value = args[k];
@@ -367,6 +399,7 @@ class OperatorNode final : public Node {
 
   Value restored(const Saved& saved, bool records) {
     if (saved.kind == '-' || saved.kind == 0) return saved.value;
+    if (saved.kind == 's') return Value(saved.layout->tensor(saved.dtype));
     if (saved.kind == 't') return Value(restored(saved.tensors[0], records));
     std::vector<Value> items;
     size_t at = 0;
@@ -417,64 +450,54 @@ class OperatorNode final : public Node {
 // was written goes through the operator's node, the rest to where the base was from.
 class WriteNode final : public Node {
  public:
-  WriteNode(const Tensor& base, const Tensor& view, NodeRef function, int self)
-      : function_(std::move(function)),
-        self_(self),
-        sizes_(view.sizes().begin(), view.sizes().end()),
-        strides_(view.strides().begin(), view.strides().end()),
-        offset_(view.storage_offset() - base.storage_offset()) {
-    next.push_back(edge_of(base));
-    for (const Edge& edge : function_->next) next.push_back(edge);
+  WriteNode(const Tensor& base, const Tensor& view, NodeRef function)
+      : function_(std::move(function)), base_(base), view_(view) {
+    view_.offset -= base_.offset;
+    add_edge(edge_of(base));
+    for (size_t k = 1; k < function_->next.size(); ++k) add_edge(function_->next[k]);
     made.push_back(made_of(base));
   }
   std::string name() const override { return "CopySlices"; }
   std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads,
                                const std::vector<char>& wanted, const Task& task) override {
-    // The gradient of the base lies as the base does: row by row.
-    Tensor whole = call(ctx, "aten::clone", {grads[0], Value(int64_t(0))});
-    auto part = [&](const Tensor& of) {
-      return call(ctx, "aten::as_strided",
-                  {of, int_list(sizes_), int_list(strides_), Value(offset_)});
-    };
-    std::vector<Tensor> given{call(ctx, "aten::clone", {part(whole), Value()})};
-    std::vector<char> inner(wanted.begin() + 1, wanted.end());
-    if (self_ >= 0) inner[size_t(self_)] = 1;
-    std::vector<Tensor> found = function_->backward(ctx, given, inner, task);
-    // Not the first argument of as_strided_scatter, whose derivative is another in PyTorch.
-    auto placed = [&](const Tensor& into, const Tensor& of) {
-      return call(ctx, "aten::as_strided_scatter",
-                  {into, of, int_list(sizes_), int_list(strides_), Value(offset_)});
-    };
-    const IntSpan all = whole.sizes();
-    Tensor ones = Tensor::zeros(all, ScalarType::Bool);
-    call(ctx, "aten::fill_.Scalar", {ones, Value(true)});
-    Tensor unwritten = placed(ones, Tensor::zeros(sizes_, ScalarType::Bool));
-    Tensor rest = call(ctx, "aten::where.ScalarOther", {unwritten, whole, Value(0)});
-    if (Tensor fresh = self_ >= 0 ? found[size_t(self_)] : Tensor(); fresh.defined()) {
-      Tensor zeros = Tensor::zeros(all, grads[0].dtype());
-      rest = call(ctx, "aten::add.Tensor", {rest, placed(zeros, fresh), Value(1)});
+    // The gradient is laid out as the base is, for the view to be the same part of it.
+    Tensor whole = call(ctx, "aten::empty_strided",
+                        {int_list(base_.sizes), int_list(base_.strides),
+                         Value(int64_t(grads[0].dtype())), Value(), Value(), Value()});
+    call(ctx, "aten::copy_", {whole, grads[0], Value(false)});
+    Tensor part = call(ctx, "aten::as_strided",
+                       {whole, int_list(view_.sizes), int_list(view_.strides),
+                        Value(whole.storage_offset() + view_.offset)});
+    std::vector<Tensor> given{call(ctx, "aten::clone", {part, Value()})};
+    std::vector<Tensor> gradients = function_->backward(ctx, given, wanted, task);
+    Tensor of_view = std::move(gradients.at(0));
+    if (!wanted[0]) {
+      whole = Tensor();
+    } else if (of_view.defined()) {
+      call(ctx, "aten::copy_", {part, of_view, Value(false)});
+    } else {
+      call(ctx, "aten::zero_", {part});
     }
-    std::vector<Tensor> gradients{rest};
-    if (self_ >= 0) found[size_t(self_)] = Tensor();  // that way went through the base
-    gradients.insert(gradients.end(), found.begin(), found.end());
+    gradients[0] = std::move(whole);
     return gradients;
   }
   void release() override { function_->release(); }
 
  private:
-  NodeRef function_;
-  int self_;
-  std::vector<int64_t> sizes_, strides_;
-  int64_t offset_;
+  NodeRef function_;  // its first edge is that of the view
+  Layout base_, view_;
 };
 
 // What an in-place operator did to a tensor: its node is the tensor's from now on.
-void rewrite(const Tensor& self, const NodeRef& node, int self_edge) {
+void rewrite(const Tensor& self, const NodeRef& node) {
   History& known = history_of(self);
   node->made.assign(1, made_of(self));
-  if (!known.base.defined()) return set_node(self, node, 0);
+  if (!known.base.defined()) {
+    ++known.writes;  // its views see it
+    return set_node(self, node, 0);
+  }
   const Tensor base = known.base;
-  NodeRef whole(new WriteNode(base, self, node, self_edge));
+  NodeRef whole(new WriteNode(base, self, node));
   set_node(base, whole, 0);
   ++history_of(base).writes;
   self.impl()->requires_grad = true;
@@ -590,16 +613,16 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
   count_writes(op, kept);
   if (node && op.is_in_place) {
     const Tensor& self = kept[0].as_tensor();
-    if (!differentiable(self)) return;
+    if (!is_differentiable(self.dtype())) return;
     static_cast<OperatorNode*>(node.get())->save_results(out);
-    return rewrite(self, node, 0);
+    return rewrite(self, node);
   }
   if (node) {
     int32_t made = 0;
     each_result(op, out, [&](const Tensor& t, int32_t output) {
       node->made.resize(size_t(output) + 1);
       node->made[size_t(output)] = made_of(t);
-      if (!differentiable(t) ||
+      if (!is_differentiable(t.dtype()) ||
           is_given(t, Args(const_cast<Value*>(kept.data()), int(count)), count)) {
         return;
       }
@@ -623,20 +646,34 @@ bool asks(const OperatorUse& use) {
          use.name == "aten::requires_grad_" || use.name == "aten::retain_grad";
 }
 
-bool reaches(const Program& program, const Function& f, std::vector<const Function*>& seen) {
-  if (std::find(seen.begin(), seen.end(), &f) != seen.end()) return false;
-  seen.push_back(&f);
-  if (std::any_of(f.operators.begin(), f.operators.end(), asks)) return true;
-  for (const Function* callee : f.callees) {
-    if (callee && reaches(program, *callee, seen)) return true;
+bool asks_itself(const Function& f) {
+  return std::any_of(f.operators.begin(), f.operators.end(), asks);
+}
+
+bool calls_by_name(const Function& f) {
+  return std::any_of(f.code.begin(), f.code.end(),
+                     [](const Instruction& i) { return i.op == Opcode::INTERFACE_CALL; });
+}
+
+bool any_asks(const Program& program) {
+  return std::any_of(program.functions().begin(), program.functions().end(),
+                     [](const auto& f) { return asks_itself(*f); });
+}
+
+// No recursion: chains of calls may be long.
+bool reaches(const Program& program, const Function& from) {
+  std::unordered_set<const Function*> seen{&from};
+  std::vector<const Function*> pending{&from};
+  while (!pending.empty()) {
+    const Function& f = *pending.back();
+    pending.pop_back();
+    if (asks_itself(f)) return true;
+    if (calls_by_name(f)) return any_asks(program);  // it may call any
+    for (const Function* callee : f.callees) {
+      if (callee && seen.insert(callee).second) pending.push_back(callee);
+    }
   }
-  const bool calls_by_name = std::any_of(f.code.begin(), f.code.end(), [](const Instruction& i) {
-    return i.op == Opcode::INTERFACE_CALL;
-  });
-  if (!calls_by_name) return false;
-  return std::any_of(program.functions().begin(), program.functions().end(), [](const auto& other) {
-    return std::any_of(other->operators.begin(), other->operators.end(), asks);
-  });
+  return false;
 }
 
 }  // namespace
@@ -644,8 +681,7 @@ bool reaches(const Program& program, const Function& f, std::vector<const Functi
 bool differentiates(const Program& program, const Function& function) {
   int8_t known = function.differentiates.load(std::memory_order_relaxed);
   if (known < 0) {
-    std::vector<const Function*> seen;
-    known = reaches(program, function, seen);
+    known = reaches(program, function);
     function.differentiates.store(known, std::memory_order_relaxed);
   }
   return known != 0;

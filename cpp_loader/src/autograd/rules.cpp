@@ -36,7 +36,7 @@ std::vector<std::string_view> cut(std::string_view text, char separator) {
   return parts;
 }
 
-// "aten::lerp.Tensor self, end | weight": a part for each text between bars.
+// "self, end | weight [self]": a part for each text between bars.
 Rule read(std::string_view name, std::string_view text) {
   Rule rule;
   if (text == "none" || text == "apart") {
@@ -46,6 +46,11 @@ Rule read(std::string_view name, std::string_view text) {
   rule.kind = text == "instead" ? Rule::Instead : Rule::Gradients;
   for (std::string_view inputs : cut(text, '|')) {
     Rule::Part part;
+    if (const size_t bracket = inputs.find(" ["); bracket != inputs.npos) {
+      const std::string_view shapes = inputs.substr(bracket + 2, inputs.size() - bracket - 3);
+      for (std::string_view name : cut(shapes, ' ')) part.shapes.emplace_back(name);
+      inputs = inputs.substr(0, bracket);
+    }
     for (std::string_view input : cut(inputs, ',')) part.inputs.emplace_back(input);
     part.function = function_name(name, rule.parts.size());
     rule.parts.push_back(std::move(part));

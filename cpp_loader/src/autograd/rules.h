@@ -27,6 +27,7 @@ struct Rule {
   } kind = Missing;
   struct Part {
     std::vector<std::string> inputs;  // names of arguments
+    std::vector<std::string> shapes;  // names whose geometry and type suffice
     std::string function;             // its name in derivatives.txt
   };
   std::vector<Part> parts;

@@ -133,18 +133,26 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarTyp
 }
 
 Tensor logspace(Args args, ScalarType dtype) {
-  Tensor t = linspace(args.scalar(0), args.scalar(1), args.integer(2), ScalarType::Float64);
+  Scalar start = args.scalar(0), end = args.scalar(1);
+  if (is_integral(dtype, true) && start.kind != Scalar::Complex && end.kind != Scalar::Complex) {
+    start = Scalar(start.to_int());
+    end = Scalar(end.to_int());
+  }
+  Tensor t = linspace(start, end, args.integer(2), ScalarType::Float64);
   Tensor base = Tensor::scalar(args.number(3), ScalarType::Float64);
   Tensor powers = binary_result(base, t, kernels::Binary::k_pow, "logspace", Rule::kSame);
   return to_dtype(powers, dtype);
 }
 
 // From start to end, the end included.
-Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, ScalarType dtype) {
-  double by = step.to_double();
-  SL_CHECK(by != 0, "step must be nonzero");
+Tensor range(Scalar start, Scalar end, Scalar step, ScalarType dtype) {
   SL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()),
            "unsupported range: ", start.to_double(), " -> ", end.to_double());
+  if (is_integral(dtype, true)) {
+    for (Scalar* s : {&start, &end, &step}) *s = Scalar(s->to_int());
+  }
+  double by = step.to_double();
+  SL_CHECK(by != 0, "step must be nonzero");
   double length = std::floor((end.to_double() - start.to_double()) / by) + 1;
   SL_CHECK(length >= 1, "upper bound and lower bound inconsistent with step sign");
   SL_CHECK(length <= 9.2e18, "invalid size, possible overflow?");

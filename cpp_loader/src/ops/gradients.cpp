@@ -67,7 +67,7 @@ SL_OP(aten_output_nr) {
   out[0] = Value(int64_t(history && history->node ? history->output : 0));
 }
 
-SL_OP(prim_requires_grad) { out[0].set_bool(args.tensor(0).requires_grad()); }
+SL_OP(prim_requires_grad) { out[0].set_bool(autograd::needs_grad(args.tensor(0))); }
 SL_OP(aten_requires_grad_) {
   autograd::require_grad(args.tensor(0), args.boolean(1), false);
   out[0] = args.tensor(0);
@@ -87,7 +87,7 @@ SL_OP(prim_data) {
 }
 SL_OP(aten_detach_) {
   const Tensor& t = args.tensor(0);
-  t.impl()->requires_grad = false;
+  autograd::detach_in_place(t);
   out[0] = t;
 }
 

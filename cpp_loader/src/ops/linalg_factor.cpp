@@ -93,6 +93,16 @@ void lu_unpack(const Tensor& lu, const Tensor& pivots, bool data, bool permutati
 
 // ---- determinants
 
+// d / |d|; of an infinite number, too, if it is real.
+template <class T>
+T sign_of(const T& d, double size) {
+  if (size == 0) return T(0);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isinf(d)) return std::copysign(T(1), d);
+  }
+  return d / T(size);
+}
+
 // sign (or phase) and log|det| of every matrix.
 void determinants(const Tensor& a, const char* name, Tensor* sign, Tensor* logarithm,
                   Tensor* value) {
@@ -113,7 +123,7 @@ void determinants(const Tensor& a, const char* name, Tensor* sign, Tensor* logar
         T d = m.at(i)[k * (n + 1)];
         double size = std::abs(d);
         if (pivots[size_t(k)] != k) d = -d;
-        s *= size == 0 ? T(0) : d / T(size);
+        s *= sign_of(d, size);
         product *= d;
         l += std::log(size);
       }

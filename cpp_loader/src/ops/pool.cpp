@@ -7,23 +7,16 @@
 #include "../../kernels/loop_templates.h"
 #include "../../kernels/parallel.h"
 #include "layout.h"
+#include "pool.h"
 #include "reduce.h"
 #include "row_kernels.h"
 #include "values/raw_view.h"
 
 namespace scriptlang {
 
+namespace pools {
+
 namespace {
-
-// Depth, height, width, with ones in front of a 1-d or 2-d pooling.
-struct Window {
-  int64_t n = 0;  // dimensions
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
-  int64_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
-
-  int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
-  int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
-};
 
 int64_t pick(const Ints& values, int64_t i, int64_t if_empty) {
   if (values.empty()) return if_empty;
@@ -51,6 +44,8 @@ void check_planes(const char* name, const Tensor& self, int64_t n) {
              to_string(self.sizes()));
   }
 }
+
+}  // namespace
 
 Window window(const char* name, const Tensor& self, int64_t n, const Ints& kernel,
               const Ints& stride, const Ints& padding, const Ints& dilation, bool ceil_mode) {
@@ -99,22 +94,40 @@ std::vector<int64_t> result_sizes(const Tensor& self, const Window& w) {
   return sizes;
 }
 
-// The range of a window's taps that lie inside the input.
-struct Range {
-  int64_t first, last;  // of the input, in steps of the dilation
-};
-Range inside(const Window& w, int d, int64_t o) {
-  int64_t start = o * w.stride[d] - w.padding[d];
-  int64_t end = std::min(start + (w.kernel[d] - 1) * w.dilation[d] + 1, w.in[d]);
-  if (start < 0) start += (w.dilation[d] - 1 - start) / w.dilation[d] * w.dilation[d];
-  return {start, end};
+Tensor as_input(const Tensor& y, const Tensor& input, int64_t n) {
+  if (input.dim() != n + 2) return y;
+  return in_format(y, n == 1 ? suggested_format_of_signal(input) : suggested_format(input));
 }
 
-// At most.
-int64_t taps_of(Range d, Range h, Range w) {
-  return std::max<int64_t>(0, d.last - d.first) * std::max<int64_t>(0, h.last - h.first) *
-         std::max<int64_t>(0, w.last - w.first);
+Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Value& sizes) {
+  check_planes(name, self, n);
+  Window w;
+  w.n = n;
+  std::vector<int64_t> wanted;
+  if (sizes.is_int()) {
+    wanted.assign(size_t(n), sizes.as_int());
+  } else {
+    Ints given(sizes);
+    SL_CHECK(given.size() == n || given.size() == 1, name, ": output_size must be ", n);
+    for (int64_t i = 0; i < n; ++i) wanted.push_back(pick(given, i, 1));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    w.in[3 - n + i] = self.size(self.dim() - n + i);
+    w.out[3 - n + i] = wanted[size_t(i)];
+    SL_CHECK(wanted[size_t(i)] >= 0,
+             "elements of output_size must be greater than or equal to 0 "
+             "but received ",
+             wanted[size_t(i)]);
+  }
+  checked_numel(wanted);
+  return w;
 }
+
+}  // namespace pools
+
+using namespace pools;
+
+namespace {
 
 template <class T>
 bool beats(T x, T best) {
@@ -215,13 +228,6 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
       y += w.out[2];
     }
   }
-}
-
-// A result of pooling over n dimensions in the format of the input; of signals, as images of one
-// row have it.
-Tensor as_input(const Tensor& y, const Tensor& input, int64_t n) {
-  if (input.dim() != n + 2) return y;
-  return in_format(y, n == 1 ? suggested_format_of_signal(input) : suggested_format(input));
 }
 
 // Images of float32 with channels last are pooled as they lie.
@@ -331,12 +337,6 @@ void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_p
 
 // ---- averages
 
-// How many positions a window covers along a dimension, padding included.
-int64_t covered(const Window& w, int d, int64_t o) {
-  int64_t start = o * w.stride[d] - w.padding[d];
-  return std::min(start + w.kernel[d], w.in[d] + w.padding[d]) - start;
-}
-
 Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding, int64_t divisor) {
   const auto& functions = *kernels::kernels().last_pool;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
@@ -344,9 +344,8 @@ Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding
       std::fill_n(p.y, p.channels, 0.0f);
       return;
     }
-    int64_t by = divisor         ? divisor
-                 : count_padding ? covered(w, 1, h) * covered(w, 2, o)
-                                 : p.rows * p.columns;
+    double by = double(divisor ? divisor : p.rows * p.columns);
+    if (!divisor && count_padding) by = double(covered(w, 1, h)) * double(covered(w, 2, o));
     functions.sum(p, float(by));
   });
 }
@@ -369,9 +368,10 @@ void average_plane(const Window& w, bool count_padding, int64_t divisor, const T
         int64_t count = std::max<int64_t>(0, rd.last - rd.first) *
                         std::max<int64_t>(0, rh.last - rh.first) *
                         std::max<int64_t>(0, rw.last - rw.first);
-        int64_t by = divisor         ? divisor
-                     : count_padding ? covered(w, 0, d) * covered(w, 1, h) * covered(w, 2, o)
-                                     : count;
+        double by = double(divisor ? divisor : count);
+        if (!divisor && count_padding) {  // as numbers: a product of paddings may be any
+          by = double(covered(w, 0, d)) * double(covered(w, 1, h)) * double(covered(w, 2, o));
+        }
         *y++ = count > 0 ? total / T(by) : T(0);
       }
     }
@@ -405,34 +405,6 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
 }
 
 // ---- adaptive: out windows of nearly equal size that cover the input
-
-Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Value& sizes) {
-  check_planes(name, self, n);
-  Window w;
-  w.n = n;
-  std::vector<int64_t> wanted;
-  if (sizes.is_int()) {
-    wanted.assign(size_t(n), sizes.as_int());
-  } else {
-    Ints given(sizes);
-    SL_CHECK(given.size() == n || given.size() == 1, name, ": output_size must be ", n);
-    for (int64_t i = 0; i < n; ++i) wanted.push_back(pick(given, i, 1));
-  }
-  for (int64_t i = 0; i < n; ++i) {
-    w.in[3 - n + i] = self.size(self.dim() - n + i);
-    w.out[3 - n + i] = wanted[size_t(i)];
-    SL_CHECK(wanted[size_t(i)] >= 0,
-             "elements of output_size must be greater than or equal to 0 "
-             "but received ",
-             wanted[size_t(i)]);
-  }
-  checked_numel(wanted);
-  return w;
-}
-
-Range adaptive_range(const Window& w, int d, int64_t o) {
-  return {o * w.in[d] / w.out[d], ((o + 1) * w.in[d] + w.out[d] - 1) / w.out[d]};
-}
 
 // f(d, h, w ranges, linear place of the result)
 template <class F>

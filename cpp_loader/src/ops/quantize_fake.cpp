@@ -10,12 +10,15 @@ namespace scriptlang {
 
 namespace {
 
-// In the type of x, which is float32 or float64; the parameters are float32.
+// In the type of x, which is float32 or float64; the parameters are float32. What lies between two
+// codes goes to the even one, or, with zero points that are whole, to that an even way from zero.
 template <class T>
-void move(const T* x, int64_t n, float scale, float zero, double low, double high, T* y) {
-  float inverse = 1.0f / scale;
+void move(const T* x, int64_t n, float scale, float zero, bool is_whole, double low, double high,
+          T* y) {
+  const float inverse = 1.0f / scale;
+  const T before = is_whole ? T(0) : T(zero), after = is_whole ? T(zero) : T(0);
   for (int64_t i = 0; i < n; ++i) {
-    T code = std::nearbyint(x[i] * T(inverse) + T(zero));
+    T code = std::nearbyint(x[i] * T(inverse) + before) + after;
     if (code < T(low)) code = T(low);
     if (code > T(high)) code = T(high);
     y[i] = (code - T(zero)) * T(scale);
@@ -31,6 +34,7 @@ Tensor moved(const Tensor& given, const Tensor& scales, const Tensor& zeros, int
   Tensor x = contiguous_as(given, wide ? ScalarType::Float64 : ScalarType::Float32);
   Tensor s = contiguous_as(scales, ScalarType::Float32);
   Tensor z = contiguous_as(zeros, ScalarType::Float32);
+  const bool is_whole = !is_floating(zeros.dtype());
   int64_t channels = s.numel(), inner = 1;
   SL_CHECK(channels == z.numel() && channels > 0 && (channels == 1 || channels == x.size(axis)),
            "fake quantization with ", channels, " scales and ", z.numel(),
@@ -47,10 +51,10 @@ Tensor moved(const Tensor& given, const Tensor& scales, const Tensor& zeros, int
                                   zero = z.data<float>()[run % channels];
                             int64_t at = run * inner;
                             if (wide) {
-                              move(x.data<double>() + at, inner, scale, zero, double(low),
+                              move(x.data<double>() + at, inner, scale, zero, is_whole, double(low),
                                    double(high), y.data<double>() + at);
                             } else {
-                              move(x.data<float>() + at, inner, scale, zero, double(low),
+                              move(x.data<float>() + at, inner, scale, zero, is_whole, double(low),
                                    double(high), y.data<float>() + at);
                             }
                           }
@@ -70,7 +74,7 @@ void check_zero_point(int64_t point, int64_t low, int64_t high) {
 Tensor per_tensor(const Tensor& x, double scale, int64_t zero, int64_t low, int64_t high) {
   check_codes(low, high);
   check_zero_point(zero, low, high);
-  return moved(x, Tensor::scalar(scale), Tensor::scalar(double(zero)), 0, low, high);
+  return moved(x, Tensor::scalar(scale), Tensor::scalar(zero), 0, low, high);
 }
 
 Tensor per_tensor(const Tensor& x, const Tensor& scale, const Tensor& zero, int64_t low,

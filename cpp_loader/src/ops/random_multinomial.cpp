@@ -31,19 +31,24 @@ void check_weights(const Tensor& rows) {
 }
 
 // The places of the largest quotients of weights and exponential noise, drawn in the type of the
-// weights.
-void draw_by_noise(const Tensor& rows, ScalarType given, Generator& generator, const Tensor& out) {
+// weights that were given, in the order in which those lie in memory.
+void draw_by_noise(const Tensor& rows, const Tensor& given, Generator& generator,
+                   const Tensor& out) {
   int64_t n = rows.size(1), count = out.size(1);
-  bool wide = given == ScalarType::Float64;
+  const bool wide = given.dtype() == ScalarType::Float64;
+  Tensor noise = Tensor::empty_like(given, ScalarType::Float64);
+  const int64_t step = noise.stride(1);
   Lock lock(generator.mutex);
   Draw draw(generator);
-  Working<double> noise(size_t(n), 0.0), score(size_t(n), 0.0);
+  Working<double> score(size_t(n), 0.0);
   Working<int64_t> order(size_t(n), 0);
+  kernels::worked(8 * noise.numel());
+  draw.uniform(noise.numel(), noise.data<double>());
   for (int64_t r = 0; r < rows.size(0); ++r) {
-    draw.uniform(n, noise.data());
+    const double* drawn = noise.data<double>() + r * noise.stride(0);
     for (int64_t j = 0; j < n; ++j) {
       kernels::worked(16);
-      double e = -std::log1p(-noise[size_t(j)]);
+      double e = -std::log1p(-drawn[j * step]);
       double q = rows.data<double>()[r * n + j] / (wide ? e : double(float(e)));
       score[size_t(j)] = wide ? q : double(float(q));
       order[size_t(j)] = j;
@@ -81,8 +86,8 @@ Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generato
            "multinomial only supports floating-point dtypes for input, "
            "got: ",
            dtype_display_name(self.dtype()));
-  Tensor rows =
-      contiguous_as(self.dim() == 1 ? view_unsqueeze(self, 0) : self, ScalarType::Float64);
+  const Tensor given = self.dim() == 1 ? view_unsqueeze(self, 0) : self;
+  Tensor rows = contiguous_as(given, ScalarType::Float64);
   int64_t n = rows.size(1);
   SL_CHECK(count > 0, "cannot sample n_sample <= 0 samples");
   SL_CHECK(replacement || count <= n,
@@ -90,7 +95,7 @@ Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generato
   check_weights(rows);
   Tensor out = Tensor::empty({rows.size(0), count}, ScalarType::Int64);
   if (!replacement || count == 1) {
-    draw_by_noise(rows, self.dtype(), generator, out);
+    draw_by_noise(rows, given, generator, out);
   } else {
     draw_by_cumulation(rows, generator, out);
   }

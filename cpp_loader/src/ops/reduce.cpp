@@ -184,7 +184,9 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
   return mean_over(self, reduced_dims(dim_value, self.dim()), keepdim, result);
 }
 
-Tensor product(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
+Tensor product(const Tensor& given, const Dims& dims, bool keepdim, ScalarType result) {
+  // What is not zero is true, also below 1.
+  const Tensor self = result == ScalarType::Bool ? to_dtype(given, result) : given;
   ScalarType computed = sum_type(result);
   bool widened = is_floating(self.dtype()) && self.itemsize() == 2 && is_floating(computed);
   if ((self.dtype() == computed || widened) && has_more_behind(self, dims)) {
@@ -292,6 +294,12 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
     return record_reduction(
         real, dims, keepdim, computed, result, function, {},
         [=](const Tensor* in) { return vector_norm(in[0], p, dims, keepdim, result); });
+  }
+  int64_t count = 1;
+  for (int64_t d : dims) count *= real.size(d);
+  if (count == 1 && p != 0) {  // without powers, which may overflow
+    p = 1;
+    function = nullptr;
   }
   if (p == 1 && has_more_behind(real, dims)) {
     Tensor sizes = unary_result(to_dtype(real, result), kernels::Unary::k_abs, "abs", Rule::kSame);

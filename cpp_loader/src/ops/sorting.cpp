@@ -222,8 +222,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
   SL_CHECK(sorted.dtype() != ScalarType::Bool,
            "\"searchsorted_out_cpu\" not implemented for "
            "'Bool'");
-  ScalarType type = comparable(result_type(sorted, values));
-  if (values.dim() == 0) type = comparable(sorted.dtype());
+  const ScalarType type = comparable(result_type(sorted, values));
   Tensor rows = contiguous_as(sorted, type), wanted = contiguous_as(values, type);
   Tensor order = sorter.defined() ? contiguous_as(sorter, ScalarType::Int64) : Tensor();
   SL_CHECK(!sorter.defined() || sorter.sizes() == sorted.sizes(), name,

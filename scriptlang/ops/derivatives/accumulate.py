@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,17 +16,22 @@ OWN = 5
 """References to a gradient that nobody but the walk has; see `is_own`."""
 
 
+turn = threading.RLock()
+"""Two threads may come to one leaf at once; reentrant, as a signal's handler may go backward."""
+
+
 def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
     """Add a gradient to that of a leaf; hooks that follow are called."""
     if grad is None:
         return
     state = state_of(leaf)
-    if mode.enabled:  # a graph is made of it, too
-        state.grad = functions.clone(grad) if state.grad is None else state.grad + grad
-    elif state.grad is None:
-        state.grad = owned(grad, leaf)
-    else:
-        functions.add_(state.grad, grad)
+    with turn:
+        if mode.enabled:  # a graph is made of it, too
+            state.grad = functions.clone(grad) if state.grad is None else state.grad + grad
+        elif state.grad is None:
+            state.grad = owned(grad, leaf)
+        else:
+            functions.add_(state.grad, grad)
     if state.after_hooks:
         for hook in list(state.after_hooks.values()):
             hook(leaf)

@@ -46,7 +46,8 @@ def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     out="converts",
 )
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: float) -> Tensor:
-    return torch.where(self <= threshold, 0, grad_output)
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where(self <= threshold, 0, grad)
 
 
 @composite("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", pointwise=True)
@@ -63,7 +64,8 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     out="converts",
 )
 def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float) -> Tensor:
-    return torch.where((self <= low) | (self >= high), 0, grad_output)
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where((self <= low) | (self >= high), 0, grad)
 
 
 @composite(
@@ -72,7 +74,8 @@ def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float
     out="converts",
 )
 def shrink_backward(grad_output: Tensor, self: Tensor, lambd: float) -> Tensor:
-    return torch.where((self >= -lambd) & (self <= lambd), 0, grad_output)
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where((self >= -lambd) & (self <= lambd), 0, grad)
 
 
 @composite(
@@ -83,7 +86,8 @@ def shrink_backward(grad_output: Tensor, self: Tensor, lambd: float) -> Tensor:
 def leaky_relu_backward(
     grad_output: Tensor, self: Tensor, negative_slope: float, self_is_result: bool
 ) -> Tensor:
-    return torch.where(self > 0, grad_output, torch.mul(grad_output, negative_slope))
+    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    return torch.where(self > 0, grad, torch.mul(grad, negative_slope))
 
 
 @composite(
@@ -98,11 +102,67 @@ def prelu_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[T
     )
 
 
+def _picked(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:
+    """Minus the weight of the class at each target that counts; of the mean by their sum."""
+    if not self.is_floating_point():
+        raise NotImplementedError("gradients of nll_loss are not implemented for integers")
+    if grad_output.dtype != self.dtype or total_weight.dtype != self.dtype:
+        raise RuntimeError("expected grad_output and total_weight of the type of the input")
+    if target.dtype != torch.int64 and target.dtype != torch.uint8:
+        raise RuntimeError("expected scalar type Long for targets")
+    dim = 1 if self.dim() > 1 else 0
+    wanted = list(self.size())
+    if dim == 1:
+        wanted = wanted[:1] + wanted[2:]
+    elif target.dim() == 0:
+        wanted = []
+    else:
+        wanted = [1]
+    if list(target.size()) != wanted:
+        raise RuntimeError(
+            "size mismatch (got input: {}, target: {})".format(self.size(), target.size())
+        )
+    if total_weight.numel() != 1:
+        raise RuntimeError("expected total_weight to be a single element tensor")
+    if weight is not None:
+        if weight.dtype != self.dtype or weight.numel() != self.size(dim):
+            raise RuntimeError("weight tensor should be defined either for all or no classes")
+    if reduction != 0 or dim == 0:
+        if grad_output.dim() > 1 or grad_output.numel() != 1:
+            raise RuntimeError("Expected a single element grad_output tensor")
+    elif grad_output.size() != target.size():
+        raise RuntimeError("grad_output does not fit the target")
+    index = target.to(dtype=torch.int64)
+    if dim == 0:
+        index, grad_output = index.reshape([]), grad_output.reshape([])
+    counts = index != ignore_index
+    index = torch.where(counts, index, 0)
+    wrong = (index < 0) | (index >= self.size(dim))
+    if bool((counts & wrong).any()):
+        raise IndexError("Target is out of bounds.")
+    if reduction == 1:
+        grad_output = grad_output / total_weight.reshape([])
+    zeros = torch.zeros(self.size(), dtype=grad_output.dtype)
+    if self.size(dim) == 0:
+        return zeros
+    filled = -grad_output
+    if weight is not None:
+        filled = filled * weight.reshape([-1]).take(index)
+    filled = torch.where(counts, filled, 0)
+    return zeros.scatter(dim, index.unsqueeze(dim), filled.unsqueeze(dim))
+
+
 @composite(
     "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
-    "int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
-    "aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
-    "int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    "int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor"
 )
 def nll_loss_backward(
     grad_output: Tensor,
@@ -113,21 +173,47 @@ def nll_loss_backward(
     ignore_index: int,
     total_weight: Tensor,
 ) -> Tensor:
-    """Minus the weight of the class at each target that counts; of the mean by their sum."""
-    dim = 1 if self.dim() > 1 else 0
-    index = target.to(dtype=torch.int64)
-    if dim == 0:
-        index = index.reshape([])
-    counts = index != ignore_index
-    index = torch.where(counts, index, 0)
-    share = counts.to(dtype=grad_output.dtype)
-    if weight is not None:
-        share = share * weight.take(index)
-    if reduction == 1:
-        grad_output = grad_output / total_weight
-    filled = (-share * grad_output).unsqueeze(dim)
-    zeros = torch.zeros(self.size(), dtype=grad_output.dtype)
-    return zeros.scatter(dim, index.unsqueeze(dim), filled)
+    if self.dim() != 1 and self.dim() != 2:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    return _picked(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@composite(
+    "aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
+    "int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor"
+)
+def nll_loss2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:
+    if self.dim() != 4 or target.dim() != 3:
+        raise RuntimeError(
+            "only batches of spatial inputs and targets are supported (4D and 3D tensors), but got "
+            "dimensions {} and {}".format(self.dim(), target.dim())
+        )
+    return _picked(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+def _check_padded(grad_output: Tensor, self: Tensor, padding: list[int], number: int) -> None:
+    if len(padding) != 2 * number:
+        raise RuntimeError(
+            "padding size is expected to be {}, but got: {}".format(2 * number, len(padding))
+        )
+    if self.dim() != number + 1 and self.dim() != number + 2:
+        raise RuntimeError(
+            "Expected {}D or {}D input tensor, but got: {}".format(
+                number + 1, number + 2, self.size()
+            )
+        )
+    if grad_output.dtype != self.dtype:
+        raise RuntimeError("expected a gradient of the type of the input")
+    if not (self.is_floating_point() or self.is_complex()):
+        raise NotImplementedError("gradients of padding are not implemented for integers")
 
 
 def _numbers(self: Tensor, dims: int) -> Tensor:
@@ -139,39 +225,72 @@ def _numbers(self: Tensor, dims: int) -> Tensor:
     return torch.arange(count, dtype=torch.float64).reshape([1, 1] + size)
 
 
-def _added_back(grad_output: Tensor, self: Tensor, numbers: Tensor) -> Tensor:
+def _padded_back(
+    grad_output: Tensor, self: Tensor, padding: list[int], number: int, mode: str
+) -> Tensor:
     """Each plane of a gradient, added up where its elements came from."""
-    inner = numbers.dim() - 2
+    _check_padded(grad_output, self, padding, number)
+    numbers = torch.pad(_numbers(self, number), padding, mode)
+    planes = list(self.size()[: self.dim() - number])
+    if list(grad_output.size()) != planes + list(numbers.size()[2:]):
+        raise RuntimeError(
+            "a gradient of size {} does not fit padding of size {}".format(
+                grad_output.size(), numbers.size()
+            )
+        )
     outer, width = 1, 1
     for d in range(self.dim()):
-        if d < self.dim() - inner:
+        if d < self.dim() - number:
             outer *= self.size(d)
         else:
             width *= self.size(d)
     index = numbers.reshape([-1]).to(dtype=torch.int64)
     flat = torch.zeros([outer, width], dtype=grad_output.dtype)
     made = flat.index_add(1, index, grad_output.reshape([outer, index.numel()]))
-    return made.reshape(self.size())
+    made = made.reshape(self.size())
+    last = 2 if number == 2 else 3
+    if self.dim() != number + 2 or number == 1 or self.is_contiguous():
+        return made
+    return made.contiguous(memory_format=last) if self.is_contiguous(last) else made
 
 
 @composite(
-    "aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor",
-    "aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor",
-    "aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor",
+    "aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"
 )
-def reflection_pad_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
-    numbers = torch.pad(_numbers(self, len(padding) // 2), padding, "reflect")
-    return _added_back(grad_output, self, numbers)
+def reflection_pad1d_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    return _padded_back(grad_output, self, padding, 1, "reflect")
 
 
 @composite(
-    "aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding)"
-    " -> Tensor",
-    "aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding)"
-    " -> Tensor",
-    "aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding)"
-    " -> Tensor",
+    "aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"
 )
-def replication_pad_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
-    numbers = torch.pad(_numbers(self, len(padding) // 2), padding, "replicate")
-    return _added_back(grad_output, self, numbers)
+def reflection_pad2d_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    return _padded_back(grad_output, self, padding, 2, "reflect")
+
+
+@composite(
+    "aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"
+)
+def reflection_pad3d_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    return _padded_back(grad_output, self, padding, 3, "reflect")
+
+
+@composite(
+    "aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"
+)
+def replication_pad1d_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    return _padded_back(grad_output, self, padding, 1, "replicate")
+
+
+@composite(
+    "aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"
+)
+def replication_pad2d_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    return _padded_back(grad_output, self, padding, 2, "replicate")
+
+
+@composite(
+    "aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"
+)
+def replication_pad3d_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
+    return _padded_back(grad_output, self, padding, 3, "replicate")

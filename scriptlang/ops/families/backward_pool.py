@@ -11,6 +11,34 @@ from ..calling import functions as torch
 from ..table import composite
 
 
+def _check(grad_output: Tensor, self: Tensor, number: int) -> None:
+    """A gradient of the same type as the input, over the same planes."""
+    if self.dim() != number + 1 and self.dim() != number + 2:
+        raise RuntimeError(
+            "Expected {}D or {}D input tensor, but got: {}".format(
+                number + 1, number + 2, self.size()
+            )
+        )
+    if grad_output.dtype != self.dtype:
+        raise RuntimeError("expected a gradient of the type of the input")
+    if not self.is_floating_point():
+        raise NotImplementedError("gradients of pools are not implemented for integers")
+    if grad_output.size()[:-number] != self.size()[:-number]:
+        raise RuntimeError(
+            "a gradient of size {} does not fit an input of size {}".format(
+                grad_output.size(), self.size()
+            )
+        )
+
+
+def _laid(made: Tensor, self: Tensor, number: int) -> Tensor:
+    """With channels last where the input is."""
+    last = 2 if number == 2 else 3
+    if self.dim() != number + 2 or self.is_contiguous() or not self.is_contiguous(last):
+        return made
+    return made.contiguous(memory_format=last)
+
+
 def _applied(grad_output: Tensor, matrices: list[Tensor]) -> Tensor:
     """The product with a matrix (before, after) along each of the last dimensions."""
     for i, matrix in enumerate(matrices):
@@ -32,14 +60,18 @@ def _averages(
     words: str,
 ) -> Tensor:
     """Each dimension by itself; where there is a divisor the matrices are sums."""
-    if len(kernel_size) != 1 and len(kernel_size) != number:
-        raise RuntimeError(
-            "avg_pool{}d: kernel_size must either be a single int, or a tuple of {} ints".format(
-                number, words
+    _check(grad_output, self, number)
+    counts = [len(kernel_size), len(padding), number if len(stride) == 0 else len(stride)]
+    for count in counts:
+        if count != 1 and count != number:
+            raise RuntimeError(
+                "avg_pool{}d: kernel_size, stride and padding must either be a single int, or a "
+                "tuple of {} ints".format(number, words)
             )
-        )
     one: int | None = None
     if divisor_override is not None:
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
         one = 1
         grad_output = grad_output / divisor_override
     matrices: list[Tensor] = []
@@ -50,8 +82,13 @@ def _averages(
         p = padding[i if len(padding) > 1 else 0]
         units = torch.eye(size, dtype=grad_output.dtype).reshape([size, 1, size, 1])
         made = torch.avg_pool2d(units, [k, 1], [s, 1], [p, 0], ceil_mode, count_include_pad, one)
+        if made.size(2) != grad_output.size(i - number):
+            raise RuntimeError(
+                "a gradient of size {} does not fit the pool".format(grad_output.size())
+            )
         matrices.append(made.reshape([size, made.size(2)]))
-    return _applied(grad_output, matrices)
+    made = _applied(grad_output, matrices)
+    return _laid(made, self, 2) if number == 2 else made
 
 
 @composite(
@@ -111,12 +148,19 @@ def avg_pool3d_backward(
 
 
 def _adaptive(grad_output: Tensor, self: Tensor, number: int) -> Tensor:
+    _check(grad_output, self, number)
     matrices: list[Tensor] = []
     for i in range(number):
         n, m = self.size(i - number), grad_output.size(i - number)
+        if n == 0 or m == 0:
+            raise RuntimeError(
+                "Expected grad_output to have non-zero size for non-batch dimensions, but "
+                "grad_output has sizes {}, and the input {}".format(grad_output.size(), self.size())
+            )
         units = torch.eye(n, dtype=grad_output.dtype).reshape([n, 1, n, 1])
         matrices.append(torch._adaptive_avg_pool2d(units, [m, 1]).reshape([n, m]))
-    return _applied(grad_output, matrices)
+    made = _applied(grad_output, matrices)
+    return _laid(made, self, 2) if number == 2 else made
 
 
 @composite("aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
@@ -127,6 +171,19 @@ def adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 @composite("aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor")
 def adaptive_avg_pool3d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     return _adaptive(grad_output, self, 3)
+
+
+def _places(grad_output: Tensor, self: Tensor, indices: Tensor, number: int) -> Tensor:
+    """Each gradient goes to its index, which counts through the last dimensions."""
+    _check(grad_output, self, number)
+    if grad_output.size() != indices.size():
+        raise RuntimeError("grad_output and indices must have the same size")
+    if indices.dtype != torch.int64:
+        raise RuntimeError("expected scalar type Long for indices")
+    flat = torch.zeros_like(self, memory_format=0).flatten(-number)
+    return flat.scatter_add(-1, indices.flatten(-number), grad_output.flatten(-number)).view(
+        self.size()
+    )
 
 
 @composite(
@@ -144,21 +201,7 @@ def max_pool2d_backward(
     ceil_mode: bool,
     indices: Tensor,
 ) -> Tensor:
-    """Each gradient goes to the place that its maximum came from."""
-    if grad_output.size() != indices.size():
-        raise RuntimeError(
-            "max_pool2d_with_indices_backward: grad_output and indices must have the same size"
-        )
-    flat = torch.zeros_like(self, memory_format=0).flatten(-2)
-    return flat.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2)).view(self.size())
-
-
-def _places(grad_output: Tensor, self: Tensor, indices: Tensor, number: int) -> Tensor:
-    """Each gradient at its index, which counts through the last dimensions."""
-    flat = torch.zeros_like(self, memory_format=0).flatten(-number)
-    return flat.scatter_add(-1, indices.flatten(-number), grad_output.flatten(-number)).view(
-        self.size()
-    )
+    return _laid(_places(grad_output, self, indices, 2), self, 2)
 
 
 @composite(
@@ -176,14 +219,14 @@ def max_pool3d_backward(
     ceil_mode: bool,
     indices: Tensor,
 ) -> Tensor:
-    return _places(grad_output, self, indices, 3)
+    return _laid(_places(grad_output, self, indices, 3), self, 3)
 
 
 @composite(
     "aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"
 )
 def adaptive_max_pool2d_backward(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
-    return _places(grad_output, self, indices, 2)
+    return _laid(_places(grad_output, self, indices, 2), self, 2)
 
 
 @composite(

@@ -234,13 +234,18 @@ def inclusive_range(start, end, step=1, dtype=None, *_):
     for x in (start, end, step):
         check_fits(x, dtypes.float64)
     start, end, step = (x.real if isinstance(x, complex) else x for x in (start, end, step))
+    target = chosen(dtype)
+    if target.kind in "buif" and not all(map(math.isfinite, (start, end))):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if target.kind in "bui":
+        start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = math.floor((end - start) / step) + 1
     check_size([count])
-    return Tensor._wrap((start + step * np.arange(count)).astype(chosen(dtype).numpy))
+    return Tensor._wrap((start + step * np.arange(count)).astype(target.numpy))
 
 
 declare(

@@ -227,6 +227,8 @@ def addr(self, vec1, vec2, beta, alpha):
         raise RuntimeError(
             f"addr: Expected 1-D arguments vec1 and vec2, but got {vec1.dim()}-D and {vec2.dim()}-D"
         )
+    common = dtypes.result_type(self, vec1, vec2)
+    self, vec1, vec2 = (cast(t, common) for t in (self, vec1, vec2))
     check_alpha(self.dtype, alpha, beta)
     if self.dtype.kind == "f" and self.dtype.itemsize == 2:
         return stepwise_addr(self, vec1, vec2, beta, alpha)

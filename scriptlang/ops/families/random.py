@@ -465,10 +465,10 @@ def multinomial(self, num_samples, replacement, generator):
         self._array.astype(np.float32) if self.dtype.itemsize == 2 else self._array
     )
     if not replacement or num_samples == 1:
-        noise = Tensor._wrap(np.empty_like(weights))
-        exponential_(noise, 1.0, generator)
+        wide = dtypes.float32 if self.dtype.itemsize == 2 else self.dtype
+        noise = exponential_(like(self, 0.0, wide), 1.0, generator)
         with np.errstate(all="ignore"):
-            score = weights / noise._array
+            score = weights / np.atleast_2d(noise._array)
         result = np.argsort(-score, axis=1, kind="stable")[:, :num_samples]
     else:
         total = weights.cumsum(1, dtype=np.float64)

@@ -471,6 +471,8 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
                 f"linalg.vector_norm cannot compute the {ord} norm on an empty "
                 "tensor because the operation does not have an identity"
             )
+        if ord != 0 and all(a.shape[d] == 1 for d in axis):  # without powers, which may overflow
+            return np.sum(size, axis=axis, keepdims=keepdims)
         if ord == math.inf:
             return np.max(size, axis=axis, keepdims=keepdims)
         if ord == -math.inf:

@@ -222,7 +222,8 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
     check_kind("searchsorted", sorted_sequence.dtype, "uif")
     check_kind("searchsorted", dtypes.result_type(self), "buif")
     right = right or side == "right"
-    keys = sorted_sequence._array
+    common = dtypes.result_type(sorted_sequence, self).numpy  # numpy takes another for numbers
+    keys = sorted_sequence._array.astype(common)
     if not keys.ndim:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should have positive "
@@ -230,7 +231,8 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
         )
     if sorter is not None:
         keys = sorted_by(keys, sorter)
-    wanted = self._array if isinstance(self, Tensor) else np.array(self)
+    with np.errstate(all="ignore"):
+        wanted = np.asarray(self._array if isinstance(self, Tensor) else self).astype(common)
     if keys.ndim == 1:
         found = places(keys, wanted, right)
     else:

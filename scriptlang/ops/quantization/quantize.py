@@ -268,12 +268,17 @@ def check_zero_points(points, low: int, high: int) -> None:
         raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
 
 
-def fake(x: np.ndarray, scale, zero, low: int, high: int) -> np.ndarray:
-    """Numbers moved to the nearest that codes from `low` to `high` stand for."""
+def fake(x: np.ndarray, scale, zero, is_whole: bool, low: int, high: int) -> np.ndarray:
+    """Numbers moved to the nearest that codes from `low` to `high` stand for.
+
+    What lies between two codes goes to the even one, or, with zero points that are whole, to that
+    an even way from zero.
+    """
     if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
         raise NotImplementedError(f"fake quantization takes floating point numbers, not {x.dtype}")
     with np.errstate(all="ignore"):
-        codes = np.clip(np.rint(x * (np.float32(1) / scale) + zero), low, high)
+        steps = x * (np.float32(1) / scale)
+        codes = np.clip(np.rint(steps) + zero if is_whole else np.rint(steps + zero), low, high)
     return ((codes - zero) * scale).astype(x.dtype)
 
 
@@ -285,7 +290,7 @@ def fake_per_tensor(self, scale, zero_point, quant_min, quant_max):
     check_codes(quant_min, quant_max)
     check_zero_points(zero_point, quant_min, quant_max)
     return Tensor._wrap(
-        fake(self._array, np.float32(scale), np.float32(zero_point), quant_min, quant_max)
+        fake(self._array, np.float32(scale), np.float32(zero_point), True, quant_min, quant_max)
     )
 
 
@@ -331,7 +336,8 @@ def fake_per_channel(self, scale, zero_point, axis, quant_min, quant_max):
         check_zero_points(zero_point._array, quant_min, quant_max)
     shape = [-1 if d == axis else 1 for d in range(self.dim())]
     s, z = (t._array.astype(np.float32).reshape(shape) for t in (scale, zero_point))
-    return Tensor._wrap(fake(self._array, s, z, quant_min, quant_max))
+    is_whole = zero_point.dtype.kind == "i"
+    return Tensor._wrap(fake(self._array, s, z, is_whole, quant_min, quant_max))
 
 
 @primitive(

@@ -1,0 +1,108 @@
+"""A line search for the strong Wolfe conditions, with cubic interpolation.
+
+Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6, with the safeguards that
+minFunc (Schmidt, 2005) has, and PyTorch after it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..tensors import Tensor
+
+DECREASE = 1e-4
+"""c1: the share of the decrease that the slope promises which has to be there."""
+
+CURVATURE = 0.9
+"""c2: the share of the first slope that may be left."""
+
+LEAST = 1e-9
+"""Change of a parameter that is none."""
+
+
+class Point(NamedTuple):
+    """What is known at a distance t along the direction."""
+
+    t: float
+    loss: float
+    grad: Tensor
+    slope: float
+
+
+def strong_wolfe(
+    at: Callable[[float], Point], t: float, start: Point, reach: float, most: int = 25
+) -> tuple[Point, int]:
+    """A point that fulfils both conditions, or the best one; and how many points were tried.
+
+    at: the point at a distance.  t: where to try first.  reach: the largest number of the
+    direction.  most: how often to go on from the first point.
+    """
+
+    def is_too_high(point: Point) -> bool:
+        return point.loss > start.loss + DECREASE * point.t * start.slope
+
+    def is_flat(point: Point) -> bool:
+        return abs(point.slope) <= -CURVATURE * start.slope
+
+    # outwards, until a minimum lies between two points
+    before, point, tried = start, at(t), 0
+    while tried < most:
+        is_beyond = is_too_high(point) or tried > 1 and point.loss >= before.loss
+        if not is_beyond and is_flat(point):
+            return point, tried + 1
+        if is_beyond or point.slope >= 0:
+            ends = [before, point]
+            break
+        nearest, farthest = point.t + 0.01 * (point.t - before.t), point.t * 10
+        t = cubic_minimum(before, point, nearest, farthest)
+        before, point = point, at(t)
+        tried += 1
+    else:
+        ends = [start, point]
+
+    # between the ends, which come nearer
+    low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
+    is_stuck = False
+    count = tried + 1
+    while tried < most and abs(ends[1].t - ends[0].t) * reach >= LEAST:
+        first, last = sorted((ends[0].t, ends[1].t))
+        t = cubic_minimum(ends[0], ends[1], first, last)
+        margin = 0.1 * (last - first)
+        is_near = min(last - t, t - first) < margin
+        if is_near and (is_stuck or t >= last or t <= first):
+            t = last - margin if abs(t - last) < abs(t - first) else first + margin
+            is_stuck = False
+        else:
+            is_stuck = is_near
+        point = at(t)
+        tried, count = tried + 1, count + 1
+        if is_too_high(point) or point.loss >= ends[low].loss:
+            ends[high] = point
+            low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
+        else:
+            if is_flat(point):
+                return point, count
+            if point.slope * (ends[high].t - ends[low].t) >= 0:
+                ends[high] = ends[low]
+            ends[low] = point
+    return ends[low], count
+
+
+def cubic_minimum(a: Point, b: Point, least: float, most: float) -> float:
+    """Where the cubic through two points, with their slopes, is least; within bounds."""
+    if a.t > b.t:
+        a, b = b, a
+    if a.t == b.t:
+        return (least + most) / 2
+    d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
+    square = d1 * d1 - a.slope * b.slope
+    if not square >= 0:
+        return (least + most) / 2
+    d2 = math.sqrt(square)
+    below = b.slope - a.slope + 2 * d2
+    if below == 0:
+        return (least + most) / 2
+    found = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / below)
+    return min(max(found, least), most)

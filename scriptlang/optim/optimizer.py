@@ -1,0 +1,352 @@
+"""Optimizer: parameters in groups with options, and a state for each; as torch.optim has it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from typing import Any, ClassVar, TypeVar, overload
+
+from ..api import script
+from ..grad_mode import enable_grad, no_grad
+from ..nn.modules.hooks import RemovableHandle, put
+from ..ops.derivatives.state import count_write, is_leaf
+from ..tensor_types import typename
+from ..tensors import Tensor, as_tensor
+
+R = TypeVar("R")
+
+Options = dict[str, Any]
+"""A group of parameters: `params`, and options by name."""
+
+HOOKS = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
+
+
+@functools.cache
+def compiled(update: Callable[..., R]) -> Callable[..., R]:
+    """An update of `updates.py` as a program: one call of the engine changes all parameters."""
+    return script(update)
+
+
+class Optimizer:
+    """What changes parameters by their gradients.
+
+    params: parameters, (name, parameter) pairs, or dicts that are groups with options of their own.
+    defaults: the options of groups that do not say them.
+    Subclasses say how (`update`, `states`, `arguments`), or have a `step` of their own.
+    """
+
+    update: ClassVar[Callable[..., None] | None] = None
+    """The function of `updates.py`: gets parameters, gradients, a list of tensors for each name in
+    `states`, and the `arguments`."""
+
+    states: ClassVar[tuple[str, ...]] = ()
+    """Names in the state of a parameter, in the order in which `update` takes them."""
+
+    def __init__(self, params: Any, defaults: Options) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                "but got " + typename(params)
+            )
+        self.defaults = defaults
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[Options] = []
+        for name in HOOKS:
+            setattr(self, name, OrderedDict())
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def __repr__(self) -> str:
+        text = type(self).__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(
+                f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params"
+            )
+        return text + ")"
+
+    # Groups
+
+    def add_param_group(self, param_group: Options) -> None:
+        """Take further parameters, with options of their own.
+
+        Raises TypeError and ValueError where they are no leaves, or known already.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors in sets will change between runs. Please use a list instead."
+            )
+        given = [params] if isinstance(params, Tensor) else list(params)
+        names = [p[0] for p in given if isinstance(p, tuple)]
+        if names:
+            if len(names) != len(given):
+                raise ValueError(
+                    "all optimizer params should be with/without names. Some param names are "
+                    "missing"
+                )
+            given = [p[1] for p in given]
+            param_group["param_names"] = names
+        param_group["params"] = given
+        for p in given:
+            if not isinstance(p, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {typename(p)}"
+                )
+            if not is_leaf(p):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            param_group.setdefault(name, default)
+        if len({id(p) for p in given}) != len(given):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
+                "information",
+                stacklevel=3,
+            )
+        if self.param_groups and ("param_names" in self.param_groups[0]) != bool(names):
+            which = "with names" if names else "without names"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {which} to the optimizer"
+            )
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if not known.isdisjoint(id(p) for p in given):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or let them be zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p.grad = None
+                elif p.grad is not None:
+                    p.grad = p.grad.detach().zero_()
+
+    # A step
+
+    _opt_called = False
+    """Whether a step was made, which schedulers ask."""
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], Any]) -> Any: ...
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters by their gradients.
+
+        closure: computes gradients anew and gives the loss, which is returned.
+        """
+        self._opt_called = True
+        args: Any = (closure,)
+        for hook in self._hooks("step_pre"):
+            changed = hook(self, args, {})
+            if changed is not None:
+                args = changed[0]
+        with no_grad():
+            loss = self._step(*args)
+        for hook in self._hooks("step_post"):
+            hook(self, args, {})
+        return loss
+
+    def _step(self, closure: Callable[[], Any] | None) -> Any:
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            self._update([p for p in group["params"] if p.grad is not None], group)
+        return loss
+
+    def _update(self, params: list[Tensor], group: Options) -> None:
+        """One step of parameters of a group, all of which have a gradient."""
+        if self.update is None:
+            raise NotImplementedError
+        if not params:
+            return
+        grads = [p.grad for p in params]
+        options = self.arguments(group).values()
+        compiled(type(self).update)(params, grads, *self._kept(params, group), *options)
+        for p in params:
+            count_write(p)
+
+    def _kept(self, params: list[Tensor], group: Options) -> list[Any]:
+        """What `update` gets of the state of parameters, which are given what they lack."""
+        wanted = self.wanted(group)
+        if wanted:
+            for p in params:
+                state = self.state[p]
+                if not all(name in state for name in wanted):
+                    for name, value in self.new_state(p, group).items():
+                        state.setdefault(name, value)
+        return [[self.state[p][n] for p in params] if n in wanted else [] for n in self.states]
+
+    # What subclasses say
+
+    def wanted(self, group: Options) -> tuple[str, ...]:
+        """The names of `states` that parameters of a group have."""
+        return self.states
+
+    def new_state(self, param: Tensor, group: Options) -> dict[str, Tensor]:
+        """The state of a parameter before its first step."""
+        return {}
+
+    def arguments(self, group: Options) -> dict[str, float | bool]:
+        """What `update` gets after the state, by name: options as numbers."""
+        return {}
+
+    def options(self, arguments: dict[str, Any]) -> Options:
+        """The options of which `arguments` are made."""
+        return arguments
+
+    # State
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of parameters by number, and the groups; as torch.optim gives and takes it."""
+        for hook in self._hooks("state_dict_pre"):
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            made = {name: value for name, value in group.items() if name != "params"}
+            made["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(made)
+        state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._hooks("state_dict_post"):
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take the state that `state_dict` gave, here or in PyTorch.
+
+        Raises ValueError where the groups are not those of this optimizer.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._hooks("load_state_dict_pre"):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups, saved = self.param_groups, copy.deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
+            )
+        numbers = chain.from_iterable(s["params"] for s in saved)
+        params = dict(zip(numbers, chain.from_iterable(g["params"] for g in groups)))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for number, value in state_dict["state"].items():
+            p = params.get(number)
+            state[number if p is None else p] = value if p is None else taken(value, p)
+        for group, new in zip(groups, saved):
+            new["params"] = group["params"]
+            if "param_names" in group and "param_names" not in new:
+                new["param_names"] = group["param_names"]
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._hooks("load_state_dict_post"):
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("defaults", "state", "param_groups")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
+        for group in self.param_groups:
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
+
+    # Hooks
+
+    def _hooks(self, kind: str) -> list[Callable[..., Any]]:
+        return list(getattr(self, f"_optimizer_{kind}_hooks").values())
+
+    def _register(self, kind: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+        hooks = getattr(self, f"_optimizer_{kind}_hooks")
+        handle = put(hooks, hook)
+        if prepend:
+            hooks.move_to_end(next(reversed(hooks)), last=False)
+        return handle
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` before a step; may give (args, kwargs) to use instead."""
+        return self._register("step_pre", hook, False)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` after a step."""
+        return self._register("step_post", hook, False)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer)` before the state is collected."""
+        return self._register("state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` after it; what it gives becomes the state."""
+        return self._register("state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` before a state is taken; what it gives is taken instead."""
+        return self._register("load_state_dict_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer)` after a state was taken."""
+        return self._register("load_state_dict_post", hook, prepend)
+
+
+def taken(value: Any, param: Tensor, name: str = "") -> Any:
+    """A value of a loaded state, with tensors as ours; numbers of elements as the parameter's."""
+    if isinstance(value, Mapping):
+        return {k: taken(v, param, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(taken(v, param) for v in value)
+    if not hasattr(value, "__array__"):
+        return value
+    tensor: Any = as_tensor(value)
+    fits = name == "step" or not (param.is_floating_point() or param.is_complex())
+    return tensor if fits else tensor.to(dtype=param.dtype)
+
+
+def check(name: str, value: Any, is_valid: bool) -> None:
+    """Raise ValueError for an option that has no sensible value."""
+    if not is_valid:
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+Params = Iterable[Tensor] | Iterable[Options] | Iterable[tuple[str, Tensor]]
+"""What optimizers are given."""

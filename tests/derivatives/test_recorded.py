@@ -1,0 +1,66 @@
+"""Programs that the native engine records itself, with what layers of training need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scriptlang.interpreter import recorded
+
+import scriptlang as sl
+from scriptlang import nn
+
+
+class Cells(nn.Module):
+    """Operators with several results whose derivatives are those of their bodies."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(3, 4)
+
+    def forward(self, x: sl.Tensor):
+        h, c = self.cell(x)
+        h, c = self.cell(x * 2, (h, c))
+        dropped, _ = sl.native_dropout(h, 0.3, True)
+        return (dropped * dropped).sum() + c.sum()
+
+
+def gradients(module, x, names):
+    """What both engines give for some parameters; the native one has to record itself."""
+    text = f"""
+def gradients(self, x: Tensor):
+    return torch.autograd.grad([self.forward(x).pow(2).sum()], [{", ".join(names)}])
+"""
+    found = []
+    for engine in ("python", "native"):
+        program = sl.script(module, engine=engine)
+        program.define(text)
+        assert recorded.program_of(program._type.methods["gradients"]) is not None
+        sl.manual_seed(0)
+        found.append([g.numpy() for g in program.gradients(x)])
+    return found
+
+
+def test_cells_and_dropout_are_recorded_natively():
+    x = sl.randn(2, 3, requires_grad=True)
+    names = ["x", "self.cell.weight_hh", "self.cell.bias_ih"]
+    for ours, theirs in zip(*gradients(Cells(), x, names)):
+        np.testing.assert_allclose(theirs, ours, 1e-4, 1e-6)
+
+
+class Recurrent(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: sl.Tensor):
+        y, _ = self.layer(x)
+        return y
+
+
+@pytest.mark.parametrize("cls", [nn.LSTM, nn.GRU, nn.RNN])
+def test_weights_that_lie_in_a_list_too_get_gradients(cls):
+    """The native engine made two tensors of a weight that is an attribute and in a list."""
+    layer = cls(3, 4, 2, bidirectional=True, dropout=0.2)
+    names = [f"self.layer.{name}" for name, _ in layer.named_parameters()]
+    for ours, theirs in zip(*gradients(Recurrent(layer), sl.randn(5, 2, 3), names)):
+        np.testing.assert_allclose(theirs, ours, 1e-4, 1e-5)

@@ -1,0 +1,56 @@
+"""Options of each algorithm, and a small problem that they are tried on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CASES = {
+    "sgd": ("SGD", {"lr": 0.1}),
+    "sgd_momentum": ("SGD", {"lr": 0.1, "momentum": 0.9}),
+    "sgd_dampening": ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    "sgd_nesterov": ("SGD", {"lr": 0.1, "momentum": 0.8, "nesterov": True}),
+    "sgd_maximize": ("SGD", {"lr": 0.1, "weight_decay": 0.2, "maximize": True}),
+    "adam": ("Adam", {}),
+    "adam_amsgrad": ("Adam", {"lr": 0.05, "amsgrad": True, "weight_decay": 0.1}),
+    "adam_betas": ("Adam", {"lr": 0.05, "betas": (0.5, 0.8), "eps": 1e-4, "maximize": True}),
+    "adam_decoupled": ("Adam", {"decoupled_weight_decay": True, "weight_decay": 0.1}),
+    "adamw": ("AdamW", {"lr": 0.05}),
+    "adamw_amsgrad": ("AdamW", {"lr": 0.05, "amsgrad": True, "weight_decay": 0.3}),
+    "rmsprop": ("RMSprop", {}),
+    "rmsprop_centered": ("RMSprop", {"lr": 0.03, "centered": True, "weight_decay": 0.1}),
+    "rmsprop_momentum": ("RMSprop", {"alpha": 0.8, "momentum": 0.7, "eps": 1e-5}),
+    "rmsprop_all": ("RMSprop", {"momentum": 0.7, "centered": True, "maximize": True}),
+    "adagrad": ("Adagrad", {}),
+    "adagrad_decay": ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.05}),
+    "adagrad_start": ("Adagrad", {"initial_accumulator_value": 0.5, "maximize": True}),
+}
+"""Name -> class, options."""
+
+SHAPES = ((3, 2), (4,), ())
+
+
+def start(dtype: str, seed: int = 0) -> list[np.ndarray]:
+    """Values of parameters, or gradients of one step."""
+    rng = np.random.default_rng(seed)
+    made = [rng.standard_normal(shape) for shape in SHAPES]
+    if dtype.startswith("complex"):
+        made = [m + 1j * rng.standard_normal(m.shape) for m in made]
+    return [np.asarray(m, dtype) for m in made]
+
+
+def run(package, name: str, options: dict, dtype: str = "float32", steps: int = 6):
+    """The parameters after each step, and the optimizer.  The last one lacks a gradient at first;
+    one never has any."""
+    params = [package.nn.Parameter(package.from_numpy(v.copy())) for v in start(dtype)]
+    unused = package.nn.Parameter(package.ones(2))
+    optimizer = getattr(package.optim, name)([*params, unused], **options)
+    seen = []
+    for i in range(steps):
+        optimizer.zero_grad()
+        for p, g in zip(params, start(dtype, i + 1)):
+            p.grad = package.from_numpy(g.copy())
+        if i < 2:
+            params[-1].grad = None
+        optimizer.step()
+        seen.append([p.detach().numpy().copy() for p in params])
+    return seen, optimizer
