@@ -37,6 +37,7 @@ def main() -> int:
 def measure(a: argparse.Namespace, pythons: dict[str, str]) -> list[report.Section]:
     """Every row that was asked for, printed as soon as it stands."""
     groups = {w.name: w.group for w in workloads.WORKLOADS}
+    groups.update((row.name, "training") for row in rows.TRAINING)
     sections = []
 
     def keep(name: str, title: str, results: list[harness.Result]) -> None:

@@ -21,6 +21,47 @@ def find(name: str) -> Workload:
     return next(w for w in WORKLOADS if w.name == name)
 
 
+# ---- training steps
+
+
+def train_scriptlang(net: str, optimizer: str, threads: int, form: str = "program"):
+    """A training step as a program, or as a loop of Python on eager tensors."""
+    import scriptlang
+
+    from .training import NETS, batches
+
+    scriptlang.set_num_threads(threads)
+    model, loss = NETS[net].of(scriptlang, is_large=True)
+    made = getattr(scriptlang.optim, optimizer)(model.parameters(), lr=1e-3)
+    x, y = map(scriptlang.from_numpy, batches(net, 1, is_large=True)[0])
+    if form == "program":
+        step = scriptlang.optim.training_step(model, loss, made)
+        return lambda: step.step(x, y)
+    return lambda: looped(model, loss, made, x, y)
+
+
+def train_torch(net: str, optimizer: str, threads: int, form: str = "eager"):
+    import torch
+
+    from .training import NETS, batches
+
+    torch.set_num_threads(threads)
+    model, loss = NETS[net].of(torch, is_large=True)
+    made = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3)
+    x, y = map(torch.from_numpy, batches(net, 1, is_large=True)[0])
+    called = torch.compile(model) if form == "compiled" else model
+    return lambda: looped(called, loss, made, x, y)
+
+
+def looped(model, loss, optimizer, x, y):
+    """A step as loops in Python make it."""
+    optimizer.zero_grad()
+    value = loss(model(x), y)
+    value.backward()
+    optimizer.step()
+    return value
+
+
 # ---- workloads: an archive or .onnx and its inputs
 
 
@@ -72,6 +113,53 @@ def with_torch(workload: str, threads: int, form: str = "loaded"):
             program(*inputs)
 
     return call
+
+
+def forces_torch(workload: str, threads: int, form: str = "loaded"):
+    """A program that asks for gradients itself, eager or loaded."""
+    import torch
+
+    from .prepare import build, tensors
+
+    torch.set_num_threads(threads)
+    w = find(workload)
+    inputs = tensors(w)
+    program = build(w) if form == "eager" else torch.jit.load(str(FILES / f"{workload}.pt"))
+    for _ in range(4):
+        program(*inputs)
+    return lambda: program(*inputs)
+
+
+def training_scriptlang(workload: str, threads: int, form: str = "ahead"):
+    """A loss and its gradients, by one graph or recorded."""
+    import scriptlang
+
+    scriptlang.set_num_threads(threads)
+    w = find(workload)
+    program = scriptlang.load(FILES / f"{workload}.pt", engine="native")
+    inputs = [scriptlang.from_numpy(a) for a in w.arguments()]
+    if form == "ahead":
+        both = scriptlang.value_and_grad(program)
+        return lambda: both(*inputs)
+    parameters = list(program.parameters())
+    return lambda: scriptlang.autograd.grad(program(*inputs), parameters)
+
+
+def training_torch(workload: str, threads: int, form: str = "loaded"):
+    """A loss and its gradients: eager, loaded, or compiled (by torch.compile)."""
+    import torch
+
+    from .prepare import build, tensors
+
+    torch.set_num_threads(threads)
+    w = find(workload)
+    inputs = tensors(w)
+    program = build(w) if form != "loaded" else torch.jit.load(str(FILES / f"{workload}.pt"))
+    parameters = list(program.parameters())
+    called = torch.compile(program) if form == "compiled" else program
+    for _ in range(4):
+        torch.autograd.grad(called(*inputs), parameters)
+    return lambda: torch.autograd.grad(called(*inputs), parameters)
 
 
 def with_onnxruntime(workload: str, threads: int):

@@ -36,6 +36,7 @@ svg { max-width: 100%; height: auto; } svg text { font: 13px system-ui, sans-ser
 GROUPS = {
     "networks": "Networks",
     "products": "Linear layers",
+    "training": "Training steps",
     "elements": "Elements and rows",
     "loops": "Programs without tensors",
     "processes": "Whole processes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .harness import Candidate, Row
+from .training import NETS
 from .workloads import WORKLOADS, Workload
 
 TORCH = "torch"
@@ -15,6 +16,21 @@ def candidates(w: Workload) -> tuple[Candidate, ...]:
     def one(name: str, factory: str, python: str = "scriptlang", **options) -> Candidate:
         return Candidate(name, factory, {"workload": w.name, **options}, python)
 
+    if w.group == "forces":
+        return (
+            one("scriptlang, optimized", "with_scriptlang", optimize=True),
+            one("scriptlang, as loaded", "with_scriptlang"),
+            one("torch.jit", "forces_torch", TORCH),
+            one("torch, eager", "forces_torch", TORCH, form="eager"),
+        )
+    if w.group == "training":
+        return (
+            one("scriptlang, ahead of time", "training_scriptlang"),
+            one("scriptlang, recorded", "training_scriptlang", form="recorded"),
+            one("torch, eager", "training_torch", TORCH, form="eager"),
+            one("torch.jit", "training_torch", TORCH),
+            one("torch.compile", "training_torch", TORCH, form="compiled"),
+        )
     made = [one("scriptlang", "with_scriptlang")]
     if w.group in ("networks", "products"):
         made = [
@@ -50,7 +66,26 @@ SILERO = Row(
     ),
 )
 
-ROWS = (SILERO, *(Row(w.name, w.title, candidates(w), w.threads) for w in WORKLOADS))
+
+def trained(net: str, optimizer: str) -> Row:
+    """A training step of a net."""
+    options = {"net": net, "optimizer": optimizer}
+    made = [
+        Candidate("scriptlang, program", "train_scriptlang", options),
+        Candidate("scriptlang, loop", "train_scriptlang", {**options, "form": "loop"}),
+        Candidate("torch, eager", "train_torch", options, TORCH),
+    ]
+    if net in ("mlp", "vae"):  # it compiles the others for minutes
+        made.append(
+            Candidate("torch.compile", "train_torch", {**options, "form": "compiled"}, TORCH)
+        )
+    title = f"a training step with {optimizer}: {NETS[net].title}"
+    return Row(f"train_{net}_{optimizer.lower()}", title, tuple(made), (1,))
+
+
+TRAINING = tuple(trained(net, optimizer) for net in NETS for optimizer in ("SGD", "Adam"))
+
+ROWS = (SILERO, *TRAINING, *(Row(w.name, w.title, candidates(w), w.threads) for w in WORKLOADS))
 
 FRESH = (
     (

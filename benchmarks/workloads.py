@@ -241,4 +241,57 @@ LOOPS = (
     script("median", "Quick sort by recursion, 1,500 numbers", 1_500, torch=False),
 )
 
-WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS)
+
+
+def forces(name: str, title: str, program: str, *inputs: tuple) -> Workload:
+    return Workload(
+        name,
+        title,
+        f"derivatives:{program}",
+        inputs,
+        onnx=False,
+        threads=(1,),
+        group="forces",
+    )
+
+
+def training(name: str, title: str, sizes: tuple[int, ...], batch: int, **options) -> Workload:
+    return Workload(
+        name,
+        title,
+        "derivatives:Classifier",
+        ((batch, sizes[0]), ("tokens", sizes[-1], (batch,))),
+        {"sizes": sizes, **options},
+        onnx=False,
+        threads=(1,),
+        group="training",
+    )
+
+
+DERIVATIVES = (
+    forces("radial_forces", "Forces of a radial network, 20 atoms", "Radial", (20, 3)),
+    forces(
+        "message_forces",
+        "Forces of message passing, 20 atoms, 200 edges",
+        "Messages",
+        (20, 3),
+        ("tokens", 10, (20,)),
+        ("tokens", 20, (200,)),
+        ("tokens", 20, (200,)),
+    ),
+    forces("ensemble_forces", "Forces of an ensemble, 20 atoms", "Ensemble", (20, 3)),
+    forces("tensor_forces", "Forces of tensor products, 20 atoms", "Tensorial", (20, 3)),
+    training("mlp_tiny_step", "Loss and gradients, MLP of 8 to 16 units", (8, 16, 4), 4),
+    training("mlp_small_step", "Loss and gradients, MLP of 64 to 128 units", (64, 128, 10), 32),
+    training("mlp_step", "Loss and gradients, MLP of 784 to 512 units", (784, 512, 256, 10), 64),
+    training(
+        "mlp_gelu_step",
+        "Loss and gradients, MLP of 784 to 512 units, gelu",
+        (784, 512, 256, 10),
+        64,
+        smooth=True,
+    ),
+)
+"""Programs with their derivatives: no mode that switches them off is on."""
+
+WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS, *DERIVATIVES)

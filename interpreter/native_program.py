@@ -90,12 +90,13 @@ class NativeProgram:
                 f"{function.name} has constants of types that only the python engine knows"
             )
         names = unique_names(self.codes)
-        self.name = names[function]
-        self.by_name = {name: self.codes[f] for f, name in names.items()}
         types = named_types(self.codes.values(), classes if self.calls_by_name else ())
         renamed = {t: name for name, t in types.items() if getattr(t, "name", name) != name}
-        for t, name in renamed.items():
-            names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
+        for name, t in types.items():
+            methods = getattr(t, "methods", {})
+            names.update((f, f"{name}.{short}") for short, f in methods.items() if f in names)
+        self.name = names[function]
+        self.by_name = {name: self.codes[f] for f, name in names.items()}
         trees = tuple(
             to_tuple(code, names[f], names, renamed, whole=True) for f, code in self.codes.items()
         )

@@ -250,7 +250,7 @@ def flatten(value: Any, name: str) -> Iterator[Any]:
         for k, v in value.items():
             yield from flatten(v, f"{name}.{k}")
     elif value is not None:
-        yield name, value.numpy() if hasattr(value, "numpy") else value
+        yield name, value.detach().numpy() if hasattr(value, "detach") else value
 
 
 def describe_value(name: str, value: Any) -> str:

@@ -2,6 +2,10 @@
 
 func.grad(f)(x)             the gradient of what f gives, a single number
 func.jacrev(f)(x)           the Jacobian, row by row
+func.jvp(f, (x,), (v,))     what f gives, and how fast that changes where x changes by v
+
+There is no forward mode beneath `jvp` and `jacfwd`: the gradients of a function are linear in those
+of its result, and the derivative by these, taken backward as well, is what is wanted.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from .ops.derivatives.recorder import activate
 from .ops.derivatives.state import alias, needs
 from .tensors import Tensor
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacrev", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
 
 
 def grad(
@@ -148,6 +152,99 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     seen = output if records else filled(output, iter([t.detach() for t in flat(output)]))
     return (seen, back, *aux)
+
+
+def jvp(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
+    """(what the function gives, its derivative in the direction of the tangents).
+
+    tangents: in the structure of the arguments, and in their shapes.  strict: raises RuntimeError
+    where a result depends on no argument; else its derivative is 0.
+    """
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
+        raise RuntimeError("jvp takes the arguments and the tangents as tuples")
+    if [t.shape for t in flat(primals)] != [t.shape for t in flat(tangents)]:
+        raise RuntimeError("jvp takes one tangent of the same shape for each tensor argument")
+    with enable_grad():
+        args, leaves = with_leaves(primals, tuple(range(len(primals))))
+        result = func(*args)
+        output, *aux = result if has_aux else (result,)
+        records = outer(args, leaves) or any(map(needs, flat(tangents)))
+        made = forward(flat(output), leaves, flat(tangents), records, strict)
+    seen = output if records else filled(output, iter([t.detach() for t in flat(output)]))
+    return (seen, filled(output, iter(made)), *aux)
+
+
+def forward(
+    outputs: list[Tensor],
+    leaves: list[Tensor],
+    tangents: list[Tensor],
+    records: bool,
+    strict: bool = False,
+) -> list[Tensor]:
+    """The derivatives of the outputs, where the leaves change by the tangents."""
+    found = []
+    for y in outputs:
+        if strict and not needs(y):
+            raise RuntimeError("jvp(strict=True): a result does not depend on the arguments")
+        weight = functions.zeros_like(y.detach()).requires_grad_()
+        back = by_leaves([y], leaves, [weight], True)
+        chosen = [(g, t) for g, t in zip(back, tangents) if needs(g)]
+        if not chosen:
+            found.append(functions.zeros_like(y.detach()))
+            continue
+        outs, given = map(list, zip(*chosen))
+        found += by_leaves(outs, [weight], given, records)
+    return found
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian as `jacrev` gives it, column by column: for more results than arguments."""
+
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with enable_grad():
+            made, leaves = with_leaves(args, argnums)
+            result = func(*made, **kwargs)
+            output, *aux = result if has_aux else (result,)
+            records = outer(made, leaves)
+            outputs = flat(output)
+            columns = [columns_by(outputs, leaves, k, records) for k in range(len(leaves))]
+        structure = [made[k] for k in ((argnums,) if isinstance(argnums, int) else argnums)]
+        parts = []
+        for i in range(len(outputs)):
+            found = iter([column[i] for column in columns])
+            blocks = tuple(filled(part, found) for part in structure)
+            parts.append(blocks[0] if isinstance(argnums, int) else blocks)
+        whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
+        return (whole, *aux) if has_aux else whole
+
+    return run
+
+
+def columns_by(
+    outputs: list[Tensor], leaves: list[Tensor], k: int, records: bool
+) -> list[Tensor]:
+    """For each output, its derivatives by all elements of leaf k."""
+    leaf = leaves[k]
+    units = functions.eye(leaf.numel(), dtype=leaf.dtype).unbind(0)
+    found = [forward(outputs, [leaf], [u.reshape(leaf.shape)], records) for u in units]
+    return [
+        functions.stack([column[i] for column in found], -1).reshape(
+            list(y.shape) + list(leaf.shape)
+        )
+        if found
+        else functions.zeros(list(y.shape) + list(leaf.shape), dtype=y.dtype)
+        for i, y in enumerate(outputs)
+    ]
 
 
 def jacrev(

@@ -64,6 +64,7 @@ class Reader:
         self.overloads, self.resolve = overloads, resolve
         self.find_function, self.make_constant = function, constant
         self.classes: dict[str, T.Type] = {}
+        self.made: dict[str | None, T.Type] = {}  # of these the ones that nobody else has
         self.functions: dict[str, Function] = {}
         self.subgraphs: dict[str, Graph] = {}
 
@@ -134,7 +135,7 @@ class Reader:
         """Give a class that is known by name only the attributes that its graph uses."""
         owner, name = node.inputs[0].type, node.attributes["name"]
         if (
-            owner in self.classes.values()
+            self.made.get(getattr(owner, "name", None)) is owner
             and isinstance(owner, T.ClassType)
             and owner.slot(name) is None
         ):
@@ -247,7 +248,7 @@ class Reader:
         if known is not None or name == "Function":
             return known or FUNCTION
         if name not in self.classes:
-            self.classes[name] = self.resolve(name) or make(name)
+            self.classes[name] = self.resolve(name) or self.made.setdefault(name, make(name))
         return self.classes[name]
 
 

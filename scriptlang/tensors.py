@@ -319,12 +319,16 @@ class Tensor(Operators):
         return self._array
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        if self._requires_grad:
+            self._refuse_numpy()
         array = self._array
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
 
     def __dlpack__(self, **kwargs: Any) -> Any:
+        if self._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return self._array.__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:

@@ -9,7 +9,9 @@ import pytest
 from scriptlang.frontend.python.script import script_function
 from scriptlang.serialization.archive import read_archive
 
+from scriptlang import types as T
 from scriptlang.ir import Graph
+from scriptlang.irtext import parse_graph
 from scriptlang.irverify import verify
 from scriptlang.passes.pipeline import optimize
 from tests.frontend import programs
@@ -91,3 +93,14 @@ def test_text_of_a_pytorch_module_and_trace_reads_and_prints_alike():
     traced = torch.jit.trace(module.eval(), torch.zeros(2, 3))
     for graph in (torch.jit.script(module).inlined_graph, traced.graph, traced.inlined_graph):
         assert renumbered(str(parse(str(graph)))) == renumbered(str(graph))
+
+
+def test_reading_a_text_leaves_classes_that_are_known_as_they_are():
+    """Another class of the same name got the attributes that the text names."""
+    known = T.ClassType("__torch__.M", is_module=True)
+    text = """graph(%self : __torch__.M):
+  %x : Tensor = prim::GetAttr[name="weight"](%self)
+  return (%x)
+"""
+    parse_graph(text, resolve={"__torch__.M": known}.get)
+    assert known.attributes == []

@@ -228,3 +228,13 @@ def test_the_default_type_is_that_of_floats():
 def test_float8_converts_both_ways():
     x = torch.tensor([0.5, 1.5, 448.0]).to(dtypes.float8_e4m3fn)
     assert x.element_size() == 1 and x.float().tolist() == [0.5, 1.5, 448.0]
+
+
+@pytest.mark.parametrize(
+    "look", [np.asarray, np.array, np.sin, np.from_dlpack, lambda x: x.numpy()], ids=str
+)
+def test_other_libraries_get_no_tensor_whose_gradient_would_be_lost(look):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises((RuntimeError, BufferError), match="detach"):
+        look(x * 2)
+    assert np.asarray(look((x * 2).detach())).shape == (2,)

@@ -128,7 +128,7 @@ def writes(x: Tensor, n: int):
     row.mul_(x.sum())
     other.sin_()
     y.add_(1.0)
-    for i in range(n % 4):
+    for _ in range(n % 4):
         row.copy_(row * row)
         other = other.unsqueeze(0).expand([2] + list(other.size()))
     return row.sum() + other.sum(), y.detach_().sum(), torch.cat([y.view(-1), row.reshape([-1])])

@@ -17,7 +17,7 @@ from ..interpreter.engine import engine as engine_named
 from ..ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
 from ..objects import ScriptObject
 from ..ops.derivatives.state import alias
-from ..passes import fuse_pointwise, peephole, pipeline
+from ..passes import fold_weights, fuse_pointwise, peephole, pipeline
 from ..passes.ahead import values as V
 from ..passes.ahead.joint import Joint, check_scalar
 from ..passes.ahead.values import NotStraight
@@ -49,23 +49,28 @@ class Ahead:
         self.kinds = Kinds()
         self.last: Any = None
 
-    def known(self, args: tuple[Any, ...]) -> Straight | None:
+    def known(self, args: Sequence[Any]) -> Straight | None:
         """What the last call ran, for arguments of the same kind."""
         last = self.last
         if last is None or len(args) != len(last[0]):
             return None
         made: Straight
         likes, made = last
-        for arg, (size, dtype) in zip(args, likes):
-            if type(arg) is not Tensor or arg._size != size or arg.dtype is not dtype:
+        for arg, like in zip(args, likes):
+            if type(arg) is Tensor:
+                if type(like) is not tuple or arg._size != like[0] or arg.dtype is not like[1]:
+                    return None
+            elif arg is not like:
                 return None
         return made if made.holds() else None
 
-    def remember(self, args: tuple[Any, ...], values: list[Any], made: Any) -> None:
-        """Let calls with such arguments go the short way, where these are tensors only."""
-        own = values[len(self.first) :]
-        if len(own) == len(args) and all(type(v) is Tensor and v is a for v, a in zip(own, args)):
-            self.last = [(a._size, a.dtype) for a in args], made
+    def remember(self, args: Sequence[Any], values: list[Any], made: Any) -> None:
+        """Let calls with such arguments go the short way: tensors, and the same objects."""
+        if len(values) == len(args) and all(
+            v is a and isinstance(a, (Tensor, ScriptObject)) for v, a in zip(values, args)
+        ):
+            likes = [(a._size, a.dtype) if isinstance(a, Tensor) else a for a in args]
+            self.last = likes, made
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments as run-time values."""
@@ -320,6 +325,8 @@ def runnable(graph: Graph, name: str, engine: str) -> Any:
     """The graph as a function, optimised."""
     own = graph.copy()
     pipeline.optimize(own)
+    if fold_weights.run(own):
+        pipeline.optimize(own)
     peephole.run_unrecorded(own)
     fast = own.copy()
     fuse_pointwise.run(fast)
@@ -339,7 +346,7 @@ class ValueAndGrad(Ahead):
         made, leaves = self.found(values)
         if isinstance(made, Taped):
             return by_tape(self, values)
-        self.remember(args, values, made)
+        self.remember(args, values[len(self.first) :], made)
         return made.run(leaves)
 
     def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:

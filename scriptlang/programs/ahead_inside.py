@@ -14,6 +14,7 @@ from ..interpreter.arguments import bind
 from ..interpreter.gradients import STRAIGHT
 from ..ir import Function
 from ..passes.shape_facts import TensorFacts
+from ..tensors import Tensor
 from .ahead import Ahead, Straight, templated
 from .ahead_kinds import Kinds, Taped
 
@@ -30,8 +31,15 @@ class Inside(Ahead):
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         """The result of a call; NotImplemented where it has to be recorded."""
-        made, leaves = self.found(bind(self.schema, args, kwargs))
-        return NotImplemented if isinstance(made, Taped) else made.run(leaves)
+        known = None if kwargs else self.known(args)
+        if known is not None:
+            return known.run([a for a in args if type(a) is Tensor])
+        values = bind(self.schema, args, kwargs)
+        made, leaves = self.found(values)
+        if isinstance(made, Taped):
+            return NotImplemented
+        self.remember(args, values, made)
+        return made.run(leaves)
 
     def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:
         joint = self.joint(values, facts)

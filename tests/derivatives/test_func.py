@@ -51,6 +51,56 @@ def grad_of_grad(t):
 
 
 @program
+def jvp(t):
+    return t.func.jvp(lambda x: (x * x).sin(), (t.tensor([1.0, 2.0]),), (t.tensor([3.0, 0.5]),))
+
+
+@program
+def jvp_by_two_with_aux(t):
+    def f(x, y):
+        return {"p": x @ y, "s": y.sum()}, x * 2
+
+    x, y = t.tensor([[1.0, 2.0]]), t.tensor([[1.0], [4.0]])
+    return t.func.jvp(f, (x, y), (x * 2, y * 3), has_aux=True)
+
+
+@program
+def jvp_of_a_constant(t):
+    return t.func.jvp(lambda x: t.ones(3), (t.ones(2),), (t.ones(2),))
+
+
+@program
+def jvp_in_jvp(t):
+    def inner(x):
+        return t.func.jvp(lambda y: y.pow(3).sum(), (x,), (t.ones(2),))[1]
+
+    return t.func.jvp(inner, (t.tensor([1.0, 2.0]),), (t.tensor([1.0, -1.0]),))
+
+
+@program
+def grad_of_jvp(t):
+    def f(x):
+        return t.func.jvp(lambda y: y.pow(3).sum(), (x,), (t.ones(2),))[1]
+
+    return t.func.grad(f)(t.tensor([1.0, 2.0]))
+
+
+@program
+def jacfwd(t):
+    return t.func.jacfwd(lambda x: (x.sin(), [x * x.sum()]))(t.tensor([1.0, 2.0, 3.0]))
+
+
+@program
+def jacfwd_by_two(t):
+    return t.func.jacfwd(lambda x, y: t.outer(x, y), (0, 1))(t.ones(2), t.tensor([1.0, 2.0, 3.0]))
+
+
+@program
+def jacfwd_of_jacrev(t):
+    return t.func.jacfwd(t.func.jacrev(lambda x: x.pow(3).sum()))(t.tensor([1.0, 2.0]))
+
+
+@program
 def of_what_requires_one(t):
     x = t.tensor([1.0, 2.0], requires_grad=True)
     g = t.func.grad(cube)(x)

@@ -327,3 +327,11 @@ def test_a_seed_serves_programs_on_any_engine():
     for engine in ("python", "auto"):
         torch.manual_seed(3)
         assert torch.equal(torch.script(draw, engine=engine)(torch.zeros(5)), wanted)
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_a_sequential_in_a_sequential_is_scripted(engine):
+    """Two classes of one name: the native engine looked for a function by its former name."""
+    module = nn.Sequential(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.Linear(4, 2))
+    x = torch.randn(3, 4)
+    assert torch.allclose(torch.script(module, engine=engine)(x), module(x), 1e-5, 1e-6)

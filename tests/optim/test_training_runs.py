@@ -6,14 +6,15 @@ of batch norms are compared in the end.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import scriptlang as sl
+from benchmarks import training as nets
 
-from . import nets
-
-OPTIMIZERS = {"sgd": ("SGD", {"lr": 0.01, "momentum": 0.9}), "adam": ("Adam", {"lr": 3e-3})}
+OPTIMIZERS = {"sgd": ("SGD", {"lr": 0.003, "momentum": 0.9}), "adam": ("Adam", {"lr": 3e-3})}
 """Rates at which rounding does not grow: at higher ones the ResNet's curve is by chance."""
 
 STEPS = 100
@@ -24,7 +25,7 @@ def losses_of_pytorch(name, optimizer):
     import torch
 
     torch.manual_seed(3)
-    net, loss = (make(torch) for make in nets.NETS[name])
+    net, loss = nets.NETS[name].of(torch)
     cls, options = OPTIMIZERS[optimizer]
     start = {k: v.clone() for k, v in net.state_dict().items()}
     made = getattr(torch.optim, cls)(net.parameters(), **options)
@@ -40,9 +41,16 @@ def losses_of_pytorch(name, optimizer):
 
 
 def made_here(name, start):
-    net, loss = (make(sl) for make in nets.NETS[name])
+    net, loss = nets.NETS[name].of(sl)
     net.load_state_dict({k: sl.from_numpy(v.numpy()) for k, v in start.items()})
     return net, loss
+
+
+def is_close(ours: list[float], theirs: list[float]) -> bool:
+    """Whether one loss curve is the other: to 1e-4 early, and with the same end."""
+    early = np.allclose(ours[:10], theirs[:10], 1e-4, 1e-6)
+    ends = np.mean(ours[-20:]), np.mean(theirs[-20:])
+    return early and math.isclose(*ends, rel_tol=0.1, abs_tol=0.01)
 
 
 @pytest.mark.oracle
@@ -61,7 +69,7 @@ def test_programs_train_as_pytorch(name, optimizer, engine, tmp_path):
     seen = [
         step.step(sl.from_numpy(x), sl.from_numpy(y)).item() for x, y in nets.batches(name, STEPS)
     ]
-    assert nets.is_close(seen, expected), (seen[:12], expected[:12], seen[-5:], expected[-5:])
+    assert is_close(seen, expected), (seen[:12], expected[:12], seen[-5:], expected[-5:])
     if optimizer == "adam":
         assert np.mean(expected[-20:]) < 0.9 * np.mean(expected[:5])
     for key, value in end.items():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import types as T
 from ...ir import Value
+from ...ops.calling import functions
 from ...ops.derivatives.plans import missing_text
 from ...ops.derivatives.rule_node import names_of_shapes
 from ...ops.derivatives.rules import SIZE, Expression
@@ -67,7 +68,11 @@ class Backward:
         shape = e.facts.shape(e.value(output))
         if shape is None or any(n != 1 for n in shape):
             self.check_single(output)
-        made = e.run("aten::ones_like", output)
+        fact = e.facts.tensor(e.value(output))
+        if fact.is_exact and fact.dtype is not None:
+            made = e.known(functions.ones(list(fact.shape or ()), dtype=fact.dtype.code), T.TENSOR)
+        else:
+            made = e.run("aten::ones_like", output)
         e.seeds.append(e.value(made))
         return made
 

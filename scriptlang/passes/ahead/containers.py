@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import types as T
 from ...ir import Node
 from ...ops import table
+from ...tensors import Tensor as Constant
 from ...type_variables import has_variables
 from .values import NotStraight, Tensor, Unknown, is_known, tensors_in
 
@@ -58,6 +59,26 @@ def computed(operator: table.Operator, args: list[Any]) -> Any:
         return kernel(*args)
     except Exception as error:
         raise NotStraight(f"it raises {type(error).__name__}: {error}") from error
+
+
+MAKING = frozenset(
+    f"aten::{name}"
+    for name in "arange linspace eye triu_indices tril_indices tensor scalar_tensor logspace "
+    "hann_window hamming_window".split()
+)
+"""Operators that give the same tensor each time."""
+
+MOST_ELEMENTS = 1 << 16
+"""Elements of a tensor that is made ahead."""
+
+
+def made_ahead(operator: table.Operator, args: list[Any]) -> Constant | None:
+    """The tensor that an operator makes of known numbers, where it is small."""
+    if operator.name not in MAKING:
+        return None
+    made = computed(operator, args)
+    fits = isinstance(made, Constant) and made.numel() <= MOST_ELEMENTS
+    return made if fits else None
 
 
 def local(e: Evaluator, made: Any) -> Any:

@@ -36,6 +36,9 @@ from .values import Module, NotStraight, Object, Tensor, Unknown, is_known, mapp
 MOST_NODES = 50_000
 """Nodes of a straight graph; loops of many turns keep being loops."""
 
+BACKWARD = ("backward",)
+"""The family of operators for going backward, whose bodies take part in fusion."""
+
 APART = frozenset(
     "aten::backward aten::_backward aten::retain_grad aten::set_data aten::_version aten::is_leaf "
     "aten::output_nr aten::retains_grad prim::grad aten::detach_".split()
@@ -217,12 +220,16 @@ class Evaluator:
             except NotStraight:  # it raises if a run gets there
                 results = self.emit(operator, args)
                 return results[0] if len(results) == 1 else tuple(results)
+        if gives_tensors and is_known(args):
+            made = containers.made_ahead(operator, args)
+            if made is not None:
+                return self.known(made, T.TENSOR)
         simple = simplify.simplified(self, operator, args)
         if simple is not None:
             return simple
         active = self.records and any(t.active for t in tensors_in(args))
         rule = rule_of(operator) if active else None
-        if active and rule is None and operator.is_composite:
+        if operator.is_composite and (active and rule is None or operator.makers[:1] == BACKWARD):
             return self.function(operator.compile_body(), args)
         if rule is not None and rule.instead is not None:
             return self.instead(rule.instead, args)

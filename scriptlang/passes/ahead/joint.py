@@ -104,6 +104,15 @@ class Joint(Evaluator):
     ) -> list[Tensor | None]:
         return differentiate(self, outputs, sources, given, creates=False)
 
+    def own(self, result: Tensor | Unknown) -> Tensor | Unknown:
+        """A result that the caller may write: a copy of what the graph holds itself."""
+        if not isinstance(result, Tensor):
+            return result
+        v = self.value(result)
+        while v.node.schema is not None and any(v.node.schema.shared) and v.node.inputs:
+            v = v.node.inputs[0]
+        return self.run("aten::clone", result) if v.is_constant else result
+
     def parted(self, tangents: Sequence[Value]) -> Partition:
         """The parts of the graph, which has been closed and optimised.
 
@@ -119,7 +128,7 @@ class Joint(Evaluator):
         """Let the graph return these, in a tuple."""
         writes.finish(self)
         self.outputs = len(results)
-        results = [*results, *grads]
+        results = [self.own(r) for r in (*results, *grads)]
         give(self.graph, [self.value(r) if isinstance(r, Tensor) else r.value for r in results])
 
 

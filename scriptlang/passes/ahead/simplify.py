@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...ir import Value
 from ...ops import table
+from ...tensors import Tensor as Constant
 from ..sizes import equal
 from .values import Tensor, Unknown, is_known
 
@@ -82,6 +84,48 @@ def adjoint(e: Evaluator, args: list[Any]) -> Any:
     return e.run("aten::transpose.int", args[0], -2, -1) if len(tensor.shape) >= 2 else None
 
 
+def to_first(e: Evaluator, args: list[Any]) -> Any:
+    """The first power."""
+    dtype = e.facts.dtype(e.value(args[0]))
+    fits = dtype is not None and dtype.kind in "fc" and type(args[1]) in (int, float)
+    return args[0] if fits and args[1] == 1 else None
+
+
+def by_ones(e: Evaluator, args: list[Any]) -> Any:
+    """Times a tensor of ones that does not spread the other one."""
+    if not isinstance(args[1], Tensor):
+        return None
+    for ones, other in (args, args[::-1]):
+        if not (is_ones(e, e.value(ones)) and not ones.active):
+            continue
+        have, want = (e.facts.tensor(e.value(t)) for t in (ones, other))
+        if have.dtype is not want.dtype or have.dtype is None or want.shape is None:
+            continue
+        if have.shape is not None and spreads_nothing(have.shape, want.shape):
+            return other
+    return None
+
+
+def spreads_nothing(shape: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether a tensor of a shape broadcasts to another one as that is."""
+    if len(shape) > len(other):
+        return False
+    return all(a in (1, b) for a, b in zip(shape[::-1], other[::-1]))
+
+
+def is_ones(e: Evaluator, v: Value) -> bool:
+    """Whether all elements of a value are certainly 1."""
+    while v.node.kind in SPREADING:
+        v = v.node.inputs[0]
+    if v.is_constant:
+        value = v.constant
+        return isinstance(value, Constant) and value.numel() == 1 and value.item() == 1
+    return v.node.kind in ("aten::ones_like", "aten::ones")
+
+
+SPREADING = frozenset(f"aten::{name}" for name in ("expand", "view", "reshape", "unsqueeze"))
+
+
 RULES: dict[str, Callable[[Evaluator, list[Any]], Any]] = {
     "aten::conj": of_real,
     "aten::_conj": of_real,
@@ -96,6 +140,8 @@ RULES: dict[str, Callable[[Evaluator, list[Any]], Any]] = {
     "aten::mul.Scalar": by_one,
     "aten::div.Scalar": by_one,
     "aten::adjoint": adjoint,
+    "aten::pow.Tensor_Scalar": to_first,
+    "aten::mul.Tensor": by_ones,
 }
 
 

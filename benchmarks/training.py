@@ -1,22 +1,25 @@
-"""Five nets as users write them, in PyTorch and here: the same text for either package."""
+"""Five nets that are trained, as users write them: the same text for PyTorch and scriptlang.
+
+`NETS` has two sizes of each: small ones for tests, and those that `python -m benchmarks training`
+measures.
+"""
 
 from __future__ import annotations
 
-import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scriptlang import Tensor
 
 
-def mlp(torch):
+def mlp(torch, numbers, hidden):
     nn = torch.nn
+    first = nn.Sequential(nn.Linear(numbers, hidden), nn.ReLU(), nn.Dropout(0.1))
+    return nn.Sequential(first, nn.Linear(hidden, hidden), nn.GELU(), nn.Linear(hidden, 4))
 
-    first = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Dropout(0.1))
-    return nn.Sequential(first, nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 4))
 
-
-def resnet(torch):
+def resnet(torch, channels, side):
     nn = torch.nn
 
     class Block(nn.Module):
@@ -39,16 +42,16 @@ def resnet(torch):
             return torch.relu(self.bn2(self.conv2(y)) + self.short(x))
 
     class ResNet(nn.Module):
-        """Eight blocks, as ResNet-18, with few channels."""
+        """Eight blocks, as ResNet-18 has them."""
 
         def __init__(self):
             super().__init__()
+            before = channels[0]
             self.stem = nn.Sequential(
-                nn.Conv2d(3, 8, 3, 1, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU()
+                nn.Conv2d(3, before, 3, 1, 1, bias=False), nn.BatchNorm2d(before), nn.ReLU()
             )
             blocks = []
-            before = 8
-            for after, stride in ((8, 1), (12, 2), (16, 2), (24, 2)):
+            for after, stride in zip(channels, (1, 2, 2, 2)):
                 blocks += [Block(before, after, stride), Block(after, after, 1)]
                 before = after
             self.blocks = nn.Sequential(*blocks)
@@ -60,15 +63,15 @@ def resnet(torch):
     return ResNet()
 
 
-def lstm(torch):
+def lstm(torch, width, hidden, steps):
     nn = torch.nn
 
     class Tagger(nn.Module):
         def __init__(self):
             super().__init__()
-            self.embed = nn.Embedding(20, 12)
-            self.lstm = nn.LSTM(12, 16, 2, batch_first=True, dropout=0.1)
-            self.fc = nn.Linear(16, 4)
+            self.embed = nn.Embedding(20, width)
+            self.lstm = nn.LSTM(width, hidden, 2, batch_first=True, dropout=0.1)
+            self.fc = nn.Linear(hidden, 4)
 
         def forward(self, x):
             y, _ = self.lstm(self.embed(x))
@@ -77,7 +80,7 @@ def lstm(torch):
     return Tagger()
 
 
-def gpt(torch):
+def gpt(torch, width, heads, layers, steps):
     nn, F = torch.nn, torch.nn.functional
 
     class Attention(nn.Module):
@@ -116,10 +119,10 @@ def gpt(torch):
 
         def __init__(self):
             super().__init__()
-            self.tokens, self.places = nn.Embedding(20, 24), nn.Embedding(10, 24)
-            self.blocks = nn.Sequential(Block(24, 2), Block(24, 2))
-            self.ln = nn.LayerNorm(24)
-            self.head = nn.Linear(24, 20, bias=False)
+            self.tokens, self.places = nn.Embedding(20, width), nn.Embedding(steps, width)
+            self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(layers)))
+            self.ln = nn.LayerNorm(width)
+            self.head = nn.Linear(width, 20, bias=False)
             self.head.weight = self.tokens.weight
 
         def forward(self, x):
@@ -129,15 +132,17 @@ def gpt(torch):
     return GPT()
 
 
-def vae(torch):
+def vae(torch, numbers, hidden):
     nn = torch.nn
 
     class VAE(nn.Module):
         def __init__(self):
             super().__init__()
-            self.encoder = nn.Linear(16, 32)
-            self.mean, self.log_variance = nn.Linear(32, 4), nn.Linear(32, 4)
-            self.decoder = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 16))
+            self.encoder = nn.Linear(numbers, hidden)
+            self.mean, self.log_variance = nn.Linear(hidden, 4), nn.Linear(hidden, 4)
+            self.decoder = nn.Sequential(
+                nn.Linear(4, hidden), nn.Tanh(), nn.Linear(hidden, numbers)
+            )
 
         def forward(self, x):
             y = torch.tanh(self.encoder(x))
@@ -172,41 +177,86 @@ def coding_loss(torch):
     return loss
 
 
+class Net(NamedTuple):
+    """A net, its loss, and the sizes of both kinds: for tests, and for measurements."""
+
+    title: str
+    make: Any
+    loss: Any
+    small: dict[str, Any]
+    large: dict[str, Any]
+    batch: int
+
+    def of(self, torch: Any, is_large: bool = False) -> tuple[Any, Any]:
+        """The net and its loss, of a package."""
+        return self.make(torch, **(self.large if is_large else self.small)), self.loss(torch)
+
+
 NETS = {
-    "mlp": (mlp, cross_entropy),
-    "resnet": (resnet, cross_entropy),
-    "lstm": (lstm, cross_entropy),
-    "gpt": (gpt, token_loss),
-    "vae": (vae, coding_loss),
+    "mlp": Net(
+        "an MLP of three layers, batch 64",
+        mlp,
+        cross_entropy,
+        {"numbers": 16, "hidden": 64},
+        {"numbers": 784, "hidden": 256},
+        64,
+    ),
+    "resnet": Net(
+        "a ResNet-18 of 16 to 128 channels, 32x32, batch 8",
+        resnet,
+        cross_entropy,
+        {"channels": (8, 12, 16, 24), "side": 16},
+        {"channels": (16, 32, 64, 128), "side": 32},
+        8,
+    ),
+    "lstm": Net(
+        "an LSTM of two layers of 128, 32 steps, batch 16",
+        lstm,
+        cross_entropy,
+        {"width": 12, "hidden": 16, "steps": 9},
+        {"width": 64, "hidden": 128, "steps": 32},
+        16,
+    ),
+    "gpt": Net(
+        "a GPT of four layers of 128, 64 tokens, batch 8",
+        gpt,
+        token_loss,
+        {"width": 24, "heads": 2, "layers": 2, "steps": 10},
+        {"width": 128, "heads": 4, "layers": 4, "steps": 64},
+        8,
+    ),
+    "vae": Net(
+        "a VAE of 784 numbers, batch 64",
+        vae,
+        coding_loss,
+        {"numbers": 16, "hidden": 32},
+        {"numbers": 784, "hidden": 256},
+        64,
+    ),
 }
-"""Name -> the net and its loss, by package."""
 
 
-def batches(name: str, count: int, size: int = 8) -> list[tuple[np.ndarray, np.ndarray]]:
+def batches(name: str, count: int, is_large: bool = False) -> list[tuple[np.ndarray, np.ndarray]]:
     """Inputs and targets of steps, of which something can be learned."""
+    net = NETS[name]
+    sizes, n = (net.large, net.batch) if is_large else (net.small, 8)
     rng = np.random.default_rng(7)
     made = []
     for _ in range(count):
         if name == "resnet":
-            y = rng.integers(0, 4, size)
-            x = rng.standard_normal((size, 3, 16, 16)) * 0.5 + np.sin(y)[:, None, None, None]
+            y = rng.integers(0, 4, n)
+            x = rng.standard_normal((n, 3, sizes["side"], sizes["side"])) * 0.5
+            x += np.sin(y)[:, None, None, None]
         elif name == "lstm":
-            x = rng.integers(0, 20, (size, 9))
+            x = rng.integers(0, 20, (n, sizes["steps"]))
             y = x[:, -1] % 4
         elif name == "gpt":
-            x = (rng.integers(0, 20, (size, 1)) + 3 * np.arange(11)) % 20
+            x = (rng.integers(0, 20, (n, 1)) + 3 * np.arange(sizes["steps"] + 1)) % 20
             x, y = x[:, :-1], x[:, 1:]
         else:
-            y = rng.integers(0, 4, size)
-            x = rng.standard_normal((size, 16)) * 0.3 + np.cos(np.arange(16) * (y[:, None] + 1))
+            y, width = rng.integers(0, 4, n), sizes["numbers"]
+            x = rng.standard_normal((n, width)) * 0.3 + np.cos(np.arange(width) * (y[:, None] + 1))
             y = x if name == "vae" else y
         x, y = (np.asarray(v, "float32" if v.dtype.kind == "f" else "int64") for v in (x, y))
         made.append((np.ascontiguousarray(x), np.ascontiguousarray(y)))
     return made
-
-
-def is_close(ours: list[float], theirs: list[float]) -> bool:
-    """Whether one loss curve is the other: to 1e-4 early, and with the same end."""
-    early = np.allclose(ours[:10], theirs[:10], 1e-4, 1e-6)
-    ends = np.mean(ours[-20:]), np.mean(theirs[-20:])
-    return early and math.isclose(*ends, rel_tol=0.05, abs_tol=0.01)
