@@ -73,6 +73,7 @@ FAMILIES = (
     "loss",
     "backward",
     "backward_pool",
+    "backward_conv",
     "nested",
     "random",
     "segments",

@@ -38,6 +38,8 @@ def samples():
     yield from losses()
     yield from pads()
     yield from pools()
+    yield from convolutions()
+    yield from more()
 
 
 def activations(g, x):
@@ -97,6 +99,63 @@ def pools():
     yield call("fractional_max_pool3d_backward", g, cube, [2, 2, 2], [1, 2, 2], deep)
     size = [4, 2, 3], [4, 3, 3], [0, 0, 0], [1, 1, 1], False
     yield call("max_pool3d_with_indices_backward", g, cube, *size, deep)
+
+
+def convolutions():
+    every = [True, True, True]
+    flat, cube = A.normal(2, 4, 6, 5), A.normal(1, 2, 4, 5, 3)
+    for result, weight, settings in (
+        ((2, 6, 4, 3), (6, 4, 3, 3), ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)),
+        ((2, 6, 6, 5), (6, 2, 3, 3), ([1, 1], [1, 1], [1, 1], False, [0, 0], 2)),
+        ((2, 3, 3, 4), (3, 4, 2, 2), ([2, 1], [1, 0], [2, 1], False, [0, 0], 1)),
+        ((2, 4, 3, 3), (4, 1, 3, 2), ([2, 2], [1, 1], [1, 1], False, [0, 0], 4)),
+        ((2, 5, 6, 5), (5, 4, 1, 1), ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)),
+        ((2, 6, 12, 9), (4, 3, 3, 2), ([2, 2], [1, 1], [1, 1], True, [1, 1], 2)),
+    ):
+        g, w = A.normal(*result), A.normal(*weight)
+        yield call("convolution_backward", g, flat, w, [4], *settings, every)
+    settings = [1, 2, 1], [1, 0, 1], [1, 1, 1], False, [0, 0, 0], 1
+    g, weight = A.normal(1, 3, 5, 2, 4), A.normal(3, 2, 2, 3, 2)
+    yield call("convolution_backward", g, cube, weight, None, *settings, every)
+    line = A.normal(2, 3, 9, dtype="float64")
+    g, weight = A.normal(2, 4, 5, dtype="float64"), A.normal(4, 3, 3, dtype="float64")
+    yield call("convolution_backward", g, line, weight, [4], [2], [1], [1], False, [0], 1, every)
+    empty = np.zeros((0, 4, 6, 5), np.float32)
+    settings = [1, 1], [0, 0], [1, 1], False, [0, 0], 1
+    g, weight = np.zeros((0, 6, 4, 3), np.float32), A.normal(6, 4, 3, 3)
+    yield call("convolution_backward", g, empty, weight, [6], *settings, every)
+
+
+def more():
+    """Windows that overlap, single images, weights of nothing; and what does not fit."""
+    x, at = A.normal(3, 5, 6), np.array([[[8, 8], [8, 27]]] * 3)
+    size = [3, 3], [2, 2], [1, 1], [1, 1], False
+    g, places = A.normal(3, 3, 3), A.integers(0, 30, 3, 3, 3)
+    yield call("max_pool2d_with_indices_backward", g, x, *size, places)
+    yield call("adaptive_max_pool2d_backward", A.normal(3, 2, 2), x, at)
+    yield call("adaptive_max_pool2d_backward", A.normal(3, 2, 2, dtype="float64"), x, at)
+    yield call("adaptive_max_pool2d_backward", A.normal(3, 2, 1), x, at)
+    for width, kernel, padded, divisor in (
+        (6, 3, False, None),
+        (6, 3, True, 0),
+        (5, 3, True, None),
+        (6, 0, True, None),
+    ):
+        size = [kernel, 3], [1, 1], [1, 1], False, padded, divisor
+        yield call("avg_pool2d_backward", A.normal(3, 5, width), x, *size)
+    yield call("_adaptive_avg_pool2d_backward", A.normal(3, 4, 4), x)
+    yield call("_adaptive_avg_pool2d_backward", A.normal(3, 0, 4), x)
+    yield call("reflection_pad2d_backward", A.normal(3, 6, 7), x, [1, 0, 0, 1])
+    yield call("reflection_pad2d_backward", A.normal(3, 6, 8), x, [1, 0, 0, 1])
+    yield call("replication_pad2d_backward", A.normal(3, 9, 4), x, [-1, -1, 2, 2])
+    yield call("reflection_pad1d_backward", A.normal(3, 5, 12), x, [6, 0])
+    scores, none = A.normal(3, 5), np.array([-100, -100, -100])
+    for target in (none, np.array([0, 5, 1]), np.array([0, -1, 1]), np.array([0, 1])):
+        yield call("nll_loss_backward", A.normal(), scores, target, None, 1, -100, np.float32(0))
+    g = A.normal(2)
+    yield call("nll_loss_backward", g, scores, np.array([1, 2, 3]), None, 0, -100, np.float32(0))
+    g, weight = A.normal(), A.uniform(5)
+    yield call("nll_loss_backward", g, scores[0], np.array(2), weight, 0, 2, np.float32(0))
 
 
 SAMPLES = list(samples())

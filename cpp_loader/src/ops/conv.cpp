@@ -5,6 +5,7 @@
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "../../kernels/scratch.h"
+#include "conv.h"
 #include "layout.h"
 #include "pointwise.h"
 #include "values/exact.h"
@@ -15,13 +16,7 @@ namespace scriptlang {
 using kernels::Conv;
 using kernels::ConvShape;
 
-namespace {
-
-struct Settings {
-  std::vector<int64_t> stride, padding, dilation, output_padding;
-  bool transposed = false;
-  int64_t groups = 1;
-};
+namespace convolutions {
 
 std::vector<int64_t> spread(const Ints& given, int64_t n, const char* what) {
   if (given.size() == 1) return std::vector<int64_t>(size_t(n), given[0]);
@@ -29,6 +24,8 @@ std::vector<int64_t> spread(const Ints& given, int64_t n, const char* what) {
            " values to match the convolution dimensions, but got ", what, "=", to_string(given));
   return {given.begin(), given.end()};
 }
+
+namespace {
 
 // What sizes are computed from, before any is.
 void check_windows(const Settings& s, const Tensor& weight) {
@@ -44,6 +41,8 @@ void check_windows(const Settings& s, const Tensor& weight) {
              to_string(weight.sizes()));
   }
 }
+
+}  // namespace
 
 void check_settings(const Settings& s, const Tensor& input, const Tensor& weight,
                     const Tensor& bias) {
@@ -80,6 +79,8 @@ void check_settings(const Settings& s, const Tensor& input, const Tensor& weight
            dtype_name(bias.defined() ? bias.dtype() : input.dtype()), ") should be the same");
 }
 
+namespace {
+
 std::string crossed(const std::vector<int64_t>& values) {
   std::string text = "(";
   for (size_t i = 0; i < values.size(); ++i) {
@@ -89,7 +90,8 @@ std::string crossed(const std::vector<int64_t>& values) {
   return text + ")";
 }
 
-// The spatial sizes of the result.
+}  // namespace
+
 std::vector<int64_t> result_sizes(const Settings& s, const Tensor& input, const Tensor& weight) {
   int64_t n = input.dim() - 2;
   std::vector<int64_t> sizes, padded, kernels;
@@ -131,7 +133,6 @@ std::vector<int64_t> result_sizes(const Settings& s, const Tensor& input, const 
   return sizes;
 }
 
-// `map`: sizes of the input of the forward convolution; `result`: of its output.
 ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
                    const Tensor& weight) {
   ConvShape shape;
@@ -148,6 +149,8 @@ ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
   }
   return shape;
 }
+
+namespace {
 
 // Calls f(image, group) for all, in parallel when there are enough of them.
 template <class F>
@@ -239,9 +242,6 @@ void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor&
   });
 }
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                   const Settings& s);
-
 // (a + bi)(c + di) by four convolutions of reals.
 Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const Settings& s) {
@@ -268,9 +268,10 @@ Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tens
   return combine(y, reshape(bias, spread_sizes), kernels::Binary::k_add);
 }
 
-// Channels lie last in the result where they do in the input or the weight; of signals, in the
-// weight. Of volumes only where PyTorch leaves them to oneDNN: several of them, several
-// groups, large windows or large inputs of float32 or less.
+}  // namespace
+
+// Of signals, it is that of the weight. Of volumes only where PyTorch leaves them to oneDNN: several
+// of them, several groups, large windows or large inputs of float32 or less.
 int64_t result_format(const Tensor& input, const Tensor& weight, const Settings& s) {
   if (input.dim() == 3) return suggested_format_of_signal(weight);
   if (input.dim() == 5) {
@@ -287,6 +288,15 @@ int64_t result_format(const Tensor& input, const Tensor& weight, const Settings&
   }
   int64_t format = suggested_format(input);
   return format == kContiguous ? suggested_format(weight) : format;
+}
+
+void convolve_into(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+                   const Settings& s) {
+  if (y.dtype() == ScalarType::Float64) {
+    s.transposed ? transposed<double>(y, x, w, bias, s) : forward<double>(y, x, w, bias, s);
+  } else {
+    s.transposed ? transposed<float>(y, x, w, bias, s) : forward<float>(y, x, w, bias, s);
+  }
 }
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
@@ -307,15 +317,15 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   Tensor y = Tensor::empty(sizes, computed);
   Tensor x = contiguous_as(input, computed), w = contiguous_as(weight, computed);
   Tensor b = bias.defined() ? contiguous_as(bias, computed) : bias;
-  if (y.numel() > 0) {
-    if (computed == ScalarType::Float64) {
-      s.transposed ? transposed<double>(y, x, w, b, s) : forward<double>(y, x, w, b, s);
-    } else {
-      s.transposed ? transposed<float>(y, x, w, b, s) : forward<float>(y, x, w, b, s);
-    }
-  }
+  if (y.numel() > 0) convolve_into(y, x, w, b, s);
   return in_format(to_dtype(y, dtype), result_format(input, weight, s));
 }
+
+}  // namespace convolutions
+
+using namespace convolutions;
+
+namespace {
 
 // n spatial dimensions; an input without the batch dimension is given one for the time being.
 Tensor convolve(const char* name, int64_t n, Tensor input, const Tensor& weight, const Tensor& bias,

@@ -29,97 +29,26 @@ def conv_gradient(
     single = x.dim() == number + 1
     if single:
         grad, x = grad.unsqueeze(0), x.unsqueeze(0)
-    of_x: Tensor | None = None
-    of_weight: Tensor | None = None
-    of_bias: Tensor | None = None
-    if needs[0]:
-        made = input_gradient(grad, x, weight, stride, padding, dilation, transposed, groups)
-        of_x = made.squeeze(0) if single else made
-    if needs[1]:
-        kernel = weight.size()[2:]
-        if transposed:
-            of_weight = weight_gradient(grad, x, kernel, stride, padding, dilation, groups, True)
-        else:
-            of_weight = weight_gradient(x, grad, kernel, stride, padding, dilation, groups, False)
-    if needs[2]:
-        of_bias = grad.sum([d for d in range(grad.dim()) if d != 1])
-    return of_x, of_weight, of_bias
-
-
-def input_gradient(
-    grad: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    transposed: bool,
-    groups: int,
-) -> Tensor:
-    if x.numel() == 0 or grad.numel() == 0:
-        return torch.zeros(x.size(), dtype=grad.dtype)
-    nothing = [0 for _ in stride]
-    if transposed:
-        made = torch.convolution(
-            grad, weight.conj(), None, stride, padding, dilation, False, nothing, groups
-        )
-        for d in range(len(stride)):
-            made = made.narrow(d + 2, 0, x.size(d + 2))
-        return made
-    rest: list[int] = []
-    for d in range(len(stride)):
-        full = (grad.size(d + 2) - 1) * stride[d] - 2 * padding[d]
-        full += dilation[d] * (weight.size(d + 2) - 1) + 1
-        rest.append(x.size(d + 2) - full)
-    return torch.convolution(
-        grad, weight.conj(), None, stride, padding, dilation, True, rest, groups
+    of_x, of_weight, of_bias = torch.convolution_backward(
+        grad,
+        x,
+        weight,
+        None,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        sized(output_padding, number),
+        groups,
+        [needs[0], needs[1], needs[2]],
     )
-
-
-def weight_gradient(
-    wide: Tensor,
-    narrow: Tensor,
-    kernel: list[int],
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    groups: int,
-    conj_narrow: bool,
-) -> Tensor:
-    """wide: what the kernel moves over; narrow: what has a place for each of its positions.
-
-    For each element of the kernel the product of what it met with what came of it.
-    """
-    if conj_narrow:
-        narrow = narrow.conj()
-    else:
-        wide = wide.conj()
-    number = len(kernel)
-    channels, outs = wide.size(1) // groups, narrow.size(1) // groups
-    if wide.numel() == 0 or narrow.numel() == 0:
-        return torch.zeros([narrow.size(1), channels] + list(kernel), dtype=wide.dtype)
-    pads: list[int] = []
-    for p in padding:
-        pads = [p, p] + pads
-    if max(padding) > 0:
-        wide = torch.constant_pad_nd(wide, pads)
-    made = narrow.transpose(0, 1).reshape([groups, outs, -1])
-    elements = 1
-    for n in kernel:
-        elements *= n
-    parts: list[Tensor] = []
-    for element in range(elements):
-        met, rest = wide, element
-        for i in range(number):
-            d = number - 1 - i
-            start = rest % kernel[d] * dilation[d]
-            rest = rest // kernel[d]
-            end = start + (narrow.size(d + 2) - 1) * stride[d] + 1
-            met = torch.slice(met, d + 2, start, end, stride[d])
-        rows = met.transpose(0, 1).reshape([groups, channels, -1])
-        parts.append(made.matmul(rows.transpose(1, 2)))
-    whole = torch.stack(parts, -1)
-    return whole.reshape([groups * outs, channels] + list(kernel))
+    if single:
+        of_x = of_x.squeeze(0) if needs[0] else of_x
+    return (
+        of_x if needs[0] else None,
+        of_weight if needs[1] else None,
+        of_bias if needs[2] else None,
+    )
 
 
 def conv_named(

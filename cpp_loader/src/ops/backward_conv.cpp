@@ -1,0 +1,318 @@
+// Derivatives of convolutions. That of the input is a convolution again; that of the weight is a
+// product of the result's gradient with the patches that the kernel met, a block of them at a time.
+#include <algorithm>
+
+#include "../../kernels/kernel_set.h"
+#include "../../kernels/parallel.h"
+#include "../../kernels/scratch.h"
+#include "conv.h"
+#include "express.h"
+#include "layout.h"
+#include "row_kernels.h"
+#include "values/exact.h"
+
+namespace scriptlang {
+
+using kernels::ConvShape;
+using namespace convolutions;
+
+namespace {
+
+// One tap of one channel: what lies under it at the pixels [begin, end) of the result.
+template <class T>
+void lay_tap(const ConvShape& s, const T* plane, int64_t tap, int64_t begin, int64_t end, T* to) {
+  int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
+  int64_t kd = tap / s.kernel[2] / s.kernel[1], step = s.stride[2], width = s.in[2];
+  for (int64_t p = begin; p < end;) {
+    int64_t row = p / s.out[2], at = p % s.out[2], n = std::min(s.out[2] - at, end - p);
+    int64_t d = row / s.out[1] * s.stride[0] - s.padding[0] + kd * s.dilation[0];
+    int64_t h = row % s.out[1] * s.stride[1] - s.padding[1] + kh * s.dilation[1];
+    int64_t low = n, high = n;  // those that meet an element
+    int64_t first = at * step - s.padding[2] + kw * s.dilation[2];
+    if (d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1]) {
+      low = std::min(n, first >= 0 ? 0 : (step - 1 - first) / step);
+      high = first < width ? std::clamp((width - 1 - first) / step + 1, low, n) : low;
+      const T* line = plane + (d * s.in[1] + h) * width + first;
+      if (step == 1) std::copy(line + low, line + high, to + low);
+      else
+        for (int64_t i = low; i < high; ++i) to[i] = line[i * step];
+    }
+    std::fill(to, to + low, T(0));
+    std::fill(to + high, to + n, T(0));
+    to += n;
+    p += n;
+  }
+}
+
+// dw [outputs][channels * taps] += narrow [outputs][pixels] * patches [channels * taps][pixels]^T,
+// of one image and group; set, if it is the first.
+template <class T>
+void add_products(const ConvShape& s, const T* wide, const T* narrow, T* dw, bool first) {
+  const int64_t pixels = s.out_pixels(), rows = s.channels * s.taps();
+  const bool as_it_lies = s.taps() == 1 && s.in_pixels() == pixels && s.padding[0] == 0 &&
+                          s.padding[1] == 0 && s.padding[2] == 0;
+  constexpr int64_t kBlock = int64_t{1} << 18, kLeast = 64;  // elements; pixels
+  int64_t block = as_it_lies ? pixels : std::min(pixels, std::max(kLeast, kBlock / rows));
+  kernels::Scratch space(as_it_lies ? 0 : sizeof(T) * size_t(rows * block));
+  for (int64_t begin = 0; begin < pixels; begin += block, first = false) {
+    int64_t end = std::min(pixels, begin + block), n = end - begin;
+    T* patches = space.template as<T>();
+    if (!as_it_lies) {
+      kernels::parallel_for(rows, 65536 / n + 1, [&](int64_t from, int64_t to) {
+        for (int64_t r = from; r < to; ++r) {
+          const T* plane = wide + r / s.taps() * s.in_pixels();
+          lay_tap(s, plane, r % s.taps(), begin, end, patches + r * n);
+          kernels::worked(n);
+        }
+      });
+    }
+    kernels::Gemm<T> g;
+    g.m = s.outputs;
+    g.n = rows;
+    g.k = n;
+    g.a = narrow + begin;
+    g.a_row = pixels;
+    g.b = as_it_lies ? wide : patches;
+    g.b_row = 1;
+    g.b_column = n;
+    g.c = dw;
+    g.c_row = rows;
+    g.start = first ? kernels::Start::kZero : kernels::Start::kResult;
+    kernels::kernels().gemm<T>().multiply(g);
+  }
+}
+
+// Sums of products in several parts, which a processor adds up side by side.
+template <class T>
+struct Lanes {
+  static constexpr int64_t kCount = 32 / sizeof(T);
+  T sum[kCount] = {};
+
+  void add(int64_t n, const T* a, const T* b) {
+    int64_t i = 0;
+    for (; i + kCount <= n; i += kCount)
+      for (int64_t l = 0; l < kCount; ++l) sum[l] += a[i + l] * b[i + l];
+    for (int64_t l = 0; i < n; ++i, ++l) sum[l] += a[i] * b[i];
+  }
+  T total() const {
+    T all = 0;
+    for (T one : sum) all += one;
+    return all;
+  }
+};
+
+// Sums over a row of the result, of what lies under one tap there: `first` is its first place.
+template <class T>
+void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64_t step,
+             int64_t n, const T* narrow) {
+  int64_t low = std::min(n, first >= 0 ? 0 : (step - 1 - first) / step);
+  int64_t high = first < width ? std::clamp((width - 1 - first) / step + 1, low, n) : low;
+  if (step == 1) return lanes->add(high - low, line + first + low, narrow + low);
+  T sum = 0;
+  for (int64_t i = low; i < high; ++i) sum += line[first + i * step] * narrow[i];
+  lanes->sum[0] += sum;
+}
+
+// The same where each result is of one channel: no matrix product, but sums over planes.
+template <class T>
+void add_planes(const ConvShape& s, const T* wide, const T* narrow, T* dw, bool first) {
+  const int64_t n = s.out[2];
+  for (int64_t o = 0; o < s.outputs; ++o, narrow += s.out_pixels())
+    for (int64_t kd = 0; kd < s.kernel[0]; ++kd)
+      for (int64_t kh = 0; kh < s.kernel[1]; ++kh)
+        for (int64_t kw = 0; kw < s.kernel[2]; ++kw, ++dw) {
+          Lanes<T> lanes;
+          const T* row = narrow;
+          int64_t at = kw * s.dilation[2] - s.padding[2];
+          for (int64_t i = 0; i < s.out[0]; ++i) {
+            int64_t d = i * s.stride[0] - s.padding[0] + kd * s.dilation[0];
+            for (int64_t j = 0; j < s.out[1]; ++j, row += n) {
+              int64_t h = j * s.stride[1] - s.padding[1] + kh * s.dilation[1];
+              if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) continue;
+              const T* line = wide + (d * s.in[1] + h) * s.in[2];
+              add_row(&lanes, line, s.in[2], at, s.stride[2], n, row);
+              kernels::multiplied(n + 8);
+            }
+          }
+          *dw = lanes.total() + (first ? T(0) : *dw);
+        }
+}
+
+// wide: what the kernel moves over; narrow: what has an element for each of its places.
+template <class T>
+void weight_back(const Tensor& wide, const Tensor& narrow, const Tensor& dw, const Settings& s) {
+  ConvShape shape = shape_of(s, wide.sizes().data + 2, narrow.sizes().data + 2, dw);
+  shape.channels = dw.size(1);
+  shape.outputs = dw.size(0) / s.groups;
+  const int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
+  const int64_t weights = shape.outputs * shape.channels * shape.taps();
+  auto run = [&](int64_t begin, int64_t end) {
+    const bool planes = shape.channels == 1 && shape.outputs <= 4;
+    for (int64_t group = begin; group < end; ++group)
+      for (int64_t image = 0; image < wide.size(0); ++image) {
+        const T* x = wide.data<T>() + (image * s.groups + group) * in;
+        const T* g = narrow.data<T>() + (image * s.groups + group) * out;
+        T* to = dw.data<T>() + group * weights;
+        if (planes) add_planes(shape, x, g, to, image == 0);
+        else add_products(shape, x, g, to, image == 0);
+      }
+  };
+  if (s.groups < 2 * kernels::thread_count()) run(0, s.groups);
+  else kernels::parallel_for(s.groups, 1, run);
+}
+
+// [groups * outputs][channels][taps] to [groups * channels][outputs][taps], each kernel turned
+// around: with it, what a convolution without steps goes back by is a convolution.
+template <class T>
+void turn(const T* w, int64_t groups, int64_t outputs, int64_t channels, int64_t taps, T* to) {
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t o = 0; o < outputs; ++o) {
+        const T* from = w + ((g * outputs + o) * channels + c) * taps;
+        for (int64_t t = taps; t-- > 0;) *to++ = from[t];
+        kernels::worked(taps);
+      }
+}
+
+Tensor turned(const Tensor& w, int64_t groups) {
+  int64_t outputs = w.size(0) / groups, channels = w.size(1), taps = 1;
+  std::vector<int64_t> sizes = {channels * groups, outputs};
+  for (int64_t d = 2; d < w.dim(); ++d) {
+    taps *= w.size(d);
+    sizes.push_back(w.size(d));
+  }
+  Tensor t = Tensor::empty(sizes, w.dtype());
+  for_float_type(w.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    turn(w.data<T>(), groups, outputs, channels, taps, t.data<T>());
+  });
+  return t;
+}
+
+// Of a convolution from x to the tensor that `grad` belongs to.
+void input_back(const Tensor& dx, const Tensor& grad, const Tensor& w, const Settings& s) {
+  Settings back = s;
+  back.transposed = !s.transposed;
+  bool plain = !s.transposed;
+  for (size_t i = 0; i < s.stride.size(); ++i) {
+    int64_t reach = s.dilation[i] * (w.size(int64_t(i) + 2) - 1);
+    plain = plain && s.stride[i] == 1 && s.padding[i] <= reach;
+    if (!s.transposed) back.output_padding[i] = 0;
+  }
+  if (!plain) return convolve_into(dx, grad, w, Tensor(), back);
+  back.transposed = false;
+  for (size_t i = 0; i < s.stride.size(); ++i) {
+    back.padding[i] = s.dilation[i] * (w.size(int64_t(i) + 2) - 1) - s.padding[i];
+  }
+  convolve_into(dx, grad, turned(w, s.groups), Tensor(), back);
+}
+
+struct Gradients {
+  Tensor of_input, of_weight;  // undefined where not wanted
+};
+
+Tensor zeros_like(const Tensor& t, ScalarType type) { return Tensor::zeros(t.sizes(), type); }
+
+Gradients real_gradients(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                         const Settings& s, bool of_input, bool of_weight) {
+  ScalarType type = input.dtype();
+  ScalarType computed = computed_type(type, "convolution_backward");
+  const bool any = grad.numel() > 0 && input.numel() > 0 && weight.numel() > 0;
+  Tensor g = contiguous_as(grad, computed);
+  Gradients made;
+  if (of_input) {
+    made.of_input = zeros_like(input, computed);
+    if (any) input_back(made.of_input, g, contiguous_as(weight, computed), s);
+    made.of_input = to_dtype(made.of_input, type);
+  }
+  if (of_weight) {
+    made.of_weight = zeros_like(weight, computed);
+    Tensor x = contiguous_as(input, computed);
+    if (any) {
+      for_float_type(computed, [&](auto zero) {
+        using T = decltype(zero);
+        if (s.transposed) weight_back<T>(g, x, made.of_weight, s);
+        else weight_back<T>(x, g, made.of_weight, s);
+      });
+    }
+    made.of_weight = to_dtype(made.of_weight, type);
+  }
+  return made;
+}
+
+// grad * conj(weight) and grad * conj(input), from those of real and imaginary parts.
+Gradients complex_gradients(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                            const Settings& s, bool of_input, bool of_weight) {
+  auto part = [](const Tensor& t, int64_t i) {
+    std::vector<int64_t> strides;
+    for (int64_t stride : t.strides()) strides.push_back(2 * stride);
+    return Tensor::on_storage(t.storage(), to_real(t.dtype()), t.sizes(), strides,
+                              2 * t.storage_offset() + i);
+  };
+  auto combined = [&](const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d) {
+    if (!a.defined()) return Tensor();
+    Tensor y = Tensor::empty(a.sizes(), input.dtype());
+    copy_into(part(y, 0), express::add(a, b));
+    copy_into(part(y, 1), express::sub(c, d));
+    return y;
+  };
+  auto of = [&](int64_t g, int64_t other) {
+    return real_gradients(part(grad, g), part(input, other), part(weight, other), s, of_input,
+                          of_weight);
+  };
+  Gradients a = of(0, 0), b = of(1, 1), c = of(1, 0), d = of(0, 1);
+  return {combined(a.of_input, b.of_input, c.of_input, d.of_input),
+          combined(a.of_weight, b.of_weight, c.of_weight, d.of_weight)};
+}
+
+Settings settings_of(Args args, int64_t n) {
+  Settings s;
+  s.stride = spread(args.ints(4), n, "stride");
+  s.padding = spread(args.ints(5), n, "padding");
+  s.dilation = spread(args.ints(6), n, "dilation");
+  s.transposed = args.boolean(7);
+  s.output_padding = spread(args.ints(8), n, "output_padding");
+  s.groups = args.integer(9);
+  return s;
+}
+
+void check_gradient(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                    const Settings& s) {
+  std::vector<int64_t> sizes = result_sizes(s, input, weight);
+  int64_t outputs = s.transposed ? weight.size(1) * s.groups : weight.size(0);
+  sizes.insert(sizes.begin(), {input.size(0), outputs});
+  SL_CHECK(grad.sizes() == IntSpan(sizes), "convolution_backward: a gradient of size ",
+           to_string(grad.sizes()), " does not fit a convolution of size ",
+           to_string(IntSpan(sizes)));
+  SL_CHECK(grad.dtype() == input.dtype(), "convolution_backward: the gradient is of type ",
+           dtype_name(grad.dtype()), ", and the input of type ", dtype_name(input.dtype()));
+}
+
+}  // namespace
+
+SL_OP(aten_convolution_backward) {
+  const Tensor &grad = args.tensor(0), &input = args.tensor(1), &weight = args.tensor(2);
+  const int64_t n = weight.dim() - 2;
+  SL_CHECK(n >= 1 && n <= 3, "expected a weight of 3 to 5 dimensions, but got one of size ",
+           to_string(weight.sizes()));
+  List& mask = args.list(10);
+  SL_CHECK(mask.size() == 3, "output_mask must be three bools");
+  const bool wanted[3] = {mask.get(0).as_bool(), mask.get(1).as_bool(), mask.get(2).as_bool()};
+  Settings s = settings_of(args, n);
+  check_settings(s, input, weight, Tensor());
+  check_gradient(grad, input, weight, s);
+  Gradients made = is_complex(input.dtype())
+                       ? complex_gradients(grad, input, weight, s, wanted[0], wanted[1])
+                       : real_gradients(grad, input, weight, s, wanted[0], wanted[1]);
+  const int64_t format = result_format(input, weight, s);
+  const Tensor none = Tensor::empty({0}, input.dtype());
+  out[0] = wanted[0] ? in_format(made.of_input, format) : none;
+  out[1] = wanted[1] ? in_format(made.of_weight, format) : none;
+  Dims others;
+  for (int64_t d = 0; d < grad.dim(); ++d) {
+    if (d != 1) others.push_back(d);
+  }
+  out[2] = wanted[2] ? sum_over(grad, others) : none;
+}
+
+}  // namespace scriptlang

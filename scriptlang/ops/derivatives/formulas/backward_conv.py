@@ -1,0 +1,61 @@
+"""Derivatives of the gradients of convolutions."""
+
+from __future__ import annotations
+
+from ....tensors import Tensor
+from ...calling import functions as torch
+from .conv import sized
+
+
+def conv_gradient_gradients(
+    grad_input: Tensor | None,
+    grad_weight: Tensor | None,
+    grad_bias: Tensor | None,
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+    mask: list[bool],
+    needs: list[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """Each gradient is linear in the output's, and in the input or the weight."""
+    number = weight.dim() - 2
+    stride, padding = sized(stride, number), sized(padding, number)
+    dilation, rest = sized(dilation, number), sized(output_padding, number)
+    of_grad: Tensor | None = None
+    of_x: Tensor | None = None
+    of_weight: Tensor | None = None
+    if mask[0] and grad_input is not None:
+        if needs[0]:
+            of_grad = torch.convolution(
+                grad_input, weight, None, stride, padding, dilation, transposed, rest, groups
+            )
+        if needs[2]:
+            only = [False, True, False]
+            of_weight = torch.convolution_backward(
+                grad, grad_input, weight, None, stride, padding, dilation, transposed, rest,
+                groups, only
+            )[1]
+    if mask[1] and grad_weight is not None:
+        if needs[0]:
+            made = torch.convolution(
+                x, grad_weight, None, stride, padding, dilation, transposed, rest, groups
+            )
+            of_grad = made if of_grad is None else of_grad + made
+        if needs[1]:
+            only = [True, False, False]
+            of_x = torch.convolution_backward(
+                grad, x, grad_weight, None, stride, padding, dilation, transposed, rest, groups,
+                only
+            )[0]
+    if mask[2] and grad_bias is not None and needs[0]:
+        shape = [1 for _ in range(grad.dim())]
+        shape[1] = grad.size(1)
+        made = grad_bias.reshape(shape).expand(grad.size())
+        of_grad = made if of_grad is None else of_grad + made
+    return of_grad, of_x, of_weight
