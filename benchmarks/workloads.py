@@ -242,16 +242,9 @@ LOOPS = (
 )
 
 
-
 def forces(name: str, title: str, program: str, *inputs: tuple) -> Workload:
     return Workload(
-        name,
-        title,
-        f"derivatives:{program}",
-        inputs,
-        onnx=False,
-        threads=(1,),
-        group="forces",
+        name, title, f"derivatives:{program}", inputs, onnx=False, threads=(1,), group="forces"
     )
 
 

@@ -16,8 +16,14 @@ from ..tensors import Tensor
 SLOT = 8
 """Bytes of one element of a container."""
 
-STEP = 64
+STEP = 256
 """Bytes that every operator is taken to make, whatever it gives back."""
+
+STORAGE = 768
+"""Bytes of what stands around the elements of a tensor: objects, and what counts them."""
+
+HEADER = 256
+"""Bytes of a tensor itself, which may be a view, in a census."""
 
 LEAVES = (int, float, complex, Tensor)
 """What a list of holds nothing else that counts."""
@@ -72,7 +78,7 @@ class MemoryMeter:
         if storage in self.seen:
             return
         self.seen.add(storage)
-        size = storage.nbytes
+        size = storage.nbytes + STORAGE
         self.alive += size
         weakref.finalize(storage, self.free, size)
         if self.alive > self.limit:
@@ -92,6 +98,7 @@ class MemoryMeter:
         """Add up the strings and containers that are held, each once."""
         self.made, self.lengths = 0, {}
         held, seen, pending = 0, {}, list(self.roots())
+        tensors: set[int] = set()
         while pending:
             value = pending.pop()
             if not isinstance(value, (str, list, tuple, dict, ScriptObject)) or id(value) in seen:
@@ -108,10 +115,13 @@ class MemoryMeter:
                 else value
             )
             held += SLOT * len(parts)
+            if isinstance(value, list) and value and isinstance(value[-1], Tensor):
+                tensors.update(map(id, value))
             if held > self.limit:
                 break
             if not isinstance(value, list) or value and not isinstance(value[-1], LEAVES):
                 pending += parts
+        held += HEADER * len(tensors)
         if held + self.alive > self.limit:
             self.refuse(held + self.alive, "strings, containers and tensors")
         self.census_at = max((self.limit - held) // 4, SMALL, held // 2)

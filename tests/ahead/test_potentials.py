@@ -113,7 +113,7 @@ CASES = {
     "crystal": (Crystal, [crystal(4, 9), crystal(5, 12), crystal(3, 20), crystal(5, 12)]),
     "shared": (
         Shared,
-        [(numbers(3, 3), None, 2.0), (numbers(3, 3), numbers(3, 3), 0.5), (numbers(4, 3), None, 1.0)],
+        [(numbers(n, 3), f, 0.5) for n, f in ((3, None), (3, numbers(3, 3)), (4, None))],
     ),
     "curvature": (Curvature, [(numbers(n, 2), numbers(n, 2, seed=1)) for n in (2, 3)]),
 } | {name: (make, [inputs()]) for name, (make, inputs) in ARCHIVES.items()}  # fmt: skip

@@ -47,6 +47,10 @@ PROGRAMS = {
     "torch.linalg.vector_norm(x, 0, [0])]",
     "halves and complex numbers": "x = torch.ones([1], dtype=torch.float16)\n"
     "return torch.addr(x, x, x.to(torch.complex128), beta=1, alpha=0.0)",
+    "masks beyond half precision": "x = torch.ones([2], dtype=torch.float16)\n"
+    "return [torch.where(x > 5, x, -1e9), torch.where(x > 0, -100000, x)]",
+    "pairs in one row": "x = torch.arange(9.0).reshape(1, 9)[:, :2]\n"
+    "return torch.view_as_real(torch.view_as_complex(x))",
     "gradients of two types": "x = torch.tensor([1.0, -1.0], dtype=torch.float64)\n"
     "g = torch.ones([2])\n"
     "return [torch.ops.aten.hardshrink_backward(g, x, 0.5), "

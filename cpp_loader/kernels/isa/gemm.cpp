@@ -30,6 +30,8 @@ constexpr int64_t kManyWeights = 128 << 10;
 constexpr int64_t kHalfTileRows = kTileRows / 2;
 // B that is packed at once, in bytes: it is used while it is in the second cache.
 constexpr int64_t kPackBytes = 384 << 10;
+// B that is packed at once for an A that has to be packed, too.
+constexpr int64_t kTurnedBytes = 4 << 20;
 constexpr int64_t kDotRows = 8;
 // Panels that rows of A are read for as they lie; packing them costs more than it gives.
 constexpr int64_t kDirectPanels = 8;
@@ -421,6 +423,36 @@ void multiply_piece(const Gemm<T>& g, int64_t first, int64_t last, T* space) {
   else multiply_block(part, 0, g.m, 0, last - first);
 }
 
+// A whose rows are not contiguous, as in the gradient of weights, is packed once for many columns:
+// B is packed first, in blocks that are kBlockDepth deep.
+template <class T>
+void multiply_turned(const Gemm<T>& g) {
+  const int64_t blocks = ceil_div(g.k, kBlockDepth);
+  const int64_t depth = min_of(g.k, ceil_div(ceil_div(g.k, blocks), 16) * 16);
+  const int64_t fits = kTurnedBytes / (depth * static_cast<int64_t>(sizeof(T)));
+  const int64_t wide = max_of(kPanel<T>, fits / kPanel<T> * kPanel<T>);
+  Scratch space(sizeof(T) * static_cast<size_t>(packed_size<T>(depth, min_of(wide, g.n))));
+  for (int64_t column = 0; column < g.n; column += wide) {
+    Gemm<T> part = g;
+    part.n = min_of(wide, g.n - column);
+    part.c = g.c + column;
+    for (int64_t k0 = 0; k0 < g.k; k0 += depth) {
+      const bool ends = k0 + depth >= g.k;
+      part.k = min_of(depth, g.k - k0);
+      part.a = g.a + k0 * g.a_column;
+      part.start = k0 == 0 ? g.start : Start::kResult;
+      part.bias = k0 == 0 && g.start == Start::kColumnBias ? g.bias + column : g.bias;
+      part.added = g.added != nullptr && ends ? g.added + column : nullptr;
+      part.activation = ends ? g.activation : Activation::kNone;
+      part.finish = ends ? g.finish : nullptr;
+      pack(part.k, part.n, g.b + k0 * g.b_row + column * g.b_column, g.b_row, g.b_column,
+           space.as<T>());
+      part.packed_b = space.as<T>();
+      multiply_packed(part);
+    }
+  }
+}
+
 template <class T>
 void multiply(const Gemm<T>& g) {
   if (g.m <= 0 || g.n <= 0) return;
@@ -438,6 +470,7 @@ void multiply(const Gemm<T>& g) {
   }
   int64_t panels = ceil_div(g.n, kPanel<T>);
   int64_t panel_bytes = kPanel<T> * g.k * static_cast<int64_t>(sizeof(T));
+  if (g.a_column != 1 && panels > 1 && g.m > kTileRows) return multiply_turned(g);
   // At most three panels: A is then read as it lies.
   int64_t step = max_of(1, min_of(min_of(panels, 3), kPackBytes / panel_bytes));
   int64_t pieces = ceil_div(panels, step);

@@ -61,6 +61,13 @@ class Run {
         raise(ErrorKind::RuntimeError, "Mismatch in shape: grad_output[", k, "] has a shape of ",
               shape_text(grad), " and output[", k, "] has a shape of ", shape_text(output), ".");
       }
+      if (is_complex(grad.dtype()) != is_complex(output.dtype())) {
+        raise(ErrorKind::RuntimeError,
+              "For complex Tensors, both grad_output and output are required to have the same "
+              "dtype. Mismatch in dtype: grad_output[",
+              k, "] has a dtype of ", dtype_name(grad.dtype()), " and output[", k,
+              "] has a dtype of ", dtype_name(output.dtype()), ".");
+      }
       return grad;
     }
     if (output.numel() != 1) {
@@ -144,10 +151,7 @@ class Run {
       wanted.push_back(edge.node && is_needed_[edge.node.get()]);
     }
     std::vector<Tensor> gradients = node.backward(ctx_, grads, wanted, task_);
-    if (!task_.keeps && !is_collector(node)) {
-      node.release();
-      node.is_released = true;
-    }
+    if (!task_.keeps && node.release()) node.is_released = true;
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (wanted[k] && gradients[k].defined()) add(node.next[k], std::move(gradients[k]));
     }

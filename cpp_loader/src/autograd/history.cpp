@@ -31,7 +31,13 @@ NodeRef collector_of(const Tensor& leaf) {
 // The node of a view whose base was written to: it takes its part out of the base's gradient.
 class ViewNode final : public Node {
  public:
-  ViewNode(const Tensor& view, const Tensor& base) : base_(base), view_(view) {
+  ViewNode(const Tensor& view, const Tensor& base)
+      : splits_(is_complex(base.dtype()) && !is_complex(view.dtype())),
+        joins_(!is_complex(base.dtype()) && is_complex(view.dtype())),
+        base_(base),
+        view_(view) {
+    if (splits_) base_.count_reals();
+    if (joins_) view_.count_reals();
     view_.offset -= base_.offset;  // the gradient is laid out as the base is, from 0 on
     base_.offset = std::max<int64_t>(0, -view_.offset);
     view_.offset += base_.offset;
@@ -42,11 +48,15 @@ class ViewNode final : public Node {
   std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads, const std::vector<char>&,
                                const Task& task) override {
     static const RuleFunction& rule = function_of(rule_of("aten::as_strided").parts.at(0).function);
+    const Tensor grad = joins_ ? call(ctx, "aten::view_as_real", {grads[0]}) : grads[0];
     std::vector<Value> arguments;
     for (const Argument& a : rule.function->arguments) {
-      arguments.push_back(argument(a.name, grads[0]));
+      arguments.push_back(argument(a.name, grad));
     }
-    return {run(ctx, rule, std::move(arguments), task.records).as_tensor()};
+    Tensor made = run(ctx, rule, std::move(arguments), task.records).as_tensor();
+    if (!splits_) return {made};
+    made = call(ctx, "aten::clone", {made, Value(int64_t(0))});  // row by row: pairs side by side
+    return {call(ctx, "aten::view_as_complex", {made})};
   }
 
  private:
@@ -60,6 +70,7 @@ class ViewNode final : public Node {
     return Value(view_.offset);
   }
 
+  const bool splits_, joins_;  // as in WriteNode
   Layout base_, view_;
 };
 

@@ -81,13 +81,19 @@ void destroy(Node* node) noexcept {
 Made made_of(const Tensor& t) { return {t.dtype(), {t.sizes().begin(), t.sizes().end()}}; }
 
 Tensor Layout::tensor(ScalarType dtype) const {
-  int64_t last = offset;
-  bool is_empty = false;
-  for (size_t k = 0; k < sizes.size(); ++k) {
-    is_empty = is_empty || sizes[k] == 0;
-    last += (sizes[k] - 1) * strides[k];
+  int64_t count = offset;
+  if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) {
+    ++count;
+    for (size_t k = 0; k < sizes.size(); ++k) count += (sizes[k] - 1) * strides[k];
   }
-  return Tensor::empty({is_empty ? offset : last + 1}, dtype).as_strided(sizes, strides, offset);
+  return Tensor::empty({count}, dtype).as_strided(sizes, strides, offset);
+}
+
+void Layout::count_reals() {
+  for (int64_t& stride : strides) stride *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  offset *= 2;
 }
 
 Node* make_collector(const Tensor& leaf) { return new Collector(leaf); }

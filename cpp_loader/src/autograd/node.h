@@ -28,6 +28,8 @@ struct Layout {
         offset(t.storage_offset()) {}
   // A tensor that lies so, of any elements: to be asked for its geometry.
   Tensor tensor(ScalarType dtype) const;
+  // That of a complex tensor, for the real numbers in it: pairs are another dimension.
+  void count_reals();
 
   std::vector<int64_t> sizes, strides;
   int64_t offset;
@@ -52,8 +54,8 @@ class Node : public Charged {
   // one for each of `made`. wanted: which edges to compute.
   virtual std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads,
                                        const std::vector<char>& wanted, const Task& task) = 0;
-  // Drops what was saved.
-  virtual void release() {}
+  // Drops the tensors that were saved; whether there were any.
+  virtual bool release() { return false; }
   // Adds where the gradient of the next input goes. An edge may be made while a node is (that of a
   // view whose base was written): the number of the node grows with it.
   void add_edge(Edge edge);

@@ -22,6 +22,7 @@ struct Operator {
   std::vector<char> takes;  // of each argument: 't' a tensor or None, 'l' tensors, '-' other values
   std::vector<char> writes;  // whether it is written
   bool is_in_place = false;  // the first argument is written, and is the result
+  bool is_turning = false;   // in place, but only how the argument lies in its memory changes
   bool has_out = false;
   bool makes_tensors = false;
   const Rule* rule;
@@ -61,6 +62,11 @@ Operator describe(const OpEntry& entry) {
   for (const Argument& a : op.schema->arguments) {
     op.takes.push_back(kind_of(*a.type));
     op.has_out = op.has_out || a.is_out;
+  }
+  const std::string& name = op.schema->name;
+  for (const char* turning :
+       {"t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "as_strided_"}) {
+    op.is_turning = op.is_turning || name == concat("aten::", turning);
   }
   op.is_in_place = !op.has_out && !op.writes.empty() && op.writes[0] && op.takes[0] == 't';
   for (const Argument& r : op.schema->returns) {
@@ -287,9 +293,16 @@ class OperatorNode final : public Node {
     return gradients;
   }
 
-  void release() override {
-    for (Saved& saved : arguments_) saved = Saved();
-    for (Saved& saved : results_) saved = Saved();
+  bool release() override {
+    bool any = false;
+    for (std::vector<Saved>* all : {&arguments_, &results_}) {
+      for (Saved& saved : *all) {
+        if (saved.tensors.empty()) continue;
+        saved = Saved();
+        any = true;
+      }
+    }
+    return any;
   }
 
  private:
@@ -451,8 +464,13 @@ class OperatorNode final : public Node {
 class WriteNode final : public Node {
  public:
   WriteNode(const Tensor& base, const Tensor& view, NodeRef function)
-      : function_(std::move(function)), base_(base), view_(view) {
-    view_.offset -= base_.offset;
+      : function_(std::move(function)),
+        splits_(is_complex(base.dtype()) && !is_complex(view.dtype())),
+        joins_(!is_complex(base.dtype()) && is_complex(view.dtype())),
+        base_(base),
+        view_(view) {
+    if (joins_) view_.count_reals();
+    view_.offset -= splits_ ? 2 * base_.offset : base_.offset;
     add_edge(edge_of(base));
     for (size_t k = 1; k < function_->next.size(); ++k) add_edge(function_->next[k]);
     made.push_back(made_of(base));
@@ -465,9 +483,11 @@ class WriteNode final : public Node {
                         {int_list(base_.sizes), int_list(base_.strides),
                          Value(int64_t(grads[0].dtype())), Value(), Value(), Value()});
     call(ctx, "aten::copy_", {whole, grads[0], Value(false)});
-    Tensor part = call(ctx, "aten::as_strided",
-                       {whole, int_list(view_.sizes), int_list(view_.strides),
-                        Value(whole.storage_offset() + view_.offset)});
+    Tensor part = splits_ ? call(ctx, "aten::view_as_real", {whole}) : whole;
+    part = call(ctx, "aten::as_strided",
+                {part, int_list(view_.sizes), int_list(view_.strides),
+                 Value(part.storage_offset() + view_.offset)});
+    if (joins_) part = call(ctx, "aten::view_as_complex", {part});
     std::vector<Tensor> given{call(ctx, "aten::clone", {part, Value()})};
     std::vector<Tensor> gradients = function_->backward(ctx, given, wanted, task);
     Tensor of_view = std::move(gradients.at(0));
@@ -481,10 +501,12 @@ class WriteNode final : public Node {
     gradients[0] = std::move(whole);
     return gradients;
   }
-  void release() override { function_->release(); }
+  bool release() override { return function_->release(); }
 
  private:
   NodeRef function_;  // its first edge is that of the view
+  // The view is of real parts of a complex base, or takes pairs of a real one as complex numbers.
+  const bool splits_, joins_;
   Layout base_, view_;
 };
 
@@ -502,6 +524,13 @@ void rewrite(const Tensor& self, const NodeRef& node) {
   ++history_of(base).writes;
   self.impl()->requires_grad = true;
   (void)edge_of(self);  // makes its node anew
+}
+
+// After an operator that has only changed how a tensor lies in memory: what shares the memory
+// stays as it was computed.
+void turn(const Tensor& self, const NodeRef& node) {
+  node->made.assign(1, made_of(self));
+  set_node(self, node, 0);
 }
 
 void check_in_place(const Tensor& self) {
@@ -615,7 +644,7 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
     const Tensor& self = kept[0].as_tensor();
     if (!is_differentiable(self.dtype())) return;
     static_cast<OperatorNode*>(node.get())->save_results(out);
-    return rewrite(self, node);
+    return op.is_turning ? turn(self, node) : rewrite(self, node);
   }
   if (node) {
     int32_t made = 0;

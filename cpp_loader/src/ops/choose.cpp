@@ -33,9 +33,12 @@ Tensor where(const Tensor& condition, const Input& a, const Input& b) {
   SL_CHECK(condition.dtype() == ScalarType::Bool || condition.dtype() == ScalarType::UInt8,
            "where expected condition to be a boolean tensor, but got a tensor with dtype ",
            dtype_display_name(condition.dtype()));
-  ScalarType type = result_type(a, b);
+  const ScalarType type = result_type(a, b);
+  // Numbers become float32 first: what is beyond float16 is infinite, as masks have it.
+  const bool is_half = type == ScalarType::Float16 || type == ScalarType::BFloat16;
   for (const Input* choice : {&a, &b}) {
-    if (choice->tensor == nullptr) check_fits(choice->number, type);
+    if (choice->tensor) continue;
+    check_fits(choice->number, is_half ? ScalarType::Float32 : type);
   }
   return where_result(condition, a, b, type);
 }

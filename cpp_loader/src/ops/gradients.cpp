@@ -19,6 +19,12 @@ void set_options(Request* request, Args args, int retain, int create) {
   request->keeps_graph = args.boolean(retain, request->creates_graph);
 }
 
+void check_counts(const Request& request) {
+  const size_t outputs = request.outputs.size(), gradients = request.grad_outputs.size();
+  if (gradients == 0 || gradients == outputs) return;
+  raise(ErrorKind::RuntimeError, "got ", outputs, " tensors and ", gradients, " gradients");
+}
+
 }  // namespace
 
 SL_OP(aten_grad) {
@@ -26,6 +32,7 @@ SL_OP(aten_grad) {
   request.outputs = args.tensors(0);
   request.inputs = args.tensors(1);
   request.grad_outputs = given(args, 2);
+  check_counts(request);
   set_options(&request, args, 3, 4);
   request.allows_unused = args.boolean(5);
   if (request.inputs.empty()) { raise(ErrorKind::RuntimeError, "grad requires non-empty inputs."); }
@@ -47,6 +54,7 @@ SL_OP(aten_backward_TensorList) {
   Request request;
   request.outputs = args.tensors(0);
   request.grad_outputs = given(args, 1);
+  check_counts(request);
   set_options(&request, args, 2, 3);
   request.accumulate = true;
   autograd::go_backward(ctx, std::move(request));

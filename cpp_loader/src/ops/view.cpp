@@ -140,9 +140,9 @@ Tensor real_as_complex(const Tensor& t) {
   g.sizes.pop_back();
   g.strides.pop_back();
   bool even = g.offset % 2 == 0;
-  for (int64_t& stride : g.strides) {
-    even = even && stride % 2 == 0;
-    stride /= 2;
+  for (size_t d = 0; d < g.strides.size(); ++d) {
+    even = even && (g.sizes[d] == 1 || g.strides[d] % 2 == 0);
+    g.strides[d] /= 2;
   }
   SL_CHECK(even, "Tensor must have a storage_offset and strides divisible by 2");
   return Tensor::on_storage(t.storage(), whole, g.sizes, g.strides, g.offset / 2);

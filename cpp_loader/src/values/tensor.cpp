@@ -8,6 +8,7 @@
 #include "prepared.h"
 #include "quantizer.h"
 #include "raw_view.h"
+#include "small_blocks.h"
 #include "zeros.h"
 
 #include <algorithm>
@@ -214,7 +215,17 @@ void Storage::resize(int64_t nbytes) {
 
 // ---- TensorImpl
 
-TensorImpl* TensorImpl::make() { return new (memory::take(sizeof(TensorImpl))) TensorImpl; }
+namespace {
+
+// What the blocks of a tensor and of its storage take beside elements: tensors may be views.
+constexpr int64_t kHeaderBytes = 320, kManyDimsBytes = 2 * kMaxDims * sizeof(int64_t);
+
+}  // namespace
+
+TensorImpl* TensorImpl::make() {
+  memory::quick::charge(kHeaderBytes);
+  return new (memory::take(sizeof(TensorImpl))) TensorImpl;
+}
 
 namespace {
 
@@ -225,10 +236,12 @@ void set_ndim(TensorImpl* t, int64_t ndim) {
   }
   bool was_heap = t->ndim > kInlineDims;
   if (ndim > kInlineDims && !was_heap) {
-    t->sizes = static_cast<int64_t*>(memory::take(2 * kMaxDims * sizeof(int64_t)));
+    memory::charge(kManyDimsBytes);
+    t->sizes = static_cast<int64_t*>(memory::take(kManyDimsBytes));
     t->strides = t->sizes + kMaxDims;
   } else if (ndim <= kInlineDims && was_heap) {
-    memory::give(t->sizes, 2 * kMaxDims * sizeof(int64_t));
+    memory::uncharge(kManyDimsBytes);
+    memory::give(t->sizes, kManyDimsBytes);
     t->sizes = t->inline_dims;
     t->strides = t->inline_dims + kInlineDims;
   }
@@ -293,7 +306,11 @@ void TensorImpl::destroy() noexcept {
   if (storage) storage->release();
   if (quantizer) quantizer->release();
   if (__builtin_expect(history != nullptr, 0)) autograd::destroy(history);
-  if (ndim > kInlineDims) memory::give(sizes, 2 * kMaxDims * sizeof(int64_t));
+  if (ndim > kInlineDims) {
+    memory::uncharge(kManyDimsBytes);
+    memory::give(sizes, kManyDimsBytes);
+  }
+  memory::quick::uncharge(kHeaderBytes);
   memory::give(this, sizeof(TensorImpl));
 }
 

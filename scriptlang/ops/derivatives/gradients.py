@@ -58,8 +58,10 @@ def grad(
     create_graph: Any,
     allow_unused: Any,
 ) -> Any:
+    if not inputs:
+        raise RuntimeError("grad requires non-empty inputs.")
     found = api.grad(
-        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused=allow_unused
+        outputs, inputs, grad_outputs or None, retain_graph, create_graph, allow_unused=allow_unused
     )
     return list(found)
 

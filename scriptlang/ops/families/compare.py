@@ -189,9 +189,12 @@ def where(condition, self, other):
         )
     check_broadcast(condition, self, other)
     mask = condition._array
+    # Numbers become float32 first: what is beyond float16 is infinite, as masks have it.
+    is_half = dtype.kind == "f" and dtype.itemsize == 2
     for choice in (self, other):
-        check_fits(choice, dtype)
-    chosen = np.where(mask.astype(bool), array_of(self, dtype), array_of(other, dtype))
+        check_fits(choice, dtypes.float32 if is_half else dtype)
+    with np.errstate(over="ignore"):
+        chosen = np.where(mask.astype(bool), array_of(self, dtype), array_of(other, dtype))
     return lying(
         chosen,
         None,

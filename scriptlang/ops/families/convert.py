@@ -105,14 +105,21 @@ def item(self):
 def real(self):
     if self.dtype.kind != "c":
         return self
-    return Tensor._wrap(self._array.real)
+    return part_of(self, 0)
+
+
+def part_of(z: Tensor, number: int) -> Tensor:
+    """The real parts of complex numbers (0), or the imaginary (1), as a view."""
+    stride = [2 * s for s in z._stride]
+    offset = 2 * z._offset + number
+    return Tensor(z._storage, dtypes.part_of(z.dtype), z._size, stride, offset)
 
 
 @primitive("aten::imag(Tensor(a) self) -> Tensor(a)", pointwise=True, may_copy=True)
 def imag(self):
     if self.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return Tensor._wrap(self._array.imag)
+    return part_of(self, 1)
 
 
 @primitive(
@@ -160,7 +167,8 @@ def view_as_complex(self):
         )
     if not self._size or self._size[-1] != 2 or self._stride[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension of size 2 with stride 1")
-    if any(s % 2 for s in self._stride[:-1]) or self._offset % 2:
+    steps = (s for n, s in zip(self._size, self._stride[:-1]) if n != 1)
+    if any(s % 2 for s in steps) or self._offset % 2:
         raise RuntimeError("Tensor must have strides and a storage offset divisible by 2")
     return Tensor(
         self._storage,
