@@ -11,6 +11,7 @@ from typing import Any
 
 from ..grad_mode import enable_grad
 from ..interpreter.engine import engine as engine_named
+from ..interpreter.gradients import give
 from ..ops.calling import functions
 from ..ops.calling.current import mode
 from ..ops.derivatives.api import grad
@@ -49,6 +50,9 @@ class AotBackward(Ahead):
 
     def by_program(self, values: list[Any]) -> Any:
         engine = engine_named(self.engine)
+        if mode.enabled:
+            for t in self.sources.tensors():
+                give(t)
         return wrap(engine.run(self.function, values), engine)
 
     def found(self, values: list[Any]) -> tuple[Any, list[Any]]:

@@ -53,6 +53,13 @@ X1, X2, X3 = Array(1, 2, 9), Array(1, 2, 6, 7), Array(1, 2, 4, 5, 6)
 SQUARE, TALL = Array(3, 3), Array(3, 30, view=((30, 3), (1, 30), 0))
 WIDE = Array(1, view=((4, 5), (0, 0), 0))
 
+PLAIN, ALL = ([1, 1], [1, 1], [0, 0], [1, 1], False), [True, True, True]
+
+
+def outside(*places):
+    return Array(dtype="int64", of=[[[list(places)]]])
+
+
 # (operator, its arguments); a call that PyTorch answers is one as well.
 CALLS = [
     # Windows.
@@ -524,6 +531,23 @@ CALLS = [
 
 # What both engines refuse, and PyTorch does not: it reads or writes beyond its memory, or wraps.
 REFUSED = [
+    # Derivatives of windows; PyTorch writes to where its caller says.
+    ("avg_pool2d_backward", X2, X2, [1, 1], [0, 1], [0, 0], False, True, None),
+    ("avg_pool2d_backward", X2, X2, [1, 1], [1, 1], [LEAST, 0], False, True, None),
+    ("avg_pool2d_backward", X2, X2, [MOST, 1], [1, 1], [0, 0], False, True, None),
+    ("avg_pool2d_backward", X2, X2, [1, 1], [1, 1], [0, 0], False, True, 0),
+    ("max_pool2d_with_indices_backward", *([Array(1, 1, 1, 2)] * 2), *PLAIN, outside(0, 2)),
+    ("adaptive_max_pool2d_backward", *([Array(1, 1, 1, 2)] * 2), outside(0, MOST)),
+    ("reflection_pad1d_backward", X1, X1, [LEAST, 0]),
+    ("replication_pad1d_backward", X1, X1, [MOST, MOST]),
+    ("nll_loss_backward", Array(2), Array(2, 3), ints(0, 3), None, 0, -100, Array()),
+    ("nll_loss_backward", Array(2), Array(2, 3), ints(LEAST, 0), None, 0, -100, Array()),
+    ("convolution_backward", X1, X1, Array(2, 2, 1), None, [0], [0], [1], False, [0], 1, ALL),
+    ("convolution_backward", X1, X1, Array(2, 2, 1), None, [1], [LEAST], [1], False, [0], 1, ALL),
+    ("convolution_backward", X1, X1, Array(2, 2, 1), None, [1], [0], [0], False, [0], 1, ALL),
+    ("convolution_backward", X1, X1, Array(2, 2, 0), None, [1], [0], [1], False, [0], 1, ALL),
+    ("convolution_backward", X1, X1, Array(2, 2, 1), None, [1], [0], [1], False, [0], 0, ALL),
+    ("convolution_backward", X1, X1, Array(2, 2, 1), None, [1], [0], [1], True, [HUGE], 1, ALL),
     ("conv_tbc", Array(5, 1, 2), Array(0, 2, 3), Array(3), 0),
     ("repeat_interleave", SQUARE, ints(MOST, MOST, 3), 0),
     ("_reshape_alias", SQUARE, [10], [1]),

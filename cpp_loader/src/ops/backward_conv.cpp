@@ -18,29 +18,50 @@ using namespace convolutions;
 
 namespace {
 
+// The places of a row of the result, from `at` on, where a tap meets an element.
+struct Met {
+  int64_t first, low, high;  // the place of the first in the input; [low, high) of n meet one
+
+  Met(const ConvShape& s, int64_t kw, int64_t at, int64_t n) {
+    const int64_t step = s.stride[2], width = s.in[2];
+    first = at * step - s.padding[2] + kw * s.dilation[2];
+    low = std::min(n, first >= 0 ? 0 : (step - 1 - first) / step);
+    high = first < width ? std::clamp((width - 1 - first) / step + 1, low, n) : low;
+  }
+};
+
+// By hand: rows are short, and calls would take longer than these loops.
+template <class T>
+void lay_row(const Met& met, const T* line, int64_t step, int64_t n, T* to) {
+  for (int64_t i = 0; i < met.low; ++i) to[i] = T(0);
+  const T* from = line + met.first;
+  if (step == 1)
+    for (int64_t i = met.low; i < met.high; ++i) to[i] = from[i];
+  else
+    for (int64_t i = met.low; i < met.high; ++i) to[i] = from[i * step];
+  for (int64_t i = met.high; i < n; ++i) to[i] = T(0);
+}
+
 // One tap of one channel: what lies under it at the pixels [begin, end) of the result.
 template <class T>
 void lay_tap(const ConvShape& s, const T* plane, int64_t tap, int64_t begin, int64_t end, T* to) {
-  int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
-  int64_t kd = tap / s.kernel[2] / s.kernel[1], step = s.stride[2], width = s.in[2];
-  for (int64_t p = begin; p < end;) {
-    int64_t row = p / s.out[2], at = p % s.out[2], n = std::min(s.out[2] - at, end - p);
-    int64_t d = row / s.out[1] * s.stride[0] - s.padding[0] + kd * s.dilation[0];
-    int64_t h = row % s.out[1] * s.stride[1] - s.padding[1] + kh * s.dilation[1];
-    int64_t low = n, high = n;  // those that meet an element
-    int64_t first = at * step - s.padding[2] + kw * s.dilation[2];
-    if (d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1]) {
-      low = std::min(n, first >= 0 ? 0 : (step - 1 - first) / step);
-      high = first < width ? std::clamp((width - 1 - first) / step + 1, low, n) : low;
-      const T* line = plane + (d * s.in[1] + h) * width + first;
-      if (step == 1) std::copy(line + low, line + high, to + low);
-      else
-        for (int64_t i = low; i < high; ++i) to[i] = line[i * step];
+  const int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
+  const int64_t kd = tap / s.kernel[2] / s.kernel[1], width = s.out[2];
+  const Met whole(s, kw, 0, width);
+  int64_t at = begin % width, j = begin / width % s.out[1], i = begin / width / s.out[1];
+  for (int64_t p = begin; p < end; at = 0) {
+    const int64_t n = std::min(width - at, end - p);
+    const int64_t d = i * s.stride[0] - s.padding[0] + kd * s.dilation[0];
+    const int64_t h = j * s.stride[1] - s.padding[1] + kh * s.dilation[1];
+    if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) {
+      std::fill(to, to + n, T(0));
+    } else {
+      const T* line = plane + (d * s.in[1] + h) * s.in[2];
+      lay_row(n == width ? whole : Met(s, kw, at, n), line, s.stride[2], n, to);
     }
-    std::fill(to, to + low, T(0));
-    std::fill(to + high, to + n, T(0));
     to += n;
     p += n;
+    if (++j == s.out[1]) j = 0, ++i;
   }
 }
 
@@ -103,8 +124,8 @@ struct Lanes {
 
 // Sums over a row of the result, of what lies under one tap there: `first` is its first place.
 template <class T>
-void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64_t step,
-             int64_t n, const T* narrow) {
+void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64_t step, int64_t n,
+             const T* narrow) {
   int64_t low = std::min(n, first >= 0 ? 0 : (step - 1 - first) / step);
   int64_t high = first < width ? std::clamp((width - 1 - first) / step + 1, low, n) : low;
   if (step == 1) return lanes->add(high - low, line + first + low, narrow + low);

@@ -131,7 +131,7 @@ namespace {
 
 template <class T>
 bool beats(T x, T best) {
-  if constexpr (std::is_floating_point_v<T>) return x > best || std::isnan(x);
+  if constexpr (std::is_floating_point_v<T>) return int(x > best) | int(std::isnan(x));
   else return x > best;
 }
 
@@ -141,29 +141,42 @@ T lowest() {
   else return std::numeric_limits<T>::lowest();
 }
 
+// A row of results and where they stand, brought up to date with a row of the input that begins at
+// `begin`: tap after tap, without branches, which elements in no order would mislead.
+template <class T>
+void raise_row(const Window& w, const T* x, int64_t begin, T* y, int64_t* places) {
+  const int64_t stride = w.stride[2];
+  for (int64_t k = 0; k < w.kernel[2]; ++k) {
+    int64_t shift = k * w.dilation[2] - w.padding[2];  // of the tap's first element
+    if (shift >= w.in[2]) break;
+    int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+    int64_t end = std::min(w.out[2], (w.in[2] - 1 - shift) / stride + 1);
+    for (int64_t o = first; o < end; ++o) {
+      int64_t at = begin + o * stride + shift;
+      const T values[2] = {y[o], x[at]};  // a choice that a compiler makes no branch of
+      const int64_t better = beats(values[1], values[0]);
+      y[o] = values[better];
+      places[o] ^= (places[o] ^ at) & -better;
+    }
+    kernels::worked(std::max<int64_t>(1, end - first));
+  }
+}
+
 template <class T>
 void max_plane(const Window& w, const T* x, T* y, int64_t* places) {
   for (int64_t d = 0; d < w.out[0]; ++d) {
     Range rd = inside(w, 0, d);
-    for (int64_t h = 0; h < w.out[1]; ++h) {
+    for (int64_t h = 0; h < w.out[1]; ++h, y += w.out[2], places += w.out[2]) {
       Range rh = inside(w, 1, h);
+      int64_t row = (rd.first * w.in[1] + rh.first) * w.in[2];
       for (int64_t o = 0; o < w.out[2]; ++o) {
-        Range rw = inside(w, 2, o);
-        kernels::worked(taps_of(rd, rh, rw));
-        T best = lowest<T>();
-        int64_t place = (rd.first * w.in[1] + rh.first) * w.in[2] + rw.first;
-        for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
-          for (int64_t j = rh.first; j < rh.last; j += w.dilation[1])
-            for (int64_t k = rw.first; k < rw.last; k += w.dilation[2]) {
-              int64_t at = (i * w.in[1] + j) * w.in[2] + k;
-              if (beats(x[at], best)) {
-                best = x[at];
-                place = at;
-              }
-            }
-        *y++ = best;
-        *places++ = place;
+        y[o] = lowest<T>();
+        places[o] = row + inside(w, 2, o).first;
       }
+      for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
+        for (int64_t j = rh.first; j < rh.last; j += w.dilation[1]) {
+          raise_row(w, x, (i * w.in[1] + j) * w.in[2], y, places);
+        }
     }
   }
 }

@@ -150,4 +150,8 @@ def simplified(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
     rule = RULES.get(operator.qualified_name)
     if rule is None or not isinstance(args[0], Tensor):
         return None
-    return rule(e, args)
+    found = rule(e, args)
+    if any(found is a for a in args) and not operator.schema.shared[0]:
+        if not operator.facts.may_share:  # memory of its own, with the same elements
+            return Tensor(e.value(found), found.active)
+    return found

@@ -120,10 +120,18 @@ def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
     if len(targets) != 1 or not isinstance(targets[0], Tensor) or targets[0] is not args[0]:
         raise NotStraight(f"{operator.qualified_name} writes its arguments")
     target = targets[0]
+    first = len(e.entries)
     new = written(e, operator, args)
     if e.records and target.active and target.is_outside and target.base is None:
         raise NotStraight("what is differentiated by is written")
+    made = e.value(new)
     assign(e, target, fitting(e, new, target))
+    root = target.root
+    for entry in e.entries[first:]:  # what it needs of the value before is copied first
+        for v in [v for v, (held, _) in entry.memory.items() if held is root]:
+            del entry.memory[v]
+        if made in entry.memory:
+            entry.memory[made] = root, root.writes
     return target
 
 

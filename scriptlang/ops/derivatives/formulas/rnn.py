@@ -43,23 +43,21 @@ def direction(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One direction of one layer.  sizes: how many sequences are alive at each time."""
     outputs: list[Tensor] = []
-    starts: list[int] = []
-    start = 0
-    for n in sizes:
-        starts.append(start)
-        start += n
+    rows = gates.split(sizes)  # at once: the gradient of each narrow would be as large as all
     batch = h.size(0)
     for i in range(len(sizes)):
         t = len(sizes) - 1 - i if reverse else i
         n = sizes[t]
-        rows = gates.narrow(0, starts[t], n)
-        hn, cn = step(kind, rows, h.narrow(0, 0, n), c.narrow(0, 0, n), weights[1], b_hh)
-        if w_hr is not None:
-            hn = torch.linear(hn, w_hr)
-        outputs.append(hn)
         if n == batch:
-            h, c = hn, cn
+            h, c = step(kind, rows[t], h, c, weights[1], b_hh)
+            if w_hr is not None:
+                h = torch.linear(h, w_hr)
+            outputs.append(h)
         else:
+            hn, cn = step(kind, rows[t], h.narrow(0, 0, n), c.narrow(0, 0, n), weights[1], b_hh)
+            if w_hr is not None:
+                hn = torch.linear(hn, w_hr)
+            outputs.append(hn)
             h = torch.cat([hn, h.narrow(0, n, batch - n)])
             if kind == "lstm":
                 c = torch.cat([cn, c.narrow(0, n, batch - n)])
