@@ -230,9 +230,7 @@ def jacfwd(
     return run
 
 
-def columns_by(
-    outputs: list[Tensor], leaves: list[Tensor], k: int, records: bool
-) -> list[Tensor]:
+def columns_by(outputs: list[Tensor], leaves: list[Tensor], k: int, records: bool) -> list[Tensor]:
     """For each output, its derivatives by all elements of leaf k."""
     leaf = leaves[k]
     units = functions.eye(leaf.numel(), dtype=leaf.dtype).unbind(0)

@@ -7,7 +7,7 @@ loss, grads = both(x, y)              # {"weight": ..., "bias": ...}
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import budgets
@@ -19,9 +19,11 @@ from ..objects import ScriptObject
 from ..ops.derivatives.state import alias
 from ..passes import fold_weights, fuse_pointwise, peephole, pipeline
 from ..passes.ahead import values as V
+from ..passes.ahead.again import recompute
 from ..passes.ahead.joint import Joint, check_scalar
 from ..passes.ahead.values import NotStraight
-from ..passes.shape_facts import TensorFacts
+from ..passes.shape_facts import Fact, TensorFacts
+from ..passes.shapes import propagate
 from ..tensors import Tensor
 from .ahead_kinds import Kinds, Taken, Taped
 from .ahead_report import AheadReport, report_of
@@ -222,7 +224,8 @@ class Straight:
         self.joint, self.template = joint, template
         self.graph = joint.graph
         self.take_over()
-        self.function = runnable(self.graph, name, engine)
+        facts = {i: joint.facts.get(v) for i, v in enumerate(self.graph.inputs)}
+        self.function = runnable(self.graph, name, engine, joint.outputs, facts)
         self.fill = filler(template)
 
     def take_over(self) -> None:
@@ -321,14 +324,27 @@ def filler(template: Any) -> Callable[[Any], Any]:
     return made
 
 
-def runnable(graph: Graph, name: str, engine: str) -> Any:
-    """The graph as a function, optimised."""
+def runnable(
+    graph: Graph,
+    name: str,
+    engine: str,
+    outputs: int | None = None,
+    facts: Mapping[int, Fact] | None = None,
+) -> Any:
+    """The graph as a function, optimised.
+
+    outputs: how many of its results are the program's, where others are gradients; facts: of its
+    inputs, by their number.
+    """
     own = graph.copy()
     pipeline.optimize(own)
     if fold_weights.run(own):
         pipeline.optimize(own)
     peephole.run_unrecorded(own)
     fast = own.copy()
+    if outputs is not None and facts is not None:
+        given = {v: facts[i] for i, v in enumerate(fast.inputs) if i in facts}
+        recompute(fast, outputs, propagate(fast, given))
     fuse_pointwise.run(fast)
     function = Function(name, schema_of_graph(name, own), own)
     function.attributes[OPTIMIZED] = fast

@@ -1,4 +1,4 @@
-"""aot_backward: calls that are one node of the tape; what they keep, and what they compute again."""
+"""aot_backward: calls that are one node of the tape; what they keep, and compute again."""
 
 from __future__ import annotations
 
@@ -161,3 +161,26 @@ def test_reports_say_why_there_is_no_graph():
     report = report_of(scriptlang.value_and_grad(until), ours(tensor(3)))
     assert "depends on elements" in str(report)
     assert report.graph is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("make", [Chain, Net])
+def test_one_graph_computes_again_what_takes_memory(make, engine, monkeypatch):
+    from scriptlang.ir import OPTIMIZED
+    from scriptlang.passes.ahead import again
+
+    torch.manual_seed(0)
+    model = scriptlang.script(make())
+    args = [ours(a) for a in batch(16)[: 1 if make is Chain else 2]]
+    results, counts = [], []
+    for least in (1 << 60, 1):
+        monkeypatch.setattr(again, "LEAST_BYTES", least)
+        both = scriptlang.value_and_grad(model, engine=engine)
+        scriptlang.manual_seed(3)
+        value, grads = both(*args)
+        results.append([value.numpy(), *(g.numpy() for g in grads.values())])
+        made = next(iter(both.kinds.exact.values())).function._function.attributes[OPTIMIZED]
+        counts.append(sum(node.kind == "aten::gelu" for node in made.walk_all()))
+    assert counts == [1, 2]
+    for a, b in zip(*results):
+        np.testing.assert_allclose(a, b, 1e-6, 1e-7)

@@ -1,7 +1,7 @@
 """Random programs: the straight graph gives what PyTorch's tape gives, or says why there is none.
 
-Programs have views, writes in place and through views, lists, branches and loops on sizes, products,
-reductions, index operators and gradients inside.  Where PyTorch raises, scriptlang has to raise.
+Programs have views, writes in place and through views, branches and loops on sizes, products,
+reductions, index operators, gradients inside.  Where PyTorch raises, scriptlang has to raise.
 """
 
 from __future__ import annotations

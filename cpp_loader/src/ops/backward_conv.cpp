@@ -124,8 +124,8 @@ struct Lanes {
 
 // Sums over a row of the result, of what lies under one tap there: `first` is its first place.
 template <class T>
-void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64_t step,
-             int64_t n, const T* narrow) {
+void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64_t step, int64_t n,
+             const T* narrow) {
   int64_t low = std::min(n, first >= 0 ? 0 : (step - 1 - first) / step);
   int64_t high = first < width ? std::clamp((width - 1 - first) / step + 1, low, n) : low;
   if (step == 1) return lanes->add(high - low, line + first + low, narrow + low);

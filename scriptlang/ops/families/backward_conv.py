@@ -144,9 +144,7 @@ def convolution_backward(
         raise RuntimeError("output_mask must be three bools")
     stride, padding = _sized(stride, number), _sized(padding, number)
     dilation, rest = _sized(dilation, number), _sized(output_padding, number)
-    _check_gradient(
-        grad_output, input, weight, stride, padding, dilation, transposed, rest, groups
-    )
+    _check_gradient(grad_output, input, weight, stride, padding, dilation, transposed, rest, groups)
     none = torch.zeros([0], dtype=input.dtype)
     of_x, of_weight, of_bias = none, none, none
     grad, x = grad_output, input

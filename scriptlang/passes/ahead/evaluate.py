@@ -220,6 +220,10 @@ class Evaluator:
             except NotStraight:  # it raises if a run gets there
                 results = self.emit(operator, args)
                 return results[0] if len(results) == 1 else tuple(results)
+        if name == "aten::result_type":
+            known = self.facts.of_types(operator, args, self.value)
+            if known is not None:
+                return known
         if gives_tensors and is_known(args):
             made = containers.made_ahead(operator, args)
             if made is not None:

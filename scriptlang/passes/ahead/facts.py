@@ -15,6 +15,7 @@ from ...tensors import Tensor
 from ..shape_facts import Fact, TensorFacts, fact_of, is_known
 from ..shape_rules import rule_of
 from ..shapes import Names, Propagation
+from . import values as V
 
 
 class Nothing:
@@ -62,6 +63,20 @@ class Growing(Propagation):
         if any(map(self.is_open, node.outputs)):
             self.try_out(node)
 
+    def of_types(self, operator: table.Operator, args: list[Any], value: Any) -> Any:
+        """What an operator that looks at types and ranks gives; None where these are not known."""
+        made = []
+        for arg in args:
+            if not isinstance(arg, V.Tensor):
+                made.append(arg)
+                continue
+            fact = self.tensor(value(arg))
+            if fact.dtype is None or not isinstance(fact.rank, int) or fact.rank < 0:
+                return None
+            made.append(functions.zeros([1] * fact.rank, dtype=fact.dtype.code))
+        kernel: Any = operator.kernel
+        return kernel(*made) if not any(map(is_left, made)) else None
+
     def is_open(self, v: Value) -> bool:
         """Whether more could be known of an output: a shape, how many there are in a list."""
         if v.type == T.TENSOR:
@@ -103,6 +118,10 @@ def tried(kernel: Any, facts: list[Fact]) -> Any:
         return None
     finally:
         default_generator.restore(state)
+
+
+def is_left(value: Any) -> bool:
+    return isinstance(value, V.Unknown)
 
 
 MOST_ELEMENTS = 1 << 20

@@ -1,7 +1,7 @@
 """The smallest cut of a network, by Dinic's algorithm.
 
 A flow from the source is raised along shortest ways with room (found level by level) until there
-are none; what the source then still reaches is one side of a smallest cut.
+are none; what then still reaches the sink is one side of a smallest cut.
 """
 
 from __future__ import annotations
@@ -72,10 +72,27 @@ class Network:
             node = self.to[edge]
 
     def smallest_cut(self, source: int, sink: int) -> tuple[int, list[bool]]:
-        """(its capacity, for each node whether it is on the side of the source)."""
+        """(its capacity, for each node whether it is on the side of the source).
+
+        Of several smallest cuts it is the one nearest to the sink.
+        """
         total = 0
         while True:
             levels = self.levels(source)
             if levels[sink] < 0:
-                return total, [level >= 0 for level in levels]
+                reaches = self.reaching(sink)
+                return total, [not found for found in reaches]
             total += self.raise_flow(source, sink, levels)
+
+    def reaching(self, sink: int) -> list[bool]:
+        """For each node whether a way with room leads from it to the sink."""
+        found = [False] * len(self.edges)
+        found[sink] = True
+        pending = [sink]
+        while pending:
+            for edge in self.edges[pending.pop()]:
+                node = self.to[edge]
+                if not found[node] and self.room[edge ^ 1]:
+                    found[node] = True
+                    pending.append(node)
+        return found

@@ -38,8 +38,17 @@ def conv_gradient_gradients(
         if needs[2]:
             only = [False, True, False]
             of_weight = torch.convolution_backward(
-                grad, grad_input, weight, None, stride, padding, dilation, transposed, rest,
-                groups, only
+                grad,
+                grad_input,
+                weight,
+                None,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                rest,
+                groups,
+                only,
             )[1]
     if mask[1] and grad_weight is not None:
         if needs[0]:
@@ -50,8 +59,17 @@ def conv_gradient_gradients(
         if needs[1]:
             only = [True, False, False]
             of_x = torch.convolution_backward(
-                grad, x, grad_weight, None, stride, padding, dilation, transposed, rest, groups,
-                only
+                grad,
+                x,
+                grad_weight,
+                None,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                rest,
+                groups,
+                only,
             )[0]
     if mask[2] and grad_bias is not None and needs[0]:
         shape = [1 for _ in range(grad.dim())]
