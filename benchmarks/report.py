@@ -37,6 +37,8 @@ GROUPS = {
     "networks": "Networks",
     "products": "Linear layers",
     "training": "Training steps",
+    "forces": "Forces, asked for inside programs",
+    "gradients": "Losses with their gradients",
     "elements": "Elements and rows",
     "loops": "Programs without tensors",
     "processes": "Whole processes",

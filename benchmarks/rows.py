@@ -23,7 +23,7 @@ def candidates(w: Workload) -> tuple[Candidate, ...]:
             one("torch.jit", "forces_torch", TORCH),
             one("torch, eager", "forces_torch", TORCH, form="eager"),
         )
-    if w.group == "training":
+    if w.group == "gradients":
         return (
             one("scriptlang, ahead of time", "training_scriptlang"),
             one("scriptlang, recorded", "training_scriptlang", form="recorded"),

@@ -257,7 +257,7 @@ def training(name: str, title: str, sizes: tuple[int, ...], batch: int, **option
         {"sizes": sizes, **options},
         onnx=False,
         threads=(1,),
-        group="training",
+        group="gradients",
     )
 
 

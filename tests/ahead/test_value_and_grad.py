@@ -410,6 +410,25 @@ def test_errors_are_those_of_the_tape(engine):
         value_and_grad(lambda x: x * 2, engine=engine)(ours(tensor(2)))
 
 
+def down(x: scriptlang.Tensor, n: int) -> scriptlang.Tensor:
+    if n == 0:
+        return x
+    return down(x * 1.01, n - 1)
+
+
+def deep(x):
+    return down(x, x.size(0)).sum()
+
+
+def test_recursion_is_followed_to_a_depth():
+    both = value_and_grad(deep)
+    for n, reason in ((4, ""), (90, "more than 50 calls are inside each other")):
+        x = ours(tensor(n))
+        value, grad = both(x)
+        equal([value, grad], [(tensor(n) * 1.01**n).sum(), torch.full((n,), 1.01**n).double()])
+        assert both.why(x).startswith(reason)
+
+
 # Second derivatives
 
 

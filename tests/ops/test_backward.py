@@ -149,6 +149,7 @@ def more():
     yield call("reflection_pad2d_backward", A.normal(3, 6, 8), x, [1, 0, 0, 1])
     yield call("replication_pad2d_backward", A.normal(3, 9, 4), x, [-1, -1, 2, 2])
     yield call("reflection_pad1d_backward", A.normal(3, 5, 12), x, [6, 0])
+    yield call("_prelu_kernel_backward", A.normal(3, 4), A.normal(3, 4), A.normal(2, 3, 1))
     scores, none = A.normal(3, 5), np.array([-100, -100, -100])
     for target in (none, np.array([0, 5, 1]), np.array([0, -1, 1]), np.array([0, 1])):
         yield call("nll_loss_backward", A.normal(), scores, target, None, 1, -100, np.float32(0))

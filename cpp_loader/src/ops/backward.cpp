@@ -121,8 +121,10 @@ SL_OP(aten_leaky_relu_backward) {
 SL_OP(aten__prelu_kernel_backward) {
   const Tensor &grad = args.tensor(0), &self = args.tensor(1), &weight = args.tensor(2);
   Tensor above = gt(self, kZero);
-  out[0] = where(above, grad, mul(weight, grad));
-  out[1] = where(above, kZero, mul(self, grad));
+  Tensor of_input = where(above, grad, mul(weight, grad));
+  Tensor of_weight = where(above, kZero, mul(self, grad));
+  out[1] = to_contiguous(view_expand(of_weight, of_input.sizes()));
+  out[0] = std::move(of_input);
 }
 SL_OP(aten_nll_loss_backward) {
   int64_t dims = args.tensor(1).dim();

@@ -96,10 +96,9 @@ def leaky_relu_backward(
 )
 def prelu_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     above = self > 0
-    return (
-        torch.where(above, grad_output, weight * grad_output),
-        torch.where(above, 0, self * grad_output),
-    )
+    of_input = torch.where(above, grad_output, weight * grad_output)
+    of_weight = torch.where(above, 0, self * grad_output)
+    return of_input, of_weight.expand(of_input.size()).contiguous()
 
 
 def _picked(

@@ -36,6 +36,9 @@ from .values import Module, NotStraight, Object, Tensor, Unknown, is_known, mapp
 MOST_NODES = 50_000
 """Nodes of a straight graph; loops of many turns keep being loops."""
 
+MOST_CALLS = 50
+"""Calls inside calls, of functions that call themselves."""
+
 BACKWARD = ("backward",)
 """The family of operators for going backward, whose bodies take part in fusion."""
 
@@ -79,7 +82,7 @@ class Evaluator:
         self.attributes: dict[tuple[int, str], Any] = {}
         self.read: list[tuple[ScriptObject, str, Any]] = []
         self.seeds: list[Value] = []
-        self.count = 0
+        self.count = self.depth = 0
         self.at: Node | None = None
         self.is_backward = False  # then nodes are where the step stands that they are the rule of
 
@@ -87,8 +90,14 @@ class Evaluator:
 
     def call(self, graph: Graph, args: Sequence[Any]) -> list[Any]:
         """What a graph gives for such arguments."""
+        if self.depth >= MOST_CALLS:
+            raise NotStraight(f"more than {MOST_CALLS} calls are inside each other{self.place()}")
         env: dict[Value, Any] = dict(zip(graph.inputs, args, strict=True))
-        self.block(graph.block, env)
+        self.depth += 1
+        try:
+            self.block(graph.block, env)
+        finally:
+            self.depth -= 1
         return [env[v] for v in graph.outputs]
 
     def function(self, function: Function, args: Sequence[Any]) -> Any:
