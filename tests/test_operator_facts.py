@@ -43,6 +43,7 @@ ALLOWED = {
         scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
     "what derivatives are about, besides the rules of operators": """
         interpreter/gradients.py:ASKING interpreter/recorded.py:ELSEWHERE
+        scriptlang/passes/ahead/evaluate.py:APART
         scriptlang/ops/derivatives/members.py:GETTERS
         scriptlang/ops/derivatives/plans.py:RESIZING
         scriptlang/ops/derivatives/plans.py:UNRECORDED
@@ -58,6 +59,7 @@ ALLOWED = {
         interpreter/handlers.py:HANDLERS""",
     "kinds of the IR itself, which are no operators": """
         frontend/bodies/emit.py:DISPOSABLE scriptlang/irverify.py:KINDS
+        scriptlang/passes/ahead/containers.py:KINDS
         scriptlang/passes/constant_propagation.py:PRIMITIVES
         scriptlang/passes/cse.py:UNIQUE scriptlang/passes/effects.py:ALLOCATIONS
         scriptlang/passes/effects.py:CALLS scriptlang/passes/effects.py:CONTROL
@@ -65,12 +67,17 @@ ALLOWED = {
         scriptlang/passes/effects.py:PURE_PRIM scriptlang/passes/effects.py:TOTAL
         scriptlang/passes/effects.py:UNPACKS scriptlang/passes/effects.py:VISIBLE""",
     "the patterns that one pass rewrites": """
+        scriptlang/passes/ahead/simplify.py:RULES scriptlang/passes/ahead/simplify.py:SPREADING
+        scriptlang/passes/ahead/writes.py:BACK scriptlang/passes/ahead/writes.py:RANDOM
         scriptlang/passes/batch_linears.py:MOVES scriptlang/passes/fold_shapes.py:FROM_TENSORS
         scriptlang/passes/fuse.py:CONVOLUTIONS scriptlang/passes/fuse.py:PRODUCTS
         scriptlang/passes/fuse.py:SIMPLE scriptlang/passes/fuse.py:TRANSPOSED
         scriptlang/passes/lower_lists.py:LOOK scriptlang/passes/lower_lists.py:READERS
         scriptlang/passes/numeric_padding.py:DIMS
         scriptlang/passes/shape_rules/like.py:KEEP_VALUES""",
+    "what one pass runs ahead of time, and what it cannot": """
+        scriptlang/passes/ahead/containers.py:MAKING scriptlang/passes/ahead/containers.py:MOVING
+        scriptlang/passes/ahead/facts.py:DECIDED_BY_ELEMENTS""",
     "kernels that a loop of the family declares by name": """
         scriptlang/ops/families/compare.py:ALIASES scriptlang/ops/derived.py:OPTIONS
         scriptlang/ops/shared/elementwise.py:EVERY_TYPE

@@ -117,7 +117,7 @@ ENTRIES = {
     "method": lambda m: np.asarray(m.twice(X)),
     "submodule": lambda m: np.asarray(m.norm(X)),
     "attribute": lambda m: m.scale,
-    "parameter": lambda m: np.asarray(m.norm.weight),
+    "parameter": lambda m: m.norm.weight.detach().numpy(),
     "code": lambda m: m.code,
     "graph": lambda m: str(m.graph),
     "inlined": lambda m: str(m.inlined_graph),

@@ -270,8 +270,8 @@ Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tens
 
 }  // namespace
 
-// Of signals, it is that of the weight. Of volumes only where PyTorch leaves them to oneDNN: several
-// of them, several groups, large windows or large inputs of float32 or less.
+// Of signals, it is that of the weight. Of volumes only where PyTorch leaves them to oneDNN:
+// several of them, several groups, large windows or large inputs of float32 or less.
 int64_t result_format(const Tensor& input, const Tensor& weight, const Settings& s) {
   if (input.dim() == 3) return suggested_format_of_signal(weight);
   if (input.dim() == 5) {

@@ -49,9 +49,6 @@ BACK: dict[str, Back] = {
 )
 """What a base is once a view of it has been written: of the base, the view and its arguments."""
 
-UNSURE = frozenset({"aten::reshape", "aten::contiguous", "aten::flatten.using_ints", "aten::to"})
-"""Operators that give a view or a copy, as memory lies."""
-
 
 def inverse(dims: list[int]) -> list[int]:
     back = [0] * len(dims)
@@ -89,7 +86,7 @@ def note_views(e: Evaluator, operator: table.Operator, args: list[Any], results:
         if not isinstance(source, Tensor):
             continue
         several = isinstance(result, list)
-        unsure = facts.may_share or facts.may_copy or operator.name in UNSURE
+        unsure = facts.may_share or facts.may_copy
         for i, part in enumerate(result if several else [result]):
             if not isinstance(part, Tensor):
                 continue
