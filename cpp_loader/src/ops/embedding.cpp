@@ -19,7 +19,10 @@ SL_OP(aten_one_hot) {
     most = std::max(most, at[i]);
   }
   SL_CHECK(n > 0 || classes > 0, "Can not infer total number of classes from empty tensor.");
-  if (classes == -1) classes = most + 1;
+  if (classes == -1) {
+    SL_CHECK(most < INT64_MAX, "one_hot: 9223372036854775808 classes are too many");
+    classes = most + 1;
+  }
   SL_CHECK(classes > 0, "num_classes should be positive");
   SL_CHECK(most < classes, "Class values must be smaller than num_classes.");
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
