@@ -44,7 +44,7 @@ HOMES = {
     ),
     ".programs.freezing": ("freeze", "optimize_for_inference"),
     ".programs.optimizing": ("optimize",),
-    ".programs.differentiating": ("value_and_grad", "aot_backward"),
+    ".programs.ahead.functions": ("value_and_grad", "aot_backward"),
     ".programs.shape_report": ("inspect", "memory_plan"),
     ".errors": (
         "ScriptError",

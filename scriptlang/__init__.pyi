@@ -67,8 +67,8 @@ from .nn.functional.unique import unique as unique
 from .nn.functional.unique import unique_consecutive as unique_consecutive
 from .objects import Device as Device
 from .printing import set_printoptions as set_printoptions
-from .programs.differentiating import aot_backward as aot_backward
-from .programs.differentiating import value_and_grad as value_and_grad
+from .programs.ahead.functions import aot_backward as aot_backward
+from .programs.ahead.functions import value_and_grad as value_and_grad
 from .programs.freezing import freeze as freeze
 from .programs.freezing import optimize_for_inference as optimize_for_inference
 from .programs.module import ScriptFunction as ScriptFunction

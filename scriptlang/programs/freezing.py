@@ -10,7 +10,7 @@ from ..building import alone, uncollected
 from ..objects import ScriptObject
 from ..passes import freeze as pass_
 from ..passes import optimize as speed
-from .ahead_inside import let_be_straight
+from .ahead.inside import let_be_straight
 from .module import ScriptModule
 
 

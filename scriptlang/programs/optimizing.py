@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .. import budgets
 from ..building import alone, uncollected
 from ..passes import optimize as speed
-from .ahead_inside import let_be_straight
+from .ahead.inside import let_be_straight
 from .freezing import freeze
 from .module import ScriptModule
 

@@ -18,7 +18,7 @@ from ..passes import pipeline
 from ..passes.memory_plan import MemoryPlan, plan_memory
 from ..passes.shape_facts import Fact, TensorFacts
 from ..passes.shapes import propagate
-from .ahead import Ahead
+from .ahead.straight import Ahead
 from .module import ScriptFunction, ScriptModule
 from .optimizing import is_training
 from .shape_text import input_facts

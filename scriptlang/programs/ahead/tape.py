@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..grad_mode import enable_grad
-from ..interpreter.engine import engine as engine_named
-from ..interpreter.gradients import give
-from ..ops.derivatives.api import grad
-from ..ops.derivatives.recorder import activate
-from ..ops.derivatives.state import alias, needs
-from ..passes.ahead.values import mapped
-from ..tensors import Tensor
-from .module import wrap
+from ...grad_mode import enable_grad
+from ...interpreter.engine import engine as engine_named
+from ...interpreter.gradients import give
+from ...ops.derivatives.api import grad
+from ...ops.derivatives.recorder import activate
+from ...ops.derivatives.state import alias, needs
+from ...passes.ahead.values import mapped
+from ...tensors import Tensor
+from ..module import wrap
 
 if TYPE_CHECKING:
-    from .ahead import ValueAndGrad
+    from .straight import ValueAndGrad
 
 
 def by_tape(owner: ValueAndGrad, values: list[Any]) -> Any:

@@ -10,25 +10,25 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .. import budgets
-from ..building import alone, uncollected
-from ..interpreter.arguments import bind
-from ..interpreter.engine import engine as engine_named
-from ..ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
-from ..objects import ScriptObject
-from ..ops.derivatives.state import alias
-from ..passes import fold_weights, fuse_pointwise, peephole, pipeline
-from ..passes.ahead import values as V
-from ..passes.ahead.again import recompute
-from ..passes.ahead.joint import Joint, check_scalar
-from ..passes.ahead.values import NotStraight
-from ..passes.shape_facts import Fact, TensorFacts
-from ..passes.shapes import propagate
-from ..tensors import Tensor
-from .ahead_kinds import Kinds, Taken, Taped
-from .ahead_report import AheadReport, report_of
-from .ahead_tape import by_tape
-from .module import ScriptFunction, ScriptMethod, ScriptModule
+from ... import budgets
+from ...building import alone, uncollected
+from ...interpreter.arguments import bind
+from ...interpreter.engine import engine as engine_named
+from ...ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
+from ...objects import ScriptObject
+from ...ops.derivatives.state import alias
+from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
+from ...passes.ahead import values as V
+from ...passes.ahead.again import recompute
+from ...passes.ahead.joint import Joint, check_scalar
+from ...passes.ahead.values import NotStraight
+from ...passes.shape_facts import Fact, TensorFacts
+from ...passes.shapes import propagate
+from ...tensors import Tensor
+from ..module import ScriptFunction, ScriptMethod, ScriptModule
+from .kinds import Kinds, Taken, Taped
+from .report import AheadReport, report_of
+from .tape import by_tape
 
 Wrt = int | str | Sequence[int | str] | None
 

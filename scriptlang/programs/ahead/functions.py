@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..api import script
-from ..building import alone
-from .ahead import ValueAndGrad, Wrt
-from .ahead_backward import AotBackward
-from .module import ScriptFunction, ScriptModule
+from ...api import script
+from ...building import alone
+from ..module import ScriptFunction, ScriptModule
+from .aot_backward import AotBackward
+from .straight import ValueAndGrad, Wrt
 
 
 @alone

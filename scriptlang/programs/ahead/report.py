@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..ir import Graph, Node, Value
-from ..irtext import print_graph
-from ..passes.ahead.partition import Partition
-from ..passes.shape_facts import Fact, TensorFacts
+from ...ir import Graph, Node, Value
+from ...irtext import print_graph
+from ...passes.ahead.partition import Partition
+from ...passes.shape_facts import Fact, TensorFacts
 
 
 @dataclass

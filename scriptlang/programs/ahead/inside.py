@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..interpreter.arguments import bind
-from ..interpreter.gradients import STRAIGHT
-from ..ir import Function
-from ..passes.shape_facts import TensorFacts
-from ..tensors import Tensor
-from .ahead import Ahead, Straight, templated
-from .ahead_kinds import Kinds, Taped
+from ...interpreter.arguments import bind
+from ...interpreter.gradients import STRAIGHT
+from ...ir import Function
+from ...passes.shape_facts import TensorFacts
+from ...tensors import Tensor
+from .kinds import Kinds, Taped
+from .straight import Ahead, Straight, templated
 
 
 class Inside(Ahead):

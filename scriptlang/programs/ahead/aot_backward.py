@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..grad_mode import enable_grad
-from ..interpreter.engine import engine as engine_named
-from ..interpreter.gradients import give
-from ..ops.calling import functions
-from ..ops.calling.current import mode
-from ..ops.derivatives.api import grad
-from ..ops.derivatives.nodes import FREED, Node
-from ..ops.derivatives.recorder import activate
-from ..ops.derivatives.saved import keep, read
-from ..ops.derivatives.state import Edge, edge_of, needs, set_node
-from ..passes import pipeline
-from ..passes.ahead import values as V
-from ..passes.ahead.joint import Joint
-from ..passes.ahead.values import NotStraight
-from ..passes.shape_facts import TensorFacts
-from ..tensors import Tensor
-from .ahead import Ahead, Sources, Straight, Wrt, filler, plain, runnable, templated
-from .ahead_kinds import Kinds, Taped
-from .ahead_report import AheadReport, report_of
-from .module import ScriptModule, wrap
+from ...grad_mode import enable_grad
+from ...interpreter.engine import engine as engine_named
+from ...interpreter.gradients import give
+from ...ops.calling import functions
+from ...ops.calling.current import mode
+from ...ops.derivatives.api import grad
+from ...ops.derivatives.nodes import FREED, Node
+from ...ops.derivatives.recorder import activate
+from ...ops.derivatives.saved import keep, read
+from ...ops.derivatives.state import Edge, edge_of, needs, set_node
+from ...passes import pipeline
+from ...passes.ahead import values as V
+from ...passes.ahead.joint import Joint
+from ...passes.ahead.values import NotStraight
+from ...passes.shape_facts import TensorFacts
+from ...tensors import Tensor
+from ..module import ScriptModule, wrap
+from .kinds import Kinds, Taped
+from .report import AheadReport, report_of
+from .straight import Ahead, Sources, Straight, Wrt, filler, plain, runnable, templated
 
 
 class AotBackward(Ahead):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..objects import ScriptObject
-from ..passes.shape_facts import TensorFacts, tensor_facts
-from ..passes.sizes import Size, symbol
-from ..tensors import Tensor
+from ...objects import ScriptObject
+from ...passes.shape_facts import TensorFacts, tensor_facts
+from ...passes.sizes import Size, symbol
+from ...tensors import Tensor
 
 MOST_MADE = 32
 """Kinds of arguments that a program is made for; calls with others go by the tape."""
