@@ -9,6 +9,7 @@ import time
 import pytest
 from scriptlang.interpreter.engine import available
 
+import scriptlang
 from tests import children
 
 BODIES = {
@@ -61,3 +62,35 @@ def test_an_interrupt_ends_a_native_call(name, threads):
     finally:
         child.kill()
         child.wait()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_ends_going_back_through_a_native_call():
+    if "native" not in available():
+        pytest.skip("the native engine is not there")
+
+    def powers(x):
+        for _ in range(200000):
+            x = x * 1.0001
+        return x.sum()
+
+    y = scriptlang.script(powers, engine="native")(scriptlang.ones(2, requires_grad=True))
+    assert type(y.grad_fn).__name__ == "ProgramNode"
+    start = time.monotonic()
+    y.backward(retain_graph=True)
+    whole = time.monotonic() - start
+
+    def stop(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, whole / 8)
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            y.backward(retain_graph=True)
+        assert time.monotonic() - start < whole * 0.7
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    y.backward()
