@@ -209,25 +209,11 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """The Jacobian as `jacrev` gives it, column by column: for more results than arguments."""
 
-    @wraps(func)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with enable_grad():
-            made, leaves = with_leaves(args, argnums)
-            result = func(*made, **kwargs)
-            output, *aux = result if has_aux else (result,)
-            records = outer(made, leaves)
-            outputs = flat(output)
-            columns = [columns_by(outputs, leaves, k, records) for k in range(len(leaves))]
-        structure = [made[k] for k in ((argnums,) if isinstance(argnums, int) else argnums)]
-        parts = []
-        for i in range(len(outputs)):
-            found = iter([column[i] for column in columns])
-            blocks = tuple(filled(part, found) for part in structure)
-            parts.append(blocks[0] if isinstance(argnums, int) else blocks)
-        whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
-        return (whole, *aux) if has_aux else whole
+    def blocks(outputs: list[Tensor], leaves: list[Tensor], records: bool) -> list[list[Tensor]]:
+        columns = [columns_by(outputs, leaves, k, records) for k in range(len(leaves))]
+        return [[column[i] for column in columns] for i in range(len(outputs))]
 
-    return run
+    return jacobian_function(func, argnums, has_aux, blocks)
 
 
 def columns_by(outputs: list[Tensor], leaves: list[Tensor], k: int, records: bool) -> list[Tensor]:
@@ -253,18 +239,31 @@ def jacrev(
     Its shape is that of the result, then that of the argument.
     """
 
+    def blocks(outputs: list[Tensor], leaves: list[Tensor], records: bool) -> list[list[Tensor]]:
+        return [jacobian(y, leaves, records) for y in outputs]
+
+    return jacobian_function(func, argnums, has_aux, blocks)
+
+
+def jacobian_function(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...],
+    has_aux: bool,
+    blocks: Callable[[list[Tensor], list[Tensor], bool], list[list[Tensor]]],
+) -> Callable[..., Any]:
+    """blocks: of outputs and leaves, for each output its derivatives by each leaf."""
+
     @wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         with enable_grad():
             made, leaves = with_leaves(args, argnums)
             result = func(*made, **kwargs)
             output, *aux = result if has_aux else (result,)
-            records = outer(made, leaves)
-            blocks = [jacobian(y, leaves, records) for y in flat(output)]
+            rows = blocks(flat(output), leaves, outer(made, leaves))
         structure = [made[k] for k in ((argnums,) if isinstance(argnums, int) else argnums)]
         parts = []
-        for block in blocks:
-            found = iter(block)
+        for row in rows:
+            found = iter(row)
             filled_parts = tuple(filled(part, found) for part in structure)
             parts.append(filled_parts[0] if isinstance(argnums, int) else filled_parts)
         whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
