@@ -358,6 +358,8 @@ NB_MODULE(_native, m) {
                    "Whether a function stores into an attribute of an object.")
       .def("calls_any", &PythonProgram::calls_any, nb::arg("operators"),
            "Whether a function calls one of the operators, which are given by qualified names.")
+      .def_prop_ro("asks_for_gradients", &PythonProgram::asks_for_gradients,
+                   "Whether a function asks for gradients itself.")
       .def_prop_ro("functions", &PythonProgram::functions)
       .def_prop_ro("register_code", &PythonProgram::register_code,
                    "What the functions run as, one step a line.");

@@ -6,6 +6,8 @@
 #include "../kernels/parallel.h"
 #include <algorithm>
 
+#include "autograd/asks.h"
+
 #include "convert.h"
 #include "interrupts.h"
 #include "lower/code.h"
@@ -224,6 +226,8 @@ bool PythonProgram::calls_any(const std::vector<std::string>& operators) const {
   }
   return false;
 }
+
+bool PythonProgram::asks_for_gradients() const { return autograd::asks(*program_); }
 
 bool PythonProgram::sets_attributes() const {
   for (const auto& function : program_->functions()) {
