@@ -69,6 +69,7 @@ LAYERS = (
         "grad_mode",
         "autograd",
         "func",
+        "library",
         "optim",
         "jit",
     },
@@ -80,6 +81,10 @@ FORBIDDEN = {("frontend", "interpreter"), ("interpreter", "frontend")}
 """Parts of one layer that do not know each other."""
 
 ALLOWED = {
+    (
+        "scriptlang.ops",
+        "scriptlang.library",
+    ): "torch.ops.load_library is among the operators, by its name",
     (
         "scriptlang.ops.table",
         "scriptlang.frontend.python.composites",
@@ -117,6 +122,7 @@ ROOMS = {
         {"families"},
         {"quantization"},
         {"derivatives"},
+        {"custom"},
         {"document"},
     ),
 }
