@@ -65,6 +65,13 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--method", default="forward")
     run.add_argument("-o", "--output", metavar="FILE.npz", help="write the results there")
+    run.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        metavar="LIB.so",
+        help="a plug-in with operators that the archive calls: its code runs; repeatable",
+    )
     run.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
     run.set_defaults(command=run_command, values=[])
 
@@ -146,6 +153,8 @@ def run_command(options: argparse.Namespace) -> int:
 
     from .api import load
 
+    for library in options.load:
+        load_plugin(library)
     module = load(options.archive, engine=options.engine, limits=limits_of(options))
     method = getattr(module, options.method, None)
     if not callable(method):
@@ -176,6 +185,15 @@ def run_command(options: argparse.Namespace) -> int:
             saved: dict[str, Any] = {k: np.asarray(v) for k, v in arrays.items()}
             np.savez(file, **saved)
     return 0
+
+
+def load_plugin(path: str) -> None:
+    from .library import load_library
+
+    try:
+        load_library(path)
+    except (OSError, RuntimeError) as e:
+        raise InputError(f"--load: {e}") from None
 
 
 def arguments(values: list[tuple[str, str]], schema: Any) -> tuple[list[Any], dict[Any, Any]]:

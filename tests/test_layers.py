@@ -72,6 +72,7 @@ LAYERS = (
         "grad_mode",
         "autograd",
         "func",
+        "library",
         "optim",
         "jit",
     },
@@ -83,6 +84,10 @@ FORBIDDEN = {("frontend", "interpreter"), ("interpreter", "frontend")}
 """Parts of one layer that do not know each other."""
 
 ALLOWED = {
+    (
+        "scriptlang.ops",
+        "scriptlang.library",
+    ): "torch.ops.load_library is among the operators, by its name",
     (
         "scriptlang.ops.table",
         "scriptlang.frontend.python.composites",
@@ -120,6 +125,7 @@ ROOMS = {
         {"families"},
         {"quantization"},
         {"derivatives"},
+        {"custom"},
         {"document"},
     ),
 }
