@@ -18,18 +18,7 @@ ENGINES = engines.available()
 
 PARTS = (0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan, 1e300, 5e-324, -1e-7, 123456789.0)
 COMPLEX = list(itertools.starmap(complex, itertools.product(PARTS, PARTS)))
-NUMBERS = [
-    *PARTS,
-    2**63 - 1,
-    -(2**63),
-    -(2**63) + 1,
-    0,
-    -1,
-    1 << 62,
-    True,
-    False,
-    None,
-]
+NUMBERS = [*PARTS, 2**63 - 1, -(2**63), -(2**63) + 1, 0, -1, 1 << 62, True, False, None]
 TEXTS = [
     "",
     "\0",
