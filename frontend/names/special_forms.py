@@ -204,7 +204,8 @@ def _dict(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
         and isinstance(first.elt, ast.Tuple)
         and len(first.elt.elts) == 2
     ):
-        same = ast.copy_location(ast.DictComp(*first.elt.elts, first.generators), node)
+        key, value = first.elt.elts
+        same = ast.copy_location(ast.DictComp(key, value, first.generators), node)
         return e.expr(same, expected)
     if isinstance(first, (ast.List, ast.Tuple)) and all(map(_is_pair, first.elts)):
         pairs: list[Any] = first.elts
