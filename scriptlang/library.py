@@ -355,9 +355,15 @@ def load_library(path: str | os.PathLike[str]) -> None:
         raise (OSError if status == SL_INVALID_ARGUMENT else RuntimeError)(message)
 
 
+_seen: list[str] = []
+"""The operators of the native engine that Python has looked at."""
+
+
 def _adopt(native: Any) -> None:
     """Let Python have the operators that plug-ins have registered."""
-    for text in native.custom_operators():
+    while len(_seen) < len(texts := native.custom_operators()):
+        text = texts[len(_seen)]
+        _seen.append(text)
         name = text.partition("(")[0].strip()
         op = operators.find(name)
         if op is not None and (op.for_both is not None or op.for_native is not None):
