@@ -221,7 +221,6 @@ LONG_FILES: dict[str, str] = {
     "cpp_loader/python/convert.cpp": WHOLE,
     "cpp_loader/src/archive/pickle.cpp": WHOLE,
     "cpp_loader/src/autograd/record.cpp": WHOLE,
-    "cpp_loader/src/lower/lowering.cpp": WHOLE,
     "cpp_loader/src/machine/steps.cpp": WHOLE,
     "cpp_loader/src/ops/random.cpp": WHOLE,
     "cpp_loader/src/ops/rnn.cpp": WHOLE,
@@ -233,7 +232,6 @@ LONG_FILES: dict[str, str] = {
     "scriptlang/nn/modules/rnn.py": WHOLE,
     "scriptlang/ops/families/index.py": WHOLE,
     "scriptlang/ops/families/reduce.py": WHOLE,
-    "scriptlang/programs/module.py": WHOLE,
 }
 """Files that may have more lines, each with its reason.  The list gets shorter."""
 
