@@ -142,6 +142,19 @@ def test_the_command_line(folder, library, tmp_path):
         assert without.returncode == 1 and "registered the operator my::scale" in without.stderr
 
 
+def test_compiling_and_checking(folder, library, tmp_path):
+    (tmp_path / "model.pt").write_bytes(archive())
+    made = tmp_path / "made.pt"
+    scriptlang_ = [sys.executable, "-m", "scriptlang"]
+    for command in (["check"], ["compile", "--keep-parameters", "-o", str(made)]):
+        command = [*scriptlang_, *command, str(tmp_path / "model.pt"), "--load", str(library)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "lacks" not in done.stdout
+    a, _ = scriptlang.load(made, engine="native")(scriptlang.ones(1), 3)
+    assert a.tolist() == [4]
+
+
 def test_the_command_line_refuses(capsys):
     assert cli.main(["run", "--load", "nowhere.so", "model.pt"]) == 1
     assert "--load: there is no file nowhere.so" in capsys.readouterr().err
