@@ -125,8 +125,9 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
   taps.count.assign(size_t(out), 0);
   for (int64_t i = 0; i < out; ++i) {
     double center = scale * (double(i) + 0.5);
-    int64_t first = std::max<int64_t>(int64_t(center - support + 0.5), 0);
-    int64_t last = std::min<int64_t>(int64_t(center + support + 0.5), in);
+    double from = center - support + 0.5, to = center + support + 0.5;
+    int64_t first = std::max<int64_t>(int64_t(from), 0);
+    int64_t last = std::min<int64_t>(int64_t(to), in);
     int64_t count = std::clamp<int64_t>(last - first, 0, taps.width);
     double total = 0;
     for (int64_t k = 0; k < count; ++k) {
