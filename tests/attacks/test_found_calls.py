@@ -396,6 +396,42 @@ OURS = {
 }
 """Where PyTorch reads outside the image, has other ideas of ints, or gives what it is given."""
 
+LONGS = "T('int64', (2, 3), (3, 1), 0, 6, 'plain', 4)"
+
+CLASSES = {
+    f"aten::softmax.int({LONGS}, 7, None)": "IndexError",
+    f"aten::softmax.int({LONGS}, 1, None)": "NotImplementedError",
+    f"aten::topk({COMPLEX}, 9, 7, True, True)": "IndexError",
+    f"aten::gelu({LONGS}, 'nonsense')": "RuntimeError",
+    f"aten::bitwise_and_.Scalar({LONGS}, 0.5)": "RuntimeError",
+    f"aten::__iand__.Scalar({LONGS}, 0.5)": "RuntimeError",
+    f"aten::remainder_.Scalar({LONGS}, complex(1.0, 2.0))": "RuntimeError",
+    f"aten::bitwise_and.Tensor({VECTOR}, {SIX})": "NotImplementedError",
+    f"aten::bitwise_and.Tensor({VECTOR}, {TALL})": "RuntimeError",
+    f"aten::relu({BOOLS})": "RuntimeError",
+    f"aten::hinge_embedding_loss({BOOLS}, {PLACES}, 1.0, 1)": "RuntimeError",
+    f"aten::sign({COMPLEX})": "NotImplementedError",
+    f"aten::median({BOOLS})": "NotImplementedError",
+    f"aten::median.dim({BOOLS}, 7, False)": "IndexError",
+    f"aten::scatter_.value_reduce({LONGS}, 7, {LONGS}, 1, 'nonsense')": "IndexError",
+    f"aten::scatter_.value({LONGS}, 7, {PLACES}, 1)": "IndexError",
+    f"aten::std.dim({LONGS}, [7], True, False)": "RuntimeError",
+    f"aten::mT({VECTOR})": "RuntimeError",
+    f"aten::fft_hfft2({VECTOR}, None, [-2, -1], None)": "IndexError",
+    f"aten::linalg_matrix_rank({TALL}, 0.1, True)": "RuntimeError",
+    f"aten::adaptive_avg_pool1d({SIGNAL}, [9223372036854775807])": "RuntimeError",
+    "aten::remove.int([1, 2], 3)": "RuntimeError",
+    "aten::index.list_float([1.0, 2.0], 3.0)": "RuntimeError",
+    "prim::min.self_int([])": "RuntimeError",
+    f"aten::nll_loss_nd({TALL}, T('int64', (2,), (1,), 0, 2, 'index:2', 4), None, 1, -100)": (
+        "ValueError"
+    ),
+    f"aten::nll_loss_forward({TALL}, T('int64', (2,), (1,), 0, 2, 'index:2', 4), None, 1, -100)": (
+        "RuntimeError"
+    ),
+}
+"""Calls that are wrong, most of them in two ways -> the class of the first error."""
+
 HOSTILE = {
     "rows of nothing, very long": "aten::fft_hfft(T('complex64', (4611686018427387904, 0, 54), "
     "(1, 1, 1), 0, 0, 'ones', 1), None, -1, None)",
@@ -413,7 +449,8 @@ def outcomes(engine: str) -> dict[str, tuple]:
     """What an engine gives for each call, by its text."""
     told: dict[str, tuple] = {}
     worker = runner.Worker(engine)
-    for text in (c for table in (REFUSED, ANSWERED, OURS, HOSTILE) for c in table.values()):
+    calls = (c for table in (REFUSED, ANSWERED, OURS, HOSTILE) for c in table.values())
+    for text in (*calls, *CLASSES):
         got: dict = {}
         status, message = worker.job(text, got)
         told[text] = got.get(0) or runner.death(status, message)
@@ -447,6 +484,16 @@ def test_answered(name):
 def test_hostile(name):
     for engine in filter(is_there, ("native", "python")):
         assert outcomes(engine)[HOSTILE[name]][0] in ("ok", "error"), engine
+
+
+@pytest.mark.parametrize(
+    "engine", ["native", "python", pytest.param("torch", marks=pytest.mark.oracle)]
+)
+@pytest.mark.parametrize("text", CLASSES)
+def test_class(engine, text):
+    if not is_there(engine):
+        pytest.skip("the engine is not there")
+    assert outcomes(engine)[text][:2] == ("error", CLASSES[text])
 
 
 @pytest.mark.oracle

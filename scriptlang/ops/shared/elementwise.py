@@ -128,8 +128,8 @@ def apply(
     f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
     The result lies as the operands do.
     """
+    check_broadcast(*operands)  # before types, as PyTorch does
     check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
-    check_broadcast(*operands)
     working = working_type(dtype)
     try:
         with np.errstate(all="ignore"):
