@@ -385,8 +385,9 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
            to_string(self.sizes()), " output ", to_string(sizes));
   const bool moved = q.filter == Filter::kNearest || q.filter == Filter::kNearestExact;
   const bool bytes = self.dtype() == ScalarType::UInt8 && !moved;
-  SL_CHECK(!bytes || (q.n == 2 && fits_int32(self, 2)),
-           "\"compute_indices_weights_linear\" not implemented for 'Byte'");
+  if (bytes && !(q.n == 2 && fits_int32(self, 2)))
+    raise(ErrorKind::NotImplementedError,
+          "\"compute_indices_weights_linear\" not implemented for 'Byte'");
   const ScalarType computed = bytes ? ScalarType::Float64
                               : self.dtype() == ScalarType::UInt8
                                   ? ScalarType::Float32
