@@ -88,10 +88,17 @@ class NativeEngine(OptionalExtension):
 
     @staticmethod
     def call(*command: str) -> None:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        print(done.stdout)
-        done.output = done.stdout
-        done.check_returncode()
+        """Run a command; what it prints is shown as it comes, as `pip install -v` lets one see."""
+        lines = []
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as running:
+            assert running.stdout is not None
+            for line in running.stdout:
+                print(line, end="", flush=True)
+                lines.append(line)
+        if running.returncode:
+            raise subprocess.CalledProcessError(running.returncode, command, "".join(lines))
 
     @staticmethod
     def explain(error: Exception) -> str:

@@ -13,6 +13,7 @@ from ..errors import CompileError, GraphError
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
+from . import native
 from .engine import Engine, available, engine
 
 CHOICE = "auto_engine"
@@ -81,6 +82,7 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
     """The native engine where it is there and lacks nothing of the functions, or lacks what they
     may do without; else Python's."""
     if "native" not in available():
+        native.warn_if_lost()
         return engine("python")
     functions = tuple(functions)
     lacking = set(missing_from(engine("native"), functions, classes))

@@ -18,6 +18,7 @@ from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls, mode
 from ..ops.derivatives.state import needs, state_of
 from ..tensors import Tensor
+from .code import OperatorRef
 
 STRAIGHT = "straight"
 """Attribute of a Function that asks for gradients itself: what gives the result of a call by a
@@ -28,6 +29,12 @@ ASKING = frozenset(
     "aten::retain_grad".split()
 )
 """Operators by which a program asks for gradients itself."""
+
+
+def is_asking(ref: OperatorRef) -> bool:
+    """Whether a call of an operator asks for gradients.  Calls of `torch.tensor` that are given
+    all arguments do: requires_grad is the last one, and False where it is left out."""
+    return ref.qualified_name in ASKING or ref.name == "aten::tensor" and ref.num_args == 4
 
 
 def straight_result(

@@ -57,6 +57,13 @@ class Call:
             stack.extend(result)
 
 
+BUILT_IN = (
+    *("aten::", "prim::", "prims::", "quantized::", "prepacked::"),
+    *("scriptlang::", "torchvision::"),
+)
+"""Namespaces of operators that users do not define."""
+
+
 def missing_text(ref: OperatorRef) -> str:
     if table.find(ref.name, ref.overload) is not None and is_lacking(ref):
         return (
@@ -65,6 +72,11 @@ def missing_text(ref: OperatorRef) -> str:
         )
     if "sparse" in ref.name:
         return f"the python engine does not have {ref.qualified_name}: there are no sparse tensors"
+    if not ref.name.startswith(BUILT_IN):
+        return (
+            f"nobody has registered the operator {ref.qualified_name}: scriptlang.library, or a "
+            "plug-in by scriptlang.ops.load_library, does before the archive is loaded"
+        )
     return (
         f"the python engine does not have the operator {ref.qualified_name}; "
         "`scriptlang check` lists all that are missing from an archive"

@@ -7,10 +7,11 @@ without it.
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cache
 from types import ModuleType
 
-from .. import allocations
+from .. import _checkout, allocations
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -24,18 +25,35 @@ def load() -> tuple[ModuleType | None, str]:
         from . import _native  # type: ignore[attr-defined]  # where it is built
     except ImportError as e:
         if "_native" in str(e) and "cannot import name" in str(e):
-            return None, f"{reason()}; with a C++17 compiler and zlib at hand, install again"
+            return None, reason()
         return None, f"its extension module does not load ({e})"
     default_generator.native = allocations.native = _native
     return _native, ""
 
 
 def reason() -> str:
-    """Why the build made no extension module."""
-    if not os.path.exists(REASON):
-        return "it was not built"
-    with open(REASON, encoding="utf-8") as file:
-        return file.read().strip()
+    """Why there is no extension module, and what to do."""
+    hidden = _checkout.hidden_package()
+    if hidden:
+        return (
+            f"it was not built in the checkout {_checkout.ROOT}, which hides the package installed "
+            f"in {hidden}; run Python from another folder, or with -I"
+        )
+    why = "it was not built"
+    if os.path.exists(REASON):
+        with open(REASON, encoding="utf-8") as file:
+            why = file.read().strip()
+    return f"{why}; with a C++17 compiler and zlib at hand, install again"
+
+
+@cache
+def warn_if_lost() -> None:
+    """Warn, once, where the engine was to be there and is not: its build failed, or what was built
+    does not load.  pip shows neither."""
+    why = why_absent()
+    was_left_out = "SCRIPTLANG_NATIVE=0" in why
+    if why and (os.path.exists(REASON) or "does not load" in why) and not was_left_out:
+        warnings.warn(f"programs run on the slower numpy engine: {why}", stacklevel=2)
 
 
 def why_absent() -> str:

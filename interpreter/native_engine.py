@@ -37,7 +37,8 @@ def failure(
 ) -> Exception:
     """What a run of a program raises for an error of the extension module."""
     kind, class_name, message, stack = e.args
-    error: Exception = translate(kind, class_name, message)
+    raised = getattr(e, "original", None)  # by a function of Python's that the program has called
+    error: Exception = translate(kind, class_name, message) if raised is None else raised
     if kind == "MemoryError" and limits and limits.memory is not None:
         error = LimitError(message)
     error = exceptions.failure(error)

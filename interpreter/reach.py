@@ -12,7 +12,7 @@ from ..ir import Function
 from ..objects import ScriptObject, walk
 from ..tensors import Tensor
 from .code import Code
-from .gradients import ASKING
+from .gradients import is_asking
 from .prepare import running_code
 
 
@@ -103,7 +103,7 @@ def unique_names(functions: Iterable[Function]) -> dict[Function, str]:
 
 def asks_for_gradients(codes: Iterable[Code]) -> bool:
     """Whether one of the codes asks for gradients itself."""
-    return any(ref.qualified_name in ASKING for code in codes for ref in code.operators)
+    return any(is_asking(ref) for code in codes for ref in code.operators)
 
 
 def operators_of(function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:

@@ -15,6 +15,7 @@ from ..errors import MissingOperatorError
 from ..ir import Function
 from ..objects import ScriptObject
 from ..ops.calling.current import calls
+from ..ops.custom.gradients import IN_PYTHON
 from ..ops.derivatives.nodes import FREED, Node
 from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
@@ -61,7 +62,7 @@ def make_program(function: Function) -> Any:
     made = program.program
     # What an object keeps of one call for the next would be no input of that.
     is_apart = program.calls_by_name or made.missing or made.sets_attributes
-    return None if is_apart or made.calls_any(list(ELSEWHERE)) else program
+    return None if is_apart or made.calls_any([*ELSEWHERE, *IN_PYTHON]) else program
 
 
 Wrap = Callable[[Callable[[], Any]], Any]

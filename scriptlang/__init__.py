@@ -120,6 +120,7 @@ SUBMODULES = (
     "jit",
     "autograd",
     "func",
+    "library",
     "optim",
     "nn",
     "ops",

@@ -8,6 +8,7 @@ from . import frontend as frontend
 from . import func as func
 from . import interpreter as interpreter
 from . import jit as jit
+from . import library as library
 from . import linalg as linalg
 from . import nn as nn
 from . import ops as ops

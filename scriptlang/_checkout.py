@@ -31,9 +31,24 @@ class CheckoutFinder:
         )
 
 
+def hidden_package() -> str:
+    """The folder of an installed scriptlang that this checkout stands before on the path, or ""."""
+    if not is_checkout():
+        return ""
+    others = [p for p in sys.path if os.path.realpath(p or os.curdir) != ROOT]
+    found = importlib.machinery.PathFinder.find_spec("scriptlang", others)
+    if found is None or found.origin is None:
+        return ""
+    return os.path.dirname(os.path.dirname(os.path.realpath(found.origin)))
+
+
+def is_checkout() -> bool:
+    """Whether the three folders lie beside the package."""
+    return os.path.isfile(os.path.join(ROOT, "frontend", "__init__.py"))
+
+
 def install() -> None:
-    """Append the finder where this is a checkout (the three folders lie beside the package)."""
-    beside = os.path.isfile(os.path.join(ROOT, "frontend", "__init__.py"))
+    """Append the finder where this is a checkout."""
     finders: list[Any] = sys.meta_path
-    if beside and CheckoutFinder not in finders:
+    if is_checkout() and CheckoutFinder not in finders:
         finders.append(CheckoutFinder)

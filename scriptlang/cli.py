@@ -21,6 +21,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code.  Errors of ours print without a traceback."""
     options = parser().parse_args(argv)
     try:
+        for library in getattr(options, "load", ()):
+            load_plugin(library)
         return options.command(options)
     except ScriptError as e:
         print(f"scriptlang: {e}", file=sys.stderr)
@@ -34,17 +36,24 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="scriptlang", description="TorchScript without PyTorch.", epilog=EPILOG
     )
-    limits = argparse.ArgumentParser(add_help=False)
-    limits.add_argument(
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
         "--limit",
         action="append",
         default=[],
         metavar="NAME=NUMBER",
         help="a field of scriptlang.Limits: source_bytes=100000000; repeatable",
     )
+    common.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        metavar="LIB.so",
+        help="a plug-in with operators that the archive calls: its code runs; repeatable",
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run a method on arrays", parents=[limits])
+    run = commands.add_parser("run", help="run a method on arrays", parents=[common])
     run.add_argument("archive")
     run.add_argument(
         "--input",
@@ -69,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     run.set_defaults(command=run_command, values=[])
 
     inspect = commands.add_parser(
-        "inspect", help="methods, parameters, operators of an archive", parents=[limits]
+        "inspect", help="methods, parameters, operators of an archive", parents=[common]
     )
     inspect.add_argument("archive")
     inspect.add_argument("--code", action="store_true", help="print the program too")
@@ -100,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     inspect.set_defaults(command=inspect_command)
 
     check = commands.add_parser(
-        "check", help="load and verify; list what is missing", parents=[limits]
+        "check", help="load and verify; list what is missing", parents=[common]
     )
     check.add_argument("archive")
     check.set_defaults(command=check_command)
@@ -108,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
     compile = commands.add_parser(
         "compile",
         help="write an archive that starts at once, and runs faster; the C++ engine needs it",
-        parents=[limits],
+        parents=[common],
     )
     compile.add_argument("archive")
     compile.add_argument(
@@ -193,6 +202,15 @@ def run_command(options: argparse.Namespace) -> int:
             saved: dict[str, Any] = {k: np.asarray(v) for k, v in arrays.items()}
             np.savez(file, **saved)
     return 0
+
+
+def load_plugin(path: str) -> None:
+    from .library import load_library
+
+    try:
+        load_library(path)
+    except (OSError, RuntimeError) as e:
+        raise InputError(f"--load: {e}") from None
 
 
 def arguments(values: list[tuple[str, str]], schema: Any) -> tuple[list[Any], dict[Any, Any]]:

@@ -51,14 +51,8 @@ def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type])
 
 def fits(actual: T.Type, formal: T.Type, variables: dict[str, T.Type]) -> bool:
     """Whether a value is of a schema's type; type variables take the first type they meet."""
-    if isinstance(formal, T.VarType):
-        return T.is_subtype(actual, variables.setdefault(formal.name, actual))
-    if not any(isinstance(t, T.VarType) for t in formal.walk()):
+    if not has_variables(formal):
         return T.is_subtype(actual, formal)
-    if isinstance(formal, T.OptionalType):
-        return actual == T.NONE or fits(T.without_none(actual), formal.element, variables)
-    return (
-        type(actual) is type(formal)
-        and len(actual.contained) == len(formal.contained)
-        and all(fits(a, f, variables) for a, f in zip(actual.contained, formal.contained))
-    )
+    if bind_variables(formal, actual, variables) is not None:
+        return False
+    return T.is_subtype(actual, substitute(formal, variables))

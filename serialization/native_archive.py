@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from .. import types as T
 from ..building import alone, made_once, uncollected
 from ..errors import ScriptError
-from ..interpreter.gradients import ASKING
 from ..ir import Function, Graph
 from ..limits import Limits
 from .sources import CHECKED_SIZE, Contents
@@ -125,7 +124,7 @@ class NativeMethod:
     def __init__(self, archive: NativeArchive, function: Function, program: Any) -> None:
         self.archive, self.function, self.program = archive, function, program
         self.name = function.name
-        self.asks = program.calls_any(sorted(ASKING))
+        self.asks = program.asks_for_gradients
         program.failure = self.failure
 
     @property

@@ -146,59 +146,46 @@ class ZipReader:
         at, stop = start, start + size
         ranges: list[tuple[int, int, str]] = []
         for _ in range(count):
-            if at + ENTRY.size > stop:
-                raise ArchiveError("the zip directory is cut short", None, DAMAGED)
-            (
-                signature,
-                _,
-                _,
-                flags,
-                method,
-                _,
-                _,
-                crc,
-                packed,
-                full,
-                name_size,
-                extra_size,
-                comment_size,
-                disk,
-                _,
-                _,
-                offset,
-            ) = ENTRY.unpack_from(self.data, at)
-            fields = at + ENTRY.size
-            following = fields + name_size + extra_size + comment_size
-            if signature != b"PK\1\2" or following > stop:
-                raise ArchiveError("the zip directory is damaged", None, DAMAGED)
-            raw_name = bytes(self.data[fields : fields + name_size])
-            name = decode_name(raw_name)
-            extra = self.data[fields + name_size : fields + name_size + extra_size]
-            full, packed, offset = widen(name, extra, full, packed, offset)
-            if flags & ENCRYPTED:
-                raise ArchiveError(
-                    "the record is encrypted",
-                    name,
-                    "TorchScript archives never are; decrypt the file first",
-                )
-            if method not in (STORED, DEFLATED):
-                raise ArchiveError(
-                    f"the record is packed by method {method}",
-                    name,
-                    "only stored and deflated records can be read; pack it again",
-                )
-            if disk not in (0, MAX16):
-                raise ArchiveError("the record lies in another file", name, DAMAGED)
-            made = Record(
-                name, method, self._check_local(name, raw_name, offset, method), packed, full, crc
-            )
-            self._check_sizes(made, offset)
-            ranges.append((offset, made.start + packed, name))
+            made, offset, at = self._read_entry(at, stop)
+            ranges.append((offset, made.start + made.stored_size, made.name))
             self._add(made)
-            at = following
         if at != stop:
             raise ArchiveError("the zip directory has more than its records", None, HOSTILE)
         self._check_ranges(ranges, start)
+
+    def _read_entry(self, at: int, stop: int) -> tuple[Record, int, int]:
+        """(record, where its local header begins, where the next entry begins) of an entry."""
+        if at + ENTRY.size > stop:
+            raise ArchiveError("the zip directory is cut short", None, DAMAGED)
+        entry = ENTRY.unpack_from(self.data, at)
+        signature, _, _, flags, method, _, _, crc, packed, full = entry[:10]
+        name_size, extra_size, comment_size, disk, _, _, offset = entry[10:]
+        fields = at + ENTRY.size
+        following = fields + name_size + extra_size + comment_size
+        if signature != b"PK\1\2" or following > stop:
+            raise ArchiveError("the zip directory is damaged", None, DAMAGED)
+        raw_name = bytes(self.data[fields : fields + name_size])
+        name = decode_name(raw_name)
+        extra = self.data[fields + name_size : fields + name_size + extra_size]
+        full, packed, offset = widen(name, extra, full, packed, offset)
+        if flags & ENCRYPTED:
+            raise ArchiveError(
+                "the record is encrypted",
+                name,
+                "TorchScript archives never are; decrypt the file first",
+            )
+        if method not in (STORED, DEFLATED):
+            raise ArchiveError(
+                f"the record is packed by method {method}",
+                name,
+                "only stored and deflated records can be read; pack it again",
+            )
+        if disk not in (0, MAX16):
+            raise ArchiveError("the record lies in another file", name, DAMAGED)
+        start = self._check_local(name, raw_name, offset, method)
+        made = Record(name, method, start, packed, full, crc)
+        self._check_sizes(made, offset)
+        return made, offset, following
 
     def _add(self, record: Record) -> None:
         if record.name in self.records:

@@ -11,7 +11,10 @@ import importlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from scriptlang.frontend import whole
@@ -69,6 +72,7 @@ LAYERS = (
         "grad_mode",
         "autograd",
         "func",
+        "library",
         "optim",
         "jit",
     },
@@ -80,6 +84,10 @@ FORBIDDEN = {("frontend", "interpreter"), ("interpreter", "frontend")}
 """Parts of one layer that do not know each other."""
 
 ALLOWED = {
+    (
+        "scriptlang.ops",
+        "scriptlang.library",
+    ): "torch.ops.load_library is among the operators, by its name",
     (
         "scriptlang.ops.table",
         "scriptlang.frontend.python.composites",
@@ -117,6 +125,7 @@ ROOMS = {
         {"families"},
         {"quantization"},
         {"derivatives"},
+        {"custom"},
         {"document"},
     ),
 }
@@ -182,33 +191,42 @@ def layer(module: str) -> int | None:
     return next((i for i, names in enumerate(LAYERS) if part in names), None)
 
 
-def for_types(tree: ast.Module) -> set[ast.AST]:
-    """What stands under `if TYPE_CHECKING`."""
-    return {
-        node
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and ast.unparse(block.test).endswith("TYPE_CHECKING")
-        for node in ast.walk(block)
-    }
+class Imported(NamedTuple):
+    """One import: of which module, in which line, and whether it stands under TYPE_CHECKING."""
+
+    module: str
+    line: int
+    for_types: bool
 
 
-def imports(name: str, path: Path, with_types: bool = True) -> list[tuple[str, int]]:
-    """(module, line) of every import of our own, inside functions, too."""
+def is_for_types(node: ast.AST) -> bool:
+    test = node.test if isinstance(node, ast.If) else None
+    return getattr(test, "id", getattr(test, "attr", None)) == "TYPE_CHECKING"
+
+
+def nodes(tree: ast.AST, for_types: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Each node of a tree, and whether it stands under `if TYPE_CHECKING`."""
+    for child in ast.iter_child_nodes(tree):
+        under = for_types or is_for_types(child)
+        yield child, under
+        yield from nodes(child, under)
+
+
+@cache
+def everything_imported(name: str) -> list[Imported]:
+    """Every import of a module, inside functions, too."""
+    path = MODULES[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = []
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    skipped = set() if with_types else for_types(tree)
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
+    for node, under in nodes(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found += [(a.name, node.lineno) for a in node.names]
+            found += [Imported(a.name, node.lineno, under) for a in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package.rsplit(".", node.level - 1)[0] if node.level else ""
             origin = ".".join(filter(None, (base, node.module)))
             for a in node.names:
                 full = f"{origin}.{a.name}"
-                found.append((full if full in MODULES else origin, node.lineno))
+                found.append(Imported(full if full in MODULES else origin, node.lineno, under))
         elif isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
             if (
@@ -217,12 +235,24 @@ def imports(name: str, path: Path, with_types: bool = True) -> list[tuple[str, i
                 and isinstance(node.args[0], ast.Constant)
             ):
                 text = node.args[0].value
-                found.append((package + text if text.startswith(".") else text, node.lineno))
-    return [(m, line) for m, line in found if m.split(".")[0] == "scriptlang"]
+                full = package + text if text.startswith(".") else text
+                found.append(Imported(full, node.lineno, under))
+    return found
 
 
-RUNNING = {name: imports(name, path, with_types=False) for name, path in MODULES.items()}
-"""Module -> its imports, without those for types alone."""
+def imports(name: str, with_types: bool = True) -> list[tuple[str, int]]:
+    """(module, line) of every import of our own."""
+    return [
+        (i.module, i.line)
+        for i in everything_imported(name)
+        if (with_types or not i.for_types) and i.module.partition(".")[0] == "scriptlang"
+    ]
+
+
+@cache
+def running() -> dict[str, list[tuple[str, int]]]:
+    """Module -> its imports, without those for types alone."""
+    return {name: imports(name, with_types=False) for name in MODULES}
 
 
 def violations(name: str, imported: list[tuple[str, int]]) -> list[str]:
@@ -246,7 +276,7 @@ def test_a_module_imports_only_to_its_left(name):
         assert layer(name) is not None or name.split(".")[1].startswith("_"), (
             f"{name} has no layer: add it to LAYERS"
         )
-    assert not violations(name, imports(name, MODULES[name]))
+    assert not violations(name, imports(name))
 
 
 def test_an_import_to_the_right_is_found():
@@ -270,7 +300,7 @@ def room(module: str) -> tuple[str, int] | None:
 def test_a_room_imports_only_from_rooms_to_its_left(name):
     package, mine = room(name)
     assert mine >= 0, f"{name} has no room: add it to ROOMS"
-    for module, line in RUNNING[name]:
+    for module, line in running()[name]:
         theirs = room(module)
         if theirs and theirs[0] == package and (name, module) not in BETWEEN_ROOMS:
             assert theirs[1] <= mine, f"{name}:{line} imports {module}, a room to its right"
@@ -300,7 +330,7 @@ def circles(edges: dict[str, set[str]]) -> list[list[str]]:
 def arrows(without: set[tuple[str, str]]) -> dict[str, set[str]]:
     return {
         name: {m for m, _ in found if m not in (name, "scriptlang") and (name, m) not in without}
-        for name, found in RUNNING.items()
+        for name, found in running().items()
     }
 
 
@@ -322,7 +352,7 @@ def test_a_circle_is_found():
 def questions() -> dict[str, set[str]]:
     """What is asked of the front end as a whole -> the modules that ask."""
     found: dict[str, set[str]] = {}
-    asking = [n for n in MODULES if any(m == whole.__name__ for m, _ in RUNNING[n])]
+    asking = [n for n in MODULES if any(m == whole.__name__ for m, _ in running()[n])]
     for name in asking:
         for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "whole":
@@ -349,7 +379,7 @@ def test_the_whole_is_asked_what_no_import_can_give():
 
 def test_allowed_imports_are_still_made():
     for name, module in (*ALLOWED, *BETWEEN_ROOMS, *ROUND):
-        assert any(m == module for m, _ in imports(name, MODULES[name])), (name, module)
+        assert any(m == module for m, _ in imports(name)), (name, module)
 
 
 def test_setup_lists_the_packages_of_the_tree():
@@ -413,15 +443,9 @@ OPTIONAL = {
 
 
 def third_party_imports() -> set[str]:
-    found = set()
-    for folder in FOLDERS:
-        for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Import):
-                    found |= {a.name.partition(".")[0] for a in node.names}
-                elif isinstance(node, ast.ImportFrom) and not node.level:
-                    found.add(node.module.partition(".")[0])
-    return found - set(sys.stdlib_module_names) - {"annotationlib"} - set(FOLDERS)  # 3.14's
+    found = {i.module.partition(".")[0] for name in MODULES for i in everything_imported(name)}
+    known = {*sys.stdlib_module_names, "annotationlib"}  # which is of Python 3.14
+    return found - known - set(FOLDERS)
 
 
 def test_what_is_imported_is_installed_and_no_more():

@@ -43,6 +43,7 @@ ALLOWED = {
         scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
     "what derivatives are about, besides the rules of operators": """
         interpreter/gradients.py:ASKING interpreter/recorded.py:ELSEWHERE
+        scriptlang/passes/freeze.py:ASKING
         scriptlang/passes/ahead/evaluate.py:APART
         scriptlang/ops/derivatives/members.py:GETTERS
         scriptlang/ops/derivatives/plans.py:RESIZING

@@ -5,8 +5,10 @@ memory."""
 from __future__ import annotations
 
 import ast
+import io
 import os
 import re
+import tokenize
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -169,14 +171,105 @@ def test_cpp_files_say_what_they_are():
     assert not silent
 
 
+def docstring(text: str) -> str | None:
+    """The docstring of a module, found without parsing what follows it."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            return ast.literal_eval(token.string)
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            break
+    return None
+
+
 def test_python_modules_say_what_they_are():
     silent = []
     for name in sources(ROOT):
         if name.endswith(".py"):
             text = (ROOT / name).read_text(encoding="utf-8")
-            if text.strip() and not says_something(ast.get_docstring(ast.parse(text))):
+            if text.strip() and not says_something(docstring(text)):
                 silent.append(name)
     assert not silent
+
+
+FUNCTION_LINES = 45
+FILE_LINES = 600
+
+PARTS = ("scriptlang/", "frontend/", "interpreter/", "serialization/", "cpp_loader/")
+"""Where functions and files are counted: tests hold long lists of samples."""
+
+WHOLE = "written in one piece; to be taken apart"
+
+LONG_FUNCTIONS: dict[str, str] = {
+    "cpp_loader/tools/generate_special_tables.py:tables": "a table",
+    "scriptlang/cli.py:parser": "a table",
+    "scriptlang/nn/functional/attention.py:multi_head_attention_forward": WHOLE,
+    "scriptlang/nn/functional/embedding.py:embedding_bag": WHOLE,
+    "scriptlang/ops/derivatives/formulas/backward_conv.py:conv_gradient_gradients": WHOLE,
+    "scriptlang/ops/derivatives/formulas/upsample.py:sampled": WHOLE,
+    "scriptlang/ops/families/attention.py:transformer_encoder_layer_fwd": WHOLE,
+    "scriptlang/ops/families/backward.py:_picked": WHOLE,
+    "scriptlang/ops/families/conv.py:check_convolution": WHOLE,
+    "scriptlang/ops/families/fft.py:stft_center": WHOLE,
+    "scriptlang/ops/families/statistics.py:cov": WHOLE,
+    "scriptlang/optim/line_search.py:strong_wolfe": WHOLE,
+}
+"""Python functions that may have more lines, each with its reason.  The list gets shorter."""
+
+LONG_FILES: dict[str, str] = {
+    "cpp_loader/fuzz/calls.cpp": WHOLE,
+    "cpp_loader/kernels/special_tables.cpp": "a generated table",
+    "cpp_loader/python/convert.cpp": WHOLE,
+    "cpp_loader/src/archive/pickle.cpp": WHOLE,
+    "cpp_loader/src/autograd/record.cpp": WHOLE,
+    "cpp_loader/src/machine/steps.cpp": WHOLE,
+    "cpp_loader/src/ops/random.cpp": WHOLE,
+    "cpp_loader/src/ops/rnn.cpp": WHOLE,
+    "cpp_loader/src/ops/string.cpp": WHOLE,
+    "cpp_loader/src/optimize/groups.cpp": WHOLE,
+    "cpp_loader/src/source/parser.cpp": WHOLE,
+    "scriptlang/ir.py": WHOLE,
+    "scriptlang/tensors.py": WHOLE,
+    "scriptlang/nn/modules/rnn.py": WHOLE,
+    "scriptlang/ops/families/index.py": WHOLE,
+    "scriptlang/ops/families/reduce.py": WHOLE,
+}
+"""Files that may have more lines, each with its reason.  The list gets shorter."""
+
+
+def long_functions(text: str) -> Iterator[tuple[str, int]]:
+    """(name, lines of its statements) of each function that has too many."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body[1:] if ast.get_docstring(node, clean=False) else node.body
+            lines = node.end_lineno - body[0].lineno + 1 if body else 0
+            if lines > FUNCTION_LINES:
+                yield node.name, lines
+
+
+def test_functions_fit_a_screen():
+    found = {
+        f"{name}:{function}": lines
+        for name in sources(ROOT)
+        if name.endswith(".py") and name.startswith(PARTS)
+        for function, lines in long_functions((ROOT / name).read_text(encoding="utf-8"))
+    }
+    assert found.keys() == LONG_FUNCTIONS.keys(), found
+
+
+def test_files_are_not_too_long():
+    found = {
+        name: lines
+        for name in sources(ROOT)
+        if name.endswith((".py", *CPP)) and name.startswith(PARTS) and not name.endswith(".def")
+        for lines in [(ROOT / name).read_text(encoding="utf-8").count("\n")]
+        if lines > FILE_LINES
+    }
+    assert found.keys() == LONG_FILES.keys(), found
+
+
+def test_a_long_function_is_found():
+    text = 'def f():\n    """What it does."""\n' + "    x = 1\n" * 46 + "def g():\n    pass\n"
+    assert list(long_functions(text)) == [("f", 46)]
 
 
 def test_a_file_that_says_nothing_is_found():

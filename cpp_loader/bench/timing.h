@@ -9,9 +9,10 @@
 
 namespace bench {
 
-// Seconds a call, the best of `rounds` rounds of about `round_seconds` each.
+// Seconds a call, the best of `rounds` rounds of about `round_seconds` each: short and many, so
+// that some fall between what else a machine does.
 template <class F>
-double best_seconds(F&& f, int rounds = 7, double round_seconds = 0.02) {
+double best_seconds(F&& f, int rounds = 50, double round_seconds = 0.003) {
   using Clock = std::chrono::steady_clock;
   auto once = [&](int64_t calls) {
     auto start = Clock::now();

@@ -22,6 +22,7 @@
 #include "memory.h"
 #include "native_archive.h"
 #include "numpy_memory.h"
+#include "operators.h"
 #include "python_program.h"
 #include "record.h"
 
@@ -239,6 +240,7 @@ NB_MODULE(_native, m) {
   bind_numpy_memory(m);
   bind_archive(m);
   bind_code_archive(m);
+  bind_operators(m);
   m.def("info", &info, "Facts about the engine: version, compiler, cpu, threads, operators.");
   m.def("describe", &describe, "The same in one line.");
   m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");
@@ -358,6 +360,8 @@ NB_MODULE(_native, m) {
                    "Whether a function stores into an attribute of an object.")
       .def("calls_any", &PythonProgram::calls_any, nb::arg("operators"),
            "Whether a function calls one of the operators, which are given by qualified names.")
+      .def_prop_ro("asks_for_gradients", &PythonProgram::asks_for_gradients,
+                   "Whether a function asks for gradients itself.")
       .def_prop_ro("functions", &PythonProgram::functions)
       .def_prop_ro("register_code", &PythonProgram::register_code,
                    "What the functions run as, one step a line.");

@@ -6,9 +6,13 @@
 #include "../kernels/parallel.h"
 #include <algorithm>
 
+#include "autograd/asks.h"
+
 #include "convert.h"
+#include "errors.h"
 #include "interrupts.h"
 #include "lower/code.h"
+#include "outside.h"
 #include "record.h"
 #include "values/walk.h"
 
@@ -25,10 +29,10 @@ void check_callback() {
 
 // What a program calls outside may call programs: it has no turn meanwhile.
 template <class F>
-void call_outside(void* turn, F&& body) {
-  Turn::Pause pause(static_cast<Turn*>(turn));
+void call_outside(void* outside, F&& body) {
+  Turn::Pause pause(static_cast<Outside*>(outside)->turn);
   try {
-    body();
+    with_python(body);
   } catch (...) {
     pause.over();
     throw;
@@ -37,7 +41,6 @@ void call_outside(void* turn, F&& body) {
 }
 
 void print_holding(const char* text, size_t size) {
-  nb::gil_scoped_acquire gil;
   PyObject* out = PySys_GetObject("stdout");  // borrowed
   if (!out || out == Py_None) return;
   PyObject* line = PyUnicode_DecodeUTF8(text, Py_ssize_t(size), "replace");
@@ -46,13 +49,13 @@ void print_holding(const char* text, size_t size) {
   check_callback();
 }
 
-void print_to_python(const char* text, size_t size, void* turn) {
-  call_outside(turn, [line = std::string(text, size)] { print_holding(line.data(), line.size()); });
+void print_to_python(const char* text, size_t size, void* outside) {
+  call_outside(outside,
+               [line = std::string(text, size)] { print_holding(line.data(), line.size()); });
 }
 
-void warn_to_python(const char* text, size_t size, void* turn) {
-  call_outside(turn, [message = std::string(text, size)] {
-    nb::gil_scoped_acquire gil;
+void warn_to_python(const char* text, size_t size, void* outside) {
+  call_outside(outside, [message = std::string(text, size)] {
     PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
     check_callback();
   });
@@ -87,6 +90,38 @@ class Kept {
 };
 
 }  // namespace
+
+Outside* outside_of(const Context& context) {
+  bool is_ours = context.print == print_to_python;
+  return is_ours ? static_cast<Outside*>(context.print_user) : nullptr;
+}
+
+void raise_through(Outside* outside, nb::python_error& error) {
+  nb::object value = nb::borrow(error.value());
+  Error made(ErrorKind::RuntimeError, nb::str(value).c_str());
+  made.class_name = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
+  if (outside) {
+    outside->raised = std::make_unique<Outside::Raised>();
+    *outside->raised = {value, made.class_name, made.message};
+  }
+  throw made;
+}
+
+void set_raised(const Outside& outside, const Error& error) {
+  const nb::object& raised = outside.raised->exception;
+  if (PyObject_IsInstance(raised.ptr(), PyExc_Exception) != 1) {  // KeyboardInterrupt, SystemExit
+    PyErr_SetObject(raised.type().ptr(), raised.ptr());
+    return;
+  }
+  set_python_error(error);
+  const Outside::Raised& last = *outside.raised;
+  if (error.class_name != last.class_name || error.message != last.message) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (PyObject_SetAttrString(value, "original", raised.ptr()) != 0) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
 
 PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
     : failure(nb::none()), types_(types) {
@@ -193,7 +228,8 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
   context.records = records;
   context.print = print_to_python;
   context.warn = warn_to_python;
-  context.print_user = context.warn_user = &result->turn;
+  Outside outside{&result->turn, nullptr};
+  context.print_user = context.warn_user = &outside;
   Interrupts interrupts;
   context.interrupted = Interrupts::ask;
   context.interrupted_user = &interrupts;
@@ -202,6 +238,12 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
     if (!has_turn) result->turn.take(asked, effect, for_signals(), limits.milliseconds);
     result->value = scriptlang::run(*program_, function, std::move(values), context, limits);
     if (!interrupts.raised()) return;  // it may come when there is nothing left to stop
+  } catch (const Error& error) {
+    if (!interrupts.raised()) {
+      if (!outside.raised) throw;
+      set_raised(outside, error);
+      throw nb::python_error();
+    }
   } catch (...) {
     if (!interrupts.raised()) throw;
   }
@@ -224,6 +266,8 @@ bool PythonProgram::calls_any(const std::vector<std::string>& operators) const {
   }
   return false;
 }
+
+bool PythonProgram::asks_for_gradients() const { return autograd::asks(*program_); }
 
 bool PythonProgram::sets_attributes() const {
   for (const auto& function : program_->functions()) {

@@ -56,6 +56,7 @@ class PythonProgram {
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
   nb::dict missing() const;
+  bool asks_for_gradients() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
   bool sets_attributes() const;                                     // whether a function does
   std::string register_code() const;                                // of every function

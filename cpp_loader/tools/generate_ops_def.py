@@ -21,7 +21,8 @@ import sys
 
 from generated import LOADER, write_or_check
 
-TARGET = LOADER / "src" / "ops" / "ops.def"
+OPS = LOADER / "src" / "ops"
+TARGET = OPS / "ops.def"
 FUSIBLE = LOADER / "src" / "fusion" / "fusible.def"
 FACTS = LOADER / "src" / "optimize" / "facts.def"
 
@@ -45,27 +46,27 @@ def symbol(qualified_name: str) -> str:
 def defined_symbols() -> dict[str, str]:
     """Symbols that the sources define -> file in src/ops."""
     found: dict[str, str] = {}
-    for path in sorted((LOADER / "src" / "ops").rglob("*.cpp")):
-        for name in re.findall(r"SL_OP_FOUND\((\w+)\)", preprocessed(path)):
-            file = path.relative_to(LOADER / "src" / "ops").as_posix()
+    file = ""
+    for line in preprocessed(sorted(OPS.rglob("*.cpp"))).split("\n"):
+        if marker := re.match(r'# \d+ "(.*\.cpp)"', line):  # what follows stands in this file
+            file = pathlib.Path(marker[1]).relative_to(OPS).as_posix()
+        for name in re.findall(r"SL_OP_FOUND\((\w+)\)", line):
             if name in found:
                 sys.exit(f"{name} is defined in {found[name]} and in {file}")
             found[name] = file
     return found
 
 
-def preprocessed(path: pathlib.Path) -> str:
+def preprocessed(paths: list[pathlib.Path]) -> str:
+    """What the preprocessor makes of files as if they were one, so that headers are read once."""
     command = [
         os.environ.get("CXX", "c++"),
-        "-E",
-        "-P",
-        "-std=gnu++17",
-        "-DSL_OP_SCAN",
-        f"-I{LOADER}",
-        f"-I{LOADER / 'src'}",
-        str(path),
+        *("-E", "-w", "-std=gnu++17", "-DSL_OP_SCAN"),
+        *(f"-I{LOADER}", f"-I{LOADER / 'src'}"),
+        *("-x", "c++", "-"),
     ]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    whole = "".join(f'#include "{path}"\n' for path in paths)
+    return subprocess.run(command, input=whole, check=True, capture_output=True, text=True).stdout
 
 
 def schemas() -> dict[str, dict[str, str]]:

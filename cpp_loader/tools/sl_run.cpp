@@ -1,11 +1,13 @@
 // Runs a model without Python:
 //
-//   sl_run model.pt inputs.npz outputs.npz [--method NAME] [--times N]
+//   sl_run model.pt inputs.npz outputs.npz [--method NAME] [--times N] [--load LIB.so]...
 //
 // The arrays of inputs.npz are the arguments in the file's order. One whose name ends in `:int`,
 // `:float` or `:bool` is a number. Tensors of the result go to outputs.npz as o0, o1, ..., those of
 // tuples, lists and dicts one by one; numbers are arrays without dimensions. It prints how long
-// loading and the first call took.
+// loading and the first call took. Each library of --load brings operators (scriptlang/plugin.h).
+#include <scriptlang/scriptlang.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -76,6 +78,14 @@ void flatten(const Value& value, std::vector<std::pair<std::string, Tensor>>* ou
   }
 }
 
+void load(const char* library) {
+  sl_error* error = nullptr;
+  if (sl_load_library(library, &error) == SL_OK) return;
+  const std::string why = sl_error_message(error);
+  sl_error_release(error);
+  raise(ErrorKind::RuntimeError, why);
+}
+
 int run(const char* model, const char* inputs, const char* outputs, const char* method, int times) {
   Clock::time_point start = Clock::now();
   auto module = Module::load_file(model);
@@ -104,18 +114,23 @@ int main(int count, char** given) {
   const char* method = "forward";
   int times = 1, files = 0;
   const char* names[3] = {};
+  std::vector<const char*> libraries;
   for (int k = 1; k < count; ++k) {
     const bool has_value = k + 1 < count;
     if (!std::strcmp(given[k], "--method") && has_value) method = given[++k];
     else if (!std::strcmp(given[k], "--times") && has_value) times = std::atoi(given[++k]);
+    else if (!std::strcmp(given[k], "--load") && has_value) libraries.push_back(given[++k]);
     else if (files < 3) names[files++] = given[k];
     else files = 4;
   }
   if (files != 3 || times < 1) {
-    std::fprintf(stderr, "sl_run model.pt inputs.npz outputs.npz [--method NAME] [--times N]\n");
+    std::fprintf(stderr,
+                 "sl_run model.pt inputs.npz outputs.npz [--method NAME] [--times N] "
+                 "[--load LIB.so]...\n");
     return 2;
   }
   try {
+    for (const char* library : libraries) load(library);
     return run(names[0], names[1], names[2], method, times);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s: %s\n", error_kind_name(error.kind), error.message.c_str());

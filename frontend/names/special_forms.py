@@ -184,43 +184,38 @@ def _tuple(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     return e.simple(e.b.tuple([p.value(e.b, span) for p in parts], span))
 
 
+def _is_pair(node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple) and len(node.elts) == 2
+
+
 def _dict(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`dict()`, `dict(a=1)`, `dict(d)`, `dict(pairs)`."""
     span = e.span(node)
-    if (
-        node.args
-        and isinstance(node.args[0], (ast.ListComp, ast.GeneratorExp))
-        and isinstance(node.args[0].elt, ast.Tuple)
-        and len(node.args[0].elt.elts) == 2
-    ):
-        key, value = node.args[0].elt.elts
-        same = ast.copy_location(ast.DictComp(key, value, node.args[0].generators), node)
-        return e.expr(same, expected)
-    if (
-        node.args
-        and isinstance(node.args[0], (ast.List, ast.Tuple))
-        and all(isinstance(p, ast.Tuple) and len(p.elts) == 2 for p in node.args[0].elts)
-    ):
-        literal: Any = node.args[0]
-        pairs = literal.elts
-        made = e.expr(
-            ast.copy_location(
-                ast.Dict([p.elts[0] for p in pairs], [p.elts[1] for p in pairs]), node
-            ),
-            expected,
-        )
-    elif node.args:
-        items = e.expr(node.args[0])
-        if not e.b.is_simple(items):
-            items = gather(e, items.iterate(e.b, span), span)
-        made = e.b.call_operator("aten::dict", [Arg(items, e.span(node.args[0]))], {}, span)
-    else:
+    if not node.args:
         keys: list[ast.expr | None] = [
             ast.copy_location(ast.Constant(k.arg), node) for k in node.keywords
         ]
         return e.expr(
             ast.copy_location(ast.Dict(keys, [k.value for k in node.keywords]), node), expected
         )
+    first = node.args[0]
+    if (
+        isinstance(first, (ast.ListComp, ast.GeneratorExp))
+        and isinstance(first.elt, ast.Tuple)
+        and len(first.elt.elts) == 2
+    ):
+        key, value = first.elt.elts
+        same = ast.copy_location(ast.DictComp(key, value, first.generators), node)
+        return e.expr(same, expected)
+    if isinstance(first, (ast.List, ast.Tuple)) and all(map(_is_pair, first.elts)):
+        pairs: list[Any] = first.elts
+        literal = ast.Dict([p.elts[0] for p in pairs], [p.elts[1] for p in pairs])
+        made = e.expr(ast.copy_location(literal, node), expected)
+    else:
+        items = e.expr(first)
+        if not e.b.is_simple(items):
+            items = gather(e, items.iterate(e.b, span), span)
+        made = e.b.call_operator("aten::dict", [Arg(items, e.span(first))], {}, span)
     for keyword in node.keywords:
         e.b.call_operator(
             "aten::_set_item",

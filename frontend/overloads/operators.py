@@ -21,6 +21,8 @@ def overloads(name: str) -> tuple[Schema, ...]:
     if known is None:
         from scriptlang.ops import table
 
+        if forget not in table.LISTENERS:
+            table.LISTENERS.append(forget)
         found = table.overloads(name) or foreign(name)
         known = in_order(name, [operator.schema for operator in found])
         if known:
@@ -58,6 +60,11 @@ def _order() -> dict[str, str]:
 
 
 _overloads: dict[str, tuple[Schema, ...]] = {}
+
+
+def forget(name: str) -> None:
+    """Look the overloads of a name up again: there is another one."""
+    _overloads.pop(name, None)
 
 
 @cache

@@ -8,12 +8,16 @@ shared/                       what kernels share
 families/                     operators with their kernels, one file a family
 quantization/                 quantized tensors, and the families of operators on them
 derivatives/                  what gradients each operator gives its inputs
+custom/                       operators of users
 
-`ops.aten.relu` is an operator by qualified name, `ops.aten.add.Tensor` one overload (`packets`).
+`ops.aten.relu` is an operator by qualified name, `ops.aten.add.Tensor` one overload (`packets`);
+`ops.my.op` is one that was registered, by `scriptlang.library` or by a plug-in (`load_library`).
 """
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any
 
 NAMESPACES = ("aten", "prim", "prims", "quantized", "torchvision")
@@ -21,7 +25,10 @@ NAMESPACES = ("aten", "prim", "prims", "quantized", "torchvision")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in NAMESPACES:
+    if name == "load_library":
+        return importlib.import_module("scriptlang.library").load_library
+    table = sys.modules.get(f"{__name__}.table")  # which itself may be about to be imported
+    if name not in NAMESPACES and name not in getattr(table, "NAMESPACES", ()):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .calling.packets import OperatorNamespace
 

@@ -104,7 +104,8 @@ def module_of(family: str) -> str:
 
 
 class Operator:
-    """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking".
+    """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking",
+    "custom" (a user's).
 
     makers: the modules that give it its kernel; they are imported when the kernel is asked for.
     told: the facts, as the line in a list has them, or those that its declaration gave.
@@ -285,6 +286,40 @@ def declare(text: str, kernel: Callable[..., Any] | None, kind: str, **facts: An
     return op
 
 
+def register(
+    text: str, kernel: Callable[..., Any], kind: str, is_opaque: bool = False, **facts: Any
+) -> Operator:
+    """Add an operator of the user's (`ops/custom`) while the process runs.
+
+    is_opaque: it may do anything to what it can reach, whatever its schema says.  Raises
+    RuntimeError where there is one already that somebody can call.
+    """
+    op = Operator(text, kind, told=F.check(facts))
+    overloads = known(op.name)
+    if op.overload in overloads and overloads[op.overload].kind != "lacking":
+        raise RuntimeError(
+            f"there is an operator {op.qualified_name} already: {overloads[op.overload].text}"
+        )
+    op.kernel = kernel
+    overloads[op.overload] = op
+    NAMESPACES.add(op.name.partition("::")[0])
+    if not is_opaque:
+        DESCRIBED.add(op.name)
+    for tell in LISTENERS:
+        tell(op.name)
+    return op
+
+
+NAMESPACES: set[str] = set()
+"""Of operators that were registered."""
+
+DESCRIBED: set[str] = set()
+"""The names of registered operators whose schemas say what memory they share and write."""
+
+LISTENERS: list[Callable[[str], Any]] = []
+"""What is told the name of an operator that gets another overload."""
+
+
 def primitive(*texts: str, **facts: Any) -> Callable[..., Any]:
     """Declare operators whose meaning is the decorated numpy kernel; facts: fields of `Facts`."""
 
@@ -418,7 +453,8 @@ def every_operator() -> list[Operator]:
 
 
 def all_operators() -> list[Operator]:
-    """Every operator that has a kernel: the declared ones and the forms derived from them."""
+    """Every operator of ours that has a kernel: declared ones and the forms derived from them."""
     load_families()
     names = dict.fromkeys([*by_name("declared.txt"), *_operators, *by_name("derived.txt")])
-    return [op for name in names for op in overloads(name) if op.kind != "lacking"]
+    others = ("lacking", "custom")
+    return [op for name in names for op in overloads(name) if op.kind not in others]

@@ -6,10 +6,8 @@ of memory sees: output, errors, calls of unknown code, the state of the random g
 
 from __future__ import annotations
 
-from functools import cache
-
 from ..ir import Node
-from ..ops.table import facts_of
+from ..ops.table import DESCRIBED, facts_of
 
 EFFECTS = frozenset(
     {
@@ -92,7 +90,8 @@ SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
 """Arguments that switch randomness on, and the value at which an operator is not random."""
 
 NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::", "prepacked::")
-"""Namespaces whose schemas describe all effects of operators; other operators may do anything."""
+"""Namespaces whose schemas describe all effects of operators.  Those of users that are registered
+have effects besides, but share and write memory as their schemas say; others may do anything."""
 
 TOTAL = frozenset(
     {"prim::isinstance", "prim::TupleConstruct", "prim::TupleIndex", "prim::TupleUnpack"}
@@ -107,10 +106,9 @@ def is_opaque(node: Node) -> bool:
     return node.schema is None and node.kind not in PURE_PRIM and node.kind not in VISIBLE
 
 
-@cache
 def is_foreign(kind: str) -> bool:
     """Whether a kind stands for code not seen here."""
-    return kind in CALLS or not kind.startswith(NAMESPACES)
+    return kind in CALLS or not kind.startswith(NAMESPACES) and kind not in DESCRIBED
 
 
 def has_side_effects(node: Node) -> bool:

@@ -4,8 +4,9 @@
 
 `freeze(module)` is a function of the module and the names of what to keep: it leaves the
 module as it is and gives a new one, of a class that has those methods, optimised, and only the
-attributes that they still need: those that a kept method sets or writes to, and those whose values
-cannot be constants (dicts, lists that the caller gets, objects that are used as values).
+attributes that they still need: those that a kept method sets or writes to or asks a gradient of,
+and those whose values cannot be constants (dicts, lists that the caller gets, objects that are used
+as values).
 `training` is folded as it stands, so a module is put into eval mode first.  Tensors are shared with
 the module, not copied.  Arguments of calls are taken not to share memory with attributes.
 """
@@ -28,6 +29,9 @@ from .shrink import Shrinking, objects_known
 
 SCALARS = (bool, int, float, complex, str, type(None), Device, EnumValue)
 """Classes of values that nothing can change."""
+
+ASKING = frozenset(("aten::grad", "aten::backward", "aten::_backward", "prim::grad"))
+"""Operators that ask for gradients, or read what was asked for."""
 
 PLACES = {Tensor: "tensor", list: "list", dict: "dict", tuple: "tuple"}
 """Kind of memory by class of value."""
@@ -121,7 +125,7 @@ def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bo
             if (
                 name not in set_names
                 and (id(obj), name) not in stays
-                and not any(r.writes_to(value) for r in readings)
+                and not any(r.writes_to(value) or r.differentiates_by(value) for r in readings)
             ):
                 changed |= reading.replace(node, value)
     return changed
@@ -205,6 +209,16 @@ class Reading(AliasAnalysis):
             return True
         place = self.places.get(id(value._storage) if isinstance(value, Tensor) else id(value), 0)
         return bool(self.seen(place) & self.written)
+
+    def differentiates_by(self, value: Any) -> bool:
+        """Whether the graph asks for the gradient of an attribute, which no constant has."""
+        tensors = value if isinstance(value, (list, tuple)) else [value]
+        wanted = [v for v in tensors if isinstance(v, Tensor) and v.requires_grad]
+        asking = [n for n in self.graph.walk_all() if n.kind in ASKING] if wanted else []
+        if any(n.kind != "aten::grad" for n in asking):  # they ask for all that there are
+            return True
+        asked = self.reached(n.inputs[1] for n in asking)
+        return any(bool(self.seen(self.places.get(id(v._storage), 0)) & asked) for v in wanted)
 
     def replace(self, node: Node, value: Any) -> bool:
         """Replace a read of an attribute by a constant, if its value can be one."""

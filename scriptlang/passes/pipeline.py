@@ -87,6 +87,8 @@ def optimize(graph: Graph) -> None:
                 last = turn
     for step in ONCE_AFTER:
         apply(step, graph)
+    if is_verified():
+        verify(graph)
 
 
 def run(graph: Graph) -> bool:
@@ -95,11 +97,16 @@ def run(graph: Graph) -> bool:
     return False
 
 
+def is_verified() -> bool:
+    """Whether graphs are verified between passes."""
+    return os.environ.get("SCRIPTLANG_VERIFY") == "1"
+
+
 def apply(step: Step, graph: Graph) -> bool:
-    """Run one pass; verify the graph where that is asked for."""
+    """Run one pass; verify the graph that it changed, where that is asked for."""
     budgets.look()
     changed = step.run(graph)
-    if os.environ.get("SCRIPTLANG_VERIFY") == "1":
+    if changed and is_verified():
         try:
             verify(graph)
         except GraphError as e:

@@ -39,14 +39,23 @@ NOT_THERE = {
 }
 """Entries that are left out, each with the reason."""
 
-OPERATORS = [
-    op
-    for op in db.operators()
-    if db.name_of(op) not in RANDOM
-    and op.name not in NOT_THERE
-    and db.name_of(op) not in NOT_THERE
-    and not op.name.startswith("masked.")  # functions of Python that scriptlang has not
-]
+
+def operators() -> list:
+    return [
+        op
+        for op in db.operators()
+        if db.name_of(op) not in RANDOM
+        and op.name not in NOT_THERE
+        and db.name_of(op) not in NOT_THERE
+        and not op.name.startswith("masked.")  # functions of Python that scriptlang has not
+    ]
+
+
+def pytest_generate_tests(metafunc) -> None:
+    """The database takes seconds to import: only a run that wants slow tests does."""
+    if "op" in metafunc.fixturenames:
+        wanted = operators() if metafunc.config.getoption("--slow") else []
+        metafunc.parametrize("op", wanted, ids=db.name_of)
 
 
 def differences(mine: list, theirs: list) -> list[str]:
@@ -67,7 +76,6 @@ def differences(mine: list, theirs: list) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("op", OPERATORS, ids=db.name_of)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["real", "complex"])
 def test_gradients(op, dtype):
     if dtype not in op.supported_dtypes("cpu"):

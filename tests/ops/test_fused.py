@@ -23,18 +23,31 @@ def tensor(*shape: int, dtype=np.float32):
 
 def call(which: str, name: str, *args, limits: Limits | None = None):
     """An operator called with tensors as arguments, the rest as constants."""
+    given = [value for value in args if hasattr(value, "numpy")]
+    constants = tuple("tensor" if hasattr(value, "numpy") else repr(value) for value in args)
+    key = (name, constants)
+    if key not in FUNCTIONS:
+        FUNCTIONS[key] = calling(name, args)
+    return engine(which).run(FUNCTIONS[key], given, None, limits)
+
+
+FUNCTIONS: dict[tuple[str, tuple[str, ...]], Function] = {}
+"""What `call` has made, by the operator and its constants: most are called many times."""
+
+
+def calling(name: str, args: tuple) -> Function:
+    """A function that calls an operator with its tensors, and with these constants."""
     schema = table.find(*(name.split(".") if "." in name else (name, ""))).schema
     graph = Graph("f")
-    given, inputs = [], []
+    inputs = []
     for value, a in zip(args, schema.arguments):
         if hasattr(value, "numpy"):
             inputs.append(graph.block.add_parameter(T.TENSOR))
-            given.append(value)
         else:
             inputs.append(graph.constant(value, T.NONE if value is None else a.type))
     result = graph.insert(name.split(".")[0], inputs, [T.TENSOR], schema=schema).output
     graph.block.add_return(result)
-    return engine(which).run(Function("f", schema_of_graph("f", graph), graph), given, None, limits)
+    return Function("f", schema_of_graph("f", graph), graph)
 
 
 def conv(

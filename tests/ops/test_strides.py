@@ -72,25 +72,23 @@ def laid(array: np.ndarray, layout: str) -> tuple[np.ndarray, tuple[int, ...]]:
     return view, array.shape
 
 
+def used(expression: str) -> list[str]:
+    """The operands that an expression names."""
+    return [name for name in ARRAYS if re.search(rf"(?<![\w.]){name}(?![\w(]|=(?!=))", expression)]
+
+
+def operand(name: str, first: str, second: str) -> tuple[np.ndarray, tuple[int, ...]]:
+    """`laid` of an operand, where the first operands and the second have these layouts."""
+    layout = "rows" if name in FIXED else second if name in SECONDS else first
+    return laid(ARRAYS[name], layout)
+
+
 def calls(expression: str):
     """(layouts, {name: (memory, shape)}) of every call of an expression."""
-    used = [name for name in ARRAYS if re.search(rf"(?<![\w.]){name}(?![\w(=])", expression)]
-    seconds = SECOND if SECONDS & set(used) else SECOND[:1]
+    names = used(expression)
+    seconds = SECOND if SECONDS & set(names) else SECOND[:1]
     for first, second in itertools.product(LAYOUTS, seconds):
-        yield (
-            (first, second),
-            {
-                name: laid(
-                    array,
-                    "rows"
-                    if name in FIXED or name not in used or not array.ndim
-                    else second
-                    if name in SECONDS
-                    else first,
-                )
-                for name, array in ARRAYS.items()
-            },
-        )
+        yield (first, second), {name: operand(name, first, second) for name in names}
 
 
 def described(result, kind: type):
@@ -139,12 +137,12 @@ def functions(tmp_path_factory):
         "import scriptlang as torch\nimport scriptlang.nn.functional as F\n"
         "from scriptlang import Tensor\n\n\n"
     )
-    arguments = ", ".join(f"{name}: Tensor" for name in ARRAYS)
     folder = tmp_path_factory.mktemp("strides")
     (folder / "expressions_for_strides.py").write_text(
         head
         + "\n\n\n".join(
-            f"def f{k}({arguments}):\n    return {e}" for k, e in enumerate(EXPRESSIONS)
+            f"def f{k}({', '.join(f'{name}: Tensor' for name in used(e))}):\n    return {e}"
+            for k, e in enumerate(EXPRESSIONS)
         )
     )
     sys.path.insert(0, str(folder))

@@ -17,19 +17,8 @@ from scriptlang import nn
 ENGINES = engines.available()
 
 PARTS = (0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan, 1e300, 5e-324, -1e-7, 123456789.0)
-NUMBERS = [
-    *PARTS,
-    *itertools.starmap(complex, itertools.product(PARTS, PARTS)),
-    2**63 - 1,
-    -(2**63),
-    -(2**63) + 1,
-    0,
-    -1,
-    1 << 62,
-    True,
-    False,
-    None,
-]
+COMPLEX = list(itertools.starmap(complex, itertools.product(PARTS, PARTS)))
+NUMBERS = [*PARTS, 2**63 - 1, -(2**63), -(2**63) + 1, 0, -1, 1 << 62, True, False, None]
 TEXTS = [
     "",
     "\0",
@@ -49,8 +38,19 @@ TEXTS = [
     "\\",
     "a\\",
     " ",
-    *map(chr, range(256)),
 ]
+CHARACTERS = list(map(chr, range(256)))
+
+
+def in_rows(values: list, count: int) -> list[tuple]:
+    """Many values of one kind, some in each program (PyTorch takes no tuple of complex numbers)."""
+    return [tuple(values[k : k + count]) for k in range(0, len(values), count)]
+
+
+LITERALS = {
+    "numbers": [*NUMBERS, *COMPLEX[:3], *in_rows(COMPLEX, len(PARTS))],
+    "texts": [*TEXTS, *in_rows(CHARACTERS, 16)],
+}
 
 
 def bits(value: Any) -> Any:
@@ -98,7 +98,7 @@ def programs(value):
         yield scriptlang.freeze(scriptlang.script(State(value)).eval())
 
 
-@pytest.mark.parametrize("values", [NUMBERS, TEXTS], ids=["numbers", "texts"])
+@pytest.mark.parametrize("values", LITERALS.values(), ids=LITERALS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_literals_load_as_they_were_saved(engine, values):
     for value in values:
@@ -108,7 +108,9 @@ def test_literals_load_as_they_were_saved(engine, values):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("values", [NUMBERS, TEXTS], ids=["numbers", "texts"])
+@pytest.mark.parametrize(
+    "values", [NUMBERS + COMPLEX, TEXTS + CHARACTERS], ids=["numbers", "texts"]
+)
 def test_pytorch_loads_the_same_literals(values):
     import torch
 
@@ -130,7 +132,7 @@ def test_literals_that_pytorch_saved_load_as_there():
         def forward(self):
             return self.value, self.several[1], [self.value]
 
-    for value in [v for v in NUMBERS if v is not None][:60] + TEXTS[:24]:
+    for value in [v for v in NUMBERS if v is not None] + COMPLEX[:40] + TEXTS + CHARACTERS[:6]:
         frozen = torch.jit.freeze(torch.jit.script(Kept(value)).eval())
         buffer = io.BytesIO()
         torch.jit.save(frozen, buffer)

@@ -1,4 +1,5 @@
-// Custom operators in C++: functions that programs call as torch.ops.my.op.
+// Custom operators in C++: functions that programs call as torch.ops.my.op, and the libraries that
+// bring them.
 #pragma once
 
 #include <exception>
@@ -73,6 +74,14 @@ inline Result<void> try_register_operator(const char* schema, OperatorFunction f
 inline void register_operator(const char* schema, OperatorFunction function) {
   try_register_operator(schema, std::move(function)).value();
 }
+
+#ifndef SCRIPTLANG_PLUGIN_H  // a plug-in loads no others
+// Opens a library of operators (plugin.h), which runs its code: give it only what you trust.
+inline Result<void> try_load_library(const char* path) {
+  return detail::done([&](sl_error** error) { return sl_load_library(path, error); });
+}
+inline void load_library(const char* path) { try_load_library(path).value(); }
+#endif
 
 }  // namespace api
 }  // namespace scriptlang

@@ -547,6 +547,13 @@ typedef sl_status (*sl_operator)(void* user, sl_value* const* arguments, size_t 
 SL_API sl_status sl_register_operator(const char* schema, sl_operator function, void* user,
                                       sl_error** error);
 
+/* Opens a library of operators (plugin.h), as dlopen does, and lets it register them, for modules
+ * that are loaded from now on. It stays open; a second time does nothing. This runs its code, with
+ * all rights of the process: give it only what you trust. No archive names a library, nor is one
+ * ever looked for. SL_INVALID_ARGUMENT: no such file, no library, none of plugin.h's, or one made
+ * for another ABI; else the status that the library starts with. */
+SL_API sl_status sl_load_library(const char* path, sl_error** error);
+
 /* ---- the process */
 
 /* Where memory of tensors comes from, from now on; null restores the default. A block goes back to

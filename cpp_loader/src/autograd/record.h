@@ -5,8 +5,6 @@
 #include "ops/optable.h"
 
 namespace scriptlang {
-struct Function;
-class Program;
 namespace lower {
 struct Call;
 }
@@ -17,9 +15,6 @@ void run_recorded(Context& ctx, const lower::Call& call, Args args, Value* out);
 
 // The same for an operator by itself. results: how many values it gives.
 void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value* out, int results);
-
-// Whether a function may ask for derivatives itself, or one that it calls.
-bool differentiates(const Program& program, const Function& function);
 
 }  // namespace autograd
 }  // namespace scriptlang

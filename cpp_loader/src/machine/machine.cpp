@@ -1,8 +1,8 @@
 // Calls from outside, frames, futures, limits and error stacks of the interpreter.
 #include "machine.h"
 
+#include "autograd/asks.h"
 #include "autograd/history.h"
-#include "autograd/record.h"
 
 #include <new>
 

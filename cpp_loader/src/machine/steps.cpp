@@ -5,6 +5,7 @@
 #include "container_steps.h"
 #include "machine.h"
 #include "moves.h"
+#include "ops/custom.h"
 #include "plain_steps.h"
 
 // Threaded code where the compiler has labels as values; a switch elsewhere.
@@ -31,6 +32,10 @@ using kind_bool = bool;
   if (find_op(name)) {
     raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
           " that scriptlang does not have, with ", use.given, " arguments");
+  }
+  if (!is_built_in(name)) {
+    raise(ErrorKind::MissingOperator, "nobody has registered the operator ", name,
+          ": its host, or a plug-in, does before the archive is loaded");
   }
 #if defined(SL_SELECTED)
   raise(ErrorKind::MissingOperator, "the operator ", name,

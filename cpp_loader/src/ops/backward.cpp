@@ -20,7 +20,7 @@ Tensor common(const Tensor& grad, const Tensor& self) {
 
 // Shrinking has no slope from -lambda to lambda.
 Tensor shrink_back(Args args) {
-  const Tensor& self = args.tensor(1);
+  const Tensor self = common(args.tensor(1), args.tensor(0));
   Scalar high = args.scalar(2), low = high;
   if (high.is_integral() && high.i != std::numeric_limits<int64_t>::min()) low = Scalar(-high.i);
   else if (high.kind == Scalar::Complex) low = Scalar(-high.to_complex());
@@ -104,11 +104,11 @@ Tensor likelihood_back(Args args) {
 }  // namespace
 
 SL_OP(aten_threshold_backward) {
-  const Tensor& self = args.tensor(1);
+  const Tensor self = common(args.tensor(1), args.tensor(0));
   out[0] = where(le(self, args.scalar(2)), zero(), common(args.tensor(0), self));
 }
 SL_OP(aten_hardtanh_backward) {
-  const Tensor& self = args.tensor(1);
+  const Tensor self = common(args.tensor(1), args.tensor(0));
   Tensor flat = logical_or(le(self, args.scalar(2)), ge(self, args.scalar(3)));
   out[0] = where(flat, zero(), common(args.tensor(0), self));
 }

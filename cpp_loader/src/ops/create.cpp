@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "autograd/history.h"
 #include "options.h"
 #include "scratch.h"
 #include "../../kernels/parallel.h"
@@ -241,9 +242,10 @@ Tensor from_value(const Value& v, const Value& dtype_value) {
 Tensor literal(Args args) {
   args.want_cpu(2);
   Tensor made = from_value(args[0], args[1]);
-  SL_CHECK(
-      args.size() < 4 || !args.boolean(3) || is_floating(made.dtype()) || is_complex(made.dtype()),
-      "Only Tensors of floating point and complex dtype can require gradients");
+  if (args.size() < 4 || !args.boolean(3)) return made;
+  SL_CHECK(autograd::is_differentiable(made.dtype()),
+           "Only Tensors of floating point and complex dtype can require gradients");
+  autograd::require_grad(made, true, false);
   return made;
 }
 

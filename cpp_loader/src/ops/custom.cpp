@@ -41,14 +41,21 @@ void check_name(const Schema& schema, const std::string& name) {
   if (colons == std::string::npos || colons == 0 || colons + 2 == schema.name.size()) {
     raise(ErrorKind::ValueError, "'", schema.name, "' is no name of an operator: my::op is one");
   }
-  std::string space = schema.name.substr(0, colons);
-  for (const char* own : {"aten", "prim", "prims", "quantized", "scriptlang"}) {
-    if (space == own) raise(ErrorKind::ValueError, "operators of ", own, ":: are built in");
+  if (is_built_in(schema.name)) {
+    raise(ErrorKind::ValueError, "operators of ", schema.name.substr(0, colons), ":: are built in");
   }
   if (find_op(name)) raise(ErrorKind::ValueError, "there is an operator ", name, " already");
 }
 
 }  // namespace
+
+bool is_built_in(std::string_view name) {
+  const std::string_view space = name.substr(0, name.find("::"));
+  for (std::string_view own : {"aten", "prim", "prims", "quantized", "prepacked", "scriptlang"}) {
+    if (space == own) return true;
+  }
+  return false;
+}
 
 void register_custom(const std::string& schema, CustomFn run, void* user) {
   memory::RunScope scope(false);  // defaults are everybody's
@@ -97,6 +104,12 @@ std::vector<const OpEntry*> custom_overloads(std::string_view name) {
   for (int k = 0; k < known; ++k) {
     if (all[k]->schema.name == name) found.push_back(&all[k]->entry);
   }
+  return found;
+}
+
+std::vector<const OpEntry*> all_custom() {
+  std::vector<const OpEntry*> found(size_t(count.load(std::memory_order_acquire)));
+  for (size_t k = 0; k < found.size(); ++k) found[k] = &all[k]->entry;
   return found;
 }
 

@@ -19,9 +19,13 @@ using CustomFn = void (*)(void* user, Context& context, Args args, Value* out,
 void register_custom(const std::string& schema, CustomFn run, void* user);
 constexpr int kMostCustom = 256;
 
+// Whether the namespace of an operator is one in which nobody registers any.
+bool is_built_in(std::string_view name);
+
 constexpr uint32_t kCustomEntry = 1u << 31;  // in OpEntry::at, of those that are registered
 const OpEntry* find_custom(std::string_view qualified_name);
 std::vector<const OpEntry*> custom_overloads(std::string_view name);  // in the order of coming
+std::vector<const OpEntry*> all_custom();                             // in that order, too
 const char* custom_text(const OpEntry& entry);
 const Schema& custom_schema(const OpEntry& entry);
 

@@ -337,10 +337,12 @@ Tensor bartlett(Args args, int first, int64_t length, bool periodic) {
                 [](double x) { return x <= 0.5 ? 2 * x : 2 - 2 * x; });
 }
 Tensor kaiser(Args args, int first, int64_t length, bool periodic, double beta) {
-  return window(args, first, length, periodic, [beta](double x) {
-    double y = 2 * x - 1;
-    return kernels::bessel_i0(beta * std::sqrt(std::max(0.0, 1 - y * y))) /
-           kernels::bessel_i0(beta);
+  const bool wide = options(args, first, ScalarType::Float32) == ScalarType::Float64;
+  // beta, and what is divided, may be more than float32 holds.
+  auto kept = [wide](double x) { return wide ? x : double(float(x)); };
+  return window(args, first, length, periodic, [=](double x) {
+    double y = 2 * x - 1, angle = kept(beta) * std::sqrt(std::max(0.0, 1 - y * y));
+    return kept(kernels::bessel_i0(angle)) / kept(kernels::bessel_i0(kept(beta)));
   });
 }
 

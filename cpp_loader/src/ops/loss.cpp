@@ -37,12 +37,15 @@ Tensor rounded_corner(const Tensor& a, const Tensor& b, double edge, double inne
     return binary_result(a, b, kernels::Binary::k_rounded_corner, "rounded_corner", Rule::kSame,
                          params);
   }
-  Tensor difference = abs(sub(a, b));
+  Tensor rounded = abs(sub(a, b));
+  // Twice the distance need not fit into its type.
+  Tensor difference = to_dtype(rounded, ScalarType::Float32);
   double most[kernels::kParams] = {edge};
   Tensor near =
       unary_result(difference, kernels::Unary::k_clamp_max, "clamp_max", Rule::kFloat, most);
   Tensor rest = sub(add(difference, difference), near);
-  return mul(mul(near, rest), Scalar(inner));
+  Tensor loss = mul(mul(near, rest), Scalar(inner));
+  return is_floating(rounded.dtype()) ? to_dtype(loss, rounded.dtype()) : loss;
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight) {
@@ -136,9 +139,10 @@ Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& we
 
 Tensor total(const Tensor& t) { return reduce(t, 2); }
 
+// Any number but 0 and 1 asks for the sum.
 Tensor reduce(const Likelihood& l, int64_t reduction) {
   if (reduction == 1) return div(total(l.loss), total(l.weight));
-  return reduce(l.loss, reduction);
+  return reduction == 0 ? l.loss : total(l.loss);
 }
 
 void check_spatial(Args args) {
@@ -207,6 +211,7 @@ Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
   }
   Tensor t = is_complex(given.dtype()) ? abs(given) : given;
   if (p == 0) return to_dtype(sum_over(ne(t, Scalar(0.0)), {dim}, keepdim), t.dtype());
+  if (t.size(dim) == 1) p = 1;  // whatever its powers and roots come to
   if (p == 2) return sqrt(sum_over(mul(t, t), {dim}, keepdim));
   if (p == 1) return sum_over(abs(t), {dim}, keepdim);
   if (std::isinf(p)) return extreme_along(abs(t), dim, keepdim, p > 0);
@@ -366,6 +371,8 @@ SL_OP(aten_hinge_embedding_loss) {
 }
 SL_OP(aten_soft_margin_loss) {
   const Tensor& self = args.tensor(0);
+  const int64_t reduction = args.integer(2);
+  SL_CHECK(reduction >= 0 && reduction <= 2, reduction, " is not a valid value for reduction");
   Tensor loss = log1p(exp(neg(typed_as(self, mul(args.tensor(1), self)))));
   out[0] = reduce_laid(typed_as(self, loss), self, args.integer(2));
 }

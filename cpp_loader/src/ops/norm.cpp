@@ -497,16 +497,32 @@ SL_OP(aten_native_group_norm) {
 }
 SL_OP(aten_instance_norm) { out[0] = instance_norm(args); }
 SL_OP(aten_batch_norm) {
+  if (args.tensor(0).numel() == 0) {  // whatever the parameters are
+    computed_type(args.tensor(0).dtype(), "batch_norm");
+    out[0] = Tensor::empty(args.tensor(0).sizes(), args.tensor(0).dtype());
+    return;
+  }
   out[0] = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
                       args.opt_tensor(4), args.boolean(5), args.number(6), args.number(7))
                .y;
 }
+// The type of the statistics that are given back: of the first parameter, or the input.
+ScalarType statistics_type(Args args) {
+  for (int i : {1, 2, 3, 4}) {
+    if (args.opt_tensor(i).defined()) return args.opt_tensor(i).dtype();
+  }
+  return args.tensor(0).dtype();
+}
+
 SL_OP(aten_native_batch_norm) {
   bool training = args.boolean(5);
+  SL_CHECK(!training || args.tensor(0).numel() > 0,
+           "input tensor must have at least one element, but got input_sizes = ",
+           to_string(args.tensor(0).sizes()));
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
                         args.opt_tensor(4), training, args.number(6), args.number(7));
   out[0] = r.y;
-  ScalarType dtype = args.opt_tensor(1).defined() ? args.tensor(1).dtype() : args.tensor(0).dtype();
+  ScalarType dtype = statistics_type(args);
   out[1] = training ? to_dtype(r.mean, dtype) : Tensor::empty({0}, dtype);
   out[2] = training ? to_dtype(r.rstd, dtype) : Tensor::empty({0}, dtype);
 }
@@ -524,8 +540,8 @@ SL_OP(aten__native_batch_norm_legit_no_training) {
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.tensor(3),
                         args.tensor(4), false, args.number(5), args.number(6));
   out[0] = r.y;
-  out[1] = Tensor::empty({0}, r.mean.dtype());
-  out[2] = Tensor::empty({0}, r.rstd.dtype());
+  out[1] = Tensor::empty({0}, statistics_type(args));
+  out[2] = Tensor::empty({0}, statistics_type(args));
 }
 
 }  // namespace scriptlang

@@ -23,12 +23,19 @@ Moments complex_moments(const Tensor& self, const Dims& dims, double correction,
   double count = std::max(0.0, double(r.n) - correction);
   for (int64_t i = 0; i < r.outer; ++i) {
     const Complex* x = r.rows.data<Complex>() + i * r.n;
-    Complex sum = 0;
-    for (int64_t j = 0; j < r.n; ++j) sum += x[j];
-    Complex mean = sum / double(r.n);
-    double squares = r.n ? 0 : std::numeric_limits<double>::quiet_NaN();
-    for (int64_t j = 0; j < r.n; ++j) squares += std::norm(x[j] - mean);
-    double variance = squares / count;
+    const auto* parts = reinterpret_cast<const double*>(x);
+    double means[2], variance = 0;
+    for (int k : {0, 1}) {
+      double sum = 0, squares = r.n ? 0 : std::numeric_limits<double>::quiet_NaN();
+      for (int64_t j = 0; j < r.n; ++j) sum += parts[2 * j + k];
+      means[k] = sum / double(r.n);
+      for (int64_t j = 0; j < r.n; ++j) {
+        squares += (parts[2 * j + k] - means[k]) * (parts[2 * j + k] - means[k]);
+      }
+      variance += squares / count;
+      means[k] = row::corrected_mean(r.n, parts + k, 2, means[k]);
+    }
+    const Complex mean{means[0], means[1]};
     if (self.dtype() == ScalarType::Complex64) variance = float(variance);
     m.variance.data<double>()[i] = root ? std::sqrt(variance) : variance;
     m.mean.data<Complex>()[i] = mean;

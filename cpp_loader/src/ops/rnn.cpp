@@ -255,7 +255,7 @@ Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps, const State
       last->c = cat(ended_c, 0);
     }
   }
-  return cat(std::move(outputs), 0);
+  return cat(outputs, 0);
 }
 
 struct Layers {
@@ -573,7 +573,7 @@ SL_OP(aten__pack_padded_sequence) {
     sizes.data<int64_t>()[t] = alive;
     parts.push_back(view_slice(view_select(input, 0, t), 0, 0, alive));
   }
-  out[0] = cat(std::move(parts), 0);
+  out[0] = cat(parts, 0);
   out[1] = sizes;
 }
 

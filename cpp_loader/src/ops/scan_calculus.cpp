@@ -73,7 +73,8 @@ Tensor edge(const Tensor& f, int64_t dim, const Steps& steps, bool first, int64_
   Tensor near = step(0), far = step(1), both = add(near, far);
   Tensor a = neg(div(add(mul(near, Scalar(2.0)), far), mul(near, both)));
   Tensor b = div(both, mul(near, far)), c = neg(div(near, mul(far, both)));
-  Tensor sum = add(add(mul(value(0), a), mul(value(1), b)), mul(value(2), c));
+  Tensor outer = mul(value(0), a), inner = mul(value(2), c);  // summed in the order of places
+  Tensor sum = add(add(first ? outer : inner, mul(value(1), b)), first ? inner : outer);
   return mul(sum, Scalar(sign));
 }
 

@@ -300,8 +300,9 @@ void sample_windows(const Tensor& x, int64_t image, const T* offset, const T* ma
             for (int64_t i = 0; i < d.oh; ++i) {
               for (int64_t j = 0; j < d.ow; ++j) {
                 int64_t p = i * d.ow + j;
-                T y = T(i * d.stride_h - d.pad_h + k / d.kw * d.dilation_h) + dy[p];
-                T z = T(j * d.stride_w - d.pad_w + k % d.kw * d.dilation_w) + dx[p];
+                int64_t row_at = i * d.stride_h - d.pad_h + k / d.kw * d.dilation_h;
+                int64_t column_at = j * d.stride_w - d.pad_w + k % d.kw * d.dilation_w;
+                T y = T(row_at) + dy[p], z = T(column_at) + dx[p];
                 row[p] =
                     bilinear(plane, height, width, y, z) * (mask ? mask[at * places + p] : T(1));
               }

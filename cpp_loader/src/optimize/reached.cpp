@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lower/code.h"
+#include "ops/custom.h"
 
 namespace scriptlang::optimize {
 
@@ -37,7 +38,8 @@ class Walk {
   void look_into(const Function& f) {
     for (const Instruction& i : f.code) {
       if (bytecode::info_of(i.op).x == bytecode::Operand::Operator) {
-        names_.insert(f.operators[size_t(i.x)].qualified_name());
+        const OperatorUse& use = f.operators[size_t(i.x)];
+        if (is_built_in(use.name)) names_.insert(use.qualified_name());  // not of a plug-in
       } else if (i.op == Opcode::INTERFACE_CALL) {
         add_methods(f.constants[size_t(i.x)].as_string());
       } else if (i.op == Opcode::ENTER) {

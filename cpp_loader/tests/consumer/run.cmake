@@ -10,7 +10,7 @@ must(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/prefix")
 set(compilers "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}"
     "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${FLAGS}")
 must(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
-     ${compilers})
+     ${compilers} "-DSL_RUN=${SL_RUN}")
 must(${CMAKE_COMMAND} --build "${WORK}/build")
 must(${CMAKE_CTEST_COMMAND} --test-dir "${WORK}/build" --output-on-failure --no-tests=error)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes client.pt, client_plain.pt and custom.pt beside itself: what ../consumer loads.
+"""Writes client.pt, client_plain.pt, custom.pt and custom.npz beside itself, for ../consumer.
 
   python cpp_loader/tests/data/make_client.py
 
@@ -14,6 +14,8 @@ import os
 import pathlib
 import zipfile
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import scriptlang
 from scriptlang import nn
@@ -378,6 +380,7 @@ def main() -> None:
     write_plain(custom, custom.with_suffix(".plain"))
     write_custom(custom.with_suffix(".plain"), custom)
     custom.with_suffix(".plain").unlink()
+    np.savez(custom.with_suffix(".npz"), x=np.array([1, 2], "float32"))
     for path in (out, plain, custom):
         print(path, path.stat().st_size, "bytes")
 

@@ -249,78 +249,19 @@ class _OneState(RNNBase):
     ) -> Tuple[Tensor, Tensor]:
         """All layers over an input (T, N, H), (N, T, H) or packed."""
         self.check_forward_args(input, hx, batch_sizes)
-        w = self._flat_weights
+        w, bias, layers, p = self._flat_weights, self.bias, self.num_layers, self.dropout
+        training, both, first = self.training, self.bidirectional, self.batch_first
         if self.mode == "GRU":
             if batch_sizes is None:
-                return torch.gru(
-                    input,
-                    hx,
-                    w,
-                    self.bias,
-                    self.num_layers,
-                    self.dropout,
-                    self.training,
-                    self.bidirectional,
-                    self.batch_first,
-                )
-            return torch.gru(
-                input,
-                batch_sizes,
-                hx,
-                w,
-                self.bias,
-                self.num_layers,
-                self.dropout,
-                self.training,
-                self.bidirectional,
-            )
+                return torch.gru(input, hx, w, bias, layers, p, training, both, first)
+            return torch.gru(input, batch_sizes, hx, w, bias, layers, p, training, both)
         if self.mode == "RNN_TANH":
             if batch_sizes is None:
-                return torch.rnn_tanh(
-                    input,
-                    hx,
-                    w,
-                    self.bias,
-                    self.num_layers,
-                    self.dropout,
-                    self.training,
-                    self.bidirectional,
-                    self.batch_first,
-                )
-            return torch.rnn_tanh(
-                input,
-                batch_sizes,
-                hx,
-                w,
-                self.bias,
-                self.num_layers,
-                self.dropout,
-                self.training,
-                self.bidirectional,
-            )
+                return torch.rnn_tanh(input, hx, w, bias, layers, p, training, both, first)
+            return torch.rnn_tanh(input, batch_sizes, hx, w, bias, layers, p, training, both)
         if batch_sizes is None:
-            return torch.rnn_relu(
-                input,
-                hx,
-                w,
-                self.bias,
-                self.num_layers,
-                self.dropout,
-                self.training,
-                self.bidirectional,
-                self.batch_first,
-            )
-        return torch.rnn_relu(
-            input,
-            batch_sizes,
-            hx,
-            w,
-            self.bias,
-            self.num_layers,
-            self.dropout,
-            self.training,
-            self.bidirectional,
-        )
+            return torch.rnn_relu(input, hx, w, bias, layers, p, training, both, first)
+        return torch.rnn_relu(input, batch_sizes, hx, w, bias, layers, p, training, both)
 
     def _run_packed(
         self, input: PackedSequence, hx: Optional[Tensor]

@@ -52,6 +52,8 @@ def call(
 _choices: dict[tuple[Any, ...], table.Operator] = {}
 """Which overload values of these kinds fit, from earlier calls."""
 
+table.LISTENERS.append(lambda name: _choices.clear())
+
 
 def kind_of(value: Any) -> tuple[Any, ...] | type:
     """What the choice of an overload can depend on."""

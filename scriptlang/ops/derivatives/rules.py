@@ -306,7 +306,7 @@ def rule_of(op: table.Operator) -> Rule | None:
 
 
 def found_rule(op: table.Operator) -> Rule | None:
-    if op.kind == "lacking":
+    if op.kind in ("lacking", "custom"):
         return None
     if op.form is not None:
         return rule_of(op.form.base)

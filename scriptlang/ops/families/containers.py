@@ -174,14 +174,14 @@ for _overload, _type in (
 def index_of(self, element):
     found = position(self, element)
     if found is None:
-        raise ValueError(f"'{value_text(element)}' is not in list")
+        raise RuntimeError(f"'{value_text(element)}' is not in list")
     return found
 
 
 def remove(self, element):
     found = position(self, element)
     if found is None:
-        raise ValueError("list.remove(x): x not in list")
+        raise RuntimeError("list.remove(x): x not in list")
     del self[found]
 
 

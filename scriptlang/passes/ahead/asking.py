@@ -44,6 +44,15 @@ def requires_grad_(e: Evaluator, args: list[Any]) -> Any:
     return tensor
 
 
+def leaf(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
+    """`torch.tensor(x, requires_grad=True)`."""
+    if not is_known(args[-1]):
+        raise NotStraight("whether a new tensor requires a gradient is not known")
+    made = e.operator(operator, [*args[:-1], False])
+    made.active = args[-1]
+    return made
+
+
 @special("aten::requires_grad", "prim::requires_grad")
 def requires_grad(e: Evaluator, args: list[Any]) -> Any:
     return args[0].active

@@ -46,6 +46,7 @@ FAMILIES = (
     "sequence",
     "number",
     "backward",
+    "custom",
 )
 
 
@@ -99,12 +100,14 @@ def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable[..., Any]:
 def rule_of(name: str, overload: str) -> Rule | None:
     """The rule of an operator: of that overload, by its facts, or of all overloads."""
     load_families()
+    found = table.find(name, overload)
+    if found is not None and found.kind == "custom":
+        return SHARED["custom"] if found.__dict__["custom"].fake is not None else None
     short = name.partition("::")[2]
     own = RULES.get(f"{short}.{overload}" if overload else short)
     if own is not None:
         return own
-    operator = table.find(name, overload)
-    facts = operator.facts if operator is not None else NOTHING
+    facts = found.facts if found is not None else NOTHING
     if facts.shape or facts.pointwise:
         return SHARED[facts.shape or "pointwise"]
     return RULES.get(short)

@@ -1,0 +1,84 @@
+// Which functions ask for derivatives themselves, so that their calls are recorded.
+#include "asks.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "program/program.h"
+
+namespace scriptlang::autograd {
+
+namespace {
+
+bool is_asking(const OperatorUse& use) {
+  return use.name == "aten::grad" || use.name == "aten::backward" ||
+         use.name == "aten::_backward" || use.name == "aten::requires_grad_" ||
+         use.name == "aten::retain_grad";
+}
+
+// `torch.tensor(x, requires_grad=True)`: of the others, whose last argument is left out or the
+// constant False, there are many in programs that know nothing of derivatives.
+bool makes_leaf(const Function& f, size_t at) {
+  const Instruction& i = f.code[at];
+  const OperatorUse& use = f.operators[size_t(i.x)];
+  if (use.name != "aten::tensor" || use.total != 4 || (use.given >= 0 && use.given < 4)) {
+    return false;
+  }
+  if (at == 0 || f.code[at - 1].op != Opcode::LOADC) return true;
+  const Value& flag = f.constants[size_t(f.code[at - 1].x)];
+  return !flag.is_bool() || flag.as_bool();
+}
+
+bool is_operator(Opcode op) {
+  return op == Opcode::OP || op == Opcode::OPN || op == Opcode::OP_ONE || op == Opcode::OP_ANY;
+}
+
+bool asks_itself(const Function& f) {
+  if (std::any_of(f.operators.begin(), f.operators.end(), is_asking)) return true;
+  const auto is_tensor = [](const OperatorUse& use) { return use.name == "aten::tensor"; };
+  if (std::none_of(f.operators.begin(), f.operators.end(), is_tensor)) return false;
+  for (size_t at = 0; at < f.code.size(); ++at) {
+    if (is_operator(f.code[at].op) && makes_leaf(f, at)) return true;
+  }
+  return false;
+}
+
+bool calls_by_name(const Function& f) {
+  return std::any_of(f.code.begin(), f.code.end(),
+                     [](const Instruction& i) { return i.op == Opcode::INTERFACE_CALL; });
+}
+
+// No recursion: chains of calls may be long.
+bool reaches(const Program& program, const Function& from) {
+  std::unordered_set<const Function*> seen{&from};
+  std::vector<const Function*> pending{&from};
+  while (!pending.empty()) {
+    const Function& f = *pending.back();
+    pending.pop_back();
+    if (asks_itself(f)) return true;
+    if (calls_by_name(f)) return asks(program);  // it may call any
+    for (const Function* callee : f.callees) {
+      if (callee && seen.insert(callee).second) pending.push_back(callee);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool asks(const Program& program) {
+  return std::any_of(program.functions().begin(), program.functions().end(),
+                     [](const auto& f) { return asks_itself(*f); });
+}
+
+bool differentiates(const Program& program, const Function& function) {
+  int8_t known = function.differentiates.load(std::memory_order_relaxed);
+  if (known < 0) {
+    known = reaches(program, function);
+    function.differentiates.store(known, std::memory_order_relaxed);
+  }
+  return known != 0;
+}
+
+}  // namespace scriptlang::autograd

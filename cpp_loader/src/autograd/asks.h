@@ -1,0 +1,16 @@
+// Which functions ask for derivatives themselves, so that their calls are recorded.
+#pragma once
+
+namespace scriptlang {
+struct Function;
+class Program;
+namespace autograd {
+
+// Whether a function of a program asks for derivatives.
+bool asks(const Program& program);
+
+// Whether a function may ask for derivatives itself, or one that it calls.
+bool differentiates(const Program& program, const Function& function);
+
+}  // namespace autograd
+}  // namespace scriptlang

@@ -1,0 +1,1 @@
+"""Modules that differentiate inside, as their authors write them for torch.jit."""

@@ -1,0 +1,60 @@
+"""What a user is told who has no native engine, or does not see the one that is there."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+LOAD = "import scriptlang; m = scriptlang.load({0!r}); scriptlang.load({0!r}); print(m.engine)"
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A checkout in which nothing was built."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("scriptlang", "frontend", "interpreter", "serialization"):
+        leave = shutil.ignore_patterns("*.so", "__pycache__", "native_build.txt")
+        shutil.copytree(ROOT / name, folder / name, ignore=leave)
+    return folder
+
+
+def run(folder, program, *path):
+    """What a fresh Python prints and says, started in a folder."""
+    start = f"import sys; sys.path[1:1] = {[str(p) for p in path]}; "
+    command = [sys.executable, "-c", start + program]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_checkout_says_that_it_hides_the_installed_package(checkout, tmp_path):
+    installed = tmp_path / "site-packages" / "scriptlang"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").write_text("")
+    told, _ = run(checkout, "import scriptlang; scriptlang.info()", installed.parent)
+    assert f"hides the package installed in {installed.parent}" in told
+    assert "run Python from another folder" in told
+
+
+def test_a_checkout_without_a_build_says_so(checkout):
+    told, warned = run(checkout, "import scriptlang; scriptlang.info()")
+    assert "not built" in told and "install again" in told and not warned
+
+
+def test_a_failed_build_is_said_once(checkout):
+    reason = checkout / "interpreter" / "native_build.txt"
+    reason.write_text("it could not be built (No CMAKE_CXX_COMPILER could be found.)\n")
+    try:
+        told, warned = run(checkout, LOAD.format(str(ROOT / "tests" / "data" / "mlp.script.pt")))
+        assert told.strip() == "python"
+        assert warned.count("numpy engine") == 1 and "No CMAKE_CXX_COMPILER" in warned
+        reason.write_text("SCRIPTLANG_NATIVE=0 was set when the package was installed\n")
+        told, warned = run(checkout, LOAD.format(str(ROOT / "tests" / "data" / "mlp.script.pt")))
+        assert told.strip() == "python" and not warned
+    finally:
+        reason.unlink()
