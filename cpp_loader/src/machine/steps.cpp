@@ -33,15 +33,17 @@ using kind_bool = bool;
     raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
           " that scriptlang does not have, with ", use.given, " arguments");
   }
+#if defined(SL_SELECTED)
+  if (is_built_in(name) || name.compare(0, 13, "torchvision::") == 0) {
+    raise(ErrorKind::MissingOperator, "the operator ", name,
+          " was left out of this build, which has the operators of SCRIPTLANG_OPS: add it to that "
+          "list, or those that `scriptlang ops` prints for this archive");
+  }
+#endif
   if (!is_built_in(name)) {
     raise(ErrorKind::MissingOperator, "nobody has registered the operator ", name,
           ": its host, or a plug-in, does before the archive is loaded");
   }
-#if defined(SL_SELECTED)
-  raise(ErrorKind::MissingOperator, "the operator ", name,
-        " was left out of this build, which has the operators of SCRIPTLANG_OPS: add it to that "
-        "list, or those that `scriptlang ops` prints for this archive");
-#endif
   const char* why = name.find("sparse") == std::string::npos ? "" : "; there are no sparse tensors";
   raise(ErrorKind::MissingOperator, "the operator ", name,
         " is not in this build of the native engine", why);

@@ -39,7 +39,8 @@ class Walk {
     for (const Instruction& i : f.code) {
       if (bytecode::info_of(i.op).x == bytecode::Operand::Operator) {
         const OperatorUse& use = f.operators[size_t(i.x)];
-        if (is_built_in(use.name)) names_.insert(use.qualified_name());  // not of a plug-in
+        const bool of_plugin = use.entry ? use.entry->at & kCustomEntry : !is_built_in(use.name);
+        if (!of_plugin) names_.insert(use.qualified_name());
       } else if (i.op == Opcode::INTERFACE_CALL) {
         add_methods(f.constants[size_t(i.x)].as_string());
       } else if (i.op == Opcode::ENTER) {

@@ -73,7 +73,7 @@ namespace {
 std::mutex hook_mutex;
 Hook hook;
 bool is_hooked = false;
-// Whether data does not follow its header. It may: whether blocks are checked is asked at the first.
+// Whether data does not follow its header: true until the first block asks whether all are checked.
 std::atomic<bool> is_apart{true};
 }  // namespace
 SL_THREAD_SHARED_WORD bool calls_host = false;

@@ -1,5 +1,5 @@
-// Runs an archive on the arrays i0, i1... of a file and compares the first result with o0; or, where
-// an operator is named, expects that the archive loads and that running it names the operator.
+// Runs an archive on the arrays i0, i1... of a file and compares the first result with o0; or,
+// where an operator is named, expects that the archive loads and that the call names it.
 //   selective MODEL.pt ARRAYS.npz [OPERATOR]
 #include <cmath>
 #include <cstdio>
