@@ -142,7 +142,7 @@ void reserve(sl_reservation* r, sl_value* const* example, size_t count, void* bl
     raise(ErrorKind::MemoryError, "the block of ", bytes, " bytes is too small: the calls need ",
           needed);
   }
-  if (!r->arena->use(block)) raise(ErrorKind::RuntimeError, "there are 256 reservations already");
+  if (!r->arena->use(block)) raise(ErrorKind::RuntimeError, "there are 64 reservations already");
   r->scratch.base = static_cast<char*>(r->arena->scratch());
   r->scratch.size = r->arena->scratch_bytes();
   r->scratch.is_lent = true;

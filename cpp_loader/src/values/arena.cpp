@@ -13,14 +13,39 @@ namespace scriptlang::memory {
 namespace {
 
 constexpr size_t kAlign = 64;
-constexpr int kMostArenas = 256;
+constexpr int kMostArenas = 64;
 
 size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAlign - 1) & ~(kAlign - 1); }
 
 SL_THREAD_WORD Arena* arena_here = nullptr;
 
+// Where the blocks of arenas are. Threads read it without a lock: an entry whose version is odd or
+// changes is one that is being written, and so none whose block holds what a thread gives back.
+struct Listed {
+  std::atomic<uint32_t> version{0};
+  std::atomic<char*> base{nullptr};
+  std::atomic<size_t> size{0};
+  std::atomic<Arena*> arena{nullptr};
+
+  void write(Arena* who, char* from, size_t bytes) {
+    version.fetch_add(1, std::memory_order_acq_rel);
+    arena.store(who, std::memory_order_release);
+    base.store(from, std::memory_order_release);
+    size.store(bytes, std::memory_order_release);
+    version.fetch_add(1, std::memory_order_acq_rel);
+  }
+  // The arena whose block it is in; null: not this one.
+  Arena* holder(const void* block) const {
+    const uint32_t before = version.load(std::memory_order_acquire);
+    char* from = base.load(std::memory_order_acquire);
+    const size_t bytes = size.load(std::memory_order_acquire);
+    Arena* who = arena.load(std::memory_order_acquire);
+    if (before % 2 || size_t(static_cast<const char*>(block) - from) >= bytes) return nullptr;
+    return version.load(std::memory_order_acquire) == before ? who : nullptr;
+  }
+};
 std::mutex arenas_mutex;
-std::atomic<Arena*> arenas[kMostArenas];
+Listed arenas[kMostArenas];
 
 }  // namespace
 
@@ -58,18 +83,18 @@ void Arena::drop() noexcept {
 Arena::~Arena() {
   if (!base_) return;
   std::lock_guard<std::mutex> lock(arenas_mutex);
-  for (auto& place : arenas) {
-    if (place.load(std::memory_order_relaxed) == this) place.store(nullptr);
+  for (Listed& place : arenas) {
+    if (place.arena.load(std::memory_order_relaxed) == this) place.write(nullptr, nullptr, 0);
   }
   count_.fetch_sub(1);
 }
 
 bool Arena::use(void* block) {
   std::lock_guard<std::mutex> lock(arenas_mutex);
-  for (auto& place : arenas) {
-    if (place.load(std::memory_order_relaxed)) continue;
+  for (Listed& place : arenas) {
+    if (place.arena.load(std::memory_order_relaxed)) continue;
     base_ = static_cast<char*>(block);
-    place.store(this, std::memory_order_release);
+    place.write(this, base_, slots_end_);
     count_.fetch_add(1);
     return true;
   }
@@ -264,9 +289,8 @@ void Arena::give_here(size_t offset) noexcept {
 }
 
 bool Arena::give(void* block) noexcept {
-  for (auto& place : arenas) {
-    Arena* arena = place.load(std::memory_order_acquire);
-    if (arena && arena->holds(block)) {
+  for (const Listed& place : arenas) {
+    if (Arena* arena = place.holder(block)) {
       arena->give_here(size_t(static_cast<char*>(block) - arena->base_));
       return true;
     }

@@ -91,9 +91,6 @@ class Arena {
   void place_blocks(const std::vector<const Event*>& last);
   void give_here(size_t offset) noexcept;
   void drop() noexcept;
-  bool holds(const void* block) const noexcept {
-    return size_t(static_cast<const char*>(block) - base_) < slots_end_;
-  }
 
   bool recording_ = false, steady_ = true, broken_ = false;
   std::vector<Event> events_;
