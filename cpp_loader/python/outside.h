@@ -32,9 +32,10 @@ Outside* outside_of(const Context& context);
 
 // What Python is called by in a thread that may be a daemon: where the process ends, Python ends
 // such a thread when it wants the GIL. It stays here then, as it is: nobody needs it any more, and
-// what its run holds cannot be given back without the GIL.
+// what its run holds cannot be given back without the GIL. (What ends it is no object of C++: the
+// reference to it is null.)
 template <class F>
-auto staying(F&& call) {
+__attribute__((no_sanitize("undefined"))) auto staying(F&& call) {
 #if defined(__GLIBCXX__)
   try {
     return call();

@@ -136,6 +136,7 @@ Plan plan_for(const Tensor& self, const Value& s, const Value& dim) {
   Ints sizes(s), dims(dim);
   bool has_sizes = !s.is_none(), has_dims = !dim.is_none();
   int64_t n = has_dims ? dims.size() : has_sizes ? sizes.size() : self.dim();
+  for (int64_t i = 0; has_dims && i < n; ++i) wrap_dim(dims[i], self.dim());
   SL_CHECK(n <= self.dim(), "Got shape with ", n, " values but input tensor only has ", self.dim(),
            " dimensions.");
   SL_CHECK(!has_sizes || !has_dims || sizes.size() == dims.size(),

@@ -123,6 +123,7 @@ void fold_rows(Fold fold, bool include_self, T* rows, int64_t n, int64_t outer, 
 
 void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                   std::string_view name, bool include_self) {
+  wrap_dim(dim, self.dim());
   Fold fold = fold_of(name);
   check_writable(self);
   SL_CHECK(self.dtype() == source.dtype(),

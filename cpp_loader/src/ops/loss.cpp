@@ -99,8 +99,11 @@ Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& we
     inner *= scores.size(d);
     fits = fits && labels.size(d - 1) == scores.size(d);
   }
-  SL_CHECK(fits, "size mismatch (got input: ", to_string(self.sizes()),
-           " , target: ", to_string(target.sizes()), ")");
+  if (!fits) {
+    raise(one && target.dim() == 1 ? ErrorKind::ValueError : ErrorKind::RuntimeError,
+          "size mismatch (got input: ", to_string(self.sizes()),
+          ", target: ", to_string(target.sizes()), ")");
+  }
   SL_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
            "weight tensor should be defined either for all ", classes,
            " classes or no classes but got weight tensor of shape: ",
@@ -157,6 +160,15 @@ Tensor nll(Args args) {
                 args.integer(3));
 }
 
+void check_batch(const Tensor& self, const Tensor& target) {
+  if (self.dim() == 0) raise(ErrorKind::ValueError, "Expected 1 or more dimensions (got 0)");
+  const int64_t batch = target.dim() ? target.size(0) : 0;
+  if (self.dim() != 1 && self.size(0) != batch) {
+    raise(ErrorKind::ValueError, "Expected input batch_size (", self.size(0),
+          ") to match target batch_size (", batch, ").");
+  }
+}
+
 // Targets may be class indices or, with the shape of the scores, probabilities.
 Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
                      int64_t reduction, int64_t ignore, double smoothing) {
@@ -182,6 +194,7 @@ Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& wei
     double count = self.numel() / double(classes);
     return div(total(loss), Scalar(count));
   }
+  check_batch(self, target);
   Likelihood l = likelihood(scores, target, weight, ignore);
   if (smoothing <= 0) return reduce(l, reduction);
   Tensor smooth = neg(sum_over(weighted(scores, shaped), {axis}));
@@ -331,7 +344,10 @@ SL_OP(aten_nll_loss2d) {
   check_spatial(args);
   out[0] = nll(args);
 }
-SL_OP(aten_nll_loss_nd) { out[0] = nll(args); }
+SL_OP(aten_nll_loss_nd) {
+  check_batch(args.tensor(0), args.tensor(1));
+  out[0] = nll(args);
+}
 void op_aten_nll_loss_forward(Context&, Args, Value*);
 SL_OP(aten_nll_loss2d_forward) {
   check_spatial(args);

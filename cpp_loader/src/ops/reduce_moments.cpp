@@ -97,6 +97,8 @@ double unbiased(Args args, int i) { return args.boolean(i) ? 1 : 0; }
 // Operators (self, dims, correction, keepdim), and those of all dimensions.
 void give_spread(Args args, Value* out, double correction, bool root) {
   const Tensor& self = args.tensor(0);
+  SL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
+           "std and var only support floating point and complex dtypes");
   out[0] = spread(self, reduced_dims(args[1], self.dim()), correction, args.boolean(3), root,
                   root ? "std" : "var");
 }
@@ -108,6 +110,8 @@ void give_both(Value* out, const Tensor& self, const Dims& dims, double correcti
 }
 void give_both(Args args, Value* out, double correction, bool root) {
   const Tensor& self = args.tensor(0);
+  SL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), root ? "std_mean" : "var_mean",
+           " only support floating point and complex dtypes");
   give_both(out, self, reduced_dims(args[1], self.dim()), correction, args.boolean(3), root);
 }
 

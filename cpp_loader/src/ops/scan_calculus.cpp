@@ -146,7 +146,9 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
            "torch.gradient expected spacing to be "
            "unspecified, a scalar, or a list of length ",
            axes.size(), ", but got a list of length ", many ? many->size() : 0);
-  SL_CHECK(self.dim() > 0 || axes.empty(), "torch.gradient expected a tensor with dimensions");
+  if (self.dim() == 0 && !axes.empty()) {
+    raise(ErrorKind::IndexError, "Dimension specified as -1 but tensor has no dimensions");
+  }
   std::vector<Tensor> results;
   for (size_t i = 0; i < axes.size(); ++i) {
     Steps steps = steps_of(many ? many->get(i) : spacing, self, axes[i]);

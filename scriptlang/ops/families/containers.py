@@ -253,7 +253,7 @@ def least(name: str, better: Callable) -> None:
 
     def of_list(values):
         if not values:
-            raise ValueError(f"{name}() arg is an empty sequence")
+            raise RuntimeError(f"{name}() arg is an empty sequence")
         result = values[0]
         for v in values[1:]:
             if better(v, result):

@@ -48,7 +48,8 @@ def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: i
     if axis == 0 and index.shape == (1,):
         index = index.reshape(())
     if tuple(index.shape) != tuple(s for d, s in enumerate(x._size) if d != axis):
-        raise ValueError(
+        of_one = axis == 0 and target.dim() == 1
+        raise (ValueError if of_one else RuntimeError)(
             f"size mismatch (got input: {list(x._size)}, target: {list(target._size)})"
         )
     classes = x._size[axis]
@@ -83,10 +84,25 @@ def nll_parts_2d(x: Tensor, target: Tensor, *rest):
     return nll_parts(x, target, *rest)
 
 
-for _name in ("nll_loss", "nll_loss2d", "nll_loss_nd"):
+def nll_parts_nd(x: Tensor, target: Tensor, *rest):
+    if x.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    batch = target._size[0] if target.dim() else 0
+    if x.dim() != 1 and x._size[0] != batch:
+        raise ValueError(
+            f"Expected input batch_size ({x._size[0]}) to match target batch_size ({batch})."
+        )
+    return nll_parts(x, target, *rest)
+
+
+for _name, _f in (
+    ("nll_loss", nll_parts),
+    ("nll_loss2d", nll_parts_2d),
+    ("nll_loss_nd", nll_parts_nd),
+):
     declare(
         f"aten::{_name}({NLL}=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-        lambda *args, f=nll_parts_2d if "2d" in _name else nll_parts: f(*args)[0],
+        lambda *args, f=_f: f(*args)[0],
         "primitive",
     )
 for _name in ("nll_loss_forward", "nll_loss2d_forward"):

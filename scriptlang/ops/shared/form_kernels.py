@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...tensors import Tensor
 from ..derived import Form
-from .elementwise import DISPLAY, cast, check_apart, store
+from .elementwise import DISPLAY, cast, check_apart, check_category, store
 from .fresh import formatted
 from .layout import become
 
@@ -181,7 +181,13 @@ def in_place(kernel: Callable) -> Callable:
         for other in args:
             if isinstance(other, Tensor):
                 check_apart(self, other)
-        return store(self, kernel(self, *args))
+        try:
+            made = kernel(self, *args)
+        except NotImplementedError as refused:
+            if (computed := getattr(refused, "computed", None)) is not None:
+                check_category(computed, self)
+            raise
+        return store(self, made)
 
     return form
 
