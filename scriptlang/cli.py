@@ -1,4 +1,4 @@
-"""The command line: scriptlang run, inspect, check, compile, info."""
+"""The command line: scriptlang run, inspect, check, compile, ops, info."""
 
 from __future__ import annotations
 
@@ -127,6 +127,23 @@ def parser() -> argparse.ArgumentParser:
     )
     compile.add_argument("-o", "--output", required=True, metavar="FILE.pt")
     compile.set_defaults(command=compile_command)
+
+    ops = commands.add_parser(
+        "ops", help="list the operators that archives reach, for a C++ library that has no others"
+    )
+    ops.add_argument("archives", nargs="+", metavar="archive")
+    which = ops.add_mutually_exclusive_group()
+    which.add_argument(
+        "--method",
+        dest="methods",
+        action="append",
+        metavar="NAME",
+        help="what will be called, instead of forward; repeatable",
+    )
+    which.add_argument(
+        "--all-methods", action="store_true", help="whatever the archives hold may be called"
+    )
+    ops.set_defaults(command=ops_command)
 
     info = commands.add_parser("info", help="engines, CPU features, versions")
     info.set_defaults(command=info_command)
@@ -363,6 +380,20 @@ def compile_command(options: argparse.Namespace) -> int:
         )
     after = pathlib.Path(options.output).stat().st_size
     print(f"{options.output}: {after} bytes (the source has {before})")
+    return 0
+
+
+def ops_command(options: argparse.Namespace) -> int:
+    from .programs.inspection import reached_operators
+
+    methods = [] if options.all_methods else options.methods or ["forward"]
+    names: set[str] = set()
+    print("# Operators of these programs, for -DSCRIPTLANG_OPS (scriptlang ops):")
+    for archive in options.archives:
+        names.update(reached_operators(archive, methods))
+        called = ", ".join(methods) or "all methods"
+        print(f"#   {pathlib.Path(archive).name}: {called}")
+    print("\n".join(sorted(names)))
     return 0
 
 

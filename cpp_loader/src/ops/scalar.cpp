@@ -7,6 +7,7 @@
 #include "language.h"
 #include "op.h"
 #include "scalar_math.h"
+#include "values/plain_text.h"
 
 namespace scriptlang {
 
@@ -322,7 +323,7 @@ SL_OP(aten_Float_str) {
   if (plain && read.ptr == last && read.ec == std::errc()) return out[0].set_double(quick);
 #endif
   char* end = nullptr;
-  double value = std::strtod(text.data(), &end);
+  double value = read_number(text.data(), &end);
   if (end == text.data() || end != text.data() + text.size()) {
     raise(ErrorKind::RuntimeError, "could not convert string to float: '", text, "'");
   }
