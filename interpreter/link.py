@@ -13,6 +13,7 @@ from ..schema import Argument, Schema
 from .code import Code, OperatorRef
 from .compiler import COUNTED, PROMOTED
 from .handlers import HANDLERS
+from .refusals import whatever_the_type
 
 AS_OPCODES: dict[str, str] = {**PROMOTED, **COUNTED, "prim::unchecked_cast": "UNCHECKED_CAST"}
 """Opcodes that code may also call as operators."""
@@ -47,10 +48,13 @@ class Call:
         del stack[at:]
         if self.defaults:
             args[len(args) - self.outs : len(args) - self.outs] = self.defaults
-        if calls.recorder is None or self.operator is None:
-            result = self.kernel(*args)
-        else:
-            result = calls.recorder.run(self.operator, self.kernel, args)
+        try:
+            if calls.recorder is None or self.operator is None:
+                result = self.kernel(*args)
+            else:
+                result = calls.recorder.run(self.operator, self.kernel, args)
+        except NotImplementedError as refused:
+            raise whatever_the_type(self.kernel, args, refused) from None
         if self.results == 1:
             stack.append(result)
         elif self.results != 0:

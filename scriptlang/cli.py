@@ -1,4 +1,4 @@
-"""The command line: scriptlang run, inspect, check, compile, info."""
+"""The command line: scriptlang run, inspect, check, compile, ops, info."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code.  Errors of ours print without a traceback."""
     options = parser().parse_args(argv)
     try:
+        for library in getattr(options, "load", ()):
+            load_plugin(library)
         return options.command(options)
     except ScriptError as e:
         print(f"scriptlang: {e}", file=sys.stderr)
@@ -34,17 +36,24 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="scriptlang", description="TorchScript without PyTorch.", epilog=EPILOG
     )
-    limits = argparse.ArgumentParser(add_help=False)
-    limits.add_argument(
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
         "--limit",
         action="append",
         default=[],
         metavar="NAME=NUMBER",
         help="a field of scriptlang.Limits: source_bytes=100000000; repeatable",
     )
+    common.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        metavar="LIB.so",
+        help="a plug-in with operators that the archive calls: its code runs; repeatable",
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run a method on arrays", parents=[limits])
+    run = commands.add_parser("run", help="run a method on arrays", parents=[common])
     run.add_argument("archive")
     run.add_argument(
         "--input",
@@ -65,18 +74,11 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--method", default="forward")
     run.add_argument("-o", "--output", metavar="FILE.npz", help="write the results there")
-    run.add_argument(
-        "--load",
-        action="append",
-        default=[],
-        metavar="LIB.so",
-        help="a plug-in with operators that the archive calls: its code runs; repeatable",
-    )
     run.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
     run.set_defaults(command=run_command, values=[])
 
     inspect = commands.add_parser(
-        "inspect", help="methods, parameters, operators of an archive", parents=[limits]
+        "inspect", help="methods, parameters, operators of an archive", parents=[common]
     )
     inspect.add_argument("archive")
     inspect.add_argument("--code", action="store_true", help="print the program too")
@@ -107,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     inspect.set_defaults(command=inspect_command)
 
     check = commands.add_parser(
-        "check", help="load and verify; list what is missing", parents=[limits]
+        "check", help="load and verify; list what is missing", parents=[common]
     )
     check.add_argument("archive")
     check.set_defaults(command=check_command)
@@ -115,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
     compile = commands.add_parser(
         "compile",
         help="write an archive that starts at once, and runs faster; the C++ engine needs it",
-        parents=[limits],
+        parents=[common],
     )
     compile.add_argument("archive")
     compile.add_argument(
@@ -125,6 +127,23 @@ def parser() -> argparse.ArgumentParser:
     )
     compile.add_argument("-o", "--output", required=True, metavar="FILE.pt")
     compile.set_defaults(command=compile_command)
+
+    ops = commands.add_parser(
+        "ops", help="list the operators that archives reach, for a C++ library that has no others"
+    )
+    ops.add_argument("archives", nargs="+", metavar="archive")
+    which = ops.add_mutually_exclusive_group()
+    which.add_argument(
+        "--method",
+        dest="methods",
+        action="append",
+        metavar="NAME",
+        help="what will be called, instead of forward; repeatable",
+    )
+    which.add_argument(
+        "--all-methods", action="store_true", help="whatever the archives hold may be called"
+    )
+    ops.set_defaults(command=ops_command)
 
     info = commands.add_parser("info", help="engines, CPU features, versions")
     info.set_defaults(command=info_command)
@@ -153,8 +172,6 @@ def run_command(options: argparse.Namespace) -> int:
 
     from .api import load
 
-    for library in options.load:
-        load_plugin(library)
     module = load(options.archive, engine=options.engine, limits=limits_of(options))
     method = getattr(module, options.method, None)
     if not callable(method):
@@ -363,6 +380,20 @@ def compile_command(options: argparse.Namespace) -> int:
         )
     after = pathlib.Path(options.output).stat().st_size
     print(f"{options.output}: {after} bytes (the source has {before})")
+    return 0
+
+
+def ops_command(options: argparse.Namespace) -> int:
+    from .programs.inspection import reached_operators
+
+    methods = [] if options.all_methods else options.methods or ["forward"]
+    names: set[str] = set()
+    print("# Operators of these programs, for -DSCRIPTLANG_OPS (scriptlang ops):")
+    for archive in options.archives:
+        names.update(reached_operators(archive, methods))
+        called = ", ".join(methods) or "all methods"
+        print(f"#   {pathlib.Path(archive).name}: {called}")
+    print("\n".join(sorted(names)))
     return 0
 
 

@@ -8,6 +8,7 @@ as in Python and as with PyTorch.  An IndexError of an operator is an IndexError
 from __future__ import annotations
 
 import builtins
+import dis
 from functools import lru_cache
 from typing import Any
 
@@ -82,7 +83,13 @@ def failure_class(cls: type[Exception]) -> type[Exception]:
 
 
 def failure(error: Exception) -> Exception:
-    """The error of an operator as a run raises it: of its class, and a RuntimeError."""
+    """The error of an operator as a run raises it: of its class, and a RuntimeError.
+
+    The class is what the operator says.  Where numpy or Python raise because they were given what
+    the operator did not foresee, it is RuntimeError, as it is in the native engine.
+    """
+    if is_unforeseen(error):
+        return RuntimeError(str(error)).with_traceback(error.__traceback__)
     cls = type(error)
     if isinstance(error, RuntimeError) or cls.__module__ != "builtins":
         return error
@@ -93,6 +100,32 @@ def failure(error: Exception) -> Exception:
         return error
     new.__cause__ = error.__cause__
     return new.with_traceback(error.__traceback__)
+
+
+RAISE = dis.opmap["RAISE_VARARGS"]
+OURS = __package__ + "."
+OPERATORS = f"{__package__}.ops."
+BELOW = ("numpy.", "ml_dtypes.")
+
+
+def is_unforeseen(error: Exception) -> bool:
+    """Whether an operator failed without a `raise` of ours.
+
+    Functions of users that operators call, as derivatives do, raise as they like.
+    """
+    if isinstance(error, (RuntimeError, MemoryError, Warning)):
+        return False
+    at, within = error.__traceback__, False
+    name, last = "", at
+    while at is not None:
+        name, last = at.tb_frame.f_globals.get("__name__", "") + ".", at
+        within = within or name.startswith(OPERATORS)
+        if within and not name.startswith((OURS, *BELOW)):
+            return False
+        at = at.tb_next
+    if not within or last is None:
+        return False
+    return name.startswith(BELOW) or last.tb_frame.f_code.co_code[last.tb_lasti] != RAISE
 
 
 def failed(kind: str, message: str) -> Exception:

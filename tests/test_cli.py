@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 from scriptlang.cli import main
 
@@ -147,3 +148,38 @@ def test_compile_over_its_source_tells_both_sizes(tmp_path, capsys):
     copy.write_bytes(pathlib.Path(MLP).read_bytes())
     assert main(["compile", str(copy), "-o", str(copy)]) == 0
     assert f"(the source has {pathlib.Path(MLP).stat().st_size})" in capsys.readouterr().out
+
+
+_, WHY_NO_NATIVE = native.load()
+needs_native = pytest.mark.skipif(bool(WHY_NO_NATIVE), reason=WHY_NO_NATIVE)
+OPS_OF_TWO = DATA.parent.parent / "cpp_loader" / "tests" / "selective" / "ops.txt"
+
+
+@needs_native
+def test_ops_lists_what_archives_reach(capsys):
+    """The C++ test of a library with these operators builds from the same list."""
+    assert main(["ops", str(DATA / "attention.script.pt"), str(DATA / "resnet.script.pt")]) == 0
+    out = capsys.readouterr().out
+    assert out == OPS_OF_TWO.read_text()
+    names = [line for line in out.splitlines() if not line.startswith("#")]
+    assert names == sorted(set(names)) and "aten::conv2d" in names
+
+
+@needs_native
+def test_ops_of_all_methods_are_more(capsys):
+    def listed(*options):
+        assert main(["ops", COUNTER, *options]) == 0
+        return {s for s in capsys.readouterr().out.splitlines() if not s.startswith("#")}
+
+    assert listed() <= listed("--all-methods")
+    assert listed("--method", "reset") != listed()
+
+
+@needs_native
+def test_ops_names_the_file_that_is_none(tmp_path, capsys):
+    path = tmp_path / "none.pt"
+    path.write_bytes(b"no archive")
+    assert main(["ops", str(path)]) == 1
+    assert "none.pt" in capsys.readouterr().err
+    assert main(["ops", COUNTER, "--method", "absent"]) == 1
+    assert "absent" in capsys.readouterr().err

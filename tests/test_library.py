@@ -169,6 +169,17 @@ def test_calls_by_every_name():
     assert "mine::scale" in str(traced.graph) and traced(tensor(5)).tolist() == [9]
 
 
+packet = scriptlang.ops.mine.scale
+
+
+def test_scripts_know_operators_as_objects():
+    @scriptlang.script
+    def f(x: Tensor) -> Tensor:
+        return packet(x, 2) + scale(x, 3)
+
+    assert f(tensor(1)).tolist() == [5]
+
+
 def test_programs_and_archives(model):
     assert model(tensor(1, 2)).tolist() == [2.5, 4]
     ints, tensors, text = model.lists(tensor(1))
@@ -291,6 +302,23 @@ def test_without_the_operator(archive):
         assert loaded(tensor(1, 2)).tolist() == [2.5, 4]
         with pytest.raises(MissingOperatorError, match="registered the operator nobody::never"):
             loaded.nowhere(tensor(1))
+
+
+def test_the_native_engine_reads_the_code_itself(archive, monkeypatch):
+    """A plain archive with such operators needs none of Python's compiler."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for record in old.infolist():
+            name = record.filename.partition("/")[2]
+            if name != "bytecode.pkl" and not name.startswith("scriptlang/"):
+                new.writestr(record.filename, old.read(record))
+    monkeypatch.setenv("SCRIPTLANG_READER", "native")
+    loaded = scriptlang.load(io.BytesIO(buffer.getvalue()), engine="native")
+    assert loaded(tensor(1, 2)).tolist() == [2.5, 4]
+    assert loaded._type.methods["forward"].ready() is not None
+    with pytest.raises(ValueError, match="no such value") as caught:
+        loaded.fails(tensor(1), "value")
+    assert script_stack(caught.value)
 
 
 # Passes
@@ -611,3 +639,19 @@ def test_archives_go_both_ways(archive):
     traced = io.BytesIO()
     torch.jit.save(torch.jit.trace(Theirs(), (x,)), traced)
     assert scriptlang.load(io.BytesIO(traced.getvalue()))(tensor(1, 2)).tolist() == expected
+
+
+@pytest.mark.oracle
+def test_operators_of_torch_as_objects():
+    import torch
+
+    lib = torch.library.Library("theirs_alone", "FRAGMENT")
+    lib.define("op(Tensor x) -> Tensor")
+    theirs = torch.ops.theirs_alone.op
+
+    @scriptlang.script
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return theirs(x)
+
+    with pytest.raises(MissingOperatorError, match="theirs_alone::op"):
+        f(tensor(1))

@@ -18,6 +18,8 @@ from scriptlang.errors import script_stack
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGINS = ROOT / "cpp_loader" / "tests" / "consumer" / "plugins"
+INCLUDE = ROOT / "cpp_loader" / "include" / "scriptlang"
+PLUGINS_CPP = ROOT / "cpp_loader" / "src" / "capi" / "plugins.cpp"
 CC = shutil.which("cc") or shutil.which("gcc")
 
 pytestmark = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -142,6 +144,19 @@ def test_the_command_line(folder, library, tmp_path):
         assert without.returncode == 1 and "registered the operator my::scale" in without.stderr
 
 
+def test_compiling_and_checking(folder, library, tmp_path):
+    (tmp_path / "model.pt").write_bytes(archive())
+    made = tmp_path / "made.pt"
+    scriptlang_ = [sys.executable, "-m", "scriptlang"]
+    for command in (["check"], ["compile", "--keep-parameters", "-o", str(made)]):
+        command = [*scriptlang_, *command, str(tmp_path / "model.pt"), "--load", str(library)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "lacks" not in done.stdout
+    a, _ = scriptlang.load(made, engine="native")(scriptlang.ones(1), 3)
+    assert a.tolist() == [4]
+
+
 def test_the_command_line_refuses(capsys):
     assert cli.main(["run", "--load", "nowhere.so", "model.pt"]) == 1
     assert "--load: there is no file nowhere.so" in capsys.readouterr().err
@@ -161,3 +176,40 @@ def test_the_document(folder):
     done = subprocess.run([sys.executable, str(script)], cwd=folder, capture_output=True, text=True)
     assert done.stdout.split("\n") == ["tensor([4., 4.])", "42", ""], done.stderr
     assert "`tensor([4., 4.])`" in text
+
+
+ABI_1 = """
+    error_make version register_operator value_release value_share value_none value_bool value_int
+    value_double value_complex value_string value_device value_generator value_list value_tuple
+    value_dict dict_get dict_set dict_remove dict_next list_set list_append list_remove list_ints
+    list_doubles tensor_view tensor_strided tensor_copy value_kind value_get_bool value_get_int
+    value_get_double value_get_complex value_get_string value_length value_item value_key
+    value_field value_member value_class value_text text_release tensor_info tensor_data
+    tensor_contiguous tensor_to tensor_read tensor_assign tensor_to_dlpack tensor_from_dlpack
+    error_release error_status error_class error_message error_stack get_threads
+""".split()
+"""The functions of the table, in the order in which plug-ins of this ABI have them."""
+
+
+def test_the_table_only_grows():
+    """What plug-ins are compiled with stays where it is; a new ABI would let it change."""
+    text = (INCLUDE / "plugin.h").read_text()
+    assert "#define SL_PLUGIN_ABI 1\n" in text
+    table = text.partition("typedef struct sl_host {")[2].partition("} sl_host;")[0]
+    fields = [m[1] for part in table.split(";") if (m := re.search(r"\(\*(\w+)\)\(", part))]
+    assert fields[: len(ABI_1)] == ABI_1
+    given = re.findall(r"SL_GIVES\((\w+)\)", PLUGINS_CPP.read_text().partition("name;")[2])
+    assert sorted(given) == sorted(fields), "capi/plugins.cpp fills the table"
+    for name in fields:
+        assert f"#define sl_{name} sl_plugin_host->{name}\n" in text
+
+
+def test_the_table_has_what_operators_need():
+    """Functions of values, tensors and errors; those of derivatives are not for operators."""
+    declared = re.findall(r"\bsl_(\w+)\(", (INCLUDE / "scriptlang.h").read_text())
+    kinds = ("value_", "list_", "dict_", "tensor_", "error_", "text_")
+    of_derivatives = ("tensor_require", "tensor_grad", "tensor_set_grad", "tensor_detach")
+    needed = {n for n in declared if n.startswith(kinds) and not n.startswith(of_derivatives)}
+    text = (INCLUDE / "plugin.h").read_text()
+    lacking = {n for n in needed if f"(*{n})(" not in text}
+    assert not lacking, "they follow at the end of sl_host, and in capi/plugins.cpp"

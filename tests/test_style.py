@@ -203,15 +203,9 @@ LONG_FUNCTIONS: dict[str, str] = {
     "cpp_loader/tools/generate_special_tables.py:tables": "a table",
     "scriptlang/cli.py:parser": "a table",
     "scriptlang/nn/functional/attention.py:multi_head_attention_forward": WHOLE,
-    "scriptlang/nn/functional/embedding.py:embedding_bag": WHOLE,
-    "scriptlang/ops/derivatives/formulas/backward_conv.py:conv_gradient_gradients": WHOLE,
-    "scriptlang/ops/derivatives/formulas/upsample.py:sampled": WHOLE,
-    "scriptlang/ops/families/attention.py:transformer_encoder_layer_fwd": WHOLE,
     "scriptlang/ops/families/backward.py:_picked": WHOLE,
-    "scriptlang/ops/families/conv.py:check_convolution": WHOLE,
     "scriptlang/ops/families/fft.py:stft_center": WHOLE,
     "scriptlang/ops/families/statistics.py:cov": WHOLE,
-    "scriptlang/optim/line_search.py:strong_wolfe": WHOLE,
 }
 """Python functions that may have more lines, each with its reason.  The list gets shorter."""
 
@@ -221,7 +215,6 @@ LONG_FILES: dict[str, str] = {
     "cpp_loader/python/convert.cpp": WHOLE,
     "cpp_loader/src/archive/pickle.cpp": WHOLE,
     "cpp_loader/src/autograd/record.cpp": WHOLE,
-    "cpp_loader/src/lower/lowering.cpp": WHOLE,
     "cpp_loader/src/machine/steps.cpp": WHOLE,
     "cpp_loader/src/ops/random.cpp": WHOLE,
     "cpp_loader/src/ops/rnn.cpp": WHOLE,
@@ -233,7 +226,6 @@ LONG_FILES: dict[str, str] = {
     "scriptlang/nn/modules/rnn.py": WHOLE,
     "scriptlang/ops/families/index.py": WHOLE,
     "scriptlang/ops/families/reduce.py": WHOLE,
-    "scriptlang/programs/module.py": WHOLE,
 }
 """Files that may have more lines, each with its reason.  The list gets shorter."""
 

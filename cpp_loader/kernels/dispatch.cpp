@@ -1,7 +1,9 @@
-// Chooses the set of kernels for this processor, once: AVX-512, AVX2 or portable.
+// Chooses the set of kernels for this processor, once: AVX-512, AVX2 or portable. A build for one
+// instruction set has no choice.
 #include <cstdlib>
 #include <cstring>
 
+#include "can_run.h"
 #include "kernel_set.h"
 
 namespace scriptlang::kernels {
@@ -15,32 +17,68 @@ namespace scriptlang::kernels {
   X(avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 // clang-format on
 
-namespace portable {
-const KernelSet& kernel_set();
+namespace {
+
+// Whether the machine has what the set of this name needs.
+[[maybe_unused]] bool has([[maybe_unused]] const char* wanted) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_cpu_init();
+#define X(name, test) \
+  if (std::strcmp(wanted, #name) == 0) return test;
+  SL_ISAS_X86(X)
+#undef X
+#endif
+  return true;
 }
-#ifdef SL_HAS_ISA_avx2
-// clang-format off
-#define X(name, test)            \
+
+}  // namespace
+
+#if defined(SL_ONE_ISA)
+
+#define SL_TEXT_OF(x) #x
+#define SL_TEXT(x) SL_TEXT_OF(x)
+
+bool can_run() {
+  static const bool can = has(SL_TEXT(SL_ONE_ISA));
+  return can;
+}
+
+#else
+
+// Those that this build has, in the same order.
+#if defined(SL_HAS_ISA_avx512)
+#define SL_ISA_AVX512(X) X(avx512)
+#else
+#define SL_ISA_AVX512(X)
+#endif
+#if defined(SL_HAS_ISA_avx2)
+#define SL_ISA_AVX2(X) X(avx2)
+#else
+#define SL_ISA_AVX2(X)
+#endif
+#if defined(SL_HAS_ISA_portable)
+#define SL_ISA_PORTABLE(X) X(portable)
+#else
+#define SL_ISA_PORTABLE(X)
+#endif
+#define SL_BUILT_ISAS(X) SL_ISA_AVX512(X) SL_ISA_AVX2(X) SL_ISA_PORTABLE(X)
+
+#define X(name)                  \
   namespace name {               \
   const KernelSet& kernel_set(); \
   }
-SL_ISAS_X86(X)
+SL_BUILT_ISAS(X)
 #undef X
-// clang-format on
-#endif
 
 const KernelSet* usable_kernels(int index) {
-#ifdef SL_HAS_ISA_avx2
-  __builtin_cpu_init();
-  // clang-format off
-#define X(name, test) \
-  if ((test) && index-- == 0) return &name::kernel_set();
-  SL_ISAS_X86(X)
+#define X(name) \
+  if (has(#name) && index-- == 0) return &name::kernel_set();
+  SL_BUILT_ISAS(X)
 #undef X
-// clang-format on
-#endif
-  return index == 0 ? &portable::kernel_set() : nullptr;
+  return nullptr;
 }
+
+bool can_run() { return usable_kernels(0) != nullptr; }
 
 namespace {
 
@@ -60,5 +98,7 @@ const KernelSet& kernels() {
   static const KernelSet& set = choose();
   return set;
 }
+
+#endif
 
 }  // namespace scriptlang::kernels

@@ -25,7 +25,7 @@ double zeta_outside(double x, double q, bool pole) {
   if (x < 1) return kNan;
   if (pole) return kInfinity;
   if (std::isnan(x) || std::isnan(q) || std::isinf(q)) return kNan;
-  if (x == kInfinity) return q < 1 ? kInfinity : q == 1 ? 1 : 0;
+  if (x == kInfinity) return q < 1 ? kInfinity : q == 1 ? 1 : kNan;
   return kNan;
 }
 
@@ -103,6 +103,8 @@ double zeta(double x, double q) {
     total = std::fmod(x, 2) == 0 ? between : -between;
     at += skipped;
   }
+  // Where all terms vanish, PyTorch's tail multiplies zeros by 23 factors of about x.
+  if (q > 1 && std::pow(q, -x) == 0 && std::isinf(std::pow(x, 23))) return kNan;
   for (; at < 12; at += 1) total += std::pow(at, -x);
   total += std::pow(at, 1 - x) / (x - 1) + std::pow(at, -x) / 2;
   double factor = x * std::pow(at, -x - 1);

@@ -55,12 +55,31 @@ function(scriptlang_add_kernels isa part sources)
   target_sources(scriptlang PRIVATE $<TARGET_OBJECTS:${target}>)
 endfunction()
 
+# SCRIPTLANG_ISA: those that are built, all by default. Where one is asked for, nothing is chosen at
+# run time; tests of kernels want the choice.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  set(known_isas portable avx2 avx512)
   # Processors of the last ten years have AVX2: what runs on older ones is made small.
-  scriptlang_add_isa(portable -Os)
-  scriptlang_add_isa(avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
-  scriptlang_add_isa(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi -mbmi2
-                     -mprefer-vector-width=512)
+  set(flags_of_portable -Os)
+  set(flags_of_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
+  set(flags_of_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi -mbmi2
+      -mprefer-vector-width=512)
 else()
-  scriptlang_add_isa(portable)
+  set(known_isas portable)
 endif()
+set(built_isas ${SCRIPTLANG_ISA})
+if(NOT built_isas)
+  set(built_isas ${known_isas})
+endif()
+list(LENGTH built_isas count_of_isas)
+if(SCRIPTLANG_ISA AND count_of_isas EQUAL 1 AND NOT SCRIPTLANG_TESTS)
+  add_compile_definitions(SL_ONE_ISA=${built_isas})
+  list(REMOVE_ITEM isa_sources "${CMAKE_CURRENT_LIST_DIR}/isa/set.cpp")
+endif()
+foreach(isa ${built_isas})
+  if(NOT isa IN_LIST known_isas)
+    message(FATAL_ERROR "SCRIPTLANG_ISA: ${isa} is none of ${known_isas}, "
+                        "which there are for ${CMAKE_SYSTEM_PROCESSOR}")
+  endif()
+  scriptlang_add_isa(${isa} ${flags_of_${isa}})
+endforeach()

@@ -90,3 +90,7 @@ const KernelSet* usable_kernels(int index);
 const KernelSet& kernels();
 
 }  // namespace scriptlang::kernels
+
+#if defined(SL_ONE_ISA)
+#include "one_set.h"
+#endif

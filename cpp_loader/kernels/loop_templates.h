@@ -1,5 +1,6 @@
 // Templates behind the loop tables: from a formula to a loop for each element type.
 #pragma once
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -8,6 +9,18 @@
 #include "loops.h"
 
 namespace scriptlang::kernels {
+
+// a / b; C++ finds a zero where both parts of b are infinite or NaN, PyTorch NaN.
+template <class T>
+T divided(T a, T b) {
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+    using R = typename T::value_type;
+    if (!std::isfinite(b.real()) && !std::isfinite(b.imag())) {
+      return {std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN()};
+    }
+  }
+  return a / b;
+}
 
 using complex64 = std::complex<float>;
 using complex128 = std::complex<double>;

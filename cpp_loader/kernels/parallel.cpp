@@ -21,9 +21,6 @@
 
 namespace scriptlang::kernels {
 
-MemoryRoom (*room_here)() = nullptr;
-void (*set_room)(MemoryRoom room) = nullptr;
-
 namespace {
 
 constexpr int kMaxThreads = 256;
@@ -255,6 +252,9 @@ Pool& pool() {
 }  // namespace
 
 int thread_count() noexcept {
+#if defined(SL_NO_THREADS)  // and then no pool is linked
+  return 1;
+#endif
   int wanted = wanted_threads.load(std::memory_order_relaxed);
   if (wanted > 0) return wanted;
   static const int machine =

@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <utility>
 
+#include "scratch_state.h"
 #include "thread.h"
 
 namespace scriptlang::kernels {
@@ -21,13 +23,14 @@ void* allocate(std::size_t bytes) {
 
 }  // namespace
 
-void (*count_scratch)(int64_t bytes) = nullptr;
-
-struct Scratch::Block {
-  char* base = nullptr;
-  std::size_t size = 0, used = 0, wanted = 0;
+struct Scratch::Block : ScratchState {
+  static Block& here() { return block_here(); }
+  // A friend, as the name of this type is Scratch's own; `used`, as others call it.
+  __attribute__((used)) friend void swap_scratch(ScratchState* other) {
+    std::swap(static_cast<ScratchState&>(here()), *other);
+  }
   ~Block() {
-    std::free(base);
+    if (!is_lent) std::free(base);
     base = nullptr;
     size = 0;
   }
@@ -59,7 +62,7 @@ Scratch::Scratch(std::size_t bytes) : block_(block_here()) {
 
 void Scratch::take() {
   Block& b = block_;
-  if (b.used == 0 && b.size < b.wanted + bytes_ && b.wanted + bytes_ <= kKeep) {
+  if (b.used == 0 && b.size < b.wanted + bytes_ && b.wanted + bytes_ <= kKeep && !b.is_lent) {
     // Grow while nothing points into the block, by what did not fit last time.
     std::size_t size = b.wanted + bytes_;
     char* base = static_cast<char*>(allocate(size));

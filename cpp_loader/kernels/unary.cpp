@@ -69,12 +69,12 @@ T gelu_tanh(T x) {
 #define SL_COMPLEX_ONLY(X)                                                    \
   X(exp, std::exp(x))                                                         \
   X(sqrt, std::sqrt(x))                                                       \
-  X(rsqrt, T(1) / std::sqrt(x))                                               \
+  X(rsqrt, divided(T(1), std::sqrt(x)))                                               \
   X(sin, std::sin(x))                                                         \
   X(cos, std::cos(x))                                                         \
   X(tanh, std::tanh(x))                                                       \
-  X(sigmoid, T(1) / (T(1) + std::exp(-x)))                                    \
-  X(reciprocal, T(1) / x)
+  X(sigmoid, divided(T(1), T(1) + std::exp(-x)))                                    \
+  X(reciprocal, divided(T(1), x))
 // clang-format on
 
 // clang-format off
@@ -90,7 +90,7 @@ T gelu_tanh(T x) {
   X(asinh, std::asinh(x))                                                     \
   X(acosh, std::acosh(x))                                                     \
   X(atanh, std::atanh(x))                                                     \
-  X(silu, x / (T(1) + std::exp(-x)))
+  X(silu, divided(x, T(1) + std::exp(-x)))
 // clang-format on
 
 // clang-format off

@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "kernels/parallel.h"
 #include "lower/code.h"
+#include "optimize/reached.h"
 
 namespace scriptlang::python {
 
@@ -69,6 +70,25 @@ class NativeArchive {
     return nb::bytes(bytes.data(), bytes.size());
   }
 
+  // Of all functions, where no methods are named. What restores objects runs in any case.
+  std::vector<std::string> operators(const std::vector<std::string>& methods) {
+    nb::gil_scoped_release released;
+    module_->complete();
+    const std::string kRestores = ".__setstate__";
+    std::vector<const Function*> from;
+    for (const std::string& name : methods) {
+      const Function* method = module_->method(name);
+      if (!method) raise(ErrorKind::KeyError, "the archive has no method '", name, "'");
+      from.push_back(method);
+    }
+    for (const auto& f : module_->program().functions()) {
+      const bool restores = f->name.size() > kRestores.size() &&
+                            f->name.substr(f->name.size() - kRestores.size()) == kRestores;
+      if (methods.empty() || restores) from.push_back(f.get());
+    }
+    return optimize::reached_operators(module_->program(), from);
+  }
+
   std::vector<std::string> methods() const { return module_->method_names(); }
   std::string register_code() const {  // of every function
     std::string text;
@@ -95,6 +115,8 @@ void bind_archive(nb::module_& m) {
            "Call a method of the root. Values are as Program.run has them.")
       .def("attribute", &NativeArchive::attribute, nb::arg("name"))
       .def("save", &NativeArchive::save, "The archive with the attributes as they are now.")
+      .def("operators", &NativeArchive::operators, nb::arg("methods"),
+           "Qualified names of the operators that these methods reach, or all functions.")
       .def_prop_ro("methods", &NativeArchive::methods)
       .def_prop_ro("register_code", &NativeArchive::register_code,
                    "The register code of all functions.")

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 #include <scriptlang/scriptlang.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,20 +28,25 @@ class Apart {
   kernels::StopScope stops_{nullptr};
 };
 
-// Calls the function with all arguments as a list; it gives a tuple of the results, checked.
-void call_python(nb::handle function, Args args, Value* out, const Schema& schema) {
+nb::list arguments_of(Args args) {
   ToPython to_python;
   nb::list given;
   for (int k = 0; k < args.size(); ++k) given.append(to_python(args[k]));
-  nb::tuple results = nb::cast<nb::tuple>(function(given));
+  return given;
+}
+
+// Takes what the function has given, a tuple, which Python has checked. A tensor that was an
+// argument stays the same one.
+void take_results(nb::tuple results, nb::list given, const std::vector<Value>& held, Value* out,
+                  const Schema& schema) {
   if (results.size() != schema.returns.size()) {
     raise(ErrorKind::RuntimeError, "the operator ", schema.name, " gave another number of results");
   }
   ToNative to_native;
   for (size_t k = 0; k < results.size(); ++k) {
     nb::object result = results[k];
-    for (size_t j = 0; j < given.size(); ++j) {  // the same tensor stays the same
-      if (nb::handle(given[j]).is(result)) out[k] = args[int(j)];
+    for (size_t j = 0; j < held.size(); ++j) {
+      if (nb::handle(given[j]).is(result)) out[k] = held[j];
     }
     if (out[k].is_none()) out[k] = to_native(result);
     const Type& type = *schema.returns[k].type;
@@ -51,20 +57,34 @@ void call_python(nb::handle function, Args args, Value* out, const Schema& schem
   }
 }
 
+// The function may call programs, so the run gives up its turn for it. Before that the arguments
+// are converted, while nobody changes them, and held: the machine may have borrowed them from what
+// others may change then.
 void run_python(void* user, Context& context, Args args, Value* out, const Schema& schema) {
   for (int k = 0; k < args.size(); ++k) args[k].publish();  // Python may keep them
+  const std::vector<Value> held(args.data(), args.data() + args.size());
   Outside* outside = outside_of(context);
-  call_outside(outside, [&] {
-    nb::gil_scoped_acquire gil;
-    Apart apart;
-    try {
-      call_python(static_cast<PyObject*>(user), args, out, schema);
-    } catch (nb::python_error& error) {
-      raise_through(outside, error);
-    } catch (const nb::builtin_exception& error) {
-      raise(ErrorKind::RuntimeError, "the operator ", schema.name, ": ", error.what());
-    }
-  });
+  PyObject* function = static_cast<PyObject*>(user);
+  std::optional<Turn::Pause> pause;
+  try {
+    with_python([&] {
+      Apart apart;
+      try {
+        nb::list given = arguments_of(args);
+        if (outside) pause.emplace(outside->turn);
+        nb::object results = staying([&] { return nb::handle(function)(given); });
+        take_results(nb::cast<nb::tuple>(results), given, held, out, schema);
+      } catch (nb::python_error& error) {
+        raise_through(outside, error);
+      } catch (const nb::builtin_exception& error) {
+        raise(ErrorKind::RuntimeError, "the operator ", schema.name, ": ", error.what());
+      }
+    });
+  } catch (...) {
+    if (pause) pause->over();
+    throw;
+  }
+  if (pause) pause->over(for_signals());
 }
 
 void register_operator(const std::string& schema, nb::object function) {

@@ -3,6 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cxxabi.h>
+#include <unistd.h>
+
+#include <memory>
 #include <string>
 
 #include "ops/op.h"
@@ -15,26 +19,42 @@ namespace nb = nanobind;
 // Of one run; `print_user` of its Context. raised: the exception of Python that a callback has
 // ended with last, and what the engine's Error says in its place.
 struct Outside {
+  struct Raised {
+    nb::object exception;
+    std::string class_name, message;
+  };
   Turn* turn;
-  nb::object raised;
-  std::string class_name, message;
+  std::unique_ptr<Raised> raised;
 };
 
 // That of a run; null where it is not one that Python has started.
 Outside* outside_of(const Context& context);
 
-// What a program calls outside may call programs: it has no turn meanwhile.
+// What Python is called by in a thread that may be a daemon: where the process ends, Python ends
+// such a thread when it wants the GIL. It stays here then, as it is: nobody needs it any more, and
+// what its run holds cannot be given back without the GIL. (What ends it is no object of C++: the
+// reference to it is null.)
 template <class F>
-void call_outside(Outside* outside, F&& body) {
-  if (!outside) return body();
-  Turn::Pause pause(outside->turn);
+__attribute__((no_sanitize("undefined"))) auto staying(F&& call) {
+#if defined(__GLIBCXX__)
   try {
-    body();
-  } catch (...) {
-    pause.over();
-    throw;
+    return call();
+  } catch (abi::__forced_unwind&) {
+    for (;;) pause();
   }
-  pause.over(for_signals());
+#else
+  return call();
+#endif
+}
+
+// Runs something with the GIL.
+template <class F>
+void with_python(F&& body) {
+  struct Gil {
+    PyGILState_STATE state = staying(PyGILState_Ensure);
+    ~Gil() { PyGILState_Release(state); }
+  } gil;
+  staying(body);
 }
 
 // With the GIL: the exception that is being handled goes through the engine as an Error.

@@ -27,8 +27,20 @@ void check_callback() {
   raise(ErrorKind::RuntimeError, error.what());
 }
 
+// What a program calls outside may call programs: it has no turn meanwhile.
+template <class F>
+void call_outside(void* outside, F&& body) {
+  Turn::Pause pause(static_cast<Outside*>(outside)->turn);
+  try {
+    with_python(body);
+  } catch (...) {
+    pause.over();
+    throw;
+  }
+  pause.over(for_signals());
+}
+
 void print_holding(const char* text, size_t size) {
-  nb::gil_scoped_acquire gil;
   PyObject* out = PySys_GetObject("stdout");  // borrowed
   if (!out || out == Py_None) return;
   PyObject* line = PyUnicode_DecodeUTF8(text, Py_ssize_t(size), "replace");
@@ -38,13 +50,12 @@ void print_holding(const char* text, size_t size) {
 }
 
 void print_to_python(const char* text, size_t size, void* outside) {
-  call_outside(static_cast<Outside*>(outside),
+  call_outside(outside,
                [line = std::string(text, size)] { print_holding(line.data(), line.size()); });
 }
 
 void warn_to_python(const char* text, size_t size, void* outside) {
-  call_outside(static_cast<Outside*>(outside), [message = std::string(text, size)] {
-    nb::gil_scoped_acquire gil;
+  call_outside(outside, [message = std::string(text, size)] {
     PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
     check_callback();
   });
@@ -90,21 +101,21 @@ void raise_through(Outside* outside, nb::python_error& error) {
   Error made(ErrorKind::RuntimeError, nb::str(value).c_str());
   made.class_name = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
   if (outside) {
-    outside->raised = value;
-    outside->class_name = made.class_name;
-    outside->message = made.message;
+    outside->raised = std::make_unique<Outside::Raised>();
+    *outside->raised = {value, made.class_name, made.message};
   }
   throw made;
 }
 
 void set_raised(const Outside& outside, const Error& error) {
-  const nb::object& raised = outside.raised;
+  const nb::object& raised = outside.raised->exception;
   if (PyObject_IsInstance(raised.ptr(), PyExc_Exception) != 1) {  // KeyboardInterrupt, SystemExit
     PyErr_SetObject(raised.type().ptr(), raised.ptr());
     return;
   }
   set_python_error(error);
-  if (error.class_name != outside.class_name || error.message != outside.message) return;
+  const Outside::Raised& last = *outside.raised;
+  if (error.class_name != last.class_name || error.message != last.message) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -217,7 +228,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
   context.records = records;
   context.print = print_to_python;
   context.warn = warn_to_python;
-  Outside outside{&result->turn, {}, {}, {}};
+  Outside outside{&result->turn, nullptr};
   context.print_user = context.warn_user = &outside;
   Interrupts interrupts;
   context.interrupted = Interrupts::ask;
@@ -229,7 +240,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
     if (!interrupts.raised()) return;  // it may come when there is nothing left to stop
   } catch (const Error& error) {
     if (!interrupts.raised()) {
-      if (!outside.raised.is_valid()) throw;
+      if (!outside.raised) throw;
       set_raised(outside, error);
       throw nb::python_error();
     }

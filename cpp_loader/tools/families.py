@@ -15,7 +15,7 @@ from functools import cache
 
 SHARED: dict[str, str] = {
     # Loops over pairs of elements, and over one: comparisons are a kind of arithmetic there.
-    "arithmetic": "pointwise_binary choose",
+    "arithmetic": "pointwise_binary choose create_complex",
     "compare": "pointwise_binary pointwise_unary activation choose layout geometry sorting_unique",
     "activation": "pointwise_unary pointwise_binary",
     "pointwise": "activation",
@@ -49,14 +49,7 @@ SHARED: dict[str, str] = {
 }
 """Family -> files of other names that hold kernels of it, which share their loops."""
 
-MIXED: dict[str, str] = {
-    "spatial": "conv embedding matmul upsample",
-    "structure": (
-        "activation arithmetic compare convert create geometry index join matmul pointwise scan "
-        "split upsample view view_scatter"
-    ),
-    "typing": "convert create geometry join pointwise prim split view view_scatter",
-}
+MIXED: dict[str, str] = {"spatial": "conv embedding matmul upsample"}
 """File of many families -> those whose kernels it holds.  These lists only get shorter."""
 
 

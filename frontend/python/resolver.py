@@ -298,6 +298,9 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
     choice = dispatched(obj)
     if choice is not None:
         return DispatchedValue(name, choice, meaning_of)
+    operator = _operator_name(obj)
+    if operator is not None:
+        return BuiltinOperator(operator)
     owner = getattr(obj, "__self__", None)
     if _is_torch_builtin(obj, module, owner):
         return namespaces.TORCH.find(name)
@@ -319,6 +322,22 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
     if PYTHON_TYPES.get(obj, None) is not None:
         return TypeValue(PYTHON_TYPES[obj])
     return None
+
+
+OPERATOR_NAMES = {
+    "Packet": "_qualified_name",
+    "OpOverloadPacket": "_qualified_op_name",
+    "CustomOpDef": "_qualname",
+}
+"""Classes of operators as Python has them, ours and torch's -> where they say their name."""
+
+
+def _operator_name(obj: Any) -> str | None:
+    """The name of an operator that a script knows as an object: `op = torch.ops.my.op`."""
+    cls = type(obj)
+    if cls.__module__.partition(".")[0] not in TORCH_PACKAGES or cls.__name__ not in OPERATOR_NAMES:
+        return None
+    return getattr(obj, OPERATOR_NAMES[cls.__name__], None)
 
 
 def _is_torch_builtin(obj: Any, module: str, owner: Any) -> bool:

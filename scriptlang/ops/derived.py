@@ -23,10 +23,10 @@ class Form:
     """How a form follows from `base`, an operator with a kernel.
 
     kind: "out", "exact_out" (whose output has to have the type of the result), "typed_out",
-    "floating_out", "truth_out", "magnitude_out" (see `Facts.out`), "create" (an "out" form of a
-    function that makes a tensor from sizes and numbers; "create_row": of a row), "in_place",
-    "become" (a view in place), "copy" (of a view), "on_copy" (which keeps the order of the
-    dimensions in memory), "on_row_major_copy".
+    "floating_out", "truth_out", "magnitude_out", "read_out" (see `Facts.out`), "create" (an "out"
+    form of a function that makes a tensor from sizes and numbers; "create_row": of a row),
+    "in_place", "become" (a view in place), "copy" (of a view), "on_copy" (which keeps the order of
+    the dimensions in memory), "on_row_major_copy".
     outs: how many arguments of an "out" form are written; they follow all others.
     sharing: how these may share memory with what is read: "free", "same" (each element with its own
     place) or "apart".
@@ -90,6 +90,7 @@ KINDS_OF_OUT = {
     "floating": "floating_out",
     "truth": "truth_out",
     "magnitude": "magnitude_out",
+    "read": "read_out",
     "exact": "exact_out",
     "number": "exact_out",
 }

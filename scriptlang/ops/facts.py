@@ -78,9 +78,9 @@ class Facts:
     """What the out= form does with a result of another type than the output: "converts" it, takes
     the output's as its `dtype` unless that is given ("typed"; "floating": of floating tensors), or
     raises ("exact"; "magnitude": unless self is complex); "truth": takes outputs of bool and uint8
-    and reads self as such; "row": an output of as many elements keeps its shape; "number": raises
-    in programs, and converts where Python calls it.  By default pointwise ones convert, and others
-    raise."""
+    and reads self as such; "read": self is rounded to the output's precision; "row": an output of
+    as many elements keeps its shape; "number": raises in programs, and converts where Python calls
+    it.  By default pointwise ones convert, and others raise."""
 
     out_memory: str = ""
     """Whether the output may share memory with what is read: "free" (nobody looks), "apart" (not at

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from ..tensors import Tensor
@@ -39,13 +40,7 @@ def strong_wolfe(
     at: the point at a distance.  t: where to try first.  reach: the largest number of the
     direction.  most: how often to go on from the first point.
     """
-
-    def is_too_high(point: Point) -> bool:
-        return point.loss > start.loss + DECREASE * point.t * start.slope
-
-    def is_flat(point: Point) -> bool:
-        return abs(point.slope) <= -CURVATURE * start.slope
-
+    is_too_high, is_flat = partial(rises_from, start), partial(is_flatter_than, start)
     # outwards, until a minimum lies between two points
     before, point, tried = start, at(t), 0
     while tried < most:
@@ -62,7 +57,27 @@ def strong_wolfe(
     else:
         ends = [start, point]
 
-    # between the ends, which come nearer
+    return narrowed(at, start, ends, tried, most, reach)
+
+
+def rises_from(start: Point, point: Point) -> bool:
+    """Whether the loss does not fall as the slope promised."""
+    return point.loss > start.loss + DECREASE * point.t * start.slope
+
+
+def is_flatter_than(start: Point, point: Point) -> bool:
+    return abs(point.slope) <= -CURVATURE * start.slope
+
+
+def narrowed(
+    at: Callable[[float], Point],
+    start: Point,
+    ends: list[Point],
+    tried: int,
+    most: int,
+    reach: float,
+) -> tuple[Point, int]:
+    """The search between two ends, which come nearer."""
     low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
     is_stuck = False
     count = tried + 1
@@ -78,11 +93,11 @@ def strong_wolfe(
             is_stuck = is_near
         point = at(t)
         tried, count = tried + 1, count + 1
-        if is_too_high(point) or point.loss >= ends[low].loss:
+        if rises_from(start, point) or point.loss >= ends[low].loss:
             ends[high] = point
             low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
         else:
-            if is_flat(point):
+            if is_flatter_than(start, point):
                 return point, count
             if point.slope * (ends[high].t - ends[low].t) >= 0:
                 ends[high] = ends[low]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from .. import types as T
 from ..building import alone
 from ..errors import LimitError, ScriptError
 from ..interpreter import engine as engines
+from ..interpreter.native import load as load_native
 from ..interpreter.reach import operators_of
 from ..ir import Function
 from ..limits import Limits
@@ -98,6 +100,23 @@ def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
         for name in available:
             report.lacking[name].update(engines.engine(name).missing(function))
     return report
+
+
+def reached_operators(path: str, methods: list[str]) -> list[str]:
+    """Operators that the native engine reaches from these methods of an archive; none named: from
+    all that it holds.
+
+    What a method runs as decides, so branches that no call can take are not looked into.
+    """
+    native, why = load_native()
+    if native is None:
+        raise ScriptError(f"only the native engine can say what it reaches, and {why}")
+    contents = pathlib.Path(path).read_bytes()
+    try:
+        names: list[str] = native.Archive(contents).operators(methods)
+    except native.NativeError as e:
+        raise ScriptError(f"{path}: {e}") from None
+    return names
 
 
 def count_parameters(root: Any, report: Report) -> None:

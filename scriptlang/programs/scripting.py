@@ -35,7 +35,8 @@ from ..limits import Limits
 from ..objects import ScriptObject
 from ..source import Span
 from ..tensors import Tensor
-from .module import ScriptModule, unwrap, wrap
+from .calling import wrap
+from .module import ScriptModule, unwrap
 
 
 @alone

@@ -20,7 +20,7 @@ BODIES = {
 }
 
 PROGRAM = """
-import sys, time
+import signal, sys, time
 import scriptlang
 from scriptlang.jit import CompilationUnit
 from scriptlang.ops.families import create as tensors
@@ -32,6 +32,7 @@ unit = CompilationUnit('''
 run = type(unit.f)(unit.f._function, "native", None, None)
 x = tensors.filled([2], 1, tensors.chosen(6))
 scriptlang.set_num_threads({threads})
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
 print("ready", flush=True)
 try:
     run(x)

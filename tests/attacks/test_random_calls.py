@@ -15,12 +15,17 @@ needs_native = pytest.mark.skipif(
 
 
 def findings(
-    names: list[str], calls: int, engines: tuple[str, ...], seed: int = 1, guard: bool = False
+    names: list[str],
+    calls: int,
+    engines: tuple[str, ...],
+    seed: int = 1,
+    guard: bool = False,
+    classes: bool = False,
 ) -> list[str]:
     workers = [runner.Worker(name, guard=guard) for name in engines]
     report = runner.Report()
     for name in names:
-        runner.examine(name, seed, list(range(calls)), workers, report)
+        runner.examine(name, seed, list(range(calls)), workers, report, classes)
     for worker in workers:
         worker.close()
     assert sum(report.calls.values()) == len(names) * calls
@@ -33,6 +38,63 @@ def findings(
 def test_engines_agree():
     names = ["aten::conv?d", "aten::relu", "aten::mul.Tensor", "aten::sum*", "aten::amax*"]
     assert findings(overloads(names), 5, ("native", "python")) == []
+
+
+ONE_CLASS = (
+    "aten::gelu",
+    "aten::_softmax",
+    "aten::topk",
+    "aten::max_pool1d",
+    "aten::bitwise_xor_.Scalar",
+    "aten::sign",
+    "aten::mT",
+    "aten::remove.int",
+    "aten::scatter_.value_reduce",
+)
+"""Overloads whose calls are often wrong in two ways."""
+
+
+@needs_native
+def test_engines_raise_one_class():
+    assert findings(overloads(list(ONE_CLASS)), 25, ("native", "python"), classes=True) == []
+
+
+VALUES_OF_PYTORCH = (
+    "aten::std*",
+    "aten::var*",
+    "aten::_cdist_forward",
+    "aten::pdist",
+    "aten::_euclidean_dist",
+    "aten::nll_loss*",
+    "aten::multi*margin_loss",
+    "aten::huber_loss*",
+    "aten::special_zeta*",
+    "aten::special_hermite_polynomial_h*",
+    "aten::kaiser_window*",
+    "aten::reciprocal*",
+    "aten::true_divide.Tensor",
+    "aten::slogdet*",
+    "aten::pow.*complex*",
+    "aten::special_xlogy*",
+    "aten::soft*shrink_backward*",
+    "aten::lu_unpack",
+    "aten::histogramdd*",
+    "aten::_weight_norm",
+    "aten::embedding_renorm*",
+    "aten::_native_batch_norm*",
+    "quantized::cat*",
+    "quantized::matmul",
+    "quantized::linear_relu",
+    "quantized::mul_relu*",
+)
+"""Overloads whose values once were others, for infinite numbers, NaN, halves and odd sizes."""
+
+
+@needs_native
+@pytest.mark.oracle
+def test_values_are_those_of_pytorch():
+    found = findings(overloads(list(VALUES_OF_PYTORCH)), 12, ("native", "python", "torch"))
+    assert [f for f in found if not f.startswith("raises")] == []
 
 
 WITH_PYTORCH = (

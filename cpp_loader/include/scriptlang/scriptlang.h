@@ -476,6 +476,44 @@ SL_API sl_status sl_grad(sl_value* const* outputs, sl_value* const* gradients, s
 SL_API void sl_set_grad_enabled(int on);
 SL_API int sl_grad_enabled(void); /* 1 or 0 */
 
+/* ---- calls that take no memory
+ *
+ * A reservation is one block for calls of one method with arguments of certain sizes. The calls
+ * with the example that make it say what is needed when; what is never needed at the same time
+ * shares its place. sl_call_reserved then asks the system for no memory, as long as it comes from
+ * the thread that made the reservation, with as many arguments of the example's types and sizes,
+ * one thread for operators (sl_set_threads), and a program that does not do other work for other
+ * elements. A number that the example had not may cost memory once, where a fused group has it. All
+ * other calls work as sl_call does, take memory as they need it, and are counted.
+ *
+ * Arguments may be tensors, numbers, bools and None; of others the calls are as others. sl_reserve
+ * calls the method six times: what it writes to the module is written. sl_set_allocator's memory is
+ * not reserved. */
+typedef struct sl_reservation sl_reservation;
+SL_API sl_status sl_reserve(sl_module* module, const char* method, sl_value* const* example,
+                            size_t count, sl_reservation** reservation, sl_error** error);
+/* In the caller's memory, aligned to 64 bytes: a static array. It stays his, and has to stay there.
+ * SL_OUT_OF_MEMORY where it is too small; the message says how many bytes are enough, as
+ * sl_reservation_bytes does of a reservation that sl_reserve made. */
+SL_API sl_status sl_reserve_memory(sl_module* module, const char* method, sl_value* const* example,
+                                   size_t count, void* block, size_t bytes,
+                                   sl_reservation** reservation, sl_error** error);
+/* Bytes of the block; and those of them that tensors within a call share, without what outlives it
+ * (results, attributes) and without working memory of kernels. */
+SL_API size_t sl_reservation_bytes(const sl_reservation* reservation);
+SL_API size_t sl_reservation_planned(const sl_reservation* reservation);
+/* Calls, or parts of calls, that took memory elsewhere. */
+SL_API int64_t sl_reservation_misses(const sl_reservation* reservation);
+/* As sl_call. *result is the reservation's, not to be released, and is there until its next call or
+ * its end; so is the memory of the tensors in it, unless sl_value_share or another handle keeps
+ * them, and then the next call takes memory elsewhere. One thread at a time. */
+SL_API sl_status sl_call_reserved(sl_reservation* reservation, sl_value* const* arguments,
+                                  size_t count, const sl_limits* limits, const sl_value** result,
+                                  sl_error** error);
+/* How many tensors and others still lie in the block: what the module's attributes or other handles
+ * have. A block of the caller's has to stay until they are gone, so release the module first. */
+SL_API size_t sl_reservation_release(sl_reservation* reservation);
+
 /* ---- errors: sl_error_release ends each; texts live as long as it, and are "" of null */
 
 SL_API void sl_error_release(sl_error* error);

@@ -12,5 +12,6 @@
 #include "derivatives.hpp"
 #include "module.hpp"
 #include "operators.hpp"
+#include "reservation.hpp"
 #include "result.hpp"
 #include "value.hpp"

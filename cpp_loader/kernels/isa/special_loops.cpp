@@ -359,13 +359,14 @@ void lgamma(const Block& x, Block& y) {
   }
 }
 
-// The sum of log gamma(x - j / 2), j < p.
+// The sum of log gamma(x - j / 2), j < p; the differences are those of T.
+template <class T>
 void multivariate(const Block& x, double p, Block& y) {
   Block at, value;
   const double constant = p * (p - 1.0) * 0.2861824714623501;  // log(pi) / 4
   each([&](int i) SL_ALWAYS { y.at[i] = constant; });
   for (double j = 0.0; j < p; j += 1.0) {
-    each([&](int i) SL_ALWAYS { at.at[i] = x.at[i] - j * 0.5; });
+    each([&](int i) SL_ALWAYS { at.at[i] = static_cast<T>(x.at[i] - j * 0.5); });
     lgamma(at, value);
     each([&](int i) SL_ALWAYS { y.at[i] += value.at[i]; });
   }
@@ -409,18 +410,24 @@ struct Orthogonal {
   bool shifted = false;  // of 2 x - 1
 };
 
-// `value` becomes that of degree k + 1.
+// `value` becomes that of degree k + 1; what is above `largest` in size is infinite, and makes NaN
+// of those that follow it, as in the type that has no larger numbers.
 template <class F>
-SL_INLINE void next_degree(double k, const Block& degree, Block& before, Block& value, F f) {
+SL_INLINE void next_degree(double k, const Block& degree, double largest, Block& before,
+                           Block& value, F f) {
   each([&](int i) SL_ALWAYS {
-    const double last = value.at[i], next = f(i, last, before.at[i]);
+    const double last = value.at[i], made = f(i, last, before.at[i]);
+    const double next = made > largest    ? __builtin_inf()
+                        : made < -largest ? -__builtin_inf()
+                                          : made;
     before.at[i] = last;
     value.at[i] = k < degree.at[i] ? next : last;
   });
 }
 
 // Of `degree`, truncated to an integer; zero below 0 and beyond kMostDegrees.
-SL_NOINLINE void orthogonal(const Orthogonal& p, Block& x, Block& degree, Block& value) {
+SL_NOINLINE void orthogonal(const Orthogonal& p, double largest, Block& x, Block& degree,
+                            Block& value) {
   constexpr double kMostDegrees = 1 << 20;
   Block before;
   double most = 0.0;
@@ -435,7 +442,7 @@ SL_NOINLINE void orthogonal(const Orthogonal& p, Block& x, Block& degree, Block&
   for (double k = 1.0; k < most; k += 1.0) {
     if (most > 4096.0 && (static_cast<int64_t>(k) & 4095) == 1 && stopping::is_over()) break;
     const double twice = 2.0 * k, odd = twice + 1.0, above = k + 1.0;
-    auto step = [&](auto f) SL_ALWAYS { next_degree(k, degree, before, value, f); };
+    auto step = [&](auto f) SL_ALWAYS { next_degree(k, degree, largest, before, value, f); };
     switch (p.family) {
       case Family::kChebyshev:
         step([&](int i, double a, double b) SL_ALWAYS { return 2.0 * x.at[i] * a - b; });
@@ -509,12 +516,13 @@ template <class T>
 SL_NOINLINE void run(int64_t n, void* out, const void* const* in, const int64_t* step,
                      const Orthogonal& p) {
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  const double largest = sizeof(T) == 4 ? __FLT_MAX__ : __DBL_MAX__;
   Block x, degree, y;
   for (int64_t first = 0; first < n; first += kBlock) {
     const int64_t count = min_of(kBlock, n - first);
     fill(x, a + first * step[0], step[0], count);
     fill(degree, b + first * step[1], step[1], count);
-    orthogonal(p, x, degree, y);
+    orthogonal(p, largest, x, degree, y);
     empty(y, static_cast<T*>(out) + first, count);
   }
 }
@@ -553,8 +561,8 @@ LOOP(lgamma, double, &lgamma)
   }
 WITH_CONSTANT(polygamma, float, &polygammas)
 WITH_CONSTANT(polygamma, double, &polygammas)
-WITH_CONSTANT(multigammaln, float, &multivariate)
-WITH_CONSTANT(multigammaln, double, &multivariate)
+WITH_CONSTANT(multigammaln, float, &multivariate<float>)
+WITH_CONSTANT(multigammaln, double, &multivariate<double>)
 
 #define ORTHOGONAL(name, ...)                                                                    \
   void special_##name##_float(int64_t n, void* out, const void* const* in, const int64_t* step,  \

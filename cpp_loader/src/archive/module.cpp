@@ -59,9 +59,31 @@ void Module::read_bytecode(ArchiveReader& archive, int version) {
   hooks.pending = nullptr;
   Value tree = archive.pickle(own ? "scriptlang/program.pkl" : "bytecode.pkl",
                               {"constants", "bytecode", "scriptlang"}, hooks);
+#if defined(SL_NO_SOURCE)
+  program_ = Program::decode(tree, classes, defaults);
+#else
   source::Composites bodies(version);
   program_ = Program::decode(tree, classes, defaults, &bodies);
+#endif
 }
+
+Module::Found Module::find(const ClassType& cls, std::string_view name) const {
+  if (const Function* found = program_->method(cls, name)) return {program_.get(), found};
+  const Program* beside = beside_.load(std::memory_order_acquire);
+  return {beside, beside ? beside->method(cls, name) : nullptr};
+}
+
+#if defined(SL_NO_SOURCE)
+
+void Module::compile_code(ArchiveReader&, int, const Reading&) {
+  raise(ErrorKind::ArchiveError,
+        "this build of the library reads bytecode, and this archive has none: "
+        "`scriptlang compile` makes an archive of it that has, or build with SCRIPTLANG_SOURCE=ON");
+}
+
+void Module::complete() {}
+
+#else
 
 // A plain archive: its code says what classes there are, and is compiled.
 void Module::compile_code(ArchiveReader& archive, int version, const Reading& how) {
@@ -82,12 +104,6 @@ void Module::compile_code(ArchiveReader& archive, int version, const Reading& ho
   take_root(std::move(root));
 }
 
-Module::Found Module::find(const ClassType& cls, std::string_view name) const {
-  if (const Function* found = program_->method(cls, name)) return {program_.get(), found};
-  const Program* beside = beside_.load(std::memory_order_acquire);
-  return {beside, beside ? beside->method(cls, name) : nullptr};
-}
-
 // Classes are the same objects in both programs: what the code declares is what they have.
 void Module::complete() {
   if (!has_bytecode(*archive_) || !archive_->has_folder("code")) return;
@@ -106,6 +122,8 @@ void Module::complete() {
   archive_->close();
   beside_.store(from_code_.get(), std::memory_order_release);
 }
+
+#endif
 
 std::vector<std::string> Module::method_names(const ClassType& cls) const {
   std::string prefix = program_->classes()->name_of(cls) + ".";

@@ -45,6 +45,10 @@ class Module {
   const Function* method(const ClassType& cls, std::string_view name) const {
     return find(cls, name).function;
   }
+  // The program that this method is of; null as well.
+  const Program* program_of(const ClassType& cls, std::string_view name) const {
+    return find(cls, name).program;
+  }
   const Function* method(std::string_view name) const {
     return method(*root_.as_object().type, name);
   }

@@ -16,7 +16,10 @@ Roles::Declared::Declared(ArchiveReader* archive)
   };
 }
 
-const source::Declared* Roles::find(const std::string& name) {
+const source::Declared* Roles::find([[maybe_unused]] const std::string& name) {
+#if defined(SL_NO_SOURCE)  // which reads no code
+  return nullptr;
+#else
   if (!declared_ && archive_->has_folder("code")) {
     declared_ = std::make_unique<Declared>(archive_.get());
   }
@@ -27,6 +30,7 @@ const source::Declared* Roles::find(const std::string& name) {
     declared_.reset();  // it is half done: the next question begins anew
     throw;
   }
+#endif
 }
 
 bool Roles::is_module(const std::string& name) {

@@ -200,6 +200,9 @@ std::vector<Tensor> go_backward(Context& ctx, Request request) {
             " of tensors does not require grad and does not have a grad_fn");
     }
   }
+#if defined(SL_NO_TRAINING)  // the rest is not compiled
+  raise(ErrorKind::RuntimeError, "this build of the library computes no derivatives");
+#endif
   Context inner = ctx;
   std::vector<Tensor> found = Run(inner, request).go();
   for (size_t k = 0; k < found.size() && !request.allows_unused; ++k) {

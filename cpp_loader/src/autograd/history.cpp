@@ -162,6 +162,12 @@ void forget_collector(const Tensor& leaf, const Node* collector) noexcept {
 }
 
 void require_grad(const Tensor& t, bool requires_grad, bool watched) {
+#if defined(SL_NO_TRAINING)
+  if (requires_grad) {
+    raise(ErrorKind::RuntimeError,
+          "this build of the library computes no derivatives: build with SCRIPTLANG_TRAINING=ON");
+  }
+#endif
   if (requires_grad && !is_differentiable(t.dtype())) {
     raise(ErrorKind::RuntimeError, "only Tensors of floating point dtype can require gradients");
   }

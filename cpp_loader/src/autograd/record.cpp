@@ -10,6 +10,7 @@
 #include "node.h"
 #include "rules.h"
 #include "values/list.h"
+#include "values/plain_text.h"
 
 namespace scriptlang::autograd {
 
@@ -197,7 +198,7 @@ std::string node_name(std::string_view qualified_name) {
       upper = true;
       continue;
     }
-    made += upper ? char(std::toupper(static_cast<unsigned char>(c))) : c;
+    made += upper ? char(ascii_upper(c)) : c;
     upper = false;
   }
   return made + "Backward0";

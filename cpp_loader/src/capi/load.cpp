@@ -4,6 +4,7 @@
 
 #include "archive/save.h"
 #include "capi.h"
+#include "kernels/can_run.h"
 #include "values/callbacks.h"
 
 using namespace scriptlang;
@@ -50,6 +51,11 @@ sl_status load_with(const sl_load_options* options, sl_module** module, sl_error
                     F&& body) noexcept {
   if (const char* wrong = check_options(options)) return misuse(error, wrong);
   return guarded(error, [&] {
+    if (!kernels::can_run()) {
+      raise(ErrorKind::RuntimeError,
+            "this build of the library needs instructions that this processor lacks; another "
+            "SCRIPTLANG_ISA builds one without them");
+    }
     std::shared_ptr<Module> loaded = body();
     give_notices(options);
     *module = module_handle(loaded, loaded->root(), nullptr);

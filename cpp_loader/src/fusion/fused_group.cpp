@@ -167,6 +167,9 @@ class Straight {
 // ---- the group
 
 std::unique_ptr<FusedGroup> FusedGroup::make(const Function& function) {
+#if defined(SL_NO_FUSION)  // the function is called instead
+  return nullptr;
+#endif
   if (!Straight::is_straight(function)) return nullptr;
   return std::unique_ptr<FusedGroup>(new FusedGroup(function));
 }

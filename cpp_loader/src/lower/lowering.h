@@ -258,6 +258,11 @@ void shorten_jumps(std::vector<Step>* steps);  // distances are known
 StepOp number_getter(StepOp op, char letter);  // the variant of an untyped getter for a number
 Tags tags_of(char letter);                     // letters i f b; else any
 
+// The letter (i f b) of the type check for a value of a declared type; 0 if it needs no check.
+char letter_of(const Type& type);
+// The same for the result of a call.
+char result_letter(const Function& f);
+
 constexpr int64_t kDeepest = 256;  // deeper in the stack all entries are Home
 
 }  // namespace scriptlang::lower

@@ -260,10 +260,15 @@ void Machine::check_stop() {
 // is in one, or the program asks for some itself.
 static bool is_recorded(const Program& program, const Function& function,
                         const std::vector<Value>& arguments, const Context& context) {
+#if defined(SL_NO_TRAINING)
+  (void)program, (void)function, (void)arguments, (void)context;
+  return false;
+#else
   if (context.records || context.nested || !context.grad_enabled) return context.records;
   const bool watched = autograd::any_watched() &&
                        std::any_of(arguments.begin(), arguments.end(), autograd::is_watched);
   return watched || autograd::differentiates(program, function);
+#endif
 }
 
 Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,

@@ -8,6 +8,7 @@
 
 #include "kernels/stop.h"
 #include "lower/code.h"
+#include "values/pooled.h"
 #include "vm.h"
 
 namespace scriptlang {
@@ -119,8 +120,8 @@ class Machine {
   Frames frames_;
   std::vector<Entered> entered_;
   std::vector<Forked> forked_;
-  std::vector<Value*> chunks_, big_chunks_;
-  std::vector<Value*> tops_;               // of the chunks below: their first free slot
+  Pooled<Value*> chunks_, big_chunks_;
+  Pooled<Value*> tops_;                    // of the chunks below: their first free slot
   Value *top_ = nullptr, *end_ = nullptr;  // the free slots of the current chunk
   Value result_;
 };

@@ -13,7 +13,7 @@ using lower::StepOp;
 
 Value make_dict(const Type& type, Value* first, int64_t count) {
   Ref<Dict> dict = Dict::make(type.elements[0], type.elements[1]);
-  for (int64_t k = 0; k < count; k += 2) dict->set(std::move(first[k]), std::move(first[k + 1]));
+  for (int64_t k = 0; k < count; k += 2) dict->set(first[k], std::move(first[k + 1]));
   return dict;
 }
 

@@ -33,6 +33,13 @@ using kind_bool = bool;
     raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
           " that scriptlang does not have, with ", use.given, " arguments");
   }
+#if defined(SL_SELECTED)
+  if (is_built_in(name) || name.compare(0, 13, "torchvision::") == 0) {
+    raise(ErrorKind::MissingOperator, "the operator ", name,
+          " was left out of this build, which has the operators of SCRIPTLANG_OPS: add it to that "
+          "list, or those that `scriptlang ops` prints for this archive");
+  }
+#endif
   if (!is_built_in(name)) {
     raise(ErrorKind::MissingOperator, "nobody has registered the operator ", name,
           ": its host, or a plug-in, does before the archive is loaded");
@@ -377,7 +384,9 @@ void Machine::loop() {
     fill(slots, call.rows, call.fills);
     Value *first = &SLOT(call.first), *out = first + call.arguments;
     for (int32_t k = 0; k < std::max(call.results, 1); ++k) PUT(out[k], Value());
+#if !defined(SL_NO_TRAINING)  // where nothing is recorded
     autograd::run_recorded(context_, call, Args(first, call.arguments), out);
+#endif
     look();
     for (Value* v = first; v != out; ++v) v->reset();
     Value* to = &A;
@@ -494,10 +503,12 @@ leave_special:
   CASE(FUSED) : {
     SAVE();
     const Function& callee = *frame->code->function->callees[size_t(FROM().x)];
+#if !defined(SL_NO_FUSION)
     if (callee.group && callee.group->run(context_, &A)) {
       spend(8);
       NEXT();
     }
+#endif
     enter(callee, &A, callee.parameters);
     RELOAD();
     DISPATCH();

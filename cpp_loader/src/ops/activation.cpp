@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "view.h"
+#include "express.h"
 #include "pointwise.h"
 
 namespace scriptlang {
@@ -246,5 +248,24 @@ SL_OP(aten_clamp_min__Tensor) {
 SL_OP(aten_clamp_max__Tensor) {
   out[0] = clamp_tensors(args.tensor(0), Tensor(), args.tensor(1), args.tensor(0));
 }
+
+namespace {
+
+Tensor glu(const Tensor& self, int64_t dim) {
+  if (!is_floating(self.dtype()) && !is_complex(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"glu_cpu\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
+  SL_CHECK(self.dim() > 0, "glu does not support 0-dimensional tensors");
+  dim = wrap_dim(dim, self.dim());
+  int64_t size = self.size(dim);
+  SL_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension ", dim, " is size ", size);
+  return express::mul(view_narrow(self, dim, 0, size / 2),
+                      express::sigmoid(view_narrow(self, dim, size / 2, size / 2)));
+}
+
+}  // namespace
+
+SL_OP(aten_glu) { out[0] = glu(args.tensor(0), args.integer(1)); }
 
 }  // namespace scriptlang

@@ -7,6 +7,8 @@ namespace scriptlang {
 
 using namespace express;
 
+Args round_numbers(Args args);  // beside tensors of half types
+
 namespace {
 
 // Powers in float64 (or complex128), whatever the operands are.
@@ -65,7 +67,7 @@ SL_OP(aten_ldexp_Tensor) {
   out[0] = to_dtype(mul(to_dtype(self, wide), pow(Scalar(2.0), to_dtype(other, wide))), type);
 }
 SL_OP(aten_special_xlog1py) { out[0] = xlog1py(Input::of(args[0]), Input::of(args[1])); }
-SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }
-SL_OP(aten_special_xlog1py_self_scalar) { op_aten_special_xlog1py(ctx, args, out); }
+SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, round_numbers(args), out); }
+SL_OP(aten_special_xlog1py_self_scalar) { op_aten_special_xlog1py(ctx, round_numbers(args), out); }
 
 }  // namespace scriptlang

@@ -75,7 +75,8 @@ Attended attend(const Tensor& query, const Tensor& key, const Tensor& value, con
                                 view_narrow(h.qkv_bias, 0, i * h.embed, h.embed));
     parts[i] = split_heads(part, h.count);
   }
-  double scale = 1.0 / std::sqrt(double(h.embed / h.count));
+  const int64_t width = h.embed / h.count;
+  double scale = 1.0 / std::sqrt(double(width));
   Tensor q = binary_result(parts[0], Scalar(scale), Binary::k_mul, "mul", Rule::kSame);
   Tensor scores = matmul(q, view_transpose(parts[1], 2, 3));
   if (mask.defined()) {

@@ -11,7 +11,7 @@ using namespace express;
 
 namespace {
 
-const Scalar kZero(int64_t{0});
+Scalar zero() { return Scalar(int64_t{0}); }
 
 // A gradient in the type that it has in common with another tensor.
 Tensor common(const Tensor& grad, const Tensor& self) {
@@ -20,13 +20,13 @@ Tensor common(const Tensor& grad, const Tensor& self) {
 
 // Shrinking has no slope from -lambda to lambda.
 Tensor shrink_back(Args args) {
-  const Tensor& self = args.tensor(1);
+  const Tensor self = common(args.tensor(1), args.tensor(0));
   Scalar high = args.scalar(2), low = high;
   if (high.is_integral() && high.i != std::numeric_limits<int64_t>::min()) low = Scalar(-high.i);
   else if (high.kind == Scalar::Complex) low = Scalar(-high.to_complex());
   else low = Scalar(-high.d);
   Tensor flat = logical_and(ge(self, low), le(self, high));
-  return where(flat, kZero, common(args.tensor(0), self));
+  return where(flat, zero(), common(args.tensor(0), self));
 }
 
 // ---- negative log likelihood
@@ -104,25 +104,25 @@ Tensor likelihood_back(Args args) {
 }  // namespace
 
 SL_OP(aten_threshold_backward) {
-  const Tensor& self = args.tensor(1);
-  out[0] = where(le(self, args.scalar(2)), kZero, common(args.tensor(0), self));
+  const Tensor self = common(args.tensor(1), args.tensor(0));
+  out[0] = where(le(self, args.scalar(2)), zero(), common(args.tensor(0), self));
 }
 SL_OP(aten_hardtanh_backward) {
-  const Tensor& self = args.tensor(1);
+  const Tensor self = common(args.tensor(1), args.tensor(0));
   Tensor flat = logical_or(le(self, args.scalar(2)), ge(self, args.scalar(3)));
-  out[0] = where(flat, kZero, common(args.tensor(0), self));
+  out[0] = where(flat, zero(), common(args.tensor(0), self));
 }
 SL_OP(aten_hardshrink_backward) { out[0] = shrink_back(args); }
 SL_OP(aten_softshrink_backward) { out[0] = shrink_back(args); }
 SL_OP(aten_leaky_relu_backward) {
   Tensor grad = common(args.tensor(0), args.tensor(1));
-  out[0] = where(gt(args.tensor(1), kZero), grad, mul(grad, args.scalar(2)));
+  out[0] = where(gt(args.tensor(1), zero()), grad, mul(grad, args.scalar(2)));
 }
 SL_OP(aten__prelu_kernel_backward) {
   const Tensor &grad = args.tensor(0), &self = args.tensor(1), &weight = args.tensor(2);
-  Tensor above = gt(self, kZero);
+  Tensor above = gt(self, zero());
   Tensor of_input = where(above, grad, mul(weight, grad));
-  Tensor of_weight = where(above, kZero, mul(self, grad));
+  Tensor of_weight = where(above, zero(), mul(self, grad));
   out[1] = to_contiguous(view_expand(of_weight, of_input.sizes()));
   out[0] = std::move(of_input);
 }

@@ -299,7 +299,7 @@ Settings settings_of(Args args, int64_t n) {
 
 void check_gradient(const Tensor& grad, const Tensor& input, const Tensor& weight,
                     const Settings& s) {
-  std::vector<int64_t> sizes = result_sizes(s, input, weight);
+  Sizes sizes = result_sizes(s, input, weight);
   int64_t outputs = s.transposed ? weight.size(1) * s.groups : weight.size(0);
   sizes.insert(sizes.begin(), {input.size(0), outputs});
   SL_CHECK(grad.sizes() == IntSpan(sizes), "convolution_backward: a gradient of size ",

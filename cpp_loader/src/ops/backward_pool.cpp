@@ -216,7 +216,7 @@ Tensor average_pool_back(const char* name, int64_t n, Args args) {
     a.divisor = args.integer(7);
     SL_CHECK(a.divisor != 0, "divisor must be not zero");
   }
-  std::vector<int64_t> expected = result_sizes(self, a.w);
+  Sizes expected = result_sizes(self, a.w);
   SL_CHECK(grad.sizes() == IntSpan(expected), name, "(): a gradient of size ",
            to_string(grad.sizes()), " does not fit a pool of size ", to_string(IntSpan(expected)));
   return average_back(name, grad, self, a);

@@ -18,8 +18,8 @@ using kernels::ConvShape;
 
 namespace convolutions {
 
-std::vector<int64_t> spread(const Ints& given, int64_t n, const char* what) {
-  if (given.size() == 1) return std::vector<int64_t>(size_t(n), given[0]);
+Sizes spread(const Ints& given, int64_t n, const char* what) {
+  if (given.size() == 1) return Sizes(size_t(n), given[0]);
   SL_CHECK(given.size() == n, "expected ", what, " to be a single integer value or a list of ", n,
            " values to match the convolution dimensions, but got ", what, "=", to_string(given));
   return {given.begin(), given.end()};
@@ -81,7 +81,7 @@ void check_settings(const Settings& s, const Tensor& input, const Tensor& weight
 
 namespace {
 
-std::string crossed(const std::vector<int64_t>& values) {
+std::string crossed(const Sizes& values) {
   std::string text = "(";
   for (size_t i = 0; i < values.size(); ++i) {
     if (i) text += " x ";
@@ -92,9 +92,9 @@ std::string crossed(const std::vector<int64_t>& values) {
 
 }  // namespace
 
-std::vector<int64_t> result_sizes(const Settings& s, const Tensor& input, const Tensor& weight) {
+Sizes result_sizes(const Settings& s, const Tensor& input, const Tensor& weight) {
   int64_t n = input.dim() - 2;
-  std::vector<int64_t> sizes, padded, kernels;
+  Sizes sizes, padded, kernels;
   bool fits = true;
   int64_t framed = input.size(1), patch = input.size(1);  // elements of what the kernel lays out
   for (int64_t i = 0; i < n; ++i) {
@@ -246,7 +246,7 @@ void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor&
 Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const Settings& s) {
   auto part = [](const Tensor& t, int64_t i) {
-    std::vector<int64_t> strides;
+    Sizes strides;
     for (int64_t stride : t.strides()) strides.push_back(2 * stride);
     return Tensor::on_storage(t.storage(), to_real(t.dtype()), t.sizes(), strides,
                               2 * t.storage_offset() + i);
@@ -263,7 +263,7 @@ Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tens
   copy_into(part(y, 0), real);
   copy_into(part(y, 1), imag);
   if (!bias.defined()) return y;
-  std::vector<int64_t> spread_sizes(size_t(y.dim()), 1);
+  Sizes spread_sizes(size_t(y.dim()), 1);
   spread_sizes[1] = bias.numel();
   return combine(y, reshape(bias, spread_sizes), kernels::Binary::k_add);
 }
@@ -311,7 +311,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
     raise(ErrorKind::NotImplementedError, "\"slow_conv2d_cpu\" not implemented for '",
           dtype_display_name(dtype), "'");
   }
-  std::vector<int64_t> sizes = result_sizes(s, input, weight);
+  Sizes sizes = result_sizes(s, input, weight);
   int64_t outputs = s.transposed ? weight.size(1) * s.groups : weight.size(0);
   sizes.insert(sizes.begin(), {input.size(0), outputs});
   Tensor y = Tensor::empty(sizes, computed);
@@ -368,7 +368,7 @@ Tensor named_padding_op(const char* name, int64_t n, Args args) {
     }
     check_windows(s, weight);
     // What cannot be halved is added at the end.
-    std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
+    Sizes sizes(input.sizes().begin(), input.sizes().end());
     bool uneven = false;
     for (int64_t i = 0; i < n; ++i) {
       int64_t total = Exact(s.dilation[size_t(i)]) * (weight.size(i + 2) - 1);

@@ -3,21 +3,22 @@
 
 #include "../../kernels/conv.h"
 #include "op.h"
+#include "values/pooled.h"
 
 namespace scriptlang::convolutions {
 
 struct Settings {
-  std::vector<int64_t> stride, padding, dilation, output_padding;
+  Sizes stride, padding, dilation, output_padding;
   bool transposed = false;
   int64_t groups = 1;
 };
 
 // A setting for each of n dimensions; one stands for all.
-std::vector<int64_t> spread(const Ints& given, int64_t n, const char* what);
+Sizes spread(const Ints& given, int64_t n, const char* what);
 void check_settings(const Settings& s, const Tensor& input, const Tensor& weight,
                     const Tensor& bias);
 // The spatial sizes of the result. Of settings that were checked.
-std::vector<int64_t> result_sizes(const Settings& s, const Tensor& input, const Tensor& weight);
+Sizes result_sizes(const Settings& s, const Tensor& input, const Tensor& weight);
 // `map`: sizes of the input of the forward convolution; `result`: of its output.
 kernels::ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
                             const Tensor& weight);

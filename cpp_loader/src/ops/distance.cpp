@@ -1,12 +1,14 @@
 // Distances between the rows of matrices.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "express.h"
 #include "join.h"
 #include "layout.h"
+#include "linalg.h"
 #include "recording.h"
 
 namespace scriptlang {
@@ -59,8 +61,17 @@ Tensor distances_of_rows(const Tensor& a, const Tensor& b, bool euclid) {
   return euclid ? sqrt(to) : to;
 }
 
+// As a product: |x - y|^2 is |x|^2 - 2 x y + |y|^2.
+Tensor euclidean_by_product(const Tensor& x, const Tensor& y) {
+  const int64_t last = x.dim() - 1;
+  Tensor a = sum_over(mul(x, x), {last}, true), b = sum_over(mul(y, y), {y.dim() - 1}, true);
+  Tensor left = cat({mul(x, Scalar(-2.0)), a, full(a.sizes(), a.dtype(), Scalar(1.0))}, last);
+  Tensor right = cat({y, full(b.sizes(), b.dtype(), Scalar(1.0)), b}, y.dim() - 1);
+  return sqrt(clamp_min(matmul(left, view_transpose(right, -2, -1)), 0.0));
+}
+
 // Distances between all rows of a [.., p, m] and b [.., r, m].
-Tensor cdist(const Tensor& a, const Tensor& b, double p) {
+Tensor cdist(const Tensor& a, const Tensor& b, double p, int64_t mode = 0) {
   SL_CHECK(is_floating(a.dtype()) && is_floating(b.dtype()),
            "cdist only supports floating-point dtypes, X1 got: ", dtype_display_name(a.dtype()),
            " and X2 got: ", dtype_display_name(b.dtype()));
@@ -70,13 +81,21 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   SL_CHECK(a.size(a.dim() - 1) == b.size(b.dim() - 1),
            "X1 and X2 must have the same number of columns. X1: ", a.size(a.dim() - 1),
            " X2: ", b.size(b.dim() - 1));
-  SL_CHECK(p >= 0, "cdist only supports non-negative p values");
+  SL_CHECK(!(p < 0), "cdist only supports non-negative p values");
+  SL_CHECK(mode >= 0 && mode <= 2, "possible modes: 0, 1, 2, but was: ", mode);
+  if (p == 2 && mode == 1) return euclidean_by_product(a, b);
+  if (a.dtype() == ScalarType::Float32) {  // as which the order is read
+    if (p > std::numeric_limits<float>::max()) p = std::numeric_limits<double>::infinity();
+    if (p < 7.1e-46) p = 0;
+  }
   if (a.dtype() == b.dtype() && has_distances(a, p) && has_distances(b, p)) {
     return distances_of_rows(a, b, p == 2);
   }
   Tensor difference = abs(sub(view_unsqueeze(a, -2), view_unsqueeze(b, -3)));
   int64_t last = difference.dim() - 1;
-  if (p == 0) return to_dtype(sum_over(ne(difference, Scalar(0.0)), {last}), a.dtype());
+  if (p == 0) {  // how many differ; NaN stays
+    return sum_over(where(gt(difference, Scalar(0.0)), Scalar(1.0), difference), {last});
+  }
   if (p == 1) return sum_over(difference, {last});
   if (p == 2) return sqrt(sum_over(mul(difference, difference), {last}));
   if (std::isinf(p)) {
@@ -88,6 +107,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
 
 // Distances between each row of an [n, m] and those that follow it.
 Tensor pdist(const Tensor& self, double p) {
+  SL_CHECK(is_floating(self.dtype()), "pdist only supports floating-point dtypes");
   SL_CHECK(self.dim() == 2, "pdist only supports 2D tensors, got: ", self.dim(), "D");
   SL_CHECK(p >= 0, "pdist only supports non-negative p values");
   int64_t n = self.size(0), m = self.size(1), at = 0;
@@ -112,7 +132,10 @@ Tensor pdist(const Tensor& self, double p) {
 
 }  // namespace
 
-SL_OP(aten_cdist) { out[0] = cdist(args.tensor(0), args.tensor(1), args.number(2)); }
+SL_OP(aten_cdist) {
+  const int64_t mode = args.none(3) ? 0 : args.integer(3);
+  out[0] = cdist(args.tensor(0), args.tensor(1), args.number(2), mode);
+}
 SL_OP(aten_pdist) { out[0] = pdist(args.tensor(0), args.number(1)); }
 
 }  // namespace scriptlang

@@ -136,6 +136,7 @@ Plan plan_for(const Tensor& self, const Value& s, const Value& dim) {
   Ints sizes(s), dims(dim);
   bool has_sizes = !s.is_none(), has_dims = !dim.is_none();
   int64_t n = has_dims ? dims.size() : has_sizes ? sizes.size() : self.dim();
+  for (int64_t i = 0; has_dims && i < n; ++i) wrap_dim(dims[i], self.dim());
   SL_CHECK(n <= self.dim(), "Got shape with ", n, " values but input tensor only has ", self.dim(),
            " dimensions.");
   SL_CHECK(!has_sizes || !has_dims || sizes.size() == dims.size(),
@@ -337,10 +338,12 @@ Tensor bartlett(Args args, int first, int64_t length, bool periodic) {
                 [](double x) { return x <= 0.5 ? 2 * x : 2 - 2 * x; });
 }
 Tensor kaiser(Args args, int first, int64_t length, bool periodic, double beta) {
-  return window(args, first, length, periodic, [beta](double x) {
-    double y = 2 * x - 1;
-    return kernels::bessel_i0(beta * std::sqrt(std::max(0.0, 1 - y * y))) /
-           kernels::bessel_i0(beta);
+  const bool wide = options(args, first, ScalarType::Float32) == ScalarType::Float64;
+  // beta, and what is divided, may be more than float32 holds.
+  auto kept = [wide](double x) { return wide ? x : double(float(x)); };
+  return window(args, first, length, periodic, [=](double x) {
+    double y = 2 * x - 1, angle = kept(beta) * std::sqrt(std::max(0.0, 1 - y * y));
+    return kept(kernels::bessel_i0(angle)) / kept(kernels::bessel_i0(kept(beta)));
   });
 }
 

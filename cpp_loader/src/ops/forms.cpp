@@ -112,6 +112,37 @@ Tensor row_major_copy(const Tensor& t) {
   return fresh;
 }
 
+// Whether a reduction of these dimensions, or all, leaves one result.
+bool leaves_one(const Tensor& self, const Value& dims) {
+  std::vector<bool> reduced(size_t(self.dim()), false);
+  bool any = false;
+  if (dims.is_list()) {
+    for (int64_t d : Ints(dims)) {
+      if (d < -self.dim() || d >= self.dim()) return false;  // which the operator refuses
+      reduced[size_t(d < 0 ? d + self.dim() : d)] = any = true;
+    }
+  }
+  for (int64_t d = 0; any && d < self.dim(); ++d) {
+    if (!reduced[size_t(d)] && self.size(d) != 1) return false;
+  }
+  return true;
+}
+
+// Rounded to a real type; each part of a complex number by itself.
+Tensor in_precision(const Tensor& self, ScalarType part) {
+  if (!is_complex(self.dtype())) return to_dtype(self, part);
+  if (part == ScalarType::Float64) return to_dtype(self, ScalarType::Complex128);
+  Tensor pairs = row_major_copy(to_dtype(self, ScalarType::Complex128));
+  auto* numbers = reinterpret_cast<double*>(pairs.data<std::complex<double>>());
+  for (int64_t i = 0; i < 2 * pairs.numel(); ++i) {
+    float number = float(numbers[i]);
+    if (part == ScalarType::Float16) number = float16(number);
+    if (part == ScalarType::BFloat16) number = bfloat16(number);
+    numbers[i] = number;
+  }
+  return to_dtype(pairs, self.dtype());
+}
+
 }  // namespace
 
 template <Sharing How>
@@ -162,6 +193,17 @@ void magnitude_out(OpFn base, int outs, Context& ctx, Args args, Value* results)
   run_out(base, outs, !is_complex(args.tensor(0).dtype()), How, ctx, args, results);
 }
 
+template <Sharing How>
+void read_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  const Tensor self = args.tensor(0);
+  const ScalarType to = args.tensor(args.size() - outs).dtype();
+  const bool floats = (is_floating(self.dtype()) || is_complex(self.dtype())) &&
+                      (is_floating(to) || is_complex(to));
+  const bool wide = to != ScalarType::Float16 && to != ScalarType::BFloat16;
+  if (floats && !(wide && leaves_one(self, args[1]))) args[0] = in_precision(self, to_real(to));
+  out<How>(base, outs, ctx, args, results);
+}
+
 // clang-format off
 #define SL_SHARING(How)                                                        \
   template void out<Sharing::How>(OpFn, int, Context&, Args, Value*);          \
@@ -169,7 +211,8 @@ void magnitude_out(OpFn base, int outs, Context& ctx, Args args, Value* results)
   template void typed_out<Sharing::How>(OpFn, int, Context&, Args, Value*);    \
   template void floating_out<Sharing::How>(OpFn, int, Context&, Args, Value*); \
   template void truth_out<Sharing::How>(OpFn, int, Context&, Args, Value*);    \
-  template void magnitude_out<Sharing::How>(OpFn, int, Context&, Args, Value*);
+  template void magnitude_out<Sharing::How>(OpFn, int, Context&, Args, Value*); \
+  template void read_out<Sharing::How>(OpFn, int, Context&, Args, Value*);
 // clang-format on
 SL_SHARING(free)
 SL_SHARING(same)

@@ -38,6 +38,10 @@ void truth_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // As `exact_out`, but as `out` if the first argument is complex.
 template <Sharing>
 void magnitude_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// As `out`, the first argument being rounded to the output's precision before, but for one result
+// of at least single precision.
+template <Sharing>
+void read_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // `base` makes a tensor of the last argument's type from the others; that is written into it.
 void create(OpFn base, int, Context& ctx, Args args, Value* results);
 // The same of a row, which is written into an output of as many elements in their order.

@@ -25,7 +25,7 @@ namespace {
 struct Layer {
   ConvShape shape;
   int64_t groups = 1;
-  std::vector<int64_t> sizes;  // of the result
+  Sizes sizes;  // of the result
 
   // False for what takes the way of aten::conv2d, which also finds fault with arguments.
   bool settle(IntSpan x, Args args);

@@ -168,6 +168,7 @@ T combine(Combine how, T a, T b) {
 
 void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
              Combine how) {
+  wrap_dim(dim, self.dim());
   check_writable(self);
   SL_CHECK(self.dtype() == source.dtype(),
            "scatter(): Expected self.dtype to be equal to src.dtype");
@@ -239,12 +240,12 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
                      {"mean", Combine::kAdd},
                      {"amin", Combine::kLeast},
                      {"amax", Combine::kGreatest}};
+  wrap_dim(dim, self.dim());
   const Combine* how = nullptr;
   for (const auto& r : kReductions) {
     if (reduce == r.name) how = &r.how;
   }
   SL_CHECK(how, "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce, ".");
-  wrap_dim(dim, self.dim());
   SL_CHECK(src.dtype() == self.dtype(), "scatter(): Expected self.dtype to be equal to src.dtype");
   if (index.numel() == 0) return;
   if (!include_self) {
@@ -321,6 +322,7 @@ SL_OP(aten_take_along_dim) {
 SL_OP(aten_scatter__src) { out[0] = scattered(args.tensor(0), args, Combine::kReplace); }
 SL_OP(aten_scatter__value) { op_aten_scatter__src(ctx, args, out); }
 SL_OP(aten_scatter__reduce) {
+  wrap_dim(args.integer(1), args.tensor(0).dim());
   out[0] = scattered(args.tensor(0), args, reduction_named(args.string(4)));
 }
 SL_OP(aten_scatter__value_reduce) { op_aten_scatter__reduce(ctx, args, out); }

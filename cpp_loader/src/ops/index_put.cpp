@@ -123,6 +123,7 @@ void fold_rows(Fold fold, bool include_self, T* rows, int64_t n, int64_t outer, 
 
 void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                   std::string_view name, bool include_self) {
+  wrap_dim(dim, self.dim());
   Fold fold = fold_of(name);
   check_writable(self);
   SL_CHECK(self.dtype() == source.dtype(),
@@ -221,6 +222,26 @@ SL_OP(aten_as_strided_scatter) {
            to_string(src.sizes()), ", slice size = ", to_string(view.sizes()));
   copy_into(view, src);
   out[0] = copy;
+}
+SL_OP(aten_fill_diagonal_) {
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dim() >= 2, "dimensions must larger than 1");
+  int64_t step = 0, size = self.size(0), height = self.size(0), width = self.size(1);
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    SL_CHECK(self.dim() == 2 || self.size(d) == height,
+             "all dimensions of input must be of equal length");
+    step += self.stride(d);
+    size = std::min(size, self.size(d));
+  }
+  Scalar value = args.scalar(1);
+  check_fits(value, self.dtype());
+  int64_t start = self.storage_offset();
+  if (size > 0) fill(self.as_strided({size}, {step}, start), value);
+  if (args.boolean(2) && self.dim() == 2 && height > width + 1) {  // starts again below
+    int64_t count = (self.numel() + width) / (width + 1) - size;
+    fill(self.as_strided({count}, {step}, start + self.stride(0) * (width + 1)), value);
+  }
+  out[0] = self;
 }
 
 }  // namespace scriptlang

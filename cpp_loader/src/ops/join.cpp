@@ -76,7 +76,7 @@ Tensor cat_list(Args args) {
   List& list = args.list(0);
   int64_t dim = args.integer(1);
   if (list.kind() != List::Kind::Values || !list.is_alone() || list.size() > kFew) {
-    return cat(args.tensors(0), dim);
+    return cat(tensors_of(args, 0), dim);
   }
   Tensor taken[kFew];
   for (size_t k = 0; k < list.size(); ++k) taken[k] = list.values()[k].take_tensor();
@@ -127,10 +127,22 @@ Tensor cat(Tensors tensors, int64_t dim) {
   return out;
 }
 
-Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
-  SL_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
+Pooled<Tensor> tensors_of(const Args& args, int i) {
+  const List& items = args.list(i);
+  Pooled<Tensor> all;
+  all.reserve(items.size());
+  if (items.kind() == List::Kind::Values) {
+    for (size_t k = 0; k < items.size(); ++k) all.push_back(items.values()[k].as_tensor());
+  } else {
+    for (const Value& item : items) item.as_tensor();  // says what is there instead
+  }
+  return all;
+}
+
+Tensor stack(Tensors tensors, int64_t dim) {
+  SL_CHECK(tensors.size() > 0, "stack expects a non-empty TensorList");
   dim = wrap_dim(dim, tensors[0].dim() + 1);
-  std::vector<Tensor> parts;
+  Pooled<Tensor> parts;
   parts.reserve(tensors.size());
   // Images whose channels lie last are joined as they lie, and the result is looked at otherwise.
   const bool images = suggested_format(tensors[0]) != kContiguous && dim < tensors[0].dim();
@@ -291,7 +303,7 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, std::string_vie
 SL_OP(aten_cat) { out[0] = cat_list(args); }
 SL_OP(aten_concat) { out[0] = cat_list(args); }
 SL_OP(aten_concatenate) { out[0] = cat_list(args); }
-SL_OP(aten_stack) { out[0] = stack(args.tensors(0), args.integer(1)); }
+SL_OP(aten_stack) { out[0] = stack(tensors_of(args, 0), args.integer(1)); }
 SL_OP(aten_hstack) {
   std::vector<Tensor> tensors = all_at_least(args.tensors(0), 1);
   SL_CHECK(!tensors.empty(), "hstack expects a non-empty TensorList");

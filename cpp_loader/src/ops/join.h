@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "op.h"
+#include "values/pooled.h"
 
 namespace scriptlang {
 
@@ -13,6 +14,7 @@ class Tensors {
  public:
   Tensors(const Tensor* first, size_t count) : first_(first), count_(count) {}
   Tensors(const std::vector<Tensor>& all) : Tensors(all.data(), all.size()) {}
+  Tensors(const Pooled<Tensor>& all) : Tensors(all.data(), all.size()) {}
   size_t size() const { return count_; }
   const Tensor* begin() const { return first_; }
   const Tensor* end() const { return first_ + count_; }
@@ -27,7 +29,10 @@ Tensor cat(Tensors tensors, int64_t dim);
 inline Tensor cat(std::initializer_list<Tensor> tensors, int64_t dim) {
   return cat(Tensors(tensors.begin(), tensors.size()), dim);
 }
-Tensor stack(const std::vector<Tensor>& tensors, int64_t dim);
+Tensor stack(Tensors tensors, int64_t dim);
+
+// As args.tensors(i), in memory of the thread's own.
+Pooled<Tensor> tensors_of(const Args& args, int i);
 Tensor flip(const Tensor& self, IntSpan dims);
 
 }  // namespace scriptlang

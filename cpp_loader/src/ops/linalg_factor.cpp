@@ -77,7 +77,13 @@ void lu_unpack(const Tensor& lu, const Tensor& pivots, bool data, bool permutati
            "intended to be used with the output produced by torch.linalg.lu_factor");
   int64_t m = lu.size(lu.dim() - 2), n = lu.size(lu.dim() - 1), k = std::min(m, n);
   Tensor nothing = Tensor::empty({0}, lu.dtype());
-  out[0] = permutation ? permutation_matrix(pivots, m, lu.dtype()) : nothing;
+  if (permutation) {  // the pivots are those of each matrix, or of all
+    SL_CHECK(pivots.dim() > 0, "torch.lu_unpack: LU_pivots has no dimensions");
+    Tensor all = view_expand(pivots, batch_sizes(lu, {pivots.size(pivots.dim() - 1)}));
+    out[0] = permutation_matrix(to_contiguous(all), m, lu.dtype());
+  } else {
+    out[0] = nothing;
+  }
   out[1] = out[2] = nothing;
   if (!data) return;
   Tensor lower = triangle(view_narrow(lu, -1, 0, k), false);
@@ -93,12 +99,13 @@ void lu_unpack(const Tensor& lu, const Tensor& pivots, bool data, bool permutati
 
 // ---- determinants
 
-// d / |d|; of an infinite number, too, if it is real.
+// d / |d|; of an infinite number, too, if it is real, and then zero of NaN.
 template <class T>
 T sign_of(const T& d, double size) {
   if (size == 0) return T(0);
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isinf(d)) return std::copysign(T(1), d);
+    if (std::isnan(d)) return T(0);
   }
   return d / T(size);
 }

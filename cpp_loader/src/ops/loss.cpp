@@ -37,12 +37,15 @@ Tensor rounded_corner(const Tensor& a, const Tensor& b, double edge, double inne
     return binary_result(a, b, kernels::Binary::k_rounded_corner, "rounded_corner", Rule::kSame,
                          params);
   }
-  Tensor difference = abs(sub(a, b));
+  Tensor rounded = abs(sub(a, b));
+  // Twice the distance need not fit into its type.
+  Tensor difference = to_dtype(rounded, ScalarType::Float32);
   double most[kernels::kParams] = {edge};
   Tensor near =
       unary_result(difference, kernels::Unary::k_clamp_max, "clamp_max", Rule::kFloat, most);
   Tensor rest = sub(add(difference, difference), near);
-  return mul(mul(near, rest), Scalar(inner));
+  Tensor loss = mul(mul(near, rest), Scalar(inner));
+  return is_floating(rounded.dtype()) ? to_dtype(loss, rounded.dtype()) : loss;
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight) {
@@ -96,8 +99,11 @@ Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& we
     inner *= scores.size(d);
     fits = fits && labels.size(d - 1) == scores.size(d);
   }
-  SL_CHECK(fits, "size mismatch (got input: ", to_string(self.sizes()),
-           " , target: ", to_string(target.sizes()), ")");
+  if (!fits) {
+    raise(one && target.dim() == 1 ? ErrorKind::ValueError : ErrorKind::RuntimeError,
+          "size mismatch (got input: ", to_string(self.sizes()),
+          ", target: ", to_string(target.sizes()), ")");
+  }
   SL_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
            "weight tensor should be defined either for all ", classes,
            " classes or no classes but got weight tensor of shape: ",
@@ -136,9 +142,10 @@ Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& we
 
 Tensor total(const Tensor& t) { return reduce(t, 2); }
 
+// Any number but 0 and 1 asks for the sum.
 Tensor reduce(const Likelihood& l, int64_t reduction) {
   if (reduction == 1) return div(total(l.loss), total(l.weight));
-  return reduce(l.loss, reduction);
+  return reduction == 0 ? l.loss : total(l.loss);
 }
 
 void check_spatial(Args args) {
@@ -151,6 +158,15 @@ void check_spatial(Args args) {
 Tensor nll(Args args) {
   return reduce(likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4)),
                 args.integer(3));
+}
+
+void check_batch(const Tensor& self, const Tensor& target) {
+  if (self.dim() == 0) raise(ErrorKind::ValueError, "Expected 1 or more dimensions (got 0)");
+  const int64_t batch = target.dim() ? target.size(0) : 0;
+  if (self.dim() != 1 && self.size(0) != batch) {
+    raise(ErrorKind::ValueError, "Expected input batch_size (", self.size(0),
+          ") to match target batch_size (", batch, ").");
+  }
 }
 
 // Targets may be class indices or, with the shape of the scores, probabilities.
@@ -178,6 +194,7 @@ Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& wei
     double count = self.numel() / double(classes);
     return div(total(loss), Scalar(count));
   }
+  check_batch(self, target);
   Likelihood l = likelihood(scores, target, weight, ignore);
   if (smoothing <= 0) return reduce(l, reduction);
   Tensor smooth = neg(sum_over(weighted(scores, shaped), {axis}));
@@ -207,6 +224,7 @@ Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
   }
   Tensor t = is_complex(given.dtype()) ? abs(given) : given;
   if (p == 0) return to_dtype(sum_over(ne(t, Scalar(0.0)), {dim}, keepdim), t.dtype());
+  if (t.size(dim) == 1) p = 1;  // whatever its powers and roots come to
   if (p == 2) return sqrt(sum_over(mul(t, t), {dim}, keepdim));
   if (p == 1) return sum_over(abs(t), {dim}, keepdim);
   if (std::isinf(p)) return extreme_along(abs(t), dim, keepdim, p > 0);
@@ -326,7 +344,10 @@ SL_OP(aten_nll_loss2d) {
   check_spatial(args);
   out[0] = nll(args);
 }
-SL_OP(aten_nll_loss_nd) { out[0] = nll(args); }
+SL_OP(aten_nll_loss_nd) {
+  check_batch(args.tensor(0), args.tensor(1));
+  out[0] = nll(args);
+}
 void op_aten_nll_loss_forward(Context&, Args, Value*);
 SL_OP(aten_nll_loss2d_forward) {
   check_spatial(args);
@@ -366,6 +387,8 @@ SL_OP(aten_hinge_embedding_loss) {
 }
 SL_OP(aten_soft_margin_loss) {
   const Tensor& self = args.tensor(0);
+  const int64_t reduction = args.integer(2);
+  SL_CHECK(reduction >= 0 && reduction <= 2, reduction, " is not a valid value for reduction");
   Tensor loss = log1p(exp(neg(typed_as(self, mul(args.tensor(1), self)))));
   out[0] = reduce_laid(typed_as(self, loss), self, args.integer(2));
 }

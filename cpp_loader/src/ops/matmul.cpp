@@ -4,6 +4,7 @@
 
 #include "../../kernels/half_product.h"
 #include "../../kernels/integer_product.h"
+#include "values/pooled.h"
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "../../kernels/scratch.h"
@@ -291,8 +292,8 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
   return add_product(self, product, beta, alpha);
 }
 
-std::vector<int64_t> leading(const Tensor& t, int64_t dropped) {
-  return {t.sizes().begin(), t.sizes().end() - dropped};
+Sizes leading(const Tensor& t, int64_t dropped) {
+  return Sizes(t.sizes().begin(), t.sizes().end() - dropped);
 }
 
 // Rows of `self` up to each offset times the matrix of their group.
@@ -357,7 +358,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     // The rows of all matrices of a make one matrix.
     Tensor matrix = b.dim() == 1 ? view_unsqueeze(b, 1) : b;
     int64_t k = a.size(a.dim() - 1);
-    std::vector<int64_t> sizes = leading(a, 1);
+    Sizes sizes = leading(a, 1);
     Tensor rows = reshape(a, {checked_numel(sizes), k});
     Tensor result = matrix_product(rows, matrix);
     if (b.dim() == 2) sizes.push_back(b.size(1));
@@ -405,7 +406,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
            to_string(bias.defined() ? bias.sizes() : IntSpan()));
   Tensor transposed = view_transpose(weight, 0, 1);
   int64_t k = input.size(input.dim() - 1);
-  std::vector<int64_t> sizes = leading(input, 1);
+  Sizes sizes = leading(input, 1);
   Tensor rows = input.dim() == 2 ? input : reshape(input, {checked_numel(sizes), k});
   Tensor row = bias;
   if (bias.defined() && (bias.dim() != 1 || bias.numel() != weight.size(0))) {
@@ -471,7 +472,7 @@ SL_OP(aten_inner) {
            "inner() the last dimension must match on both input tensors but got shapes ",
            to_string(a.sizes()), " and ", to_string(b.sizes()));
   int64_t k = a.size(a.dim() - 1);
-  std::vector<int64_t> sizes = leading(a, 1), right = leading(b, 1);
+  Sizes sizes = leading(a, 1), right = leading(b, 1);
   Tensor rows = reshape(a, {checked_numel(sizes), k});
   Tensor columns = reshape(b, {checked_numel(right), k});
   sizes.insert(sizes.end(), right.begin(), right.end());

@@ -1,4 +1,5 @@
 // Products that are added to a tensor: addbmm, addr.
+#include <algorithm>
 #include "express.h"
 #include "layout.h"
 #include "linalg.h"
@@ -72,6 +73,21 @@ SL_OP(aten_addr) {
   } else {
     out[0] = scaled_sum(self, args.scalar(3), mul(view_unsqueeze(a, 1), b), args.scalar(4));
   }
+}
+SL_OP(aten_kron) {
+  const Tensor& a = args.tensor(0);
+  const Tensor& b = args.tensor(1);
+  int64_t n = std::max(a.dim(), b.dim());
+  std::vector<int64_t> left, right, result;
+  for (int64_t d = 0; d < n; ++d) {
+    int64_t x = d < n - a.dim() ? 1 : a.size(d - (n - a.dim()));
+    int64_t y = d < n - b.dim() ? 1 : b.size(d - (n - b.dim()));
+    left.insert(left.end(), {x, 1});
+    right.insert(right.end(), {1, y});
+    result.push_back(x * y);
+  }
+  SL_CHECK(2 * n <= kMaxDims, "kron: too many dimensions");
+  out[0] = reshape(mul(reshape(a, left), reshape(b, right)), result);
 }
 
 }  // namespace scriptlang

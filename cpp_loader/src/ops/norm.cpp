@@ -7,6 +7,7 @@
 #include "layers.h"
 #include "layout.h"
 #include "recording.h"
+#include "values/pooled.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -56,7 +57,7 @@ void for_converted_rows(const Tensor& x, const Tensor& y, ScalarType computed, i
   const char* from = static_cast<const char*>(x.raw());
   char* to = static_cast<char*>(y.raw());
   kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
-    std::vector<T> row(size_t(plain ? 0 : n));
+    Pooled<T> row(size_t(plain ? 0 : n));
     for (int64_t r = begin; r < end; ++r) {
       const int64_t at = r * n * size;
       if (plain) {
@@ -112,7 +113,7 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
             {}};
   }
   int64_t n = checked_numel(shape), rows = n ? input.numel() / n : 0;
-  std::vector<int64_t> stat_sizes(input.sizes().begin(), input.sizes().end());
+  Sizes stat_sizes(input.sizes().begin(), input.sizes().end());
   for (int64_t i = axis; i < input.dim(); ++i) stat_sizes[size_t(i)] = 1;
   Normed result;
   Tensor x = to_contiguous(input);
@@ -278,10 +279,10 @@ void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_
   const T* from = x.data<T>();
   int64_t width = channels * pixels;
   constexpr int64_t kRows = 64;  // sums of this many are added in double
-  std::vector<T> center(size_t(width), T(0));
+  Pooled<T> center(size_t(width), T(0));
   auto add_up = [&](T* result, auto add) {
-    std::vector<double> total(size_t(channels), 0.0);
-    std::vector<T> part(size_t(width), T(0));
+    Pooled<double> total(size_t(channels), 0.0);
+    Pooled<T> part(size_t(width), T(0));
     for (int64_t row = 0; row < images; row += kRows) {
       std::fill(part.begin(), part.end(), T(0));
       add(std::min(kRows, images - row), from + row * width, part.data());
@@ -303,7 +304,7 @@ template <class T>
 void scale_columns(const T* x, T* y, int64_t images, int64_t channels, int64_t pixels,
                    const T* scale, const T* shift) {
   int64_t width = channels * pixels;
-  std::vector<T> scales(size_t(width), T(0)), shifts(size_t(width), T(0));
+  Pooled<T> scales(size_t(width), T(0)), shifts(size_t(width), T(0));
   for (int64_t j = 0; j < width; ++j) {
     scales[size_t(j)] = scale[j / pixels];
     shifts[size_t(j)] = shift[j / pixels];
@@ -373,7 +374,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     }
     const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
     T* to = result.y.data<T>();
-    std::vector<T> scale(size_t(channels), T(0)), shift(size_t(channels), T(0));
+    Pooled<T> scale(size_t(channels), T(0)), shift(size_t(channels), T(0));
     for (int64_t c = 0; c < channels; ++c) {
       rstd[c] = T(1) / std::sqrt(var[c] + T(eps));
       scale[size_t(c)] = rstd[c] * (gamma ? gamma[c] : T(1));
@@ -496,16 +497,32 @@ SL_OP(aten_native_group_norm) {
 }
 SL_OP(aten_instance_norm) { out[0] = instance_norm(args); }
 SL_OP(aten_batch_norm) {
+  if (args.tensor(0).numel() == 0) {  // whatever the parameters are
+    computed_type(args.tensor(0).dtype(), "batch_norm");
+    out[0] = Tensor::empty(args.tensor(0).sizes(), args.tensor(0).dtype());
+    return;
+  }
   out[0] = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
                       args.opt_tensor(4), args.boolean(5), args.number(6), args.number(7))
                .y;
 }
+// The type of the statistics that are given back: of the first parameter, or the input.
+ScalarType statistics_type(Args args) {
+  for (int i : {1, 2, 3, 4}) {
+    if (args.opt_tensor(i).defined()) return args.opt_tensor(i).dtype();
+  }
+  return args.tensor(0).dtype();
+}
+
 SL_OP(aten_native_batch_norm) {
   bool training = args.boolean(5);
+  SL_CHECK(!training || args.tensor(0).numel() > 0,
+           "input tensor must have at least one element, but got input_sizes = ",
+           to_string(args.tensor(0).sizes()));
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
                         args.opt_tensor(4), training, args.number(6), args.number(7));
   out[0] = r.y;
-  ScalarType dtype = args.opt_tensor(1).defined() ? args.tensor(1).dtype() : args.tensor(0).dtype();
+  ScalarType dtype = statistics_type(args);
   out[1] = training ? to_dtype(r.mean, dtype) : Tensor::empty({0}, dtype);
   out[2] = training ? to_dtype(r.rstd, dtype) : Tensor::empty({0}, dtype);
 }
@@ -523,8 +540,8 @@ SL_OP(aten__native_batch_norm_legit_no_training) {
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.tensor(3),
                         args.tensor(4), false, args.number(5), args.number(6));
   out[0] = r.y;
-  out[1] = Tensor::empty({0}, r.mean.dtype());
-  out[2] = Tensor::empty({0}, r.rstd.dtype());
+  out[1] = Tensor::empty({0}, statistics_type(args));
+  out[2] = Tensor::empty({0}, statistics_type(args));
 }
 
 }  // namespace scriptlang

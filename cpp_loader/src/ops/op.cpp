@@ -82,9 +82,14 @@ Ints::Ints(const Value& v, int64_t broadcast) {
   }
 }
 
-static const Tensor undefined;
+static const Tensor& undefined() {
+  static const Tensor* const tensor = new Tensor;  // nothing ends with the process
+  return *tensor;
+}
 
-const Tensor& Args::opt_tensor(int i) const { return none(i) ? undefined : values_[i].as_tensor(); }
+const Tensor& Args::opt_tensor(int i) const {
+  return none(i) ? undefined() : values_[i].as_tensor();
+}
 
 double Args::number(int i) const {
   const Value& v = values_[i];

@@ -12,6 +12,12 @@
 #include "forms.h"
 #include "ops/quantized/plain.h"
 
+// The operators of the table: all, or those that the build was asked for. The others are declared,
+// and nothing names them, so that programs link without them.
+#if !defined(SL_SELECTED_OPS)
+#define SL_SELECTED_OPS "ops.def"
+#endif
+
 namespace scriptlang {
 
 #define SL_OPERATOR(symbol, schema) void op_##symbol(Context&, Args, Value*);
@@ -26,12 +32,12 @@ namespace scriptlang {
 #undef SL_FORM
 
 #define SL_OPERATOR(symbol, schema)
-#define SL_QUANTIZED(symbol, way, outs, schema)                                   \
-  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
-    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                   \
-      return op_##symbol(context, args, out);                                     \
-    }                                                                             \
-    quantized_ways::way(op_##symbol, outs, context, args, out);                   \
+#define SL_QUANTIZED(symbol, way, outs, schema)                                                    \
+  [[maybe_unused]] static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                                    \
+      return op_##symbol(context, args, out);                                                      \
+    }                                                                                              \
+    quantized_ways::way(op_##symbol, outs, context, args, out);                                    \
   }
 #define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)
 #define SL_FORM(symbol, kind, base, outs, schema)
@@ -43,12 +49,12 @@ namespace scriptlang {
 
 #define SL_OPERATOR(symbol, schema)
 #define SL_QUANTIZED(symbol, way, outs, schema)
-#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)                       \
-  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
-    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                   \
-      return op_##symbol(context, args, out);                                     \
-    }                                                                             \
-    forms::kind(op_##base, outs, context, args, out);                             \
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)                                        \
+  [[maybe_unused]] static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                                    \
+      return op_##symbol(context, args, out);                                                      \
+    }                                                                                              \
+    forms::kind(op_##base, outs, context, args, out);                                              \
   }
 #define SL_FORM(symbol, kind, base, outs, schema)             \
   void op_##symbol(Context& context, Args args, Value* out) { \
@@ -68,7 +74,7 @@ struct Texts {
 #define SL_QUANTIZED(symbol, way, outs, schema) char symbol[sizeof schema];
 #define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) char symbol[sizeof schema];
 #define SL_FORM(symbol, kind, base, outs, schema) char symbol[sizeof schema];
-#include "ops.def"
+#include SL_SELECTED_OPS
 #undef SL_OPERATOR
 #undef SL_QUANTIZED
 #undef SL_QUANTIZED_FORM
@@ -101,7 +107,7 @@ constexpr OpEntry kTable[] = {
 #define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) \
   {offsetof(Texts, symbol), op_quantized_or_##symbol},
 #define SL_FORM(symbol, kind, base, outs, schema) {offsetof(Texts, symbol), op_##symbol},
-#include "ops.def"
+#include SL_SELECTED_OPS
 #undef SL_OPERATOR
 #undef SL_QUANTIZED
 #undef SL_QUANTIZED_FORM

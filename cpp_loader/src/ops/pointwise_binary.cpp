@@ -30,6 +30,19 @@ Tensor binary_result(const Input& a, const Input& b, Binary op, const char* name
   return run(p);
 }
 
+// Numbers beside tensors of half types are rounded to these.
+Args round_numbers(Args args) {
+  for (int i : {0, 1}) {
+    if (args[i].is_tensor() || !args[1 - i].is_tensor()) continue;
+    const ScalarType type = args.tensor(1 - i).dtype();
+    const Scalar number = args.scalar(i);
+    if (number.kind == Scalar::Complex) continue;
+    if (type == ScalarType::Float16) args[i] = double(float(float16(float(number.to_double()))));
+    if (type == ScalarType::BFloat16) args[i] = double(float(bfloat16(float(number.to_double()))));
+  }
+  return args;
+}
+
 namespace {
 
 constexpr Rule kCommon = Rule::kSame, kFloat = Rule::kFloat, kCompare = Rule::kToBool;
@@ -412,11 +425,21 @@ SL_OP(aten_copysign_Scalar) { binary(args, out, Binary::k_copysign, "copysign", 
 SL_OP(aten_copysign__Scalar) { binary_(args, out, Binary::k_copysign, "copysign", kFloat); }
 SL_OP(aten_xlogy_Tensor) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
 SL_OP(aten_xlogy__Tensor) { binary_(args, out, Binary::k_xlogy, "xlogy", kFloat); }
-SL_OP(aten_xlogy_Scalar_Other) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
-SL_OP(aten_xlogy__Scalar_Other) { binary_(args, out, Binary::k_xlogy, "xlogy", kFloat); }
-SL_OP(aten_xlogy_Scalar_Self) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
-SL_OP(aten_special_xlogy_other_scalar) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
-SL_OP(aten_special_xlogy_self_scalar) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_xlogy_Scalar_Other) {
+  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
+}
+SL_OP(aten_xlogy__Scalar_Other) {
+  binary_(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
+}
+SL_OP(aten_xlogy_Scalar_Self) {
+  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
+}
+SL_OP(aten_special_xlogy_other_scalar) {
+  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
+}
+SL_OP(aten_special_xlogy_self_scalar) {
+  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
+}
 SL_OP(aten_special_xlogy) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
 
 // Results of type bool.

@@ -27,6 +27,7 @@ ScalarType combine(ScalarType higher, ScalarType lower) {
   if (higher == ScalarType::Undefined) return lower;
   if (is_complex(higher)) return higher;
   if (is_floating(higher)) return is_complex(lower) ? complex_of(higher) : higher;
+  if (is_barebones(higher) && is_complex(lower)) return lower;
   if (higher == ScalarType::Bool || is_floating(lower) || is_complex(lower)) {
     return promote_known(higher, lower);
   }
@@ -206,7 +207,17 @@ struct Runner {
   }
 };
 
+// Sizes that do not belong together are reported before types.
 [[noreturn]] __attribute__((noinline, cold)) void not_implemented(const Pointwise& p) {
+  std::vector<int64_t> shape;
+  for (int i = 0; i < p.count; ++i) {
+    if (p.in[i].tensor) shape = broadcast_shapes(shape, p.in[i].tensor->sizes());
+  }
+  const bool of_bools = p.compute == ScalarType::Bool;
+  SL_CHECK(!of_bools || std::strcmp(p.name, "sub") != 0,
+           "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+           "`logical_xor()` operator instead.");
+  SL_CHECK(!of_bools || std::strcmp(p.name, "relu") != 0, "Boolean inputs not supported for relu");
   raise(ErrorKind::NotImplementedError, '"', p.name, "\" not implemented for '",
         dtype_display_name(p.compute), "'");
 }

@@ -33,9 +33,10 @@ namespace {
 constexpr Rule kSame = Rule::kSame, kToFloat = Rule::kFloat, kToBool = Rule::kToBool;
 
 void check_meaning(const Tensor& self, Unary op, const char* name) {
-  SL_CHECK(op != Unary::k_sign || std::strcmp(name, "sgn") == 0 || !is_complex(self.dtype()),
-           "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
-           "torch.sgn instead.");
+  if (op == Unary::k_sign && std::strcmp(name, "sgn") != 0 && is_complex(self.dtype()))
+    raise(ErrorKind::NotImplementedError,
+          "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+          "torch.sgn instead.");
   if (self.dtype() != ScalarType::Bool) return;
   SL_CHECK(op != Unary::k_neg,
            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "

@@ -33,9 +33,9 @@ void check_planes(const char* name, const Tensor& self, int64_t n) {
   SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, name, "(): Expected ", n + 1, "D or ", n + 2,
            "D input tensor, but got: ", to_string(self.sizes()));
   // Averages of no channels are no channels, and so are greatest ones of a single image.
-  const std::string kind(name);
-  const bool adaptive = kind.rfind("adaptive", 0) == 0;
-  bool any_channels = kind.rfind("adaptive_avg", 0) == 0 || (adaptive && self.dim() == n + 1);
+  const std::string_view kind(name);
+  const bool adaptive = kind.substr(0, 8) == "adaptive";
+  bool any_channels = kind.substr(0, 12) == "adaptive_avg" || (adaptive && self.dim() == n + 1);
   int64_t first = any_channels ? self.dim() - n : self.dim() == n + 2;
   for (int64_t i = first; i < self.dim(); ++i) {
     SL_CHECK(self.size(i) > 0, name,
@@ -88,8 +88,8 @@ Window window(const char* name, const Tensor& self, int64_t n, const Ints& kerne
   return w;
 }
 
-std::vector<int64_t> result_sizes(const Tensor& self, const Window& w) {
-  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - w.n);
+Sizes result_sizes(const Tensor& self, const Window& w) {
+  Sizes sizes(self.sizes().begin(), self.sizes().end() - w.n);
   for (int64_t d = 3 - w.n; d < 3; ++d) sizes.push_back(w.out[d]);
   return sizes;
 }
@@ -103,7 +103,7 @@ Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Va
   check_planes(name, self, n);
   Window w;
   w.n = n;
-  std::vector<int64_t> wanted;
+  Sizes wanted;
   if (sizes.is_int()) {
     wanted.assign(size_t(n), sizes.as_int());
   } else {
@@ -308,7 +308,7 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
     return;
   }
   ScalarType computed = comparable(self.dtype());
-  std::vector<int64_t> sizes = result_sizes(self, w);
+  Sizes sizes = result_sizes(self, w);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(sizes, computed);
   Tensor places = with_places ? Tensor::empty(sizes, ScalarType::Int64) : Tensor();
   int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
@@ -317,15 +317,15 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
     const T* from = x.data<T>();
     T* to = y.data<T>();
     kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
-      auto row = std::make_unique<T[]>(size_t(w.in[2])),
-           taps = std::make_unique<T[]>(size_t(w.out[2]));
+      Pooled<char> room(size_t(w.in[2] + w.out[2]) * sizeof(T));
+      T *row = reinterpret_cast<T*>(room.data()), *taps = row + w.in[2];
       for (int64_t p = begin; p < end; ++p) {
         const T* plane = from + p * w.in_pixels();
         T* result = to + p * w.out_pixels();
         if (with_places) {
           max_plane(w, plane, result, places.data<int64_t>() + p * w.out_pixels());
         } else {
-          max_plane_fast(w, plane, result, row.get(), taps.get());
+          max_plane_fast(w, plane, result, row, taps);
         }
       }
     });
@@ -514,7 +514,7 @@ void adaptive_max(const char* name, int64_t n, Args args, Value* out) {
   }
   Window w = adaptive_window(name, self, n, args[1]);
   ScalarType computed = comparable(self.dtype());
-  std::vector<int64_t> sizes = result_sizes(self, w);
+  Sizes sizes = result_sizes(self, w);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(sizes, computed);
   Tensor places = Tensor::empty(sizes, ScalarType::Int64);
   int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "op.h"
+#include "values/pooled.h"
 
 namespace scriptlang::pools {
 
@@ -22,7 +23,7 @@ Window window(const char* name, const Tensor& self, int64_t n, const Ints& kerne
               const Ints& stride, const Ints& padding, const Ints& dilation, bool ceil_mode);
 // Windows of nearly equal size that cover the input; `sizes`: a list, or a number for all.
 Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Value& sizes);
-std::vector<int64_t> result_sizes(const Tensor& self, const Window& w);
+Sizes result_sizes(const Tensor& self, const Window& w);
 // A result of pooling over n dimensions in the format of the input; of signals, as images of one
 // row have it.
 Tensor as_input(const Tensor& y, const Tensor& input, int64_t n);

@@ -109,8 +109,9 @@ void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, cons
            "fractional_max_pool", n, "d: expected _random_samples with ", n,
            " numbers for each of ", planes, " planes, got size ", to_string(samples.sizes()));
   ScalarType type = self.dtype() == ScalarType::Float64 ? ScalarType::Float64 : ScalarType::Float32;
-  SL_CHECK(is_floating(self.dtype()), "\"fractional_max_pool", n, "d\" not implemented for '",
-           dtype_display_name(self.dtype()), "'");
+  if (!is_floating(self.dtype()))
+    raise(ErrorKind::NotImplementedError, "\"fractional_max_pool", n, "d\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
   Tensor x = contiguous_as(self, type), draws = contiguous_as(samples, type);
   Tensor best = Tensor::empty(sizes, type), places = Tensor::empty(sizes, ScalarType::Int64);
   auto pool = [&](auto zero) {

@@ -10,6 +10,7 @@
 #include "optable.h"
 #include "language.h"
 #include "scratch.h"
+#include "values/plain_text.h"
 #include "values/raw_view.h"
 #include "values/quantizer.h"
 
@@ -41,9 +42,9 @@ void percent_item(std::string* out, char key, const Value& v) {
     case 'f':
     case 'F': {
       want_number();
-      char spec[] = {'%', key, '\0'}, buffer[512];
+      char spec[] = {'%', '*', key, '\0'}, buffer[512];
       double number = float(Scalar::of(v).to_double());  // single precision, as in PyTorch
-      *out += std::string(buffer, size_t(snprintf(buffer, sizeof buffer, spec, number)));
+      *out += std::string(buffer, print_number(buffer, sizeof buffer, spec, 0, number));
       return;
     }
     case 'c':

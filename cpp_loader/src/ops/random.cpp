@@ -207,8 +207,9 @@ void fill_uniform(const Tensor& given, double from, double to, Generator& genera
     return fill_parts(given,
                       [&](const Tensor& parts) { fill_uniform(parts, from, to, generator); });
   }
-  SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
-           dtype_display_name(type), "'");
+  if (!is_floating(type))
+    raise(ErrorKind::NotImplementedError, "\"check_uniform_bounds\" not implemented for '",
+          dtype_display_name(type), "'");
   double most = type == ScalarType::Float64   ? std::numeric_limits<double>::max()
                 : type == ScalarType::Float16 ? 65504
                                               : std::numeric_limits<float>::max();
@@ -530,7 +531,8 @@ Tensor log_normal(const Tensor& t, double mean, double std, Generator& generator
 }
 
 Tensor geometric(const Tensor& t, double p, Generator& generator) {
-  SL_CHECK(t.dtype() != ScalarType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
+  if (t.dtype() == ScalarType::Bool)
+    raise(ErrorKind::NotImplementedError, "\"geometric_cpu\" not implemented for 'Bool'");
   SL_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   double scale = std::log1p(-p);
   fill_from_uniform(t, generator, [&](double u) {

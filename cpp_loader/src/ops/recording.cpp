@@ -14,10 +14,14 @@ thread_local Recording* open_recording = nullptr;
 
 }  // namespace
 
-// As large as any: views of what has no elements are checked when the program runs.
-Storage* symbolic_storage = Storage::borrow(nothing, INT64_MAX, nullptr, nullptr, true);
+std::atomic<Storage*> symbolic_storage{nullptr};
 
-Recording::Recording() : outer_(open_recording) { open_recording = this; }
+Recording::Recording() : outer_(open_recording) {
+  // As large as any: views of what has no elements are checked when the program runs.
+  static Storage* const made = Storage::borrow(nothing, INT64_MAX, nullptr, nullptr, true);
+  symbolic_storage.store(made, std::memory_order_relaxed);
+  open_recording = this;
+}
 
 Recording::~Recording() { open_recording = outer_; }
 
@@ -29,8 +33,9 @@ Recording& Recording::current() {
 Tensor Recording::make(IntSpan sizes, IntSpan strides, ScalarType type) {
   Tensor t(TensorImpl::make());
   t.impl()->dtype = type;
-  symbolic_storage->retain();
-  t.impl()->storage = symbolic_storage;
+  Storage* storage = symbolic_storage.load(std::memory_order_relaxed);
+  storage->retain();
+  t.impl()->storage = storage;
   // Nothing reads elements of what is recorded; a run proves its own.
   if (strides.size == sizes.size && sizes.size > 0) t.impl()->set_geometry(sizes, strides);
   else t.impl()->set_contiguous(sizes);

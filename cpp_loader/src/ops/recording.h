@@ -6,6 +6,7 @@
 // operators that do nothing but that may be given symbolic tensors (fused_group.cpp lists them).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -39,8 +40,10 @@ struct RecordedStep {
   int row_dims = 0;  // how many last dimensions of in[0] make a row
 };
 
-extern Storage* symbolic_storage;
-inline bool is_symbolic(const Tensor& t) { return t.storage() == symbolic_storage; }
+extern std::atomic<Storage*> symbolic_storage;  // null until something is recorded
+inline bool is_symbolic(const Tensor& t) {
+  return t.storage() == symbolic_storage.load(std::memory_order_relaxed);
+}
 
 class Recording {
  public:

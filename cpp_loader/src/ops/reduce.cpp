@@ -297,7 +297,8 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
   }
   int64_t count = 1;
   for (int64_t d : dims) count *= real.size(d);
-  if (count == 1 && p != 0) {  // without powers, which may overflow
+  if (count == 1 && p != 0 &&
+      !(real.dim() == 0 && std::isnan(p))) {  // without powers, which may overflow
     p = 1;
     function = nullptr;
   }
@@ -527,7 +528,8 @@ SL_OP(aten_dist) {
 }
 SL_OP(aten_trace) {
   const Tensor& self = args.tensor(0);
-  SL_CHECK(self.dtype() != ScalarType::Bool, "\"trace\" not implemented for 'Bool'");
+  if (self.dtype() == ScalarType::Bool)
+    raise(ErrorKind::NotImplementedError, "\"trace\" not implemented for 'Bool'");
   SL_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
   int64_t n = std::min(self.size(0), self.size(1));
   Tensor diagonal = self.as_strided({n}, {self.stride(0) + self.stride(1)}, self.storage_offset());

@@ -341,12 +341,15 @@ void with_rank(const Tensor& self, int64_t dim, bool keepdim, const char* name, 
   with_place(self, dim, keepdim, name, out, rank);
 }
 
-void check_median(const Tensor& self) {
-  SL_CHECK(self.dtype() != ScalarType::Bool, "\"median_out\" not implemented for 'Bool'");
+void check_median(const Tensor& self, int64_t dim) {
+  wrap_dim(dim, self.dim());
+  if (self.dtype() == ScalarType::Bool)
+    raise(ErrorKind::NotImplementedError, "\"median_out\" not implemented for 'Bool'");
 }
 
 Tensor median_of_all(const Tensor& self, bool skip_nan) {
-  SL_CHECK(self.dtype() != ScalarType::Bool, "\"median_cpu\" not implemented for 'Bool'");
+  if (self.dtype() == ScalarType::Bool)
+    raise(ErrorKind::NotImplementedError, "\"median_cpu\" not implemented for 'Bool'");
   Tensor flat = reshape(to_contiguous(self), {self.numel()});
   if (flat.numel() == 0) {
     return to_dtype(Tensor::scalar(std::numeric_limits<double>::quiet_NaN()), self.dtype());
@@ -405,17 +408,18 @@ SL_OP(aten_argmin) { out[0] = place(args.tensor(0), args[1], args.boolean(2), fa
 SL_OP(aten_median) { out[0] = median_of_all(args.tensor(0), false); }
 SL_OP(aten_nanmedian) { out[0] = median_of_all(args.tensor(0), true); }
 SL_OP(aten_median_dim) {
-  check_median(args.tensor(0));
+  check_median(args.tensor(0), args.integer(1));
   with_rank(args.tensor(0), args.integer(1), args.boolean(2), "median", out, {true, false});
 }
 SL_OP(aten_nanmedian_dim) {
-  check_median(args.tensor(0));
+  check_median(args.tensor(0), args.integer(1));
   with_rank(args.tensor(0), args.integer(1), args.boolean(2), "nanmedian", out, {true, true});
 }
 SL_OP(aten_kthvalue) {
   const Tensor& self = args.tensor(0);
   int64_t k = args.integer(1), dim = wrap_dim(args.integer(2), self.dim());
-  SL_CHECK(self.dtype() != ScalarType::Bool, "\"kthvalue_cpu\" not implemented for 'Bool'");
+  if (self.dtype() == ScalarType::Bool)
+    raise(ErrorKind::NotImplementedError, "\"kthvalue_cpu\" not implemented for 'Bool'");
   SL_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1),
            "kthvalue(): selected number k out of range for dimension ", dim);
   with_rank(self, dim, args.boolean(3), "kthvalue", out, {false, false, k - 1});

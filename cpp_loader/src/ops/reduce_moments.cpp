@@ -23,12 +23,19 @@ Moments complex_moments(const Tensor& self, const Dims& dims, double correction,
   double count = std::max(0.0, double(r.n) - correction);
   for (int64_t i = 0; i < r.outer; ++i) {
     const Complex* x = r.rows.data<Complex>() + i * r.n;
-    Complex sum = 0;
-    for (int64_t j = 0; j < r.n; ++j) sum += x[j];
-    Complex mean = sum / double(r.n);
-    double squares = r.n ? 0 : std::numeric_limits<double>::quiet_NaN();
-    for (int64_t j = 0; j < r.n; ++j) squares += std::norm(x[j] - mean);
-    double variance = squares / count;
+    const auto* parts = reinterpret_cast<const double*>(x);
+    double means[2], variance = 0;
+    for (int k : {0, 1}) {
+      double sum = 0, squares = r.n ? 0 : std::numeric_limits<double>::quiet_NaN();
+      for (int64_t j = 0; j < r.n; ++j) sum += parts[2 * j + k];
+      means[k] = sum / double(r.n);
+      for (int64_t j = 0; j < r.n; ++j) {
+        squares += (parts[2 * j + k] - means[k]) * (parts[2 * j + k] - means[k]);
+      }
+      variance += squares / count;
+      means[k] = row::corrected_mean(r.n, parts + k, 2, means[k]);
+    }
+    const Complex mean{means[0], means[1]};
     if (self.dtype() == ScalarType::Complex64) variance = float(variance);
     m.variance.data<double>()[i] = root ? std::sqrt(variance) : variance;
     m.mean.data<Complex>()[i] = mean;
@@ -90,6 +97,8 @@ double unbiased(Args args, int i) { return args.boolean(i) ? 1 : 0; }
 // Operators (self, dims, correction, keepdim), and those of all dimensions.
 void give_spread(Args args, Value* out, double correction, bool root) {
   const Tensor& self = args.tensor(0);
+  SL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
+           "std and var only support floating point and complex dtypes");
   out[0] = spread(self, reduced_dims(args[1], self.dim()), correction, args.boolean(3), root,
                   root ? "std" : "var");
 }
@@ -101,6 +110,8 @@ void give_both(Value* out, const Tensor& self, const Dims& dims, double correcti
 }
 void give_both(Args args, Value* out, double correction, bool root) {
   const Tensor& self = args.tensor(0);
+  SL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), root ? "std_mean" : "var_mean",
+           " only support floating point and complex dtypes");
   give_both(out, self, reduced_dims(args[1], self.dim()), correction, args.boolean(3), root);
 }
 

@@ -41,7 +41,8 @@ Tensor renorm(Context& ctx, const Tensor& self, const Value& p, int64_t dim, dou
 }
 
 // The rows that are looked up and longer than `most`, in place.
-void embedding_renorm(const Tensor& self, const Tensor& indices, double most, double p) {
+void embedding_renorm(Context& ctx, const Tensor& self, const Tensor& indices, double most,
+                      const Value& p) {
   SL_CHECK(self.dim() == 2, "embedding_renorm_: expected a matrix, got size ",
            to_string(self.sizes()));
   SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
@@ -52,24 +53,18 @@ void embedding_renorm(const Tensor& self, const Tensor& indices, double most, do
            dtype_display_name(self.dtype()), "'");
   check_writable(self);
   Tensor at = contiguous_as(indices, ScalarType::Int64);
-  Tensor rows = contiguous_as(self, ScalarType::Float64);
   std::vector<bool> done(size_t(self.size(0)), false);
   for (int64_t i = 0; i < at.numel(); ++i) {
-    int64_t row = at.data<int64_t>()[i], n = self.size(1);
+    int64_t row = at.data<int64_t>()[i];
     if (row < 0 || row >= self.size(0)) {
       raise(ErrorKind::IndexError, "index out of range in self: ", row, " of ", self.size(0));
     }
     if (done[size_t(row)]) continue;
     done[size_t(row)] = true;
-    const double* x = rows.data<double>() + row * n;
-    double sum = 0, top = n > 0 ? std::abs(x[0]) : 0;  // the least for p = -inf
-    for (int64_t j = 0; j < n; ++j) {
-      sum += p == 0 ? x[j] != 0 : std::pow(std::abs(x[j]), p);
-      top = p < 0 ? std::min(top, std::abs(x[j])) : std::max(top, std::abs(x[j]));
-    }
-    double length = std::isinf(p) ? top : p == 0 ? sum : std::pow(sum, 1 / p);
-    if (!(length > most)) continue;
     Tensor target = view_select(self, 0, row);
+    Tensor norm = to_dtype(norm_over(ctx, target, p, {0}, false), ScalarType::Float64);
+    double length = norm.data<double>()[0];
+    if (!(length > most)) continue;
     copy_into(target, mul(target, Scalar(most / (length + 1e-7))));
   }
 }
@@ -99,7 +94,7 @@ SL_OP(aten_norm_except_dim) {
   out[0] = norm_over(ctx, v, Value(args.integer(1)), others, true);
 }
 SL_OP(aten_embedding_renorm_) {
-  embedding_renorm(args.tensor(0), args.tensor(1), args.number(2), args.number(3));
+  embedding_renorm(ctx, args.tensor(0), args.tensor(1), args.number(2), args[3]);
   out[0] = args.tensor(0);
 }
 

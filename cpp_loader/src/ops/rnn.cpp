@@ -255,7 +255,7 @@ Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps, const State
       last->c = cat(ended_c, 0);
     }
   }
-  return cat(std::move(outputs), 0);
+  return cat(outputs, 0);
 }
 
 struct Layers {
@@ -415,7 +415,7 @@ Tensor run_packed(Context& ctx, Cell cell, const Tensor& x, const Tensor& batch_
   return run_layers(layers, to_contiguous(x), steps, initial, weights, last);
 }
 
-State two_states(const std::vector<Tensor>& hx, const char* name) {
+State two_states(Tensors hx, const char* name) {
   SL_CHECK(hx.size() == 2, name, " expects two hidden states");
   SL_CHECK(hx[0].dim() > 0 && hx[1].dim() > 0, name, " expects hidden states with dimensions");
   return {hx[0], hx[1]};
@@ -482,8 +482,8 @@ State run_cell(Cell cell, const Tensor& x, const State& state, const Weights& w)
 
 SL_OP(aten_lstm_input) {
   State last;
-  out[0] = run_padded(ctx, Cell::kLstm, args.tensor(0), two_states(args.tensors(1), "lstm"), args,
-                      2, &last);
+  out[0] = run_padded(ctx, Cell::kLstm, args.tensor(0), two_states(tensors_of(args, 1), "lstm"),
+                      args, 2, &last);
   out[1] = last.h;
   out[2] = last.c;
 }
@@ -501,7 +501,7 @@ SL_OP(aten_rnn_tanh_data) { simple_layers(ctx, Cell::kTanh, args, out, true); }
 SL_OP(aten_rnn_relu_input) { simple_layers(ctx, Cell::kRelu, args, out, false); }
 SL_OP(aten_rnn_relu_data) { simple_layers(ctx, Cell::kRelu, args, out, true); }
 SL_OP(aten_lstm_cell) {
-  State next = run_cell(Cell::kLstm, args.tensor(0), two_states(args.tensors(1), "lstm_cell"),
+  State next = run_cell(Cell::kLstm, args.tensor(0), two_states(tensors_of(args, 1), "lstm_cell"),
                         cell_weights(args));
   out[0] = next.h;
   out[1] = next.c;
@@ -573,7 +573,7 @@ SL_OP(aten__pack_padded_sequence) {
     sizes.data<int64_t>()[t] = alive;
     parts.push_back(view_slice(view_select(input, 0, t), 0, 0, alive));
   }
-  out[0] = cat(std::move(parts), 0);
+  out[0] = cat(parts, 0);
   out[1] = sizes;
 }
 

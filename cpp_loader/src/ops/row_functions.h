@@ -37,6 +37,17 @@ T add_pairwise(int64_t count, const T* x) {
   return T(add_pairwise(half, x) + add_pairwise(count - half, x + half));
 }
 
+// The mean as PyTorch has it beside a variance: it is corrected from number to number, which makes
+// NaN of it where something follows an infinite number.
+template <class T>
+T corrected_mean(int64_t n, const T* x, int64_t step, T mean) {
+  if (std::isfinite(mean)) return mean;
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    if (std::isinf(x[i * step])) return std::numeric_limits<T>::quiet_NaN();
+  }
+  return mean;
+}
+
 // The sum of squared distances from the mean divided by `count`, or the root of that. Sums of
 // floats do where they neither leave what floats hold nor are small against the mean.
 template <class T>
@@ -51,10 +62,11 @@ T spread(int64_t n, const T* x, double count, bool root, T* mean) {
       for (int64_t i = 0; i < n; ++i) sum += x[i];
       double center = sum / double(n);
       for (int64_t i = 0; i < n; ++i) squares += (x[i] - center) * (x[i] - center);
-      *mean = float(center);
+      *mean = corrected_mean<T>(n, x, 1, float(center));
       return float(root ? std::sqrt(squares / count) : squares / count);
     }
   }
+  *mean = corrected_mean(n, x, 1, *mean);
   return root ? std::sqrt(variance) : variance;
 }
 

@@ -7,6 +7,7 @@
 #include "language.h"
 #include "op.h"
 #include "scalar_math.h"
+#include "values/plain_text.h"
 
 namespace scriptlang {
 
@@ -166,8 +167,10 @@ SL_OP(aten_pow_int_to_int) { out[0].set_int(power_int(args.number(0), args.numbe
 #define SL_POW_COMPLEX(name) \
   SL_OP(aten_pow_##name) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
 SL_POW_COMPLEX(complex)
-SL_POW_COMPLEX(float_complex)
-SL_POW_COMPLEX(complex_float)
+// A real number has the power of its size, a real exponent turns the angle: other than as complex
+// numbers where something is infinite, NaN or zero.
+SL_OP(aten_pow_float_complex) { out[0] = Value(std::pow(args.number(0), complex_of(args[1]))); }
+SL_OP(aten_pow_complex_float) { out[0] = Value(std::pow(complex_of(args[0]), args.number(1))); }
 
 SL_OP(aten___round_to_zero_floordiv_int) {
   int64_t a = args.integer(0), b = args.integer(1);
@@ -320,7 +323,7 @@ SL_OP(aten_Float_str) {
   if (plain && read.ptr == last && read.ec == std::errc()) return out[0].set_double(quick);
 #endif
   char* end = nullptr;
-  double value = std::strtod(text.data(), &end);
+  double value = read_number(text.data(), &end);
   if (end == text.data() || end != text.data() + text.size()) {
     raise(ErrorKind::RuntimeError, "could not convert string to float: '", text, "'");
   }

@@ -207,6 +207,8 @@ SL_OP(prim_abs_complex) { out[0].set_double(std::abs(complex_of(args[0]))); }
 SL_OP(prim_abs_Scalar) {
   if (args[0].is_int()) {
     op_prim_abs_int(ctx, args, out);
+  } else if (args[0].is_bool()) {
+    out[0] = int64_t{args[0].as_bool()};
   } else {
     out[0].set_double(args[0].is_complex() ? std::abs(complex_of(args[0]))
                                            : std::fabs(real_of(args[0])));

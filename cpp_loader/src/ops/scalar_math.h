@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "values/error.h"
+#include "values/plain_text.h"
 
 namespace scriptlang::scalars {
 
@@ -79,7 +80,7 @@ inline int64_t truncate(double v) {
 // What a float that must be a whole number is: math.floor, math.ceil.
 inline int64_t whole(double v) {
   if (!(v >= -9223372036854775808.0 && v < 9223372036854775808.0)) {
-    raise(ErrorKind::RuntimeError, "Cannot convert float ", std::to_string(v), " to integer");
+    raise(ErrorKind::RuntimeError, "Cannot convert float ", fixed_text(v), " to integer");
   }
   return int64_t(v);
 }

@@ -73,7 +73,8 @@ Tensor edge(const Tensor& f, int64_t dim, const Steps& steps, bool first, int64_
   Tensor near = step(0), far = step(1), both = add(near, far);
   Tensor a = neg(div(add(mul(near, Scalar(2.0)), far), mul(near, both)));
   Tensor b = div(both, mul(near, far)), c = neg(div(near, mul(far, both)));
-  Tensor sum = add(add(mul(value(0), a), mul(value(1), b)), mul(value(2), c));
+  Tensor outer = mul(value(0), a), inner = mul(value(2), c);  // summed in the order of places
+  Tensor sum = add(add(first ? outer : inner, mul(value(1), b)), first ? inner : outer);
   return mul(sum, Scalar(sign));
 }
 
@@ -145,7 +146,9 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
            "torch.gradient expected spacing to be "
            "unspecified, a scalar, or a list of length ",
            axes.size(), ", but got a list of length ", many ? many->size() : 0);
-  SL_CHECK(self.dim() > 0 || axes.empty(), "torch.gradient expected a tensor with dimensions");
+  if (self.dim() == 0 && !axes.empty()) {
+    raise(ErrorKind::IndexError, "Dimension specified as -1 but tensor has no dimensions");
+  }
   std::vector<Tensor> results;
   for (size_t i = 0; i < axes.size(); ++i) {
     Steps steps = steps_of(many ? many->get(i) : spacing, self, axes[i]);

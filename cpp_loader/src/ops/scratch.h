@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "values/tensor.h"
+#include "values/pooled.h"
 
 namespace scriptlang {
 
@@ -44,14 +44,14 @@ struct WorkingAllocator {
   T* allocate(size_t n) {
     memory::charge_items(n, sizeof(T));
     try {
-      return std::allocator<T>().allocate(n);
+      return PooledAllocator<T>().allocate(n);
     } catch (...) {
       memory::uncharge(int64_t(n * sizeof(T)));
       throw;
     }
   }
   void deallocate(T* at, size_t n) noexcept {
-    std::allocator<T>().deallocate(at, n);
+    PooledAllocator<T>().deallocate(at, n);
     memory::uncharge(int64_t(n * sizeof(T)));
   }
   template <class U>

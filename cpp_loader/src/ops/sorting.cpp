@@ -219,9 +219,10 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
            "(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
            "boundaries tensor and input value tensor must match, but we got boundaries tensor ",
            to_string(sorted.sizes()), " and input value tensor ", to_string(values.sizes()));
-  SL_CHECK(sorted.dtype() != ScalarType::Bool,
-           "\"searchsorted_out_cpu\" not implemented for "
-           "'Bool'");
+  if (sorted.dtype() == ScalarType::Bool)
+    raise(ErrorKind::NotImplementedError,
+          "\"searchsorted_out_cpu\" not implemented for "
+          "'Bool'");
   const ScalarType type = comparable(result_type(sorted, values));
   Tensor rows = contiguous_as(sorted, type), wanted = contiguous_as(values, type);
   Tensor order = sorter.defined() ? contiguous_as(sorter, ScalarType::Int64) : Tensor();

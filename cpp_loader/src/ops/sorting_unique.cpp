@@ -251,8 +251,9 @@ void count_in_bins(int64_t n, const T* x, T low, T high, T count, T width, int64
 
 // Places of bins are found in the elements' own type, as PyTorch finds them.
 Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
-  SL_CHECK(is_floating(self.dtype()), "\"histogram_cpu\" not implemented for '",
-           dtype_display_name(self.dtype()), "'");
+  if (!is_floating(self.dtype()))
+    raise(ErrorKind::NotImplementedError, "\"histogram_cpu\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
   SL_CHECK(bins > 0, "bins must be > 0");
   bool single = self.dtype() == ScalarType::Float32;
   Tensor x = contiguous_as(self, single ? ScalarType::Float32 : ScalarType::Float64);

@@ -465,12 +465,18 @@ SL_OP(aten__weight_norm) {
   SL_CHECK(is_floating(v.dtype()) || is_complex(v.dtype()),
            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
            dtype_display_name(v.dtype()));
+  if (v.dim() == 0 && dim != -1) wrap_dim(dim, 0);
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < v.dim(); ++d) {
     if (dim == -1 || d != wrap_dim(dim, v.dim())) dims.push_back(d);
   }
-  Tensor size = sqrt(sum_over(mul(v, v), dims, true));
-  out[0] = mul(v, div(g, size));
+  Tensor size = sqrt(sum_over(mul(v, v), dims, true)), lengths = g;
+  if (dim == 0 || dim == v.dim() - 1) {
+    SL_CHECK(g.numel() == size.numel(), "_weight_norm: expected a length for each of ",
+             size.numel(), " vectors, got ", g.numel());
+    lengths = reshape(g, size.sizes());
+  }
+  out[0] = mul(v, div(lengths, size));
 }
 
 }  // namespace scriptlang

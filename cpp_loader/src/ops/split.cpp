@@ -162,4 +162,62 @@ SL_OP(aten_unsafe_split_with_sizes) {
   as_separate(out);
 }
 
+namespace {
+
+std::vector<Tensor> split_named(Args args, const char* name, int64_t least, int64_t dim) {
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dim() >= least, "torch.", name, " requires a tensor with at least ", least,
+           " dimension, but got a tensor with ", self.dim(), " dimensions!");
+  std::vector<Tensor> parts;
+  int64_t size = self.size(dim);
+  if (args[1].is_int()) {
+    int64_t sections = args.integer(1);
+    SL_CHECK(sections > 0 && size % sections == 0 && sections <= 1 << 24, "torch.", name,
+             " attempted to split along dimension ", dim, ", but the size of the dimension ", size,
+             " is not divisible by the split_size ", sections, "!");
+    for (int64_t i = 0; i < sections; ++i) {
+      parts.push_back(view_narrow(self, dim, i * (size / sections), size / sections));
+    }
+    return parts;
+  }
+  int64_t start = 0;
+  for (int64_t end : args.ints(1)) {
+    parts.push_back(view_slice(self, dim, start, end));
+    start = end;
+  }
+  parts.push_back(view_slice(self, dim, start, size));
+  return parts;
+}
+
+}  // namespace
+
+SL_OP(aten_hsplit_int) {
+  bool vector = args.tensor(0).dim() == 1;
+  out[0] = tensor_list(split_named(args, "hsplit", 1, vector ? 0 : 1));
+}
+SL_OP(aten_hsplit_array) { op_aten_hsplit_int(ctx, args, out); }
+SL_OP(aten_vsplit_int) { out[0] = tensor_list(split_named(args, "vsplit", 2, 0)); }
+SL_OP(aten_vsplit_array) { out[0] = tensor_list(split_named(args, "vsplit", 2, 0)); }
+SL_OP(aten_dsplit_int) { out[0] = tensor_list(split_named(args, "dsplit", 3, 2)); }
+SL_OP(aten_dsplit_array) { out[0] = tensor_list(split_named(args, "dsplit", 3, 2)); }
+SL_OP(aten_tensor_split_tensor_indices_or_sections) {
+  const Tensor& at = args.tensor(1);
+  SL_CHECK(at.dtype() == ScalarType::Int64,
+           "tensor_split expected tensor_indices_or_sections to "
+           "have dtype of long, but got ",
+           dtype_display_name(at.dtype()));
+  SL_CHECK(at.dim() <= 1,
+           "tensor_split expected tensor_indices_or_sections to be a zero-"
+           "dimensional or one-dimensional tensor, but got a tensor with ",
+           at.dim(), " dims");
+  Tensor places = to_contiguous(at);
+  if (at.dim() == 0) {
+    args[1] = *places.data<int64_t>();
+    op_aten_tensor_split_sections(ctx, args, out);
+  } else {
+    args[1] = int_list({places.data<int64_t>(), places.numel()});
+    op_aten_tensor_split_indices(ctx, args, out);
+  }
+}
+
 }  // namespace scriptlang

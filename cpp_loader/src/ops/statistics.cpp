@@ -82,7 +82,8 @@ Tensor counts(const Tensor& x, const std::vector<Edges>& edges, const Tensor& we
            "is provided it should have the same shape as the input, got ",
            weight.defined() ? weight.numel() : 0, " weights for ", x.size(0), " values");
   double total = 0;
-  for (int64_t i = 0; i < x.size(0); ++i) {
+  const int64_t rows = edges.empty() ? 0 : x.size(0);  // points without coordinates are in no bin
+  for (int64_t i = 0; i < rows; ++i) {
     kernels::worked(64);
     int64_t place = 0;
     for (size_t d = 0; d < edges.size() && place >= 0; ++d) {

@@ -1,10 +1,10 @@
 // Strings. As in TorchScript a string is its UTF-8 bytes: len and indices count bytes, and the
 // character classes know ASCII.
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <utility>
 
+#include "values/plain_text.h"
 #include "values/type.h"
 #include "language.h"
 #include "scratch.h"
@@ -345,8 +345,8 @@ std::string title(std::string text) {
   bool inside = false;
   for (char& c : text) {
     unsigned char u = static_cast<unsigned char>(c);
-    c = char(inside ? std::tolower(u) : std::toupper(u));
-    inside = std::isalpha(u);
+    c = char(inside ? ascii_lower(u) : ascii_upper(u));
+    inside = is_ascii_letter(u);
   }
   return text;
 }
@@ -355,9 +355,9 @@ bool is_title(Text text) {
   bool inside = false, any = false;
   for (char c : text) {
     unsigned char u = static_cast<unsigned char>(c);
-    if (std::isupper(u) && inside) return false;
-    if (std::islower(u) && !inside) return false;
-    inside = std::isalpha(u);
+    if (is_ascii_upper(u) && inside) return false;
+    if (is_ascii_lower(u) && !inside) return false;
+    inside = is_ascii_letter(u);
     any = any || inside;
   }
   return any;
@@ -403,12 +403,12 @@ Value other_case(const Value& value, char first) {
 constexpr auto upper = [](int c) { return c - (unsigned(c - 'a') < 26u ? 32 : 0); };
 constexpr auto lower = [](int c) { return c + (unsigned(c - 'A') < 26u ? 32 : 0); };
 constexpr auto swap_case = [](int c) { return unsigned((c | 32) - 'a') < 26u ? c ^ 32 : c; };
-constexpr auto is_alnum = [](unsigned char c) { return std::isalnum(c); };
-constexpr auto is_alpha = [](unsigned char c) { return std::isalpha(c); };
+constexpr auto is_alnum = [](unsigned char c) { return is_ascii_word(c); };
+constexpr auto is_alpha = [](unsigned char c) { return is_ascii_letter(c); };
 constexpr auto is_digit = [](unsigned char c) { return c >= '0' && c <= '9'; };
-constexpr auto is_lower = [](unsigned char c) { return std::islower(c); };
-constexpr auto is_upper = [](unsigned char c) { return std::isupper(c); };
-constexpr auto is_print = [](unsigned char c) { return std::isprint(c); };
+constexpr auto is_lower = [](unsigned char c) { return is_ascii_lower(c); };
+constexpr auto is_upper = [](unsigned char c) { return is_ascii_upper(c); };
+constexpr auto is_print = [](unsigned char c) { return is_ascii_print(c); };
 
 char one_character(Text text, int64_t index) {
   int64_t size = int64_t(text.size()), at = index < 0 ? index + size : index;
@@ -604,7 +604,7 @@ SL_OP(aten_isupper) {
 }
 SL_OP(aten_isidentifier) {
   Text text = args.string(0);
-  auto is_word = [](int c) { return c == '_' || std::isalnum(c); };
+  auto is_word = [](unsigned char c) { return c == '_' || is_ascii_word(c); };
   bool good = !text.empty() && is_alpha(static_cast<unsigned char>(text[0]));
   out[0].set_bool(good && all_of(text, is_word));
 }

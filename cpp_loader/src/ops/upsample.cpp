@@ -125,8 +125,9 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
   taps.count.assign(size_t(out), 0);
   for (int64_t i = 0; i < out; ++i) {
     double center = scale * (double(i) + 0.5);
-    int64_t first = std::max<int64_t>(int64_t(center - support + 0.5), 0);
-    int64_t last = std::min<int64_t>(int64_t(center + support + 0.5), in);
+    double from = center - support + 0.5, to = center + support + 0.5;
+    int64_t first = std::max<int64_t>(int64_t(from), 0);
+    int64_t last = std::min<int64_t>(int64_t(to), in);
     int64_t count = std::clamp<int64_t>(last - first, 0, taps.width);
     double total = 0;
     for (int64_t k = 0; k < count; ++k) {
@@ -384,8 +385,9 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
            to_string(self.sizes()), " output ", to_string(sizes));
   const bool moved = q.filter == Filter::kNearest || q.filter == Filter::kNearestExact;
   const bool bytes = self.dtype() == ScalarType::UInt8 && !moved;
-  SL_CHECK(!bytes || (q.n == 2 && fits_int32(self, 2)),
-           "\"compute_indices_weights_linear\" not implemented for 'Byte'");
+  if (bytes && !(q.n == 2 && fits_int32(self, 2)))
+    raise(ErrorKind::NotImplementedError,
+          "\"compute_indices_weights_linear\" not implemented for 'Byte'");
   const ScalarType computed = bytes ? ScalarType::Float64
                               : self.dtype() == ScalarType::UInt8
                                   ? ScalarType::Float32

@@ -197,6 +197,8 @@ SL_OP(aten_numpy_T) { out[0] = reversed(args.tensor(0)); }
 SL_OP(aten_numpy_T_a) { out[0] = reversed(args.tensor(0)); }
 SL_OP(aten_mT) {
   const Tensor& t = args.tensor(0);
+  SL_CHECK(t.dim() != 1,
+           "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.");
   out[0] = t.dim() == 0 ? alias_of(t) : view_transpose(t, -2, -1);
 }
 SL_OP(aten_mT_a) { op_aten_mT(ctx, args, out); }

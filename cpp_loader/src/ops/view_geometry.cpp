@@ -5,6 +5,7 @@
 
 #include "pointwise.h"
 #include "values/exact.h"
+#include "values/pooled.h"
 #include "values/raw_view.h"
 #include "view.h"
 
@@ -257,8 +258,10 @@ static Tensor expand_of(T&& t, IntSpan wanted) {
 Tensor view_expand(const Tensor& t, IntSpan wanted) { return expand_of(t, wanted); }
 Tensor view_expand(Tensor&& t, IntSpan wanted) { return expand_of(std::move(t), wanted); }
 
-std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel) {
-  std::vector<int64_t> result(sizes.begin(), sizes.end());
+namespace {
+
+Sizes inferred(IntSpan sizes, int64_t numel) {
+  Sizes result(sizes);
   int64_t known = 1, unknown = -1;
   bool fits = true;
   for (int64_t i = 0; i < sizes.size; ++i) {
@@ -281,6 +284,13 @@ std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel) {
   SL_CHECK(fits && unknown < 0 && known == numel, "shape '", to_string(sizes),
            "' is invalid for input of size ", numel);
   return result;
+}
+
+}  // namespace
+
+std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel) {
+  const Sizes found = inferred(sizes, numel);
+  return {found.begin(), found.end()};
 }
 
 // Groups of old dimensions that lie evenly are cut into new ones, from the last.
@@ -318,7 +328,7 @@ bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides) {
 template <class T>
 static Tensor shape_of(T&& t, IntSpan wanted) {
   check_dims(wanted.size);
-  std::vector<int64_t> sizes = infer_sizes(wanted, t.numel());
+  Sizes sizes = inferred(wanted, t.numel());
   int64_t strides[kMaxDims];
   if (t.numel() == 0) checked_numel(sizes);  // others have the product that `t` has
   SL_CHECK(view_strides(t, sizes, strides),
@@ -333,7 +343,7 @@ Tensor view_as_shape(Tensor&& t, IntSpan wanted) { return shape_of(std::move(t),
 template <class T>
 static Tensor reshape_of(T&& t, IntSpan wanted) {
   check_dims(wanted.size);
-  std::vector<int64_t> sizes = infer_sizes(wanted, t.numel());
+  Sizes sizes = inferred(wanted, t.numel());
   int64_t strides[kMaxDims];
   if (t.numel() == 0) checked_numel(sizes);
   if (view_strides(t, sizes, strides)) {
@@ -353,7 +363,7 @@ Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
   SL_CHECK(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
   if (t.dim() == 0) return reshape(t, {1});
   if (start == end) return t;
-  std::vector<int64_t> sizes;
+  Sizes sizes;
   int64_t together = 1;
   for (int64_t i = 0; i < t.dim(); ++i) {
     if (i < start || i > end) {

@@ -148,7 +148,7 @@ T bin_mean(const T* plane, int64_t width, const Side<T>& rows, const Side<T>& co
   return sum / T(std::max<int64_t>(rows.samples * columns.samples, 1));
 }
 
-struct Pooled {
+struct PooledRegions {
   int64_t height, width, ratio = 0;
   double scale;
   bool aligned = false, by_position = false;
@@ -156,7 +156,8 @@ struct Pooled {
 
 // roi_align, and by position ps_roi_align: there each bin has channels of its own.
 template <class T>
-void align_region(const Tensor& x, const T* roi, const Pooled& p, T* to, int32_t* channel_of) {
+void align_region(const Tensor& x, const T* roi, const PooledRegions& p, T* to,
+                  int32_t* channel_of) {
   T offset = p.aligned ? T(0.5) : T(0), scale = T(p.scale);
   T x1 = roi[1] * scale - offset, y1 = roi[2] * scale - offset;
   T width = roi[3] * scale - offset - x1, height = roi[4] * scale - offset - y1;
@@ -178,7 +179,8 @@ void align_region(const Tensor& x, const T* roi, const Pooled& p, T* to, int32_t
   }
 }
 
-Tensor roi_align(const Tensor& input, const Tensor& rois, const Pooled& p, Tensor* channel_of) {
+Tensor roi_align(const Tensor& input, const Tensor& rois, const PooledRegions& p,
+                 Tensor* channel_of) {
   check_regions(input, rois, p.height, p.width);
   ScalarType type = computed_type(input.dtype(), "roi_align");
   int64_t channels = input.size(1), bins = p.height * p.width;
@@ -217,7 +219,7 @@ Part bin_part(double start, double length, int64_t i, int64_t size) {
 }
 
 template <class T>
-void pool_region(const Tensor& x, const T* roi, const Pooled& p, T* best, int32_t* places) {
+void pool_region(const Tensor& x, const T* roi, const PooledRegions& p, T* best, int32_t* places) {
   T corner[4];
   for (int k = 0; k < 4; ++k) corner[k] = std::round(roi[k + 1] * T(p.scale));
   double height = std::max(double(corner[3] - corner[1]) + 1, 1.0) / double(p.height);
@@ -244,7 +246,7 @@ void pool_region(const Tensor& x, const T* roi, const Pooled& p, T* best, int32_
   }
 }
 
-void roi_pool(const Tensor& input, const Tensor& rois, const Pooled& p, Value* out) {
+void roi_pool(const Tensor& input, const Tensor& rois, const PooledRegions& p, Value* out) {
   check_regions(input, rois, p.height, p.width);
   ScalarType type = computed_type(input.dtype(), "roi_pool");
   Tensor x = contiguous_as(input, type), regions = contiguous_as(rois, type);
@@ -298,8 +300,9 @@ void sample_windows(const Tensor& x, int64_t image, const T* offset, const T* ma
             for (int64_t i = 0; i < d.oh; ++i) {
               for (int64_t j = 0; j < d.ow; ++j) {
                 int64_t p = i * d.ow + j;
-                T y = T(i * d.stride_h - d.pad_h + k / d.kw * d.dilation_h) + dy[p];
-                T z = T(j * d.stride_w - d.pad_w + k % d.kw * d.dilation_w) + dx[p];
+                int64_t row_at = i * d.stride_h - d.pad_h + k / d.kw * d.dilation_h;
+                int64_t column_at = j * d.stride_w - d.pad_w + k % d.kw * d.dilation_w;
+                T y = T(row_at) + dy[p], z = T(column_at) + dx[p];
                 row[p] =
                     bilinear(plane, height, width, y, z) * (mask ? mask[at * places + p] : T(1));
               }
@@ -372,11 +375,12 @@ Tensor deform_conv2d(Args args) {
 
 SL_OP(torchvision_nms) { out[0] = nms(args.tensor(0), args.tensor(1), args.number(2)); }
 SL_OP(torchvision_roi_align) {
-  Pooled p{args.integer(3), args.integer(4), args.integer(5), args.number(2), args.boolean(6)};
+  PooledRegions p{args.integer(3), args.integer(4), args.integer(5), args.number(2),
+                  args.boolean(6)};
   out[0] = roi_align(args.tensor(0), args.tensor(1), p, nullptr);
 }
 SL_OP(torchvision_roi_pool) {
-  Pooled p{args.integer(3), args.integer(4), 0, args.number(2)};
+  PooledRegions p{args.integer(3), args.integer(4), 0, args.number(2)};
   roi_pool(args.tensor(0), args.tensor(1), p, out);
 }
 SL_OP(torchvision_deform_conv2d) { out[0] = deform_conv2d(args); }

@@ -18,8 +18,10 @@ std::unique_ptr<Function> optimized(const Function& function, bool inlines) {
   find_common(made.get());
   restore_operators(made.get());
   verify(made.get());
+#if !defined(SL_NO_FUSION)
   make_groups(made.get());
   restore_operators(made.get());
+#endif
   end_lifetimes(made.get());
   verify(made.get());
   share_registers(made.get());

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "values/plain_text.h"
+
 namespace scriptlang::source {
 
 namespace {
@@ -155,7 +157,7 @@ Token Lexer::number() {
                      begin);
   char* end = nullptr;
   if (imaginary || real) {
-    token.real = strtod(digits.c_str(), &end);
+    token.real = read_number(digits.c_str(), &end);
   } else {
     errno = 0;
     unsigned long long value = strtoull(digits.c_str(), &end, 0);

@@ -42,6 +42,28 @@ const Names& names() {
   return *made;
 }
 
+#if defined(SL_SELECTED)
+// The schema of an operator that this build was not asked for; empty where there is none.
+std::string_view left_out(std::string_view qualified) {
+  static const std::vector<std::string_view>* const schemas = [] {
+    auto* lines = new std::vector<std::string_view>;
+    for (std::string_view text = left_out_text(); !text.empty();) {
+      const size_t end = std::min(text.find('\n'), text.size() - 1);
+      lines->push_back(text.substr(0, end));
+      text.remove_prefix(end + 1);
+    }
+    return lines;
+  }();
+  auto name_of = [](std::string_view schema) { return schema.substr(0, schema.find('(')); };
+  auto it = std::lower_bound(
+      schemas->begin(), schemas->end(), qualified,
+      [&](std::string_view schema, std::string_view name) { return name_of(schema) < name; });
+  return it != schemas->end() && name_of(*it) == qualified ? *it : std::string_view();
+}
+#else
+std::string_view left_out(std::string_view) { return {}; }
+#endif
+
 }  // namespace
 
 void Overloads::keep(std::unique_ptr<Signature> signature, Candidates* out) {
@@ -83,6 +105,15 @@ std::unique_ptr<Signature> Overloads::parse(const std::string& name, std::string
   return convert(parse_schema(text.append(tail)), nullptr);
 }
 
+// A library that was built for some programs has some operators, and knows what others take.
+void Overloads::add_operator(const std::string& qualified, Candidates* out) {
+  if (const OpEntry* entry = find_op(qualified)) {
+    keep(convert(schema_of(*entry), entry), out);
+  } else if (std::string_view schema = left_out(qualified); !schema.empty()) {
+    keep(convert(parse_schema(std::string(schema)), nullptr), out);
+  }
+}
+
 void Overloads::add_listed(const std::string& name, Candidates* out) {
   std::string_view lines = names().lines(name);
   while (!lines.empty()) {
@@ -99,8 +130,7 @@ void Overloads::add_listed(const std::string& name, Candidates* out) {
     }
     std::string qualified = name;
     if (!line.empty()) qualified.append(1, '.').append(line);
-    // A library that was built for some programs has some operators.
-    if (const OpEntry* entry = find_op(qualified)) keep(convert(schema_of(*entry), entry), out);
+    add_operator(qualified, out);
   }
 }
 
@@ -110,7 +140,7 @@ const Candidates& Overloads::of(const std::string& name) {
   add_listed(name, &it->second);
   if (it->second.empty()) {
     const OpEntry* entry = find_op(name);
-    if (entry && !(entry->at & kCustomEntry)) keep(convert(schema_of(*entry), entry), &it->second);
+    if (!entry || !(entry->at & kCustomEntry)) add_operator(name, &it->second);
   }
   for (const OpEntry* entry : custom_overloads(name)) {
     keep(convert(schema_of(*entry), entry), &it->second);

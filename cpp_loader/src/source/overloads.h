@@ -59,6 +59,7 @@ class Overloads {
 
  private:
   std::unique_ptr<Signature> convert(const Schema& schema, const OpEntry* entry);
+  void add_operator(const std::string& qualified, Candidates* out);
   void add_listed(const std::string& name, Candidates* out);
   void keep(std::unique_ptr<Signature> signature, Candidates* out);
   Types& types_;

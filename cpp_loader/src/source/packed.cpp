@@ -32,6 +32,11 @@ namespace bodies {
 namespace derivatives {
 #include "derivatives.inc"
 }
+#if defined(SL_SELECTED)
+namespace left_out {
+#include "left_out.inc"
+}
+#endif
 #undef PACKED
 
 std::string_view inflated(const Packed& packed) {
@@ -64,5 +69,12 @@ std::string_view derivatives_text() {
   static const std::string_view text = inflated(packed(derivatives::kSize, derivatives::kBytes));
   return text;
 }
+
+#if defined(SL_SELECTED)
+std::string_view left_out_text() {
+  static const std::string_view text = inflated(packed(left_out::kSize, left_out::kBytes));
+  return text;
+}
+#endif
 
 }  // namespace scriptlang::source

@@ -2,6 +2,7 @@
 #include "types.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "declarations.h"
 
@@ -28,6 +29,12 @@ Types::Types() : parts_left_(kMostOfAll) {
   any_tuple = make(TypeKind::Opaque, {}, "tuple");
   any_class = make(TypeKind::Opaque, {}, "AnyClassType");
   any_enum = make(TypeKind::Opaque, {}, "AnyEnumType");
+}
+
+// What there is one of is told by where it is.
+static void append_address(std::string* key, const void* thing) {
+  const auto bits = reinterpret_cast<uintptr_t>(thing);
+  key->append(reinterpret_cast<const char*>(&bits), sizeof bits);
 }
 
 T Types::keep(std::string key, TypeRef type) {
@@ -61,7 +68,7 @@ T Types::make(TypeKind kind, std::vector<T> parts, const std::string& name) {
     return simple.get();
   }
   std::string key(1, char(kind));
-  for (T part : parts) key.append(reinterpret_cast<const char*>(&part), sizeof part);
+  for (T part : parts) append_address(&key, part);
   key.append(name);
   auto found = made_.find(key);
   if (found != made_.end()) return found->second.get();
@@ -76,7 +83,7 @@ T Types::make(TypeKind kind, std::vector<T> parts, const std::string& name) {
 T Types::named_tuple(const std::string& name, const std::vector<std::string>& fields,
                      const std::vector<T>& parts) {
   std::string key(1, char(TypeKind::NamedTuple));
-  for (T part : parts) key.append(reinterpret_cast<const char*>(&part), sizeof part);
+  for (T part : parts) append_address(&key, part);
   key.append(name);
   for (const std::string& field : fields) key.append(1, '.').append(field);
   auto found = made_.find(key);
@@ -94,7 +101,7 @@ T Types::named_tuple(const std::string& name, const std::vector<std::string>& fi
 T Types::of_class(Declared* declared) {
   std::string key(1, char(TypeKind::Class));
   const ClassType* cls = declared->cls.get();
-  key.append(reinterpret_cast<const char*>(&cls), sizeof cls);
+  append_address(&key, cls);
   auto found = made_.find(key);
   if (found != made_.end()) return found->second.get();
   TypeRef type = Type::make(TypeKind::Class, {}, declared->name);

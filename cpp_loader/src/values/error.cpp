@@ -1,7 +1,7 @@
 // Names of kinds of errors, and the making of messages.
 #include "error.h"
 
-#include <sstream>
+#include "plain_text.h"
 
 namespace scriptlang {
 
@@ -18,20 +18,24 @@ const char* error_kind_name(ErrorKind kind) {
   return "RuntimeError";
 }
 
-void MessagePart::print(std::ostream& to) const {
+void MessagePart::add_to(std::string* text) const {
   switch (kind_) {
-    case kText: to << text_; break;
-    case kCharacter: to << character_; break;
-    case kReal: to << real_; break;
-    case kSigned: to << signed_; break;
-    case kUnsigned: to << unsigned_; break;
+    case kText: text->append(text_); break;
+    case kCharacter: text->append(1, character_); break;
+    case kReal: {
+      char digits[32];
+      text->append(digits, print_number(digits, sizeof digits, "%*.6g", 0, real_));
+      break;
+    }
+    case kSigned: text->append(std::to_string(signed_)); break;
+    case kUnsigned: text->append(std::to_string(unsigned_)); break;
   }
 }
 
 std::string concat_parts(std::initializer_list<MessagePart> parts) {
-  std::ostringstream text;
-  for (const MessagePart& part : parts) part.print(text);
-  return text.str();
+  std::string text;
+  for (const MessagePart& part : parts) part.add_to(&text);
+  return text;
 }
 
 void raise_parts(ErrorKind kind, std::initializer_list<MessagePart> parts) {

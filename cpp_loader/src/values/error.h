@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -62,7 +61,7 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message.c_str(); }
 };
 
-// A part of a message: text, a character, or a number as streams print it. It refers to the text.
+// A part of a message: text, a character, or a number: reals in six digits. It refers to the text.
 class MessagePart {
  public:
   MessagePart(const char* text) : MessagePart(std::string_view(text)) {}
@@ -83,7 +82,7 @@ class MessagePart {
     }
   }
 
-  void print(std::ostream& to) const;
+  void add_to(std::string* text) const;
 
  private:
   enum { kText, kCharacter, kReal, kSigned, kUnsigned } kind_;

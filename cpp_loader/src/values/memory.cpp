@@ -15,6 +15,7 @@
 #include "kernels/scratch_limit.h"
 #include "kernels/thread.h"
 #include "ops/scratch.h"
+#include "arena.h"
 #include "guard.h"
 #include "small_blocks.h"
 #include "zeros.h"
@@ -119,7 +120,7 @@ void* take_exact(size_t bytes, size_t alignment) {
   return block;
 }
 
-__attribute__((noinline, cold)) void* take_fresh(size_t bytes, size_t index) {
+void* take_of_system(size_t bytes, size_t index) {
   if (is_checked()) return take_exact(bytes, kAlignment);
   if (index < kClasses) bytes = class_bytes(index);
   if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
@@ -129,7 +130,30 @@ __attribute__((noinline, cold)) void* take_fresh(size_t bytes, size_t index) {
   return block;
 }
 
+__attribute__((noinline, cold)) void* take_fresh(size_t bytes, size_t index) {
+  Arena* arena = Arena::here();
+  if (__builtin_expect(!arena, 1)) return take_of_system(bytes, index);
+  if (!arena->is_recording()) {
+    void* block = arena->take(bytes);
+    return block ? block : take_of_system(bytes, index);
+  }
+  void* block = take_of_system(bytes, index);
+  arena->note_take(block, bytes);
+  return block;
+}
+
+// Lists that are empty and full: what a call of an arena takes and gives passes them by.
+constexpr Kept aside() {
+  Kept made = {};
+  for (Kept::Class& c : made.classes) c.count = kKeptPerClass;
+  return made;
+}
+Kept set_aside = aside();
+
 }  // namespace
+
+void* set_lists_aside() noexcept { return std::exchange(kept, &set_aside); }
+void take_lists_back(void* lists) noexcept { kept = static_cast<Kept*>(lists); }
 
 void* take(size_t bytes) {
   size_t index = class_of(bytes);
@@ -143,7 +167,14 @@ void* take(size_t bytes) {
   return block;
 }
 
+__attribute__((noinline, cold)) static bool give_to_arena(void* block) noexcept {
+  Arena* arena = Arena::here();
+  if (arena && arena->is_recording()) arena->note_give(block);
+  return Arena::give(block);
+}
+
 void give(void* block, size_t bytes) noexcept {
+  if (__builtin_expect(Arena::any(), 0) && give_to_arena(block)) return;
   size_t index = class_of(bytes);
   Kept* k = kept ? kept : start_keeping();
   if (k && index < kClasses) {
@@ -208,21 +239,6 @@ void ask(int64_t count, int64_t bytes_each) {
   uncharge(bytes);
 }
 
-namespace {
-[[maybe_unused]] const bool counts_scratch = [] {
-  kernels::count_scratch = [](int64_t bytes) {
-    if (bytes > 0) charge(bytes);
-    else uncharge(-bytes);
-  };
-  kernels::room_here = [] { return kernels::MemoryRoom{limit_bytes, used_bytes}; };
-  kernels::set_room = [](kernels::MemoryRoom room) {
-    limit_bytes = room.limit;
-    used_bytes = room.used;
-  };
-  return true;
-}();
-}  // namespace
-
 LimitScope::LimitScope(int64_t limit) : saved_limit_(limit_bytes), saved_used_(used_bytes) {
   limit_bytes = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
   used_bytes = 0;
@@ -234,6 +250,23 @@ LimitScope::~LimitScope() {
 }
 
 }  // namespace scriptlang::memory
+
+// Set from the start, as constants: nothing runs when the library is loaded.
+namespace scriptlang::kernels {
+
+void (*count_scratch)(int64_t bytes) = [](int64_t bytes) {
+  if (bytes > 0) memory::charge(bytes);
+  else memory::uncharge(-bytes);
+};
+MemoryRoom (*room_here)() = [] {
+  return MemoryRoom{memory::quick::limit_bytes, memory::quick::used_bytes};
+};
+void (*set_room)(MemoryRoom room) = [](MemoryRoom room) {
+  memory::quick::limit_bytes = room.limit;
+  memory::quick::used_bytes = room.used;
+};
+
+}  // namespace scriptlang::kernels
 
 namespace scriptlang {
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "list.h"
+#include "plain_text.h"
 
 namespace scriptlang {
 
@@ -77,7 +78,7 @@ class SchemaParser {
   std::string word() {
     skip_space();
     size_t begin = position_;
-    while (isalnum(static_cast<unsigned char>(peek())) || peek() == '_') ++position_;
+    while (is_ascii_word(peek()) || peek() == '_') ++position_;
     return std::string(text_.substr(begin, position_ - begin));
   }
 
@@ -156,7 +157,7 @@ class SchemaParser {
     if (peek() == '"' || peek() == '\'') return parse_string();
     if (accept_text("True")) return Value(true);
     if (accept_text("False")) return Value(false);
-    if (isalpha(static_cast<unsigned char>(peek())) && !accept_text("inf")) return named_default();
+    if (is_ascii_letter(peek()) && !accept_text("inf")) return named_default();
     return parse_number(type);
   }
 
@@ -197,8 +198,7 @@ class SchemaParser {
 
   Value parse_number(const Type& type) {
     size_t begin = position_;
-    while (isalnum(static_cast<unsigned char>(peek())) || peek() == '.' || peek() == '-' ||
-           peek() == '+') {
+    while (is_ascii_word(peek()) || peek() == '.' || peek() == '-' || peek() == '+') {
       ++position_;
     }
     std::string digits(text_.substr(begin, position_ - begin));
@@ -208,7 +208,7 @@ class SchemaParser {
     if (integral && type.kind != TypeKind::Float) {
       value = Value(int64_t(strtoll(digits.c_str(), &end, 10)));
     } else {
-      value = Value(strtod(digits.c_str(), &end));
+      value = Value(read_number(digits.c_str(), &end));
     }
     if (digits.empty() || *end != '\0') {
       position_ = begin;

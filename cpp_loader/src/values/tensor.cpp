@@ -73,9 +73,18 @@ namespace {
 std::mutex hook_mutex;
 Hook hook;
 bool is_hooked = false;
-std::atomic<bool> is_apart{is_checked()};  // data does not follow its header
+// Whether data does not follow its header: true until the first block asks whether all are checked.
+std::atomic<bool> is_apart{true};
 }  // namespace
 SL_THREAD_SHARED_WORD bool calls_host = false;
+
+namespace {
+__attribute__((noinline, cold)) bool stays_apart() {
+  std::lock_guard<std::mutex> lock(hook_mutex);
+  is_apart = is_hooked || is_checked();
+  return is_apart;
+}
+}  // namespace
 
 void set_hook(const Hook* new_hook) {
   std::lock_guard<std::mutex> lock(hook_mutex);
@@ -132,7 +141,8 @@ __attribute__((noinline, cold)) Storage* Storage::allocate_apart(int64_t nbytes)
 Storage* Storage::allocate(int64_t nbytes) {
   memory::charge(nbytes);
   try {
-    if (__builtin_expect(memory::is_apart.load(std::memory_order_acquire), 0)) {
+    if (__builtin_expect(memory::is_apart.load(std::memory_order_acquire), 0) &&
+        memory::stays_apart()) {
       return allocate_apart(nbytes);
     }
     if (nbytes > INT64_MAX / 2) raise(ErrorKind::MemoryError, "cannot allocate ", nbytes, " bytes");

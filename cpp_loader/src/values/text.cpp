@@ -9,6 +9,7 @@
 #include "dict.h"
 #include "list.h"
 #include "ops/scratch.h"
+#include "plain_text.h"
 #include "type.h"
 
 namespace scriptlang {
@@ -63,7 +64,7 @@ struct NumberFormat {
   std::string text(double value) const {
     char buffer[400];
     const char* format = style == General ? "%*.6g" : style == Scientific ? "%*.4e" : "%*.4f";
-    return std::string(buffer, size_t(snprintf(buffer, sizeof buffer, format, width, value)));
+    return std::string(buffer, print_number(buffer, sizeof buffer, format, width, value));
   }
 };
 
@@ -311,7 +312,7 @@ size_t write_float(char* to, double v) {
 #if defined(__cpp_lib_to_chars)
   return size_t(std::to_chars(to, to + kFloatText, v, std::chars_format::general, 17).ptr - to);
 #else
-  return size_t(snprintf(to, kFloatText, "%.17g", v));
+  return print_number(to, kFloatText, "%*.17g", 0, v);
 #endif
 }
 

@@ -2,7 +2,6 @@
 #include "value.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -10,6 +9,7 @@
 #include "dict.h"
 #include "kernels/thread.h"
 #include "list.h"
+#include "plain_text.h"
 #include "small_blocks.h"
 #include "type.h"
 
@@ -53,7 +53,7 @@ Device parse_device(std::string_view text) {
   if (colon != std::string_view::npos) {
     std::string_view digits = text.substr(colon + 1);
     bool good = !digits.empty() && digits.size() <= 2 &&
-                std::all_of(digits.begin(), digits.end(), [](char c) { return isdigit(c); });
+                std::all_of(digits.begin(), digits.end(), is_ascii_digit);
     if (!good) raise(ErrorKind::RuntimeError, "Invalid device string: '", std::string(text), "'");
     device.index = int8_t(std::stoi(std::string(digits)));
   }

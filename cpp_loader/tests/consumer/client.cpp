@@ -179,6 +179,25 @@ static void damaged(const char* path) {
   }
 }
 
+static void reservations(const Module& m) {
+  static_assert(!std::is_copy_constructible_v<scriptlang::Reservation>);
+  const std::vector<float> numbers = {1, 2, 3, 4};
+  Tensor x = Tensor::copy(numbers.data(), {2, 2});
+  scriptlang::Reservation reserved(m, "linear", {x});
+  const std::vector<float> wanted = m("linear", {x}).tensor().values<float>();
+  for (int k = 0; k < 3; ++k) {
+    const sl_value* y = reserved.call({x.handle()}).value();
+    std::vector<float> found(wanted.size());
+    CHECK(sl_tensor_read(y, SL_FLOAT32, found.data(), found.size() * sizeof(float)) == SL_OK);
+    CHECK(found == wanted);
+  }
+  CHECK(reserved.bytes() >= reserved.planned());
+  CHECK(!reserved.call({}).ok());
+  alignas(64) static char small[64];
+  auto refusal = scriptlang::Reservation::make(m, "linear", {x}, small, sizeof small);
+  CHECK(!refusal.ok() && refusal.error().status() == SL_OUT_OF_MEMORY);
+}
+
 int main(int count, char** arguments) {
   if (count < 2) return 2;
   try {
@@ -186,6 +205,7 @@ int main(int count, char** arguments) {
     values(m);
     tensors(m);
     modules(m);
+    reservations(m);
     threads(arguments[1]);
     damaged(arguments[1]);
   } catch (const scriptlang::Error& e) {

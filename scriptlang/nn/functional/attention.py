@@ -160,6 +160,104 @@ def _longer(mask: Optional[Tensor]) -> Optional[Tensor]:
     return None if mask is None else pad(mask, (0, 1))
 
 
+def _projected(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    use_separate_proj_weight: bool,
+    in_proj_weight: Optional[Tensor],
+    q_proj_weight: Optional[Tensor],
+    k_proj_weight: Optional[Tensor],
+    v_proj_weight: Optional[Tensor],
+    in_proj_bias: Optional[Tensor],
+) -> Tuple[Tensor, Tensor, Tensor]:
+    """q, k and v, by one matrix for all three or one for each."""
+    if use_separate_proj_weight:
+        assert key.shape[:2] == value.shape[:2], (
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+        )
+        assert q_proj_weight is not None, (
+            "use_separate_proj_weight is True but q_proj_weight is None"
+        )
+        assert k_proj_weight is not None, (
+            "use_separate_proj_weight is True but k_proj_weight is None"
+        )
+        assert v_proj_weight is not None, (
+            "use_separate_proj_weight is True but v_proj_weight is None"
+        )
+        return _in_projection(
+            query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias
+        )
+    assert key.shape == value.shape, (
+        f"key shape {key.shape} does not match value shape {value.shape}"
+    )
+    assert in_proj_weight is not None, (
+        "use_separate_proj_weight is False but in_proj_weight is None"
+    )
+    return _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
+
+
+def _with_padding(
+    attn_mask: Optional[Tensor], key_padding_mask: Tensor, bsz: int, num_heads: int, src_len: int
+) -> Tensor:
+    """A mask (N * heads, L or 1, S) that masks the padding of keys (N, S), too."""
+    assert key_padding_mask.size(0) == bsz, (
+        f"Expected key_padded_mask.shape[0] to be {bsz}, but got {key_padding_mask.size(0)}"
+    )
+    assert key_padding_mask.size(1) == src_len, (
+        f"Expected key_padded_mask.shape[1] to be {src_len}, but got {key_padding_mask.size(1)}"
+    )
+    masked = (
+        key_padding_mask.view(bsz, 1, 1, src_len)
+        .expand(-1, num_heads, -1, -1)
+        .reshape(bsz * num_heads, 1, src_len)
+    )
+    return masked if attn_mask is None else attn_mask + masked
+
+
+def _mixed_by_weights(
+    q: Tensor, k: Tensor, v: Tensor, attn_mask: Optional[Tensor], dropout_p: float
+) -> Tuple[Tensor, Tensor]:
+    """(what attention gives, (N * heads, L, head); its weights, (N * heads, L, S))."""
+    scaled = q * math.sqrt(1.0 / float(q.size(2)))
+    weights = (
+        torch.bmm(scaled, k.transpose(-2, -1))
+        if attn_mask is None
+        else torch.baddbmm(attn_mask, scaled, k.transpose(-2, -1))
+    )
+    weights = softmax(weights, dim=-1)
+    if dropout_p > 0.0:
+        weights = dropout(weights, p=dropout_p)
+    return torch.bmm(weights, v), weights
+
+
+def _mixed_at_once(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    attn_mask: Optional[Tensor],
+    dropout_p: float,
+    is_causal: bool,
+    num_heads: int,
+) -> Tensor:
+    """What attention gives, (L, N, heads, head), without its weights."""
+    bsz, src_len = q.size(0) // num_heads, k.size(1)
+    if attn_mask is not None:
+        if attn_mask.size(0) == 1 and attn_mask.dim() == 3:
+            attn_mask = attn_mask.unsqueeze(0)
+        else:
+            attn_mask = attn_mask.view(bsz, num_heads, -1, src_len)
+    mixed = scaled_dot_product_attention(
+        q.view(bsz, num_heads, q.size(1), q.size(2)),
+        k.view(bsz, num_heads, src_len, k.size(2)),
+        v.view(bsz, num_heads, src_len, v.size(2)),
+        attn_mask,
+        dropout_p,
+        is_causal,
+    )
+    return mixed.permute(2, 0, 1, 3)
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -222,30 +320,17 @@ def multi_head_attention_forward(
     assert head_dim * num_heads == embed_dim, (
         f"embed_dim {embed_dim} not divisible by num_heads {num_heads}"
     )
-    if use_separate_proj_weight:
-        assert key.shape[:2] == value.shape[:2], (
-            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
-        )
-        assert q_proj_weight is not None, (
-            "use_separate_proj_weight is True but q_proj_weight is None"
-        )
-        assert k_proj_weight is not None, (
-            "use_separate_proj_weight is True but k_proj_weight is None"
-        )
-        assert v_proj_weight is not None, (
-            "use_separate_proj_weight is True but v_proj_weight is None"
-        )
-        q, k, v = _in_projection(
-            query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias
-        )
-    else:
-        assert key.shape == value.shape, (
-            f"key shape {key.shape} does not match value shape {value.shape}"
-        )
-        assert in_proj_weight is not None, (
-            "use_separate_proj_weight is False but in_proj_weight is None"
-        )
-        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
+    q, k, v = _projected(
+        query,
+        key,
+        value,
+        use_separate_proj_weight,
+        in_proj_weight,
+        q_proj_weight,
+        k_proj_weight,
+        v_proj_weight,
+        in_proj_bias,
+    )
     if attn_mask is not None:
         attn_mask = _check_mask_shape(attn_mask, bsz, num_heads, tgt_len, src_len)
     if bias_k is not None and bias_v is not None:
@@ -267,54 +352,23 @@ def multi_head_attention_forward(
         attn_mask, key_padding_mask = _longer(attn_mask), _longer(key_padding_mask)
     src_len = k.size(1)
     if key_padding_mask is not None:
-        assert key_padding_mask.size(0) == bsz, (
-            f"Expected key_padded_mask.shape[0] to be {bsz}, but got {key_padding_mask.size(0)}"
-        )
-        assert key_padding_mask.size(1) == src_len, (
-            f"Expected key_padded_mask.shape[1] to be {src_len}, but got {key_padding_mask.size(1)}"
-        )
-        masked = (
-            key_padding_mask.view(bsz, 1, 1, src_len)
-            .expand(-1, num_heads, -1, -1)
-            .reshape(bsz * num_heads, 1, src_len)
-        )
-        attn_mask = masked if attn_mask is None else attn_mask + masked
+        attn_mask = _with_padding(attn_mask, key_padding_mask, bsz, num_heads, src_len)
     if not training:
         dropout_p = 0.0
+    weights: Optional[Tensor] = None
     if need_weights:
         assert not is_causal or attn_mask is not None, (
             "is_causal together with need_weights needs an attn_mask; give the causal one"
         )
-        scaled = q * math.sqrt(1.0 / float(head_dim))
-        weights = (
-            torch.bmm(scaled, k.transpose(-2, -1))
-            if attn_mask is None
-            else torch.baddbmm(attn_mask, scaled, k.transpose(-2, -1))
-        )
-        weights = softmax(weights, dim=-1)
-        if dropout_p > 0.0:
-            weights = dropout(weights, p=dropout_p)
-        mixed = torch.bmm(weights, v).transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
-        output = linear(mixed, out_proj_weight, out_proj_bias)
-        output = output.view(tgt_len, bsz, output.size(1))
-        weights = weights.view(bsz, num_heads, tgt_len, src_len)
-        if average_attn_weights:
-            weights = weights.mean(dim=1)
-        return (output, weights) if is_batched else (output.squeeze(1), weights.squeeze(0))
-    if attn_mask is not None:
-        if attn_mask.size(0) == 1 and attn_mask.dim() == 3:
-            attn_mask = attn_mask.unsqueeze(0)
-        else:
-            attn_mask = attn_mask.view(bsz, num_heads, -1, src_len)
-    mixed = scaled_dot_product_attention(
-        q.view(bsz, num_heads, tgt_len, head_dim),
-        k.view(bsz, num_heads, src_len, head_dim),
-        v.view(bsz, num_heads, src_len, head_dim),
-        attn_mask,
-        dropout_p,
-        is_causal,
-    )
-    mixed = mixed.permute(2, 0, 1, 3).contiguous().view(bsz * tgt_len, embed_dim)
+        mixed, each = _mixed_by_weights(q, k, v, attn_mask, dropout_p)
+        mixed = mixed.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
+        each = each.view(bsz, num_heads, tgt_len, src_len)
+        weights = each.mean(dim=1) if average_attn_weights else each
+    else:
+        mixed = _mixed_at_once(q, k, v, attn_mask, dropout_p, is_causal, num_heads)
+        mixed = mixed.contiguous().view(bsz * tgt_len, embed_dim)
     output = linear(mixed, out_proj_weight, out_proj_bias)
     output = output.view(tgt_len, bsz, output.size(1))
-    return (output, None) if is_batched else (output.squeeze(1), None)
+    if is_batched:
+        return output, weights
+    return output.squeeze(1), None if weights is None else weights.squeeze(0)

@@ -56,6 +56,37 @@ def _mode_of_bag(mode: str, scale_grad_by_freq: bool, sparse: bool) -> int:
     return 2
 
 
+def _check_bags(
+    input: Tensor, weight: Tensor, offsets: Optional[Tensor], per_sample_weights: Optional[Tensor]
+) -> None:
+    """Raises ValueError where the shapes of the arguments of `embedding_bag` do not go together."""
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
+            f"it must have the same shape as the input ({input.shape})"
+        )
+    if not weight.dim() == 2:
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
+        )
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated "
+                "is a mini-batch of fixed length sequences. However, found "
+                "offsets of type Tensor"
+            )
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+    else:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
+
+
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -76,22 +107,8 @@ def embedding_bag(
     """
     if weight.dtype == torch.long and input.is_floating_point():
         weight, input = input, weight  # the order of arguments of long ago
-    if per_sample_weights is not None and input.size() != per_sample_weights.size():
-        raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
-            f"it must have the same shape as the input ({input.shape})"
-        )
-    if not weight.dim() == 2:
-        raise ValueError(
-            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
-        )
+    _check_bags(input, weight, offsets, per_sample_weights)
     if input.dim() == 2:
-        if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated "
-                "is a mini-batch of fixed length sequences. However, found "
-                "offsets of type Tensor"
-            )
         offsets = torch.arange(
             0, input.numel(), input.size(1), dtype=input.dtype, device=input.device
         )
@@ -99,15 +116,7 @@ def embedding_bag(
         input = input.reshape(-1)
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
-    elif input.dim() == 1:
-        if offsets is None:
-            raise ValueError("offsets has to be a 1D Tensor but got None")
-        if offsets.dim() != 1:
-            raise ValueError("offsets has to be a 1D Tensor")
-    else:
-        raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
-        )
+    assert offsets is not None
     chosen = _mode_of_bag(mode, scale_grad_by_freq, sparse)
     if max_norm is not None:
         _no_grad_embedding_renorm_(weight, input, max_norm, norm_type)

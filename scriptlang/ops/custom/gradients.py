@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import types as T
+from ...errors import MissingOperatorError
 from ..calling.current import mode
 from ..derivatives.function import Context, Function
 from ..derivatives.state import needs
@@ -64,7 +65,7 @@ class Recording:
             @staticmethod
             def backward(ctx: Context, *grads: Any) -> Any:
                 if recording.backward is None:
-                    raise RuntimeError(
+                    raise MissingOperatorError(
                         f"going backward through {recording.op.name}, of which nobody has said the "
                         f"derivative: scriptlang.library.register_autograd({recording.op.name!r}, "
                         "backward) does"

@@ -259,6 +259,11 @@ def floating_binary(f, name, kinds="f", integers=True):
 
     def kernel(self, other):
         dtype = dtypes.result_type(self, other)
+        if dtype.kind == "f" and dtype.itemsize == 2:  # numbers are rounded to it, too
+            self, other = (
+                x if isinstance(x, Tensor) else float(np.asarray(x, dtype.numpy))
+                for x in (self, other)
+            )
         return apply(f, floating(dtype) if integers else dtype, self, other, name=name, kinds=kinds)
 
     return kernel

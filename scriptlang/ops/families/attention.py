@@ -238,32 +238,16 @@ def transformer_encoder_layer_fwd(
     from ..shared import special
 
     if isinstance(src, NestedTensor):
-        return src.each(
-            lambda x: (
-                transformer_encoder_layer_fwd(
-                    Tensor._wrap(x),
-                    embed_dim,
-                    num_heads,
-                    qkv_weight,
-                    qkv_bias,
-                    proj_weight,
-                    proj_bias,
-                    use_gelu,
-                    norm_first,
-                    eps,
-                    norm_weight_1,
-                    norm_bias_1,
-                    norm_weight_2,
-                    norm_bias_2,
-                    ffn_weight_1,
-                    ffn_bias_1,
-                    ffn_weight_2,
-                    ffn_bias_2,
-                    None,
-                    None,
-                )._array
-            )
-        )
+        layer = (embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu)
+        norms = (norm_first, eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2)
+        ffn = (ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2)
+
+        def one(x):
+            return transformer_encoder_layer_fwd(
+                Tensor._wrap(x), *layer, *norms, *ffn, None, None
+            )._array
+
+        return src.each(one)
     x = src._array
     if x.ndim != 3:
         raise RuntimeError(f"batch dimension expected: src has size {list(src._size)}")

@@ -12,11 +12,29 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
 
+def _common(grad_output: Tensor, self: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the type that they have together, in which bounds are compared."""
+    common = torch.result_type(grad_output, self)
+    return grad_output.to(dtype=common), self.to(dtype=common)
+
+
+def _check_alike(grad_output: Tensor, output: Tensor) -> None:
+    if grad_output.size() != output.size():
+        raise RuntimeError(
+            "Expected the gradient to have the same size as the output; but got {} and {}".format(
+                grad_output.size(), output.size()
+            )
+        )
+    if grad_output.dtype != output.dtype:
+        raise RuntimeError("Expected the gradient to have the element type of the output")
+
+
 @composite(
     "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
     "input_dtype) -> Tensor"
 )
 def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dtype: int) -> Tensor:
+    _check_alike(grad_output, output)
     product = grad_output * output
     return (product - output * product.sum([dim], True)).to(dtype=input_dtype)
 
@@ -26,6 +44,7 @@ def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dtype:
     "ScalarType input_dtype) -> Tensor"
 )
 def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dtype: int) -> Tensor:
+    _check_alike(grad_output, output)
     return (grad_output - output.exp() * grad_output.sum([dim], True)).to(dtype=input_dtype)
 
 
@@ -46,7 +65,7 @@ def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     out="converts",
 )
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: float) -> Tensor:
-    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    grad, self = _common(grad_output, self)
     return torch.where(self <= threshold, 0, grad)
 
 
@@ -64,7 +83,7 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     out="converts",
 )
 def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float) -> Tensor:
-    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    grad, self = _common(grad_output, self)
     return torch.where((self <= low) | (self >= high), 0, grad)
 
 
@@ -74,7 +93,7 @@ def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float
     out="converts",
 )
 def shrink_backward(grad_output: Tensor, self: Tensor, lambd: float) -> Tensor:
-    grad = grad_output.to(dtype=torch.result_type(grad_output, self))
+    grad, self = _common(grad_output, self)
     return torch.where((self >= -lambd) & (self <= lambd), 0, grad)
 
 

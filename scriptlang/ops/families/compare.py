@@ -23,6 +23,7 @@ from ..shared.elementwise import (
     store,
     unsupported,
 )
+from ..shared.form_kernels import in_place
 from ..table import declare, describe, primitive
 
 COMPARISONS = {
@@ -106,7 +107,7 @@ for _name, _f in BITWISE.items():
         declare_pointwise(f"__{_name}__.{_type}", f"{_type} other", bitwise(_f))
         declare(
             f"aten::__i{_name}__.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
-            lambda self, other, k=bitwise(_f): store(self, k(self, other)),
+            in_place(bitwise(_f)),
             "primitive",
         )
 

@@ -174,14 +174,14 @@ for _overload, _type in (
 def index_of(self, element):
     found = position(self, element)
     if found is None:
-        raise ValueError(f"'{value_text(element)}' is not in list")
+        raise RuntimeError(f"'{value_text(element)}' is not in list")
     return found
 
 
 def remove(self, element):
     found = position(self, element)
     if found is None:
-        raise ValueError("list.remove(x): x not in list")
+        raise RuntimeError("list.remove(x): x not in list")
     del self[found]
 
 
@@ -253,7 +253,7 @@ def least(name: str, better: Callable) -> None:
 
     def of_list(values):
         if not values:
-            raise ValueError(f"{name}() arg is an empty sequence")
+            raise RuntimeError(f"{name}() arg is an empty sequence")
         result = values[0]
         for v in values[1:]:
             if better(v, result):

@@ -43,6 +43,25 @@ def check_convolution(
         raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
+    check_channels(x, weight, bias, transposed, groups)
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype is not x.dtype:
+            raise RuntimeError(
+                f"Input type ({x.dtype}) and {name} type ({other.dtype}) should be the same"
+            )
+    if not transposed:
+        padded = [n + 2 * p for n, p in zip(x._size[2:], padding)]
+        kernel = [d * (k - 1) + 1 for k, d in zip(weight._size[2:], dilation)]
+        if any(n < k for n, k in zip(padded, kernel)):
+            raise RuntimeError(
+                f"Calculated padded input size per channel: {by_x(padded)}. Kernel "
+                f"size: {by_x(kernel)}. Kernel size can't be greater than actual "
+                "input size"
+            )
+
+
+def check_channels(x, weight, bias, transposed, groups):
+    """Refuse weights whose sizes do not fit the input's, or the groups."""
     size, wsize = list(x._size), list(weight._size)
     if 0 in wsize[2:]:
         raise RuntimeError(
@@ -81,20 +100,6 @@ def check_convolution(
             f"Given {given}, expected bias to be 1-dimensional with {out} elements, "
             f"but got bias of size {list(bias._size)} instead"
         )
-    for name, other in (("weight", weight), ("bias", bias)):
-        if other is not None and other.dtype is not x.dtype:
-            raise RuntimeError(
-                f"Input type ({x.dtype}) and {name} type ({other.dtype}) should be the same"
-            )
-    if not transposed:
-        padded = [n + 2 * p for n, p in zip(size[2:], padding)]
-        kernel = [d * (k - 1) + 1 for k, d in zip(wsize[2:], dilation)]
-        if any(n < k for n, k in zip(padded, kernel)):
-            raise RuntimeError(
-                f"Calculated padded input size per channel: {by_x(padded)}. Kernel "
-                f"size: {by_x(kernel)}. Kernel size can't be greater than actual "
-                "input size"
-            )
 
 
 def windows(x: np.ndarray, kernel, stride, dilation, out) -> np.ndarray:

@@ -183,8 +183,9 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
     if steps == 1:
         return np.array([start])
     if dtype.kind == "c":
-        return np.linspace(start, end, steps)
-    if dtype.kind in "ui":
+        work = np.complex128
+        start, end = complex(start), complex(end)
+    elif dtype.kind in "ui":
         work, start, end = np.float64, int(start), int(end)
     else:
         work = np.float64 if dtype.itemsize == 8 else np.float32
@@ -287,6 +288,10 @@ def from_list(data, dtype: int | None) -> Tensor:
         raise ValueError("expected sequences of equal length at every level")
     if dtype is not None:
         target = dtypes.by_code(dtype)
+        if target.kind == "q":
+            raise NotImplementedError(f"no tensor of {target} is made of numbers; quantize one")
+    elif (first := _first_tensor(data)) is not None:
+        target = first.dtype
     elif array.size == 0 or array.dtype.kind == "f":
         target = dtypes.get_default_dtype()
     elif array.dtype.kind == "c":
@@ -294,6 +299,12 @@ def from_list(data, dtype: int | None) -> Tensor:
     else:
         target = dtypes.bool if array.dtype.kind == "b" else dtypes.int64
     return cast(Tensor._wrap(array), target)
+
+
+def _first_tensor(data) -> Tensor | None:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return data if isinstance(data, Tensor) else None
 
 
 def _items(data):

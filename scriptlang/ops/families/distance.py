@@ -37,6 +37,19 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     return ((pair[0] / a) * (pair[1] / b)).sum([dim])
 
 
+def _power_norm(difference: Tensor, p: float) -> Tensor:
+    """The norm of rows by powers and roots as they are, which may overflow or vanish."""
+    if difference.dtype == torch.float32:  # as which the order is read
+        p = float("inf") if p > 3.4028234663852886e38 else 0.0 if p < 7.1e-46 else p
+    if difference.size(-1) == 0:
+        return difference.sum([-1])
+    if p == 0.0:  # how many differ; NaN stays
+        return difference.abs().ceil().clamp_max(1.0).sum([-1])
+    if p == 1.0 or p == 2.0 or p == float("inf"):
+        return torch.linalg_vector_norm(difference, p, [-1])
+    return difference.abs().pow(p).sum([-1]).pow(1.0 / p)
+
+
 @composite(
     "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
     "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
@@ -58,17 +71,18 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode is not None and (compute_mode < 0 or compute_mode > 2):
         raise RuntimeError("possible modes: 0, 1, 2, but was: {}".format(compute_mode))
-    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    if x1.size(-1) == 0:
-        return difference.sum([-1])
-    if p == 0.0:  # how many differ; NaN stays
-        return difference.abs().ceil().clamp_max(1.0).sum([-1])
-    return torch.linalg_vector_norm(difference, p, [-1])
+    if p == 2.0 and compute_mode is not None and compute_mode == 1:
+        return torch._euclidean_dist(x1, x2)
+    return _power_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 
 @composite("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor")
 def euclidean_distance(x1: Tensor, x2: Tensor) -> Tensor:
-    return torch.cdist(x1, x2, 2.0)
+    """As a product: |x - y|^2 is |x|^2 - 2 x y + |y|^2."""
+    a, b = (x1 * x1).sum([-1], True), (x2 * x2).sum([-1], True)
+    left = torch.cat([x1 * -2, a, torch.ones_like(a)], -1)
+    right = torch.cat([x2, torch.ones_like(b), b], -1)
+    return torch.matmul(left, right.transpose(-2, -1)).clamp_min(0).sqrt()
 
 
 @composite("aten::pdist(Tensor self, float p=2.) -> Tensor", autocast="full")
@@ -80,12 +94,7 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     if p < 0.0:
         raise RuntimeError("pdist only supports non-negative p values")
     pairs = torch.triu_indices(self.size(0), self.size(0), 1)
-    difference = self.index_select(0, pairs[0]) - self.index_select(0, pairs[1])
-    if self.size(1) == 0:
-        return difference.sum([-1])
-    if p == 0.0:  # how many differ; NaN stays
-        return difference.abs().ceil().clamp_max(1.0).sum([-1])
-    return torch.linalg_vector_norm(difference, p, [-1])
+    return _power_norm(self.index_select(0, pairs[0]) - self.index_select(0, pairs[1]), p)
 
 
 describe("cdist", autocast="full")

@@ -8,7 +8,7 @@ from ... import dtypes
 from ...tensors import Tensor
 from ..shared.elementwise import DISPLAY, check_kind, working_type
 from ..shared.layout import rows
-from ..table import declare, primitive
+from ..table import declare, find, primitive
 
 
 @primitive(
@@ -134,8 +134,9 @@ def embedding_renorm_(self, indices, max_norm, norm_type):
     if self.dtype.kind != "f":
         raise RuntimeError(f"\"embedding_renorm\" not implemented for '{DISPLAY[self.dtype.name]}'")
     table = self._array
+    norm = find("aten::linalg_vector_norm").kernel
     for row in np.unique(indices._array):
-        length = np.linalg.norm(table[row].astype(np.float64), norm_type)
+        length = float(norm(Tensor._wrap(table[row]), norm_type, None, False, None)._item())
         if length > max_norm:
             table[row] = table[row] * (max_norm / (length + 1e-7))
     return self

@@ -418,15 +418,22 @@ def istft(
 
 def cosines(*weights: float):
     """The window w0 - w1 cos(2 pi t) + w2 cos(4 pi t)."""
-    return lambda t: sum((-1) ** k * w * np.cos(2 * np.pi * k * t) for k, w in enumerate(weights))
+    return lambda t, _: sum(
+        (-1) ** k * w * np.cos(2 * np.pi * k * t) for k, w in enumerate(weights)
+    )
 
 
 def kaiser(beta: float):
-    return lambda t: np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
+    def shape(t, kept):  # beta, and what is divided, may be more than float32 holds
+        angle = kept(beta) * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))
+        return np.i0(angle).astype(kept) / np.i0(np.float64(kept(beta))).astype(kept)
+
+    return shape
 
 
 def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
-    """`shape` of times from 0 to 1; a periodic window leaves out the last of one more."""
+    """`shape` of times from 0 to 1, and the type that holds its parts; a periodic window
+    leaves out the last of one more."""
     target: DType = chosen(dtype)
     if target.kind != "f":
         raise RuntimeError(f"window functions expect floating point dtypes, got: {target}")
@@ -438,7 +445,9 @@ def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
     if length == 1:
         return Tensor._wrap(np.ones(1, target.numpy))
     points = np.arange(length) / max(length if periodic else length - 1, 1)
-    return Tensor._wrap(shape(points).astype(target.numpy))
+    kept = np.float64 if target.itemsize == 8 else np.float32
+    with np.errstate(all="ignore"):
+        return Tensor._wrap(shape(points, kept).astype(target.numpy))
 
 
 def declare_window(name: str, extra: str, shape_of, *, defaults: tuple = ()) -> None:
@@ -468,7 +477,7 @@ def declare_window(name: str, extra: str, shape_of, *, defaults: tuple = ()) -> 
 for _extra in ("", ", bool periodic"):
     declare_window("hann", _extra, lambda: cosines(0.5, 0.5))
     declare_window("blackman", _extra, lambda: cosines(0.42, 0.5, 0.08))
-    declare_window("bartlett", _extra, lambda: lambda t: 1 - np.abs(2 * t - 1))
+    declare_window("bartlett", _extra, lambda: lambda t, _: 1 - np.abs(2 * t - 1))
 for _extra in (
     "",
     ", bool periodic",

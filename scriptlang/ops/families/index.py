@@ -216,12 +216,12 @@ def check_gather(self, dim, index, name):
         return wrap_dim(dim, len(self._size))
     if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    dim = wrap_dim(dim, len(self._size))
     if max(len(index._size), 1) != max(len(self._size), 1):
         raise RuntimeError(
             f"Index tensor must have the same number of dimensions as "
             f"{'input' if name == 'gather' else 'self'} tensor"
         )
-    dim = wrap_dim(dim, len(self._size))
     for d, (n, m) in enumerate(zip(index._size, self._size)):
         if d != dim and n > m:
             raise RuntimeError(

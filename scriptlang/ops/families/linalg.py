@@ -348,8 +348,11 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     lu = LU_data._array
     nothing = np.empty(0, lu.dtype)
     lower, upper = lu_parts(lu) if unpack_data else (nothing, nothing)
+    pivots = LU_pivots._array
+    if unpack_pivots:  # of each matrix, or of all
+        pivots = np.broadcast_to(pivots, (*lu.shape[:-2], *pivots.shape[-1:]))
     p = (
-        permutation_matrix(permutation(LU_pivots._array, lu.shape[-2]), lu.dtype)
+        permutation_matrix(permutation(pivots, lu.shape[-2]), lu.dtype)
         if unpack_pivots
         else nothing
     )
@@ -411,6 +414,8 @@ def det(A):
 def slogdet(A):
     (a,) = matrices("linalg.slogdet", A, square=True)
     sign, size = np.linalg.slogdet(a)
+    lost = a.dtype.type(0 if a.dtype.kind == "f" else np.nan)  # NaN has no sign
+    sign = np.where(np.isnan(size), lost, sign)
     return wrap(sign, a), wrap(np.asarray(size).astype(real_type(a)))
 
 

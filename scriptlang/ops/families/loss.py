@@ -178,6 +178,8 @@ def poisson_nll_loss(
     shape="loss",
 )
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    if reduction < 0 or reduction > 2:
+        raise RuntimeError("{} is not a valid value for reduction".format(reduction))
     loss = torch.log1p((-_typed_as(self, target * self)).exp())
     return _reduced(_laid_as(_typed_as(self, loss), self, reduction), reduction)
 

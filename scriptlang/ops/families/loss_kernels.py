@@ -13,19 +13,17 @@ from ..table import declare, describe, primitive
 
 
 def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
-    """The mean of the loss (1, by `total` where that is given), its sum (2), or with any other
-    number the loss itself."""
-    if reduction not in (1, 2):
+    """The loss itself (0), its mean (1, by `total` where that is given), or with any other number
+    its sum."""
+    if reduction == 0:
         return loss
     with np.errstate(all="ignore"):
-        if reduction == 2:
+        if reduction != 1:
             return loss.sum()
         return loss.mean() if total is None else loss.sum() / total
 
 
-def check_margin(x: Tensor, name: str, reduction: int) -> None:
-    if reduction not in (0, 1, 2):
-        raise RuntimeError(f"{reduction} is not a valid value for reduction")
+def check_margin(x: Tensor, name: str) -> None:
     check_floating(name, x, "f")
 
 
@@ -50,7 +48,8 @@ def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: i
     if axis == 0 and index.shape == (1,):
         index = index.reshape(())
     if tuple(index.shape) != tuple(s for d, s in enumerate(x._size) if d != axis):
-        raise ValueError(
+        of_one = axis == 0 and target.dim() == 1
+        raise (ValueError if of_one else RuntimeError)(
             f"size mismatch (got input: {list(x._size)}, target: {list(target._size)})"
         )
     classes = x._size[axis]
@@ -85,10 +84,25 @@ def nll_parts_2d(x: Tensor, target: Tensor, *rest):
     return nll_parts(x, target, *rest)
 
 
-for _name in ("nll_loss", "nll_loss2d", "nll_loss_nd"):
+def nll_parts_nd(x: Tensor, target: Tensor, *rest):
+    if x.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    batch = target._size[0] if target.dim() else 0
+    if x.dim() != 1 and x._size[0] != batch:
+        raise ValueError(
+            f"Expected input batch_size ({x._size[0]}) to match target batch_size ({batch})."
+        )
+    return nll_parts(x, target, *rest)
+
+
+for _name, _f in (
+    ("nll_loss", nll_parts),
+    ("nll_loss2d", nll_parts_2d),
+    ("nll_loss_nd", nll_parts_nd),
+):
     declare(
         f"aten::{_name}({NLL}=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-        lambda *args, f=nll_parts_2d if "2d" in _name else nll_parts: f(*args)[0],
+        lambda *args, f=_f: f(*args)[0],
         "primitive",
     )
 for _name in ("nll_loss_forward", "nll_loss2d_forward"):
@@ -107,7 +121,7 @@ for _name in ("nll_loss_forward", "nll_loss2d_forward"):
 )
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Mean over the classes of max(0, margin - x[target] + x[class])^p, the target left out."""
-    check_margin(self, "multi_margin_loss_cpu", reduction)
+    check_margin(self, "multi_margin_loss_cpu")
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     x = np.atleast_2d(working(self))
@@ -133,7 +147,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
 )
 def multilabel_margin_loss(self, target, reduction):
     """Each row of targets ends at its first -1."""
-    check_margin(self, "multilabel_margin_loss_forward_out_frame", reduction)
+    check_margin(self, "multilabel_margin_loss_forward_out_frame")
     if len(self._size) > 2 or self._size and self._size[-1] == 0:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, "
@@ -254,7 +268,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
         loss = np.where(np.isinf(loss), loss.dtype.type(0), loss)
     if reduction == 1:
         loss = loss / np.maximum(np.asarray(counts, loss.dtype).reshape(loss.shape), 1)
-    return finish(reduced(loss, reduction), log_probs.dtype)
+    return finish(reduced(loss, reduction if reduction in (1, 2) else 0), log_probs.dtype)
 
 
 for _overload, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):

@@ -118,16 +118,24 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     )[0]
 
 
+def native_batch_norm(x, weight, bias, running_mean, running_var, training: bool, momentum, eps):
+    if training and not x.numel():
+        raise RuntimeError(
+            f"input tensor must have at least one element, but got input_sizes = {list(x._size)}"
+        )
+    return batch_norm_parts(x, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
 declare(
     f"aten::native_batch_norm({AFFINE}Tensor? running_mean, Tensor? running_var, bool "
     f"training, {RATES}) -> (Tensor, Tensor, Tensor)",
-    batch_norm_parts,
+    native_batch_norm,
     "primitive",
 )
 declare(
     f"aten::_native_batch_norm_legit({AFFINE}Tensor(a!) running_mean, Tensor(b!) running_var, "
     f"bool training, {RATES}) -> (Tensor, Tensor, Tensor)",
-    batch_norm_parts,
+    native_batch_norm,
     "primitive",
 )
 
@@ -139,7 +147,7 @@ declare(
 def batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
     """In training; the last result is what some devices reserve for the derivative: nothing
     here."""
-    parts = batch_norm_parts(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    parts = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return (*parts, Tensor._wrap(np.empty(0, np.uint8)))
 
 
@@ -148,7 +156,7 @@ def batch_norm_with_update(input, weight, bias, running_mean, running_var, momen
     "(Tensor, Tensor, Tensor)"
 )
 def batch_norm_no_stats(input, weight, bias, training, momentum, eps):
-    return batch_norm_parts(input, weight, bias, None, None, True, momentum, eps)
+    return native_batch_norm(input, weight, bias, None, None, True, momentum, eps)
 
 
 @primitive(

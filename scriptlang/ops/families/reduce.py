@@ -140,15 +140,17 @@ def variance(self, dim=None, correction=1, keepdim=False, root=False):
     n = math.prod(self._size[d] for d in axes)
     wide = np.complex128 if self.dtype.kind == "c" else np.float64
 
+    def of_part(a, axis, keepdims):
+        centred = a - a.mean(axis=axis, keepdims=True) if n else a
+        return (centred * centred).sum(axis=axis, keepdims=keepdims) / np.float64(
+            max(n - correction, 0)
+        )
+
     def f(a, axis, keepdims):
         a = a.astype(wide)
-        centred = a - a.mean(axis=axis, keepdims=True) if n else a
-        square = (centred * centred.conj()).real.sum(axis=axis, keepdims=keepdims)
-        mean = (
-            square / max(n - correction, 0)
-            if n - correction > 0
-            else np.where(square == square, square / np.float64(0), square)
-        )
+        mean = of_part(a.real, axis, keepdims)
+        if a.dtype.kind == "c":
+            mean = mean + of_part(a.imag, axis, keepdims)
         return np.sqrt(mean) if root else mean
 
     out = dtypes.part_of(self.dtype)
@@ -164,15 +166,29 @@ def deviation(self, *args):
 
 
 def wide_mean(self, dim=None, keepdim=False):
-    """The mean that comes with a variance, computed in double precision too."""
-    wide = np.complex128 if self.dtype.kind == "c" else np.float64
-    return reduced(
-        lambda a, axis, keepdims: a.astype(wide).mean(axis=axis, keepdims=keepdims),
-        self,
-        dim,
-        keepdim,
-        self.dtype,
-    )
+    """The mean that comes with a variance, computed in double precision too.
+
+    It is NaN where something follows an infinite number: it is corrected from number to number.
+    """
+
+    def of_part(a, axis, keepdims):
+        kept = [d for d in range(a.ndim) if d not in axis]
+        count = math.prod(a.shape[d] for d in axis)
+        before = np.transpose(a, [*kept, *axis]).reshape(*(a.shape[d] for d in kept), count)
+        mean = np.asarray(a.mean(axis=axis, keepdims=keepdims))
+        mean[np.isinf(before[..., :-1]).any(-1).reshape(mean.shape)] = np.nan
+        return mean
+
+    def f(a, axis, keepdims):
+        if a.dtype.kind != "c":
+            return of_part(a.astype(np.float64), axis, keepdims)
+        a = a.astype(np.complex128)
+        real, imag = of_part(a.real, axis, keepdims), of_part(a.imag, axis, keepdims)
+        mean = np.empty(real.shape, np.complex128)
+        mean.real, mean.imag = real, imag
+        return mean
+
+    return reduced(f, self, dim, keepdim, self.dtype)
 
 
 def correction_of(value) -> float:
@@ -471,7 +487,8 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
                 f"linalg.vector_norm cannot compute the {ord} norm on an empty "
                 "tensor because the operation does not have an identity"
             )
-        if ord != 0 and all(a.shape[d] == 1 for d in axis):  # without powers, which may overflow
+        one = all(a.shape[d] == 1 for d in axis) and not (a.ndim == 0 and math.isnan(ord))
+        if ord != 0 and one:  # without powers, which may overflow
             return np.sum(size, axis=axis, keepdims=keepdims)
         if ord == math.inf:
             return np.max(size, axis=axis, keepdims=keepdims)
@@ -602,7 +619,8 @@ describe(
 )
 describe("mean", keeps_type="floating")
 describe("mean", layout="hides")
-describe("max. min. std.correction std.dim var.correction var.dim", out="converts")
+describe("max. min.", out="converts")
+describe("std.correction std.dim var.correction var.dim", out="read")
 describe("all any", out="truth")
 describe("mean", out="floating")
 describe("nansum prod.dim_int sum.dim_IntList", out="typed")

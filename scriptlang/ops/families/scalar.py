@@ -190,7 +190,7 @@ def function(f_real: Callable, f_complex: Callable | None = None) -> Callable:
     def kernel(a):
         if type(a) is complex:
             if f_complex is None:
-                raise RuntimeError("this function takes no complex number")
+                raise TypeError("this function takes a real number, not a complex one")
             return f_complex(a)
         return f_real(float(a))
 

@@ -71,11 +71,13 @@ declare("aten::msort(Tensor self) -> Tensor", lambda self: sort(self, 0)[0], "pr
     " -> (Tensor values, Tensor indices)"
 )
 def topk(self, k, dim, largest, sorted):
-    check_kind("topk", self.dtype, "uif")
     axis = wrap_dim(dim, len(self._size))
     n = self._size[axis] if self._size else 1
     if not 0 <= k <= n:
         raise RuntimeError("selected index k out of range")
+    if self.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    check_kind("topk", self.dtype, "uif")
     if not self._size:
         return Tensor._wrap(self._array.copy()), Tensor._wrap(np.array(0))
     index = np.take(order(self._array, axis, largest), range(k), axis=axis)

@@ -184,10 +184,12 @@ def zeta(x, q):
         factor = factor * (power + 2 * k + 1) * (power + 2 * k + 2) / (at * at)
     edge = np.select(
         [x == 1, x < 1, pole, np.isnan(x) | np.isnan(q) | np.isinf(q), x == np.inf],
-        [np.inf, np.nan, np.inf, np.nan, np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0))],
+        [np.inf, np.nan, np.inf, np.nan, np.where(q < 1, np.inf, np.where(q == 1, 1.0, np.nan))],
         np.nan,
     )
-    return np.where(good, total, edge)
+    # Where all terms vanish, PyTorch's tail multiplies zeros by 23 factors of about x.
+    lost = good & (q > 1) & (np.power(at, -power) == 0) & np.isinf(np.power(power, 23))
+    return np.where(good & ~lost, total, edge)
 
 
 def polygamma_of(n: int):
@@ -273,8 +275,11 @@ def multivariate_lgamma(self: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
 
+    kept = np.float64 if self.dtype.itemsize == 8 and self.dtype.kind == "f" else np.float32
+
     def f(x):
-        return sum(lgamma(x - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
+        at = ((x - j / 2).astype(kept).astype(np.float64) for j in range(p))
+        return sum(map(lgamma, at)) + p * (p - 1) / 4 * math.log(math.pi)
 
     value = rounded(f, self, name="mvlgamma")
     return Tensor._wrap(rows(value._array))  # PyTorch sums over one dimension more
@@ -362,15 +367,19 @@ MOST_DEGREES = 2**20
 
 
 def polynomial(first, following, shifted=False):
-    """The polynomial of degree n, truncated to an integer, at x; zero for negative degrees."""
+    """The polynomial of degree n, truncated to an integer, at x; zero for negative degrees.
 
-    def f(x, n):
+    A value above `largest` is infinite, and makes NaN of those that follow it.
+    """
+
+    def f(x, n, largest):
         x, n = np.broadcast_arrays(x, np.trunc(np.where(np.isfinite(n), n, -1)))
         x = 2 * x - 1 if shifted else x
         before, value = np.ones_like(x), first(x)
         result = np.where(n == 0, before, np.where(n == 1, value, 0.0))
         for k in range(1, int(min(n.max(initial=0), MOST_DEGREES))):
             before, value = value, following(k, x, value, before)
+            value = np.where(np.abs(value) > largest, np.copysign(np.inf, value), value)
             result = np.where(n == k + 1, value, result)
             left = (n > k + 1) & (n <= MOST_DEGREES)
             if np.isnan(value[left]).all():  # and so are all that follow
@@ -395,6 +404,12 @@ def rounded(f, *operands, name: str) -> Tensor:
         name=name,
         kinds="f",
     )
+
+
+def largest_of(*operands) -> float:
+    """The largest number of the type that polynomials of these are computed in."""
+    dtype = floating(dtypes.result_type(*operands))
+    return float(np.finfo(np.float64 if dtype.itemsize == 8 else np.float32).max)
 
 
 UNARY = {
@@ -444,7 +459,7 @@ for _name, _f in POLYNOMIALS.items():
     for _prefix in ("", "shifted_") if _name.startswith("chebyshev") else ("",):
         _whole = f"special_{_prefix}{_name}"
         _kernel = lambda x, n, f=polynomial(*_f, bool(_prefix)), name=_whole: rounded(
-            f, x, n, name=name
+            lambda a, b: f(a, b, largest_of(x, n)), x, n, name=name
         )
         declare(f"aten::{_whole}(Tensor x, Tensor n) -> Tensor", _kernel, "primitive")
         declare(f"aten::{_whole}.x_scalar(Scalar x, Tensor n) -> Tensor", _kernel, "primitive")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ... import dtypes
@@ -384,14 +386,15 @@ def histogramdd(self, edges_of, weight, density):
             "torch.histogramdd(): input tensor should have at least 2 dimensions, "
             f"but got {self.dim()}"
         )
-    points = self._array.reshape(-1, self._size[-1])
+    points = self._array.reshape(math.prod(self._size[:-1]), self._size[-1])
     edges = [np.asarray(e, self.dtype.numpy) for e in edges_of(points)]
     if len(edges) != points.shape[1]:
         raise RuntimeError(
             f"torch.histogramdd(): expected {points.shape[1]} sequences of bins, "
             f"but got {len(edges)}"
         )
-    count = counts_in(points, edges, weight)
+    # points without coordinates are in no bin
+    count = counts_in(points, edges, weight) if edges else np.zeros((), points.dtype)
     if density:
         count = count / count.sum()
         for d, e in enumerate(edges):

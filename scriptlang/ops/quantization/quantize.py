@@ -11,6 +11,7 @@ from .quantized_tensors import (
     ChannelQuantizer,
     QuantizedTensor,
     Quantizer,
+    check_zero_point,
     clipped,
     encode,
     limits,
@@ -44,9 +45,7 @@ def float_values(x: Tensor) -> np.ndarray:
 )
 def quantize_per_tensor(self, scale, zero_point, dtype):
     target = quantized_type(dtype)
-    low, high = limits(target)
-    if not low <= zero_point <= high:
-        raise RuntimeError(f"the zero point {zero_point} is outside of {target}")
+    check_zero_point(target, zero_point)
     return quantize(float_values(self), target, scale, zero_point)
 
 

@@ -16,6 +16,7 @@ from .quantized_packed import centred, check_activation
 from .quantized_tensors import (
     QuantizedTensor,
     Quantizer,
+    check_zero_point,
     encode,
     limits,
     of_codes,
@@ -154,9 +155,9 @@ for _name, _tensors, _scalar in (("add", add, add_scalar), ("mul", mul, mul_scal
 
 def matmul(a, b, scale, zero_point):
     a, b = (check_activation(x, "quantized::matmul") for x in (a, b))
-    sums = np.matmul(centred(a).astype(np.float64), centred(b).astype(np.float64))
-    ratio = a.quantizer.scale * b.quantizer.scale / scale
-    return requantized(sums * ratio, a, scale, zero_point)
+    check_zero_point(a.dtype, zero_point)
+    with np.errstate(all="ignore"):
+        return quantize(np.matmul(a.numbers(), b.numbers()), a.dtype, scale, zero_point)
 
 
 declare(f"quantized::matmul{BINARY}", matmul, "primitive")
@@ -169,6 +170,9 @@ def cat(relu: bool):
             raise RuntimeError("quantized::cat takes at least one tensor")
         scale = xs[0].quantizer.scale if scale is None else scale
         zero_point = xs[0].quantizer.zero_point if zero_point is None else zero_point
+        if any(x.dtype is not xs[0].dtype for x in xs):
+            raise RuntimeError("quantized::cat: all types must be the same")
+        check_zero_point(xs[0].dtype, zero_point)
         parts = []
         for x in xs:
             same = (x.quantizer.scale, x.quantizer.zero_point) == (scale, zero_point) and not relu

@@ -149,6 +149,12 @@ def limits(dtype: DType) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
+def check_zero_point(dtype: DType, zero_point: int) -> None:
+    low, high = limits(dtype)
+    if not low <= zero_point <= high:
+        raise RuntimeError(f"the zero point {zero_point} is outside of {dtype}")
+
+
 def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
     """The nearest codes of float32 numbers within the type's range.
 

@@ -70,7 +70,18 @@ def check_broadcast(*operands: Any) -> tuple[int, ...]:
 
 def unsupported(name: str, dtype: DType) -> NotImplementedError:
     """The error of an operator on an element type that it does not take."""
-    return NotImplementedError(f"\"{name}_cpu\" not implemented for '{DISPLAY[dtype.name]}'")
+    error = NotImplementedError(f"\"{name}_cpu\" not implemented for '{DISPLAY[dtype.name]}'")
+    error.computed = dtype  # type: ignore[attr-defined]  # for forms that write into a tensor
+    return error
+
+
+def check_category(dtype: DType, target: Tensor) -> None:
+    """Raise where a result of that type cannot be written into a tensor: complex into real, ..."""
+    if dtypes.category(dtype) > dtypes.category(target.dtype):
+        raise RuntimeError(
+            f"result type {DISPLAY[dtype.name]} can't be cast to the desired "
+            f"output type {DISPLAY[target.dtype.name]}"
+        )
 
 
 def check_kind(name: str, dtype: DType, kinds: str) -> None:
@@ -117,8 +128,8 @@ def apply(
     f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
     The result lies as the operands do.
     """
+    check_broadcast(*operands)  # before types, as PyTorch does
     check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
-    check_broadcast(*operands)
     working = working_type(dtype)
     try:
         with np.errstate(all="ignore"):
@@ -150,11 +161,7 @@ def store(target: Tensor, value: Tensor, resize: bool = False) -> Tensor:
     """
     if target.is_quantized and value.is_quantized:
         return target.take_codes(value)
-    if dtypes.category(value.dtype) > dtypes.category(target.dtype):
-        raise RuntimeError(
-            f"result type {DISPLAY[value.dtype.name]} can't be cast to the desired "
-            f"output type {DISPLAY[target.dtype.name]}"
-        )
+    check_category(value.dtype, target)
     if value._size != target._size:
         if resize:
             return resize_to(target, cast(value, target.dtype))

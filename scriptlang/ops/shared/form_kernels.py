@@ -9,11 +9,19 @@ import numpy as np
 from ... import dtypes
 from ...tensors import Tensor
 from ..derived import Form
-from .elementwise import DISPLAY, cast, check_apart, store
+from .elementwise import DISPLAY, cast, check_apart, check_category, store
 from .fresh import formatted
 from .layout import become
 
-OUT_KINDS = ("out", "exact_out", "typed_out", "floating_out", "truth_out", "magnitude_out")
+OUT_KINDS = (
+    "out",
+    "exact_out",
+    "typed_out",
+    "floating_out",
+    "truth_out",
+    "magnitude_out",
+    "read_out",
+)
 """Kinds of forms that write the results of their base into their last arguments."""
 
 
@@ -76,11 +84,43 @@ def as_magnitude(given: tuple, target: Tensor) -> tuple[tuple, bool]:
     return given, given[0].dtype.kind != "c"
 
 
+def as_read(given: tuple, target: Tensor) -> tuple[tuple, bool]:
+    """Self is rounded to the output's precision first, each part of a complex number by itself,
+    but for one result of at least single precision."""
+    self, dims = given[:2]
+    if target.dtype.kind not in "fc" or self.dtype.kind not in "fc":
+        return given, False  # which the kernel refuses, or what stores the result
+    part = dtypes.part_of(target.dtype)
+    if is_one(self._size, dims) and part.itemsize > 2:
+        return given, False
+    if self.dtype.kind != "c":
+        return (cast(self, part), *given[1:]), False
+    with np.errstate(all="ignore"):
+        array = self._array
+        parts = [a.astype(part.numpy).astype(np.float64) for a in (array.real, array.imag)]
+    pairs = Tensor._wrap(complex_of(*parts))
+    return (cast(pairs, self.dtype) if part.itemsize < 8 else pairs, *given[1:]), False
+
+
+def is_one(size: tuple[int, ...], dims: list[int] | None) -> bool:
+    """Whether a reduction of these dimensions, or all, leaves one result."""
+    kept = [d for d in range(len(size)) if dims and d not in dims and d - len(size) not in dims]
+    return all(size[d] == 1 for d in kept)
+
+
+def complex_of(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    """Not as a sum, in which an infinite part makes NaN of the other."""
+    made = np.empty(real.shape, np.complex128)
+    made.real, made.imag = real, imag
+    return made
+
+
 READERS_OF_TYPE = {
     "typed_out": in_type_of_output,
     "floating_out": in_floating_type_of_output,
     "truth_out": as_truth,
     "magnitude_out": as_magnitude,
+    "read_out": as_read,
 }
 """Kind -> what is computed from, given the first output, and whether the types must agree then."""
 
@@ -141,7 +181,13 @@ def in_place(kernel: Callable) -> Callable:
         for other in args:
             if isinstance(other, Tensor):
                 check_apart(self, other)
-        return store(self, kernel(self, *args))
+        try:
+            made = kernel(self, *args)
+        except NotImplementedError as refused:
+            if (computed := getattr(refused, "computed", None)) is not None:
+                check_category(computed, self)
+            raise
+        return store(self, made)
 
     return form
 

@@ -184,7 +184,30 @@ def divmod_float(a: float, b: float) -> tuple[float, float]:
 
 
 _power = quiet(math.pow, _numpy(np.power))
-_power_complex = quiet(lambda a, b: a**b, _numpy_complex(np.power))
+
+
+def _product(a: complex, b: complex) -> complex:
+    """As C has it: a factor that is infinite makes the product so, whatever NaN comes of it."""
+    made = a * b
+    if not (math.isnan(made.real) and math.isnan(made.imag)):
+        return made
+    if not any(math.isinf(v) for v in (a.real, a.imag, b.real, b.imag)):
+        return made
+    (p, q), (r, s) = _boxed(a), _boxed(b)
+    return complex(math.inf * (p * r - q * s), math.inf * (p * s + q * r))
+
+
+def _boxed(v: complex) -> tuple[float, float]:
+    """Infinite parts become 1, others 0 with their signs; a finite number stays, without NaN."""
+    if not (math.isinf(v.real) or math.isinf(v.imag)):
+        real, imag = (math.copysign(0.0, x) if math.isnan(x) else x for x in (v.real, v.imag))
+    else:
+        real, imag = (math.copysign(float(math.isinf(x)), x) for x in (v.real, v.imag))
+    return real, imag
+
+
+def _power_complex(a: complex, b: complex) -> complex:
+    return COMPLEX["exp"](_product(b, COMPLEX["log"](a)))
 
 
 def power_scalar(a, b) -> float:
@@ -198,8 +221,17 @@ def power_scalar(a, b) -> float:
 
 def power(a, b):
     """a ** b as floats or complex numbers; RuntimeError for zero to a negative power."""
-    if type(a) is complex or type(b) is complex:
-        return _power_complex(complex(a), complex(b))
+    if type(b) is complex and type(a) is not complex:
+        if not a > 0:
+            return _power_complex(complex(a), b)
+        return polar(_power(float(a), b.real), b.imag * REAL["log"](float(a)))
+    if type(a) is complex and type(b) is not complex:
+        if a.imag == 0 and a.real > 0:
+            return complex(_power(a.real, float(b)))
+        log = COMPLEX["log"](a)
+        return polar(REAL["exp"](b * log.real), b * log.imag)
+    if type(a) is complex:
+        return _power_complex(a, b)
     if a == 0 and b < 0:
         raise RuntimeError("0.0 cannot be raised to a negative power")
     return _power(float(a), float(b))

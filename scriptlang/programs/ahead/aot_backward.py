@@ -25,7 +25,8 @@ from ...passes.ahead.joint import Joint
 from ...passes.ahead.values import NotStraight
 from ...passes.shape_facts import TensorFacts
 from ...tensors import Tensor
-from ..module import ScriptModule, wrap
+from ..calling import wrap
+from ..module import ScriptModule
 from .kinds import Kinds, Taped
 from .report import AheadReport, report_of
 from .straight import Ahead, Sources, Straight, Wrt, filler, plain, runnable, templated

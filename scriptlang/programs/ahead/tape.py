@@ -14,7 +14,7 @@ from ...ops.derivatives.recorder import activate
 from ...ops.derivatives.state import alias, needs
 from ...passes.ahead.values import mapped
 from ...tensors import Tensor
-from ..module import wrap
+from ..calling import wrap
 
 if TYPE_CHECKING:
     from .straight import ValueAndGrad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import pathlib
 from collections import namedtuple
 from functools import lru_cache
@@ -12,6 +13,7 @@ import numpy as np
 
 from scriptlang import types as T
 from scriptlang.ops import table
+from scriptlang.tensors import contiguous_strides
 
 from . import values
 
@@ -47,17 +49,24 @@ def known_differences() -> list[Known]:
     ]
 
 
-def known(overload: str, pair: str, kind: str, text: str) -> Known | None:
-    """The decided difference that a finding is, if it is one; `text`: the call and what came."""
+def known(overload: str, pair: str, kind: str, call: str, what: str) -> Known | None:
+    """The decided difference that a finding is, if it is one; call, what: its text, what came."""
     for k in known_differences():
         if (
             any(is_meant(overload, p) for p in k.overload.split())
             and (k.pair == "*" or pair in k.pair.split())
             and (k.kind == "*" or kind in k.kind.split())
-            and (k.part == "*" or any(p in text for p in k.part.split(" | ")))
+            and any(holds(p, call, what) for p in k.part.split(" | "))
         ):
             return k
     return None
+
+
+def holds(part: str, call: str, what: str) -> bool:
+    """Whether a part of a line of known.txt is true of a finding."""
+    if part.startswith("@"):
+        return CONDITIONS[part](values.read(call))
+    return part == "*" or part in f"{call} {what}"
 
 
 def is_meant(overload: str, pattern: str) -> bool:
@@ -79,6 +88,8 @@ ROUGH = {
     "aten::special_airy_ai*": 1e-4,
     "aten::special_bessel_j*": 1e-4,
     "aten::special_bessel_y*": 1e-4,
+    # cos(n acos(x)), whose angle is rounded
+    "aten::special_*chebyshev*": 2e-3,
 }
 """Patterns of overloads -> the tolerance of comparisons with PyTorch."""
 
@@ -117,8 +128,69 @@ def writes_overlap(call: values.Call) -> bool:
     viewed = {v.k for v in _all(call.arguments) if isinstance(v, values.V)}
     if viewed:
         return schema.is_mutable
-    written = [v for a, v in zip(schema.arguments, call.arguments) if a.alias and a.alias.is_write]
+    written = [
+        v
+        for a, v in zip(schema.arguments, call.arguments)
+        if a.alias and a.alias.is_write or a.name in ("running_mean", "running_var")
+    ]
     return any(overlaps(t) for t in _all(written) if isinstance(t, values.T))
+
+
+def has_gaps(call: values.Call) -> bool:
+    """Whether a tensor does not lie row-major, as one block."""
+    return any(
+        t.stride != contiguous_strides(t.size) and 0 not in t.size
+        for t in _all(call.arguments)
+        if isinstance(t, values.T)
+    )
+
+
+def has_no_number(call: values.Call) -> bool:
+    """Whether an element, or a number, is NaN."""
+    return any(
+        isinstance(v, float)
+        and math.isnan(v)
+        or isinstance(v, values.T)
+        and bool((memory := values.memory_of(v)).dtype.kind in "fcV")
+        and bool(np.isnan(memory.astype(np.complex128)).any())
+        for v in _all(call.arguments)
+    )
+
+
+CODES = {"uint8": (0, 255), "int8": (-128, 127), "int32": (-(2**31), 2**31 - 1)}
+
+
+def has_no_codes(call: values.Call) -> bool:
+    """Whether the output's scale is no positive number of float32, or its zero point no code."""
+    schema = table.find(*_split(call.overload)).schema
+    given = [v for v in _all(call.arguments) if isinstance(v, values.Q)]
+    types = [v.codes.dtype for v in given if isinstance(v.codes, values.T)]
+    low, high = CODES[types[0]] if types else CODES["uint8"]
+    for a, v in zip(schema.arguments, call.arguments):
+        name = a.name.removesuffix("_i")
+        if name.endswith("scale") and isinstance(v, (int, float)) and not 1e-30 < v < 1e30:
+            return True
+        if name.endswith("zero_point") and isinstance(v, int) and not low <= v <= high:
+            return True
+    return False
+
+
+def repeats_output(call: values.Call) -> bool:
+    """Whether one tensor is written twice."""
+    schema = table.find(*_split(call.overload)).schema
+    written = [v for a, v in zip(schema.arguments, call.arguments) if a.alias and a.alias.is_write]
+    return sum(isinstance(v, (values.T, values.A)) for v in written) > 1 and any(
+        isinstance(v, values.A) for v in written
+    )
+
+
+CONDITIONS = {
+    "@gaps": has_gaps,
+    "@nan": has_no_number,
+    "@codes": has_no_codes,
+    "@repeated": repeats_output,
+}
+"""What parts of known.txt stand for."""
 
 
 def _split(overload: str) -> tuple[str, str]:

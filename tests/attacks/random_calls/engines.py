@@ -101,7 +101,7 @@ class Scriptlang:
         except Exception as error:
             return "unbuilt", type(error).__name__, str(error)[:200]
         random.manual_seed(SEED)
-        memories = [t._storage for t in builder.tensors]
+        memories = [t._storage for t in builder.held]
         try:
             with np.errstate(all="ignore"):
                 result = self.call(operator, given)
@@ -207,12 +207,10 @@ class Scriptlang:
         from scriptlang.tensors import Tensor
 
         if isinstance(result, Tensor):
+            if not result.numel():
+                return []
             place = self.place(result._storage)
-            return (
-                [next((k for k, m in enumerate(memories) if self.place(m) == place), -1)]
-                if result._storage.nbytes
-                else []
-            )
+            return [next((k for k, m in enumerate(memories) if self.place(m) == place), -1)]
         if isinstance(result, (list, tuple)):
             return [p for v in result for p in self.shares(v, memories)]
         return []
@@ -260,7 +258,7 @@ class Torch:
             passed = [self.converted(a.text, v) for a, v in zip(schema.arguments, given)]
         except Exception as error:
             return "unbuilt", type(error).__name__, str(error)[:200]
-        memories = [t.untyped_storage()._cdata for t in builder.tensors]
+        memories = [t.untyped_storage()._cdata for t in builder.held]
         named = {a.name: v for a, v in zip(schema.arguments, passed) if a.kwarg_only}
         placed = [v for a, v in zip(schema.arguments, passed) if not a.kwarg_only]
         torch.manual_seed(SEED)
@@ -336,7 +334,7 @@ class Torch:
     def shares(self, result: Any, memories: list) -> list:
         torch = self.torch
         if isinstance(result, torch.Tensor):
-            if result.layout is not torch.strided or not result.untyped_storage().nbytes():
+            if result.layout is not torch.strided or not result.numel():
                 return []
             place = result.untyped_storage()._cdata
             return [next((k for k, m in enumerate(memories) if m == place), -1)]

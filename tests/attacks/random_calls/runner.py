@@ -117,7 +117,7 @@ class Report:
 
     def add(self, finding: Finding) -> None:
         known = compare.known(
-            finding.overload, finding.pair, finding.kind, f"{finding.call} {finding.what}"
+            finding.overload, finding.pair, finding.kind, finding.call, finding.what
         )
         if (
             not known

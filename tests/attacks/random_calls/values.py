@@ -151,7 +151,8 @@ def memory_of(t: T) -> np.ndarray:
 
 
 class Builder:
-    """Makes the values of a call for an engine; `tensors` are those that came, in order.
+    """Makes the values of a call for an engine; `tensors` are those that came, in order; `held`
+    the same, but quantized tensors instead of their codes.
 
     make_tensor: (T, its memory) -> tensor; make_view: (tensor, V) -> tensor on the same memory;
     quantized: (codes, scale, zero point, axis) -> tensor; packed: (operator, arguments) -> object;
@@ -169,12 +170,14 @@ class Builder:
         self.make_tensor, self.make_view, self.quantized = make_tensor, make_view, quantized
         self.packed, self.device = packed, device
         self.tensors: list[Any] = []
+        self.held: list[Any] = []
 
     def of(self, value: Any) -> Any:
         kind = type(value)
         if kind is T:
             made = self.make_tensor(value, memory_of(value))
             self.tensors.append(made)
+            self.held.append(made)
             return made
         if kind is V:
             made = self.make_view(self.tensors[value.k], value)
@@ -182,7 +185,11 @@ class Builder:
         if kind is A:
             return self.tensors[value.k]
         if kind is Q:
-            return self.quantized(self.of(value.codes), value.scale, value.zero_point, value.axis)
+            codes, place = self.of(value.codes), len(self.tensors) - 1
+            made = self.quantized(codes, value.scale, value.zero_point, value.axis)
+            if type(value.codes) is T:
+                self.held[place] = made  # in PyTorch its memory is its own
+            return made
         if kind is P:
             return self.packed(value.operator, [self.of(v) for v in value.arguments])
         if kind is D:

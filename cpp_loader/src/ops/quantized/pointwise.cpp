@@ -162,26 +162,18 @@ Tensor mul_scalar(const Tensor& x, double value, bool relu) {
   return quantized(as_codes(codes, x.dtype()), scale, zero_point);
 }
 
-Tensor matmul_codes(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
-  const Quantizer& qa = activation(a, "quantized::matmul");
-  const Quantizer& qb = activation(b, "quantized::matmul");
-  auto exact = [](const Tensor& t) {
-    return binary_result(to_dtype(codes_of(t), ScalarType::Float64),
-                         Scalar(double(-t.quantizer()->zero_point)), Binary::k_add, "add",
-                         Rule::kSame);
-  };
-  Tensor sums = matmul(exact(a), exact(b)),
-         y = empty_quantized(sums.sizes(), a.dtype(), scale, zero_point);
+void check_zero_point(ScalarType type, int64_t zero_point) {
   int64_t low, high;
-  code_limits(a.dtype(), &low, &high);
-  double ratio = qa.scale * qb.scale / scale;
-  Tensor codes = Tensor::empty(sums.sizes(), ScalarType::Int64);
-  for (int64_t i = 0; i < sums.numel(); ++i) {
-    double whole = std::nearbyint(sums.data<double>()[i] * ratio) + double(zero_point);
-    codes.data<int64_t>()[i] = int64_t(std::min(std::max(whole, double(low)), double(high)));
-  }
-  copy_into(codes_of(y), codes);
-  return y;
+  code_limits(type, &low, &high);
+  SL_CHECK(zero_point >= low && zero_point <= high, "the zero point ", zero_point,
+           " is outside of ", dtype_name(type));
+}
+
+Tensor matmul_codes(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
+  activation(a, "quantized::matmul");
+  activation(b, "quantized::matmul");
+  check_zero_point(a.dtype(), zero_point);
+  return encode(matmul(numbers_of(a), numbers_of(b)), a.dtype(), scale, zero_point);
 }
 
 Tensor cat(Context& ctx, Args args, bool relu) {
@@ -191,9 +183,14 @@ Tensor cat(Context& ctx, Args args, bool relu) {
   double scale = args.number(2, first.scale);
   int64_t zero_point = args.integer(3, first.zero_point);
   ScalarType type = parts[0].dtype();
+  for (const Tensor& part : parts) {
+    activation(part, "quantized::cat");
+    SL_CHECK(part.dtype() == type, "quantized::cat: all types must be the same");
+  }
+  check_zero_point(type, zero_point);
   for (Tensor& part : parts) {
-    const Quantizer& q = activation(part, "quantized::cat");
-    bool same = q.scale == scale && q.zero_point == zero_point && !relu && part.dtype() == type;
+    const Quantizer& q = *part.quantizer();
+    bool same = q.scale == scale && q.zero_point == zero_point && !relu;
     if (!same) part = encode(rectified(numbers_of(part), relu), type, scale, zero_point);
     part = codes_of(part);
   }

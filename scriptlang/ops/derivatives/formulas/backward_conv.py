@@ -25,51 +25,27 @@ def conv_gradient_gradients(
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """Each gradient is linear in the output's, and in the input or the weight."""
     number = weight.dim() - 2
-    stride, padding = sized(stride, number), sized(padding, number)
-    dilation, rest = sized(dilation, number), sized(output_padding, number)
+    s, p = sized(stride, number), sized(padding, number)
+    d, rest = sized(dilation, number), sized(output_padding, number)
     of_grad: Tensor | None = None
     of_x: Tensor | None = None
     of_weight: Tensor | None = None
     if mask[0] and grad_input is not None:
         if needs[0]:
-            of_grad = torch.convolution(
-                grad_input, weight, None, stride, padding, dilation, transposed, rest, groups
-            )
+            of_grad = torch.convolution(grad_input, weight, None, s, p, d, transposed, rest, groups)
         if needs[2]:
             only = [False, True, False]
             of_weight = torch.convolution_backward(
-                grad,
-                grad_input,
-                weight,
-                None,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                rest,
-                groups,
-                only,
+                grad, grad_input, weight, None, s, p, d, transposed, rest, groups, only
             )[1]
     if mask[1] and grad_weight is not None:
         if needs[0]:
-            made = torch.convolution(
-                x, grad_weight, None, stride, padding, dilation, transposed, rest, groups
-            )
+            made = torch.convolution(x, grad_weight, None, s, p, d, transposed, rest, groups)
             of_grad = made if of_grad is None else of_grad + made
         if needs[1]:
             only = [True, False, False]
             of_x = torch.convolution_backward(
-                grad,
-                x,
-                grad_weight,
-                None,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                rest,
-                groups,
-                only,
+                grad, x, grad_weight, None, s, p, d, transposed, rest, groups, only
             )[0]
     if mask[2] and grad_bias is not None and needs[0]:
         shape = [1 for _ in range(grad.dim())]

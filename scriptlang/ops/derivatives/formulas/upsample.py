@@ -57,6 +57,24 @@ def affine_gradient(grad: Tensor, size: list[int], align_corners: bool) -> Tenso
     return grad.reshape([size[0], -1, number]).transpose(1, 2).matmul(places)
 
 
+def places_in(
+    x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
+) -> list[Tensor]:
+    """Where the points of a grid lie in an image, a tensor for each dimension from the first."""
+    places: list[Tensor] = []
+    for i in range(grid.size(-1)):
+        n = x.size(2 + i)
+        place = grid.select(-1, grid.size(-1) - 1 - i)
+        if align_corners:
+            place = (place + 1) * (0.5 * float(n - 1))
+        else:
+            place = ((place + 1) * float(n) - 1) * 0.5
+        if interpolation != 2:
+            place = inside(place, n, padding, align_corners)
+        places.append(place)
+    return places
+
+
 def sampled(
     x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
 ) -> Tensor:
@@ -66,17 +84,7 @@ def sampled(
     """
     number = grid.size(-1)
     flat = x.reshape([x.size(0), x.size(1), -1])
-    places: list[Tensor] = []
-    for d in range(number):
-        n = x.size(2 + d)
-        place = grid.select(-1, number - 1 - d)
-        if align_corners:
-            place = (place + 1) * (0.5 * float(n - 1))
-        else:
-            place = ((place + 1) * float(n) - 1) * 0.5
-        if interpolation != 2:
-            place = inside(place, n, padding, align_corners)
-        places.append(place)
+    places = places_in(x, grid, interpolation, padding, align_corners)
     lows: list[Tensor] = []
     weights: list[list[Tensor]] = []
     for place in places:

@@ -1,0 +1,66 @@
+// The kernels of a build for one instruction set: each table is named by who uses it, so that a
+// program links those that its operators need. kernel_set.h includes this in such a build.
+#pragma once
+
+namespace scriptlang::kernels {
+
+// The type of a table, what a KernelSet calls it, and what the files of isa/ call it.
+// clang-format off
+#define SL_KERNEL_TABLES(X)                                       \
+  X(GemmFunctions<float>, gemm_f32, gemm_f32)                     \
+  X(GemmFunctions<double>, gemm_f64, gemm_f64)                    \
+  X(FastLoops, loops, fast_loops)                                 \
+  X(PlainLoops, plain_loops, plain_loops)                         \
+  X(PairLoops, pairs, pair_loops)                                 \
+  X(ConvFunctions<float>, conv_f32, conv_f32)                     \
+  X(ConvFunctions<double>, conv_f64, conv_f64)                    \
+  X(RowFunctions, rows, rows)                                     \
+  X(AllLineFunctions, lines, lines)                               \
+  X(LastConvFunctions, last_conv, last_conv)                      \
+  X(LastPoolFunctions, last_pool, last_pool)                      \
+  X(QuantizedProductFunctions, quantized_product, quantized_product) \
+  X(QuantizedRowFunctions, quantized_rows, quantized_rows)        \
+  X(TwisterFunctions, twister, twister)                           \
+  X(CopyFunctions, copies, copies)                                \
+  X(FourierFunctions<float>, fourier_f32, fourier_f32)            \
+  X(FourierFunctions<double>, fourier_f64, fourier_f64)           \
+  X(GridFunctions, grid, grid)                                    \
+  X(IntegerFunctions, integers, integers)                         \
+  X(ResizeFunctions, resize, resize)                              \
+  X(HalfProductFunctions, half_product, half_product)             \
+  X(DenseFunctions, dense_rows, dense_rows)
+// clang-format on
+
+namespace SL_ONE_ISA {
+#define X(type, name, table) extern const type table;
+SL_KERNEL_TABLES(X)
+#undef X
+}  // namespace SL_ONE_ISA
+
+// As KernelSet, of constants.
+struct OnlySet {
+#define X(type, name, table) static constexpr const type* name = &SL_ONE_ISA::table;
+  SL_KERNEL_TABLES(X)
+#undef X
+
+  template <class T>
+  static const GemmFunctions<T>& gemm() {
+    if constexpr (sizeof(T) == sizeof(float)) return *gemm_f32;
+    else return *gemm_f64;
+  }
+  template <class T>
+  static const ConvFunctions<T>& conv() {
+    if constexpr (sizeof(T) == sizeof(float)) return *conv_f32;
+    else return *conv_f64;
+  }
+  template <class T>
+  static const FourierFunctions<T>& fourier() {
+    if constexpr (sizeof(T) == sizeof(float)) return *fourier_f32;
+    else return *fourier_f64;
+  }
+};
+
+constexpr OnlySet only_set() { return {}; }
+#define kernels() only_set()
+
+}  // namespace scriptlang::kernels

@@ -1,0 +1,227 @@
+// From the blocks of a function to its code: they are joined, and the code that a function has is
+// made at the first call.
+#include <algorithm>
+
+#include "lowering.h"
+#include "optimize/optimize.h"
+
+namespace scriptlang::lower {
+
+using Op = StepOp;
+
+namespace {
+
+bool unpacks(Op op) { return op == Op::UNPACK || op == Op::UNPACK_LAST || op == Op::UNPACK_AT; }
+bool has_rows(Op op) {
+  return op == Op::FILL || unpacks(op) || op == Op::TUPLE || op == Op::LIST || op == Op::CALL ||
+         op == Op::CALL_PROVEN;
+}
+
+bool calls_operator(Op op) {
+  return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || op == Op::OP_MANY ||
+         op == Op::OP_RECORDED;
+}
+
+// Whether a step reads only proven numbers, and drops no value when it writes its result.
+bool is_plain_arithmetic(Op op) {
+  switch (op) {
+    case Op::COPY_RAW:
+    case Op::FLOAT_CALL:
+    case Op::FLOAT_CALL_TWO:
+    case Op::FLOOR:
+    case Op::CEIL:
+    case Op::DERIVE_INDEX:
+    case Op::RANGE_LENGTH:
+    case Op::GUARD_INT:
+    case Op::GUARD_BOOL:
+    case Op::GUARD_FLOAT:
+    case Op::CALL:
+    case Op::CALL_PROVEN:
+    case Op::RET: return true;
+    default: return op <= Op::SQRT_FLOAT || is_jump(op);
+  }
+}
+
+// See Code::trivial_frame.
+bool is_trivial_frame(const Code& code) {
+  return std::all_of(code.steps.begin(), code.steps.end(), [&](const Step& step) {
+    bool calls = step.op == Op::CALL || step.op == Op::CALL_PROVEN;
+    for (int32_t k = 0; calls && k < step.c; ++k) {
+      if (code.fills[size_t(step.x + k)].kind > Fill::Plus) return false;
+    }
+    if (step.op == Op::RET) return step.c == 1 && step.x != kCounted;
+    return is_plain_arithmetic(step.op) && (!calls || result_letter(*step.callee));
+  });
+}
+
+}  // namespace
+
+// Removes the stores of trip numbers and limits of loops that no edge counts.
+void Lowering::drop_counts(Draft* draft) const {
+  auto idle = [&](const Step& step) {
+    return step.op == Op::COPY_RAW && step.x > 0 && !counted_[size_t(step.x - 1)];
+  };
+  std::vector<Step>& steps = draft->steps;
+  steps.erase(std::remove_if(steps.begin(), steps.end(), idle), steps.end());
+  for (size_t k = 0; k < draft->stubs.size(); ++k) {  // jumps name stubs by index: keep them all
+    Step& step = draft->stubs[k];
+    if (!idle(step)) continue;
+    step.op = Op::JUMP;
+    step.x = ~int32_t(k + 1);
+  }
+}
+
+// Joins the blocks in order, each with its stubs behind it; targets of jumps become distances.
+std::unique_ptr<Code> Lowering::assemble() {
+  auto code = std::make_unique<Code>();
+  std::vector<int64_t> begin(drafts_.size()), stubs(drafts_.size());
+  int64_t size = 0;
+  for (Draft& draft : drafts_) drop_counts(&draft);
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    std::vector<Step>& steps = drafts_[b].steps;
+    // A jump to the next block is removed: control falls through.
+    size_t next = b + 1;
+    while (next < drafts_.size() && drafts_[next].steps.empty()) ++next;
+    bool falls = !steps.empty() && steps.back().op == Op::JUMP && next < drafts_.size() &&
+                 steps.back().x >= int32_t(b) + 1 && steps.back().x <= int32_t(next);
+    if (falls) steps.pop_back();
+    begin[b] = size;
+    size += int64_t(steps.size());
+  }
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    stubs[b] = size;
+    size += int64_t(drafts_[b].stubs.size());
+  }
+  if (size > INT32_MAX / 4) throw TooLarge();
+  code->steps.reserve(size_t(size));
+  auto append = [&](size_t b, const std::vector<Step>& steps, int32_t fills, int32_t calls) {
+    for (Step step : steps) {
+      int64_t here = int64_t(code->steps.size());
+      if (is_jump(step.op)) {
+        int64_t to = step.x >= 0 ? begin[size_t(step.x)] : stubs[b] + ~step.x;
+        step.x = int32_t(to - here);
+      } else if (has_rows(step.op)) {
+        step.x += fills;
+      } else if (calls_operator(step.op)) {
+        step.x += calls;
+      }
+      code->steps.push_back(step);
+    }
+  };
+  std::vector<std::pair<int32_t, int32_t>> bases;
+  for (Draft& draft : drafts_) {
+    bases.push_back({int32_t(code->fills.size()), int32_t(code->calls.size())});
+    for (Call call : draft.calls) {
+      call.fill += bases.back().first;
+      call.borrowed_from += int32_t(code->borrowed.size());
+      code->calls.push_back(call);
+    }
+    code->borrowed.insert(code->borrowed.end(), draft.borrowed.begin(), draft.borrowed.end());
+    code->fills.insert(code->fills.end(), draft.fills.begin(), draft.fills.end());
+  }
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    append(b, drafts_[b].steps, bases[b].first, bases[b].second);
+  }
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    append(b, drafts_[b].stubs, bases[b].first, bases[b].second);
+  }
+  for (Call& call : code->calls) {
+    call.rows = code->fills.data() + call.fill;
+    call.borrowed = code->borrowed.data() + call.borrowed_from;
+  }
+  for (Step& step : code->steps) {
+    if (calls_operator(step.op)) step.call = code->calls.data() + step.x;
+  }
+  shorten_jumps(&code->steps);
+  for (int k = 0; k < f_.parameters; ++k) {
+    int32_t place = place_in(0, k, f_.parameters);
+    code->parameters.push_back(place == kNowhere ? -1 : offset_of(place));
+  }
+  code->in_order = true;
+  for (size_t k = 0; k < code->parameters.size(); ++k) {
+    code->in_order = code->in_order && code->parameters[k] == offset_of(int32_t(k));
+  }
+  code->constants = std::move(constants_);
+  code->first_constant = first_constant_;
+  code->trivial_frame = !shape_.reads_unwritten && is_trivial_frame(*code);
+  hold_constants(code.get());
+  fuse_steps(&code->steps);
+  // Variants of steps are computed by arithmetic on StepOp, and the machine indexes a table by it.
+  for (const Step& step : code->steps) {
+    SL_CHECK(size_t(step.op) < kStepOps, f_.name, " was lowered to step ", int(step.op));
+  }
+  code->function = &f_;
+  code->first = code->steps.data();
+  code->proven = code->first + guards_;
+  code->work = int64_t(f_.code.size()) / 8 + 8;
+  int32_t used = first_constant_ + int32_t(code->constants.size());
+  code->slots = (used + kImageStep - 1) / kImageStep * kImageStep;
+  code->bytes = int64_t(code->slots) * int64_t(sizeof(Value));
+  code->image.resize(size_t(first_constant_));
+  code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
+  code->image.resize(size_t(code->slots));
+  int32_t first = code->constants.empty() ? code->slots : first_constant_;
+  if (code->trivial_frame) code->image_from = first / kImageStep * kImageStep;
+  return code;
+}
+
+void destroy(const Code* code) noexcept { delete code; }
+
+static std::unique_ptr<Code> proven(const Function& function, bool records = false) {
+  try {
+    if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0, records).run();
+  } catch (const NoSpareSlot&) {}
+  return Lowering(function, false, kSpareSlots, records).run();
+}
+
+static std::unique_ptr<Code> lowered(const Function& function, bool records = false) {
+  try {
+    return proven(function, records);
+  } catch (const TooLarge&) { return Lowering(function, true, kSpareSlots, records).run(); }
+}
+
+// Of source as it was compiled: the code of the function that is made of it.
+static std::unique_ptr<Code> lowered_source(const Function& function) {
+  std::shared_ptr<const Function> made = optimize::optimized(function, true);
+  std::unique_ptr<Code> code;
+  try {
+    code = proven(*made);
+  } catch (const TooLarge&) {  // not with all that it calls
+    made = optimize::optimized(function, false);
+    code = lowered(*made);
+  }
+  code->made = std::move(made);
+  return code;
+}
+
+static std::unique_ptr<Code> made_of(const Function& function) {
+  if (function.recorded_of) return lowered(*function.recorded_of, true);
+  return function.is_raw ? lowered_source(function) : lowered(function);
+}
+
+const Function& recorded(const Function& function) {
+  if (const Function* made = function.recorded.load(std::memory_order_acquire)) return *made;
+  auto made = std::make_unique<Function>();
+  made->name = function.name;
+  made->recorded_of = &function;
+  made->has_schema = function.has_schema;
+  made->results = function.results;
+  made->parameters = function.parameters;
+  const Function* known = nullptr;
+  const bool first =
+      function.recorded.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel);
+  return first ? *made.release() : *known;
+}
+
+const Code& code_of(const Function& function) {
+  if (const Code* code = function.lowered.load(std::memory_order_acquire)) return *code;
+  std::unique_ptr<Code> made = made_of(function);
+  const Code* known = nullptr;
+  const Code* fresh = made.get();
+  if (function.lowered.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) {
+    return *made.release();
+  }
+  return *known;
+}
+
+}  // namespace scriptlang::lower

@@ -1,0 +1,18 @@
+// Conjugates and negatives, which are computed at once: there are no lazy ones.
+#include "express.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+// Values are stored as they are: there is no lazy conjugate.
+SL_OP(aten_resolve_conj) { out[0] = args.tensor(0); }
+SL_OP(aten_resolve_neg) { out[0] = args.tensor(0); }
+SL_OP(aten_conj) {
+  const Tensor& self = args.tensor(0);
+  out[0] = is_complex(self.dtype()) ? conj(self) : self;
+}
+SL_OP(aten__conj) { op_aten_conj(ctx, args, out); }
+SL_OP(aten__neg_view) { out[0] = neg(args.tensor(0)); }
+
+}  // namespace scriptlang

@@ -1,0 +1,58 @@
+// Numbers as text with a point. The C library decides the digits; only its point is another one.
+#include "plain_text.h"
+
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace scriptlang {
+
+namespace {
+
+// What stands between whole numbers and decimals in this process: one byte or several.
+const char* point_here() {
+  const char* point = std::localeconv()->decimal_point;
+  return point[0] == '\0' ? "." : point;
+}
+
+bool is_plain(const char* point) { return point[0] == '.' && point[1] == '\0'; }
+
+}  // namespace
+
+size_t print_number(char* to, size_t room, const char* format, int width, double number) {
+  int written = snprintf(to, room, format, width, number);
+  const char* point = point_here();
+  if (is_plain(point)) return size_t(written);
+  char* found = std::strstr(to, point);
+  if (found == nullptr) return size_t(written);
+  const size_t extra = std::strlen(point) - 1;
+  *found = '.';
+  std::memmove(found + 1, found + 1 + extra, std::strlen(found + 1 + extra) + 1);
+  return size_t(written) - extra;
+}
+
+std::string fixed_text(double number) {
+  char digits[400];
+  return std::string(digits, print_number(digits, sizeof digits, "%*.6f", 0, number));
+}
+
+double read_number(const char* text, char** end) {
+  const char* point = point_here();
+  if (is_plain(point)) return std::strtod(text, end);
+  // As this process writes it. What it takes for a point itself is none here.
+  std::string here(text);
+  const size_t foreign = here.find(point), plain = here.find('.');
+  if (foreign < plain) here.resize(foreign);
+  else if (plain != std::string::npos) here.replace(plain, 1, point);
+  char* stop = nullptr;
+  double number = std::strtod(here.c_str(), &stop);
+  size_t read = size_t(stop - here.c_str());
+  if (plain != std::string::npos && foreign >= plain && read > plain) {
+    read -= std::strlen(point) - 1;
+  }
+  *end = const_cast<char*>(text) + read;
+  return number;
+}
+
+}  // namespace scriptlang

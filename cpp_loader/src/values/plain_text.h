@@ -1,0 +1,29 @@
+// Characters and numbers as programs and archives spell them, whatever the locale of the process.
+//
+// The C library's own functions follow setlocale: with "de_DE" they write and expect "0,5".
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace scriptlang {
+
+constexpr bool is_ascii_digit(int c) { return c >= '0' && c <= '9'; }
+constexpr bool is_ascii_lower(int c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_ascii_upper(int c) { return c >= 'A' && c <= 'Z'; }
+constexpr bool is_ascii_letter(int c) { return is_ascii_lower(c) || is_ascii_upper(c); }
+constexpr bool is_ascii_word(int c) { return is_ascii_letter(c) || is_ascii_digit(c); }
+constexpr bool is_ascii_print(int c) { return c >= ' ' && c <= '~'; }
+constexpr int ascii_upper(int c) { return is_ascii_lower(c) ? c - 32 : c; }
+constexpr int ascii_lower(int c) { return is_ascii_upper(c) ? c + 32 : c; }
+
+// snprintf of one number, by a format with a width ("%*.6g"; 0 asks for none). How many characters
+// there are, which all have room.
+size_t print_number(char* to, size_t room, const char* format, int width, double number);
+
+std::string fixed_text(double number);  // with six decimals, as std::to_string
+
+// strtod.
+double read_number(const char* text, char** end);
+
+}  // namespace scriptlang

@@ -1,0 +1,142 @@
+"""Calls of programs, and what their users see of values: modules, instances, members of Enums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import LimitError
+from ..interpreter.engine import Engine
+from ..interpreter.gradients import is_direct
+from ..ir import Function
+from ..limits import Limits
+from ..objects import EnumValue, ScriptObject
+from ..ops.calling import current
+from ..tensors import Tensor
+
+
+class Facades:
+    """What stands for modules and for other objects, set by the module that defines it."""
+
+    module: Callable[[ScriptObject, Engine, Limits | None], Any]
+    object: Callable[[ScriptObject, Engine, Limits | None], Any]
+
+
+facades = Facades()
+
+
+def signature_of(function: Function, python_function: Any = None) -> Any:
+    """What calls may pass, as `inspect` has it; a method's object is passed already."""
+    import inspect
+
+    if python_function is not None:
+        return inspect.signature(python_function)
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                a.name,
+                kinds[a.kwarg_only],
+                annotation=a.type.annotation,
+                default=a.default if a.has_default else inspect.Parameter.empty,
+            )
+            for a in function.schema.arguments
+            if a.name != "self"
+        ]
+    )
+
+
+def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
+    """What a user sees of a run-time value, also inside containers: modules become ScriptModules,
+    objects of classes compiled from Python instances of them, members of Enums members."""
+    if type(value) in UNCHANGED or isinstance(value, Tensor):
+        return value
+    return _Wrapping(engine, limits, {}).wrap(value)
+
+
+def run(
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    engine: Engine,
+    limits: Limits | None,
+) -> Any:
+    """Call a function on an engine; the result as a user sees it."""
+    current.calls.last = function
+    result = engine.run(function, args, kwargs, limits)
+    return result if type(result) in UNCHANGED else wrap(result, engine, limits)
+
+
+def direct_way(function: Function, engine: Engine, limits: Limits | None, first: Any = None) -> Any:
+    """What calls of a function, or of a method of `first`, may go through without `run`; None where
+    that has to be."""
+    if limits is not None or first is not None and not is_direct(first):
+        return None
+    return engine.direct(function)
+
+
+UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))
+"""Classes of values that users see as they are."""
+
+
+class _Wrapping:
+    """One value on its way to a user; `seen` holds what was made, by the id of the original, so
+    that what occurs many times is made once.  What is wrapped is alive: ids are not used again.
+    """
+
+    def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]) -> None:
+        self.engine, self.limits, self.seen = engine, limits, seen
+        self.kept: list[list[Any]] = []
+        self.most = (limits or Limits()).result_values
+        self.count = 0
+
+    def wrap(self, value: Any) -> Any:
+        cls = type(value)
+        if cls in UNCHANGED or isinstance(value, Tensor):
+            return value
+        if cls is list or cls is dict or isinstance(value, tuple):
+            made = self.seen.get(id(value))
+            return self.container(value, cls) if made is None else made
+        if isinstance(value, EnumValue):
+            python: Any = value.type.python_class
+            return value if python is None else python[value.name]
+        return self.object(value) if isinstance(value, ScriptObject) else value
+
+    def container(self, value: Any, cls: type) -> Any:
+        """A list, dict or tuple that was not met before.  It may hold itself."""
+        self.count += len(value)
+        if self.most is not None and self.count > self.most:
+            raise LimitError(
+                f"a result has over {self.most} values, and its limits allow no more; "
+                "for a program you trust, load it with "
+                "limits=Limits(result_values=...)"
+            )
+        made: Any
+        if cls is list:
+            if all(type(v) in UNCHANGED for v in value):
+                return value
+            made = self.seen[id(value)] = []
+            made += [self.wrap(v) for v in value]
+        elif cls is dict:
+            made = self.seen[id(value)] = {}
+            for k, v in value.items():
+                made[self.wrap(k)] = self.wrap(v)
+        else:
+            parts = [self.wrap(v) for v in value]
+            made = self.seen[id(value)] = tuple(parts) if cls is tuple else cls(*parts)
+        return made
+
+    def object(self, value: ScriptObject) -> Any:
+        if value.type.is_module:
+            return facades.module(value, self.engine, self.limits)
+        python: Any = value.type.python_class
+        if python is None:
+            return facades.object(value, self.engine, self.limits)
+        made = self.seen.get(id(value))
+        if made is None:
+            made = self.seen[id(value)] = python.__new__(python)
+            slots = list(value.slots)  # which the native engine makes anew
+            self.kept.append(slots)
+            for attribute, part in zip(value.type.attributes, slots):
+                object.__setattr__(made, attribute.name, self.wrap(part))
+        return made
