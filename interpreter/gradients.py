@@ -132,6 +132,16 @@ def give(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def give_all(obj: ScriptObject) -> None:
+    """Say that Python may be given any tensor of an object."""
+    if obj not in _all_given:
+        _all_given[obj] = [give(v) for v in walk(obj) if isinstance(v, Tensor)]
+
+
+_all_given: weakref.WeakKeyDictionary[ScriptObject, list[Tensor]] = weakref.WeakKeyDictionary()
+"""The tensors, too: those of inner objects would else be others when Python is given them."""
+
+
 def put(value: Any) -> None:
     """Say that Python has set an attribute of an object."""
     if isinstance(value, Tensor):

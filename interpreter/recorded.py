@@ -21,7 +21,7 @@ from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
 from ..tensors import Tensor
-from .gradients import leaves
+from .gradients import give_all, leaves
 from .prepare import code_of
 
 ELSEWHERE = (
@@ -129,12 +129,14 @@ def connect(node: Node, inputs: list[Tensor], outputs: list[Tensor], written: li
 
 
 def wanted_in(values: Sequence[Any]) -> list[Tensor]:
-    """The tensors in arguments of which a gradient is wanted."""
-    found: list[Tensor] = []
-    for value in leaves(values):
-        if isinstance(value, Tensor):
-            if needs(value):
-                found.append(value)
-        elif isinstance(value, ScriptObject) and calls.trainable is not None:
-            found += [t for t in calls.trainable.given(value) if needs(t)]
+    """The tensors in arguments of which a gradient is wanted.  If it is of one that Python has
+    made, gradients of parameters may be wanted, too: Python may ask for them after the call."""
+    parts = list(leaves(values))
+    found = [v for v in parts if isinstance(v, Tensor) and needs(v)]
+    objects = [v for v in parts if isinstance(v, ScriptObject)]
+    if found:
+        for value in objects:
+            give_all(value)
+    if calls.trainable is not None:
+        found += [t for value in objects for t in calls.trainable.given(value) if needs(t)]
     return found

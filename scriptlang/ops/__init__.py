@@ -20,7 +20,7 @@ import importlib
 import sys
 from typing import Any
 
-NAMESPACES = ("aten", "prim", "prims", "quantized", "torchvision")
+NAMESPACES = ("aten", "prim", "prims", "quantized", "scriptlang", "torchvision")
 """Namespaces of operators that are attributes here."""
 
 

@@ -74,6 +74,7 @@ FAMILIES = (
     "backward",
     "backward_pool",
     "backward_conv",
+    "backward_rnn",
     "nested",
     "random",
     "segments",

@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import dtypes as _dtypes
 from ... import layouts
+from ... import ops as _ops
 from .. import table
 from .dispatch import call
 
@@ -30,6 +31,8 @@ CONSTANTS = {
 def __getattr__(name: str) -> Any:
     if name in CONSTANTS:
         return CONSTANTS[name]
+    if name == "ops":
+        return _ops
     if name in _dtypes.BY_NAME:
         return _dtypes.BY_NAME[name]
     if name.startswith("__"):

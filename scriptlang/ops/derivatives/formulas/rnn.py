@@ -42,9 +42,13 @@ def direction(
     reverse: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One direction of one layer.  sizes: how many sequences are alive at each time."""
+    batch = h.size(0)
+    if kind == "lstm" and w_hr is None and len(sizes) > 0 and sizes[-1] == batch and batch > 0:
+        out, cells, _ = torch.ops.scriptlang._lstm_steps(gates, h, c, weights[1], b_hh, reverse)
+        last = 0 if reverse else out.size(0) - batch
+        return out, out.narrow(0, last, batch), cells.narrow(0, last, batch)
     outputs: list[Tensor] = []
     rows = gates.split(sizes)  # at once: the gradient of each narrow would be as large as all
-    batch = h.size(0)
     for i in range(len(sizes)):
         t = len(sizes) - 1 - i if reverse else i
         n = sizes[t]

@@ -1,0 +1,117 @@
+"""All times of one direction of an LSTM layer at once, with the derivative: what `lstm` is made of
+where gradients are wanted."""
+
+from __future__ import annotations
+
+from ...tensors import Tensor
+from ..calling import functions as torch
+from ..table import composite
+
+
+def _activated(gates: Tensor) -> list[Tensor]:
+    """The input, forget, cell and output gate of [batch, 4 * hidden]."""
+    parts = torch.chunk(gates, 4, -1)
+    return [
+        torch.sigmoid(parts[0]),
+        torch.sigmoid(parts[1]),
+        torch.tanh(parts[2]),
+        torch.sigmoid(parts[3]),
+    ]
+
+
+@composite(
+    "scriptlang::_lstm_steps(Tensor gates, Tensor h, Tensor c, Tensor weight, Tensor? bias, "
+    "bool reverse) -> (Tensor, Tensor, Tensor)"
+)
+def lstm_steps(
+    gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, bias: Tensor | None, reverse: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """gates: [times * batch, 4 * hidden], what the inputs give; h, c: [batch, hidden], before the
+    first time; weight: [4 * hidden, hidden].  Gives h and c after each time, [times * batch,
+    hidden], and the gates, activated."""
+    rows = torch.split(gates, h.size(0))
+    outputs: list[Tensor] = []
+    cells: list[Tensor] = []
+    worked: list[Tensor] = []
+    for i in range(len(rows)):
+        t = len(rows) - 1 - i if reverse else i
+        parts = _activated(rows[t] + torch.linear(h, weight, bias))
+        c = parts[1] * c + parts[0] * parts[2]
+        h = parts[3] * torch.tanh(c)
+        outputs.append(h)
+        cells.append(c)
+        worked.append(torch.cat(parts, -1))
+    if reverse:
+        outputs, cells, worked = outputs[::-1], cells[::-1], worked[::-1]
+    return torch.cat(outputs), torch.cat(cells), torch.cat(worked)
+
+
+def _earlier(first: Tensor, states: Tensor, reverse: bool) -> Tensor:
+    """The state before each time, of the states after each."""
+    rest = states.size(0) - first.size(0)
+    if reverse:
+        return torch.cat([states.narrow(0, first.size(0), rest), first])
+    return torch.cat([first, states.narrow(0, 0, rest)])
+
+
+@composite(
+    "scriptlang::_lstm_steps_backward(Tensor? grad_output, Tensor? grad_cells, Tensor? grad_gates, "
+    "Tensor h, Tensor c, Tensor weight, Tensor output, Tensor cells, Tensor gates, bool reverse)"
+    " -> (Tensor, Tensor, Tensor, Tensor)"
+)
+def lstm_steps_backward(
+    grad_output: Tensor | None,
+    grad_cells: Tensor | None,
+    grad_gates: Tensor | None,
+    h: Tensor,
+    c: Tensor,
+    weight: Tensor,
+    output: Tensor,
+    cells: Tensor,
+    gates: Tensor,
+    reverse: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """output, cells, gates: what `_lstm_steps` gave, and the gradients of each.  Gives the
+    gradients of gates, h, c and weight."""
+    batch = h.size(0)
+    times = output.size(0) // batch
+    bent = torch.tanh(cells)
+    before = _earlier(c, cells, reverse)
+    of_h, of_c = torch.zeros_like(h), torch.zeros_like(c)
+    made: list[Tensor] = []
+    for k in range(times):
+        t = k if reverse else times - 1 - k
+        at = t * batch
+        parts = torch.chunk(gates.narrow(0, at, batch), 4, -1)
+        if grad_output is not None:
+            of_h = of_h + grad_output.narrow(0, at, batch)
+        if grad_cells is not None:
+            of_c = of_c + grad_cells.narrow(0, at, batch)
+        now = bent.narrow(0, at, batch)
+        of_c = of_c + of_h * parts[3] * (1 - now * now)
+        of_parts = [
+            of_c * parts[2],
+            of_c * before.narrow(0, at, batch),
+            of_c * parts[0],
+            of_h * now,
+        ]
+        if grad_gates is not None:
+            more = torch.chunk(grad_gates.narrow(0, at, batch), 4, -1)
+            of_parts = [a + b for a, b in zip(of_parts, more)]
+        of_rows = torch.cat(
+            [
+                of_parts[0] * parts[0] * (1 - parts[0]),
+                of_parts[1] * parts[1] * (1 - parts[1]),
+                of_parts[2] * (1 - parts[2] * parts[2]),
+                of_parts[3] * parts[3] * (1 - parts[3]),
+            ],
+            -1,
+        )
+        made.append(of_rows)
+        of_h = torch.matmul(of_rows, weight)
+        of_c = of_c * parts[1]
+    if not reverse:
+        made = made[::-1]
+    of_gates = torch.cat(made)
+    of_weight = torch.matmul(of_gates.t(), _earlier(h, output, reverse))
+    return of_gates, of_h, of_c, of_weight
