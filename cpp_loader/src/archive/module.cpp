@@ -43,7 +43,7 @@ void Module::take_root(Value root) {
   root_ = std::move(root);
 }
 
-void Module::read_bytecode(ArchiveReader& archive, int version) {
+void Module::read_bytecode(ArchiveReader& archive, [[maybe_unused]] int version) {
   auto classes = std::make_shared<ClassTable>();
   NoneDefaults defaults;
   if (archive.find(kNamesRecord)) {
