@@ -97,6 +97,13 @@ def numpy_key(self: Tensor, indices) -> tuple:
         raise RuntimeError("there is nothing to index with but masks without dimensions")
     if dim > len(self._size):
         raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {dim})")
+    try:
+        np.broadcast_shapes(*(k.shape for k in key if isinstance(k, np.ndarray)))
+    except ValueError:
+        shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
     return tuple(key)
 
 
@@ -110,18 +117,9 @@ def index(self, indices):
     if not indices:
         raise IndexError("at least one index must be provided")
     key = numpy_key(self, indices)
-    try:
-        found = self._array[key]
-        is_view = not any(isinstance(k, np.ndarray) for k in key)
-        return Tensor._wrap(np.array(found, order="C") if is_view else np.asarray(found, order="C"))
-    except IndexError as e:
-        if "broadcast" in str(e):
-            shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
-            raise IndexError(
-                "shape mismatch: indexing tensors could not be broadcast together "
-                f"with shapes {shapes}"
-            ) from None
-        raise
+    found = self._array[key]
+    is_view = not any(isinstance(k, np.ndarray) for k in key)
+    return Tensor._wrap(np.array(found, order="C") if is_view else np.asarray(found, order="C"))
 
 
 def only_mask(indices) -> Tensor | None:
@@ -212,11 +210,11 @@ def index_select(self, dim, index):
 
 def check_gather(self, dim, index, name):
     """A wrapped dimension; indices of no elements may have any sizes."""
+    dim = wrap_dim(dim, len(self._size))
     if not index.numel():
-        return wrap_dim(dim, len(self._size))
+        return dim
     if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    dim = wrap_dim(dim, len(self._size))
     if max(len(index._size), 1) != max(len(self._size), 1):
         raise RuntimeError(
             f"Index tensor must have the same number of dimensions as "
