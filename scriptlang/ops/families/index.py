@@ -53,6 +53,17 @@ def check_count(self: Tensor, indices) -> None:
         )
 
 
+def check_common(key: list, indices) -> None:
+    """What looks up has to have a common size."""
+    try:
+        np.broadcast_shapes(*(k.shape for k in key if isinstance(k, np.ndarray)))
+    except ValueError:
+        shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+
+
 def numpy_key(self: Tensor, indices) -> tuple:
     """A numpy index equal to PyTorch's list of optional index tensors."""
     check_count(self, indices)
@@ -97,13 +108,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
         raise RuntimeError("there is nothing to index with but masks without dimensions")
     if dim > len(self._size):
         raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {dim})")
-    try:
-        np.broadcast_shapes(*(k.shape for k in key if isinstance(k, np.ndarray)))
-    except ValueError:
-        shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
-        raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-        ) from None
+    check_common(key, indices)
     return tuple(key)
 
 
