@@ -143,7 +143,7 @@ def variance(self, dim=None, correction=1, keepdim=False, root=False):
     def of_part(a, axis, keepdims):
         centred = a - a.mean(axis=axis, keepdims=True) if n else a
         return (centred * centred).sum(axis=axis, keepdims=keepdims) / np.float64(
-            max(n - correction, 0)
+            max(0, n - correction)  # of NaN: 0
         )
 
     def f(a, axis, keepdims):
