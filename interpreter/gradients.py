@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ir import Function
 from ..limits import Limits
@@ -18,7 +18,9 @@ from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls, mode
 from ..ops.derivatives.state import needs, state_of
 from ..tensors import Tensor
-from .code import OperatorRef
+
+if TYPE_CHECKING:
+    from .code import OperatorRef
 
 STRAIGHT = "straight"
 """Attribute of a Function that asks for gradients itself: what gives the result of a call by a
