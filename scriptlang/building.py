@@ -108,7 +108,11 @@ def let_age() -> None:
     old, so that programs built and dropped without end would never be found.
     """
     global _built
-    if _built < STARTING and gc.get_freeze_count() == 0:
-        _built += 1
-        gc.freeze()
-        gc.unfreeze()
+    if _built >= STARTING:
+        return
+    if gc.get_freeze_count():  # somebody keeps objects out of collections; counting takes long
+        _built = STARTING
+        return
+    _built += 1
+    gc.freeze()
+    gc.unfreeze()
