@@ -95,7 +95,6 @@ def family(monkeypatch):
     monkeypatch.setattr(table, "_operators", dict(table._operators))
     monkeypatch.setattr(table, "_described", dict(table._described))
     monkeypatch.setattr(effects, "NAMESPACES", (*effects.NAMESPACES, "test::"))
-    effects.is_foreign.cache_clear()
     primitive(
         "test::wave(Tensor self) -> Tensor",
         pointwise=True,
@@ -114,7 +113,6 @@ def family(monkeypatch):
     primitive("test::note(Tensor self) -> ()", effect="ordered")(lambda self: None)
     composite("test::waves(Tensor self) -> Tensor")(waves)
     yield
-    effects.is_foreign.cache_clear()
 
 
 def graph_of(body: str, result: str = "y"):
