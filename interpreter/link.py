@@ -54,11 +54,21 @@ class Call:
             else:
                 result = calls.recorder.run(self.operator, self.kernel, args)
         except NotImplementedError as refused:
+            if not self.is_repeatable():
+                raise
             raise whatever_the_type(self.kernel, args, refused) from None
         if self.results == 1:
             stack.append(result)
         elif self.results != 0:
             stack.extend(result)
+
+    def is_repeatable(self) -> bool:
+        """Whether nobody sees how often the operator is called."""
+        operator = self.operator
+        if operator is None or not operator.name.startswith(BUILT_IN):
+            return False
+        facts = operator.facts
+        return not (facts.random or facts.effect or operator.schema.takes_generator)
 
 
 BUILT_IN = (
