@@ -30,6 +30,14 @@ def step(
     return torch.tanh(gates + own) if kind == "tanh" else torch.relu(gates + own), c
 
 
+def is_even(sizes: list[int], batch: int) -> bool:
+    """Whether all sequences are alive at every time, of which there are some."""
+    for n in sizes:
+        if n != batch:
+            return False
+    return len(sizes) > 0
+
+
 def direction(
     kind: str,
     gates: Tensor,
@@ -43,7 +51,7 @@ def direction(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One direction of one layer.  sizes: how many sequences are alive at each time."""
     batch = h.size(0)
-    if kind == "lstm" and w_hr is None and len(sizes) > 0 and sizes[-1] == batch and batch > 0:
+    if kind == "lstm" and w_hr is None and batch > 0 and is_even(sizes, batch):
         out, cells, _ = torch.ops.scriptlang._lstm_steps(gates, h, c, weights[1], b_hh, reverse)
         last = 0 if reverse else out.size(0) - batch
         return out, out.narrow(0, last, batch), cells.narrow(0, last, batch)
