@@ -26,9 +26,9 @@ struct Steps {
 Steps steps_of(const Tensor& gates, const Tensor& h, const Tensor& c, const Tensor& weight,
                bool reverse) {
   SL_CHECK(gates.dim() == 2 && h.dim() == 2 && weight.dim() == 2 && h.sizes() == c.sizes() &&
-               h.size(0) > 0 && gates.size(0) > 0 && gates.size(0) % h.size(0) == 0 &&
-               gates.size(1) == 4 * h.size(1) && weight.size(0) == 4 * h.size(1) &&
-               weight.size(1) == h.size(1),
+               h.size(0) > 0 && h.size(1) > 0 && gates.size(0) > 0 &&
+               gates.size(0) % h.size(0) == 0 && gates.size(1) == 4 * h.size(1) &&
+               weight.size(0) == 4 * h.size(1) && weight.size(1) == h.size(1),
            "lstm: gates of size ", to_string(gates.sizes()), " and a weight of size ",
            to_string(weight.sizes()), " do not fit states of size ", to_string(h.sizes()));
   SL_CHECK(gates.dtype() == h.dtype() && h.dtype() == c.dtype() && h.dtype() == weight.dtype(),
@@ -173,12 +173,15 @@ void backward(const Steps& s, const Given<T>& given, T* of_sums, T* of_h, T* of_
            of_weight, kernels::Start::kResult);
 }
 
-Tensor given_or_none(const Value& value, ScalarType computed, IntSpan sizes) {
-  if (value.is_none()) return Tensor();
-  SL_CHECK(value.as_tensor().sizes() == sizes, "lstm: a gradient of size ",
-           to_string(value.as_tensor().sizes()), " does not fit a result of size ",
-           to_string(sizes));
-  return contiguous_as(value.as_tensor(), computed);
+// One of the results of the forward run, or its gradient.
+Tensor of_sizes(const Tensor& t, ScalarType dtype, ScalarType computed, IntSpan sizes) {
+  SL_CHECK(t.sizes() == sizes && t.dtype() == dtype, "lstm: a tensor of size ",
+           to_string(t.sizes()), " does not fit a result of size ", to_string(sizes));
+  return contiguous_as(t, computed);
+}
+
+Tensor given_or_none(Args args, int k, ScalarType dtype, ScalarType computed, IntSpan sizes) {
+  return args[k].is_none() ? Tensor() : of_sizes(args.tensor(k), dtype, computed, sizes);
 }
 
 }  // namespace
@@ -217,11 +220,11 @@ SL_OP(scriptlang__lstm_steps_backward) {
   const Steps s = steps_of(gates, h, args.tensor(4), args.tensor(5), args.boolean(9));
   const ScalarType dtype = gates.dtype(), computed = computed_type(dtype, "lstm");
   const std::vector<int64_t> sizes{gates.size(0), s.hidden};
-  const Tensor of_outputs = given_or_none(args[0], computed, sizes);
-  const Tensor of_cells = given_or_none(args[1], computed, sizes);
-  const Tensor of_gates = given_or_none(args[2], computed, gates.sizes());
-  const Tensor outputs = given_or_none(args[6], computed, sizes);
-  const Tensor cells = given_or_none(args[7], computed, sizes);
+  const Tensor of_outputs = given_or_none(args, 0, dtype, computed, sizes);
+  const Tensor of_cells = given_or_none(args, 1, dtype, computed, sizes);
+  const Tensor of_gates = given_or_none(args, 2, dtype, computed, gates.sizes());
+  const Tensor outputs = of_sizes(args.tensor(6), dtype, computed, sizes);
+  const Tensor cells = of_sizes(args.tensor(7), dtype, computed, sizes);
   const Tensor h0 = contiguous_as(h, computed), c0 = contiguous_as(args.tensor(4), computed);
   const Tensor weight = contiguous_as(args.tensor(5), computed);
   const Tensor worked = contiguous_as(gates, computed);

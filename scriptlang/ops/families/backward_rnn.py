@@ -19,6 +19,30 @@ def _activated(gates: Tensor) -> list[Tensor]:
     ]
 
 
+def _check(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor) -> None:
+    fit = gates.dim() == 2 and h.dim() == 2 and weight.dim() == 2 and h.size() == c.size()
+    if fit:
+        batch, hidden = h.size(0), h.size(1)
+        fit = batch > 0 and hidden > 0 and gates.size(0) > 0 and gates.size(0) % batch == 0
+        fit = fit and gates.size(1) == 4 * hidden and list(weight.size()) == [4 * hidden, hidden]
+    if not fit:
+        raise RuntimeError(
+            "lstm: gates of size {} and a weight of size {} do not fit states of size {}".format(
+                gates.size(), weight.size(), h.size()
+            )
+        )
+    if not (gates.dtype == h.dtype and h.dtype == c.dtype and c.dtype == weight.dtype):
+        raise RuntimeError("lstm: gates, states and weight must be of one type")
+    if not gates.is_floating_point():
+        raise NotImplementedError("lstm: not implemented for this type")
+
+
+def _check_result(t: Tensor, like: Tensor, width: int) -> None:
+    """Of one of the results of the forward run, or its gradient."""
+    if list(t.size()) != [like.size(0), width] or t.dtype != like.dtype:
+        raise RuntimeError("lstm: a tensor of size {} does not fit a result".format(t.size()))
+
+
 @composite(
     "scriptlang::_lstm_steps(Tensor gates, Tensor h, Tensor c, Tensor weight, Tensor? bias, "
     "bool reverse) -> (Tensor, Tensor, Tensor)"
@@ -29,6 +53,9 @@ def lstm_steps(
     """gates: [times * batch, 4 * hidden], what the inputs give; h, c: [batch, hidden], before the
     first time; weight: [4 * hidden, hidden].  Gives h and c after each time, [times * batch,
     hidden], and the gates, activated."""
+    _check(gates, h, c, weight)
+    if bias is not None and (bias.dim() != 1 or bias.dtype != gates.dtype):
+        raise RuntimeError("lstm: a bias does not fit gates of size {}".format(gates.size()))
     rows = torch.split(gates, h.size(0))
     outputs: list[Tensor] = []
     cells: list[Tensor] = []
@@ -73,6 +100,16 @@ def lstm_steps_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """output, cells, gates: what `_lstm_steps` gave, and the gradients of each.  Gives the
     gradients of gates, h, c and weight."""
+    _check(gates, h, c, weight)
+    hidden = h.size(1)
+    _check_result(output, gates, hidden)
+    _check_result(cells, gates, hidden)
+    if grad_output is not None:
+        _check_result(grad_output, gates, hidden)
+    if grad_cells is not None:
+        _check_result(grad_cells, gates, hidden)
+    if grad_gates is not None:
+        _check_result(grad_gates, gates, 4 * hidden)
     batch = h.size(0)
     times = output.size(0) // batch
     bent = torch.tanh(cells)
