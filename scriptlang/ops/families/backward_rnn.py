@@ -37,9 +37,9 @@ def _check(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor) -> None:
         raise NotImplementedError("lstm: not implemented for this type")
 
 
-def _check_result(t: Tensor, like: Tensor, width: int) -> None:
+def _check_result(t: Tensor | None, like: Tensor, width: int) -> None:
     """Of one of the results of the forward run, or its gradient."""
-    if list(t.size()) != [like.size(0), width] or t.dtype != like.dtype:
+    if t is not None and (list(t.size()) != [like.size(0), width] or t.dtype != like.dtype):
         raise RuntimeError("lstm: a tensor of size {} does not fit a result".format(t.size()))
 
 
@@ -81,6 +81,19 @@ def _earlier(first: Tensor, states: Tensor, reverse: bool) -> Tensor:
     return torch.cat([first, states.narrow(0, 0, rest)])
 
 
+def _of_sums(grads: list[Tensor], parts: list[Tensor]) -> Tensor:
+    """What the sums get of which the gates were made, by what these get."""
+    return torch.cat(
+        [
+            grads[0] * parts[0] * (1 - parts[0]),
+            grads[1] * parts[1] * (1 - parts[1]),
+            grads[2] * (1 - parts[2] * parts[2]),
+            grads[3] * parts[3] * (1 - parts[3]),
+        ],
+        -1,
+    )
+
+
 @composite(
     "scriptlang::_lstm_steps_backward(Tensor? grad_output, Tensor? grad_cells, Tensor? grad_gates, "
     "Tensor h, Tensor c, Tensor weight, Tensor output, Tensor cells, Tensor gates, bool reverse)"
@@ -101,15 +114,11 @@ def lstm_steps_backward(
     """output, cells, gates: what `_lstm_steps` gave, and the gradients of each.  Gives the
     gradients of gates, h, c and weight."""
     _check(gates, h, c, weight)
-    hidden = h.size(1)
-    _check_result(output, gates, hidden)
-    _check_result(cells, gates, hidden)
-    if grad_output is not None:
-        _check_result(grad_output, gates, hidden)
-    if grad_cells is not None:
-        _check_result(grad_cells, gates, hidden)
-    if grad_gates is not None:
-        _check_result(grad_gates, gates, 4 * hidden)
+    _check_result(output, gates, h.size(1))
+    _check_result(cells, gates, h.size(1))
+    _check_result(grad_output, gates, h.size(1))
+    _check_result(grad_cells, gates, h.size(1))
+    _check_result(grad_gates, gates, 4 * h.size(1))
     batch = h.size(0)
     times = output.size(0) // batch
     bent = torch.tanh(cells)
@@ -135,15 +144,7 @@ def lstm_steps_backward(
         if grad_gates is not None:
             more = torch.chunk(grad_gates.narrow(0, at, batch), 4, -1)
             of_parts = [a + b for a, b in zip(of_parts, more)]
-        of_rows = torch.cat(
-            [
-                of_parts[0] * parts[0] * (1 - parts[0]),
-                of_parts[1] * parts[1] * (1 - parts[1]),
-                of_parts[2] * (1 - parts[2] * parts[2]),
-                of_parts[3] * parts[3] * (1 - parts[3]),
-            ],
-            -1,
-        )
+        of_rows = _of_sums(of_parts, parts)
         made.append(of_rows)
         of_h = torch.matmul(of_rows, weight)
         of_c = of_c * parts[1]
