@@ -23,9 +23,14 @@ def checkout(tmp_path_factory):
     return folder
 
 
+ALONE = "import scriptlang._checkout as c; c.hidden_package = lambda: ''; "
+"""The package may be installed where the tests run, and hidden by the checkout that they make."""
+
+
 def run(folder, program, *path):
     """What a fresh Python prints and says, started in a folder."""
     start = f"import sys; sys.path[1:1] = {[str(p) for p in path]}; "
+    start += "" if path else ALONE
     command = [sys.executable, "-c", start + program]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

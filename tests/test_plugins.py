@@ -6,7 +6,6 @@ import io
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +15,13 @@ import scriptlang
 from scriptlang import Tensor, cli, nn
 from scriptlang.errors import script_stack
 
+from . import children
+
 ROOT = Path(__file__).resolve().parent.parent
 PLUGINS = ROOT / "cpp_loader" / "tests" / "consumer" / "plugins"
 INCLUDE = ROOT / "cpp_loader" / "include" / "scriptlang"
 PLUGINS_CPP = ROOT / "cpp_loader" / "src" / "capi" / "plugins.cpp"
+TOLD = {"capture_output": True, "text": True}
 CC = shutil.which("cc") or shutil.which("gcc")
 
 pytestmark = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -130,27 +132,21 @@ def test_a_schema_of_python_is_not_another_one(folder):
 def test_the_command_line(folder, library, tmp_path):
     (tmp_path / "model.pt").write_bytes(archive())
     np.save(tmp_path / "x.npy", np.array([1, 2], "float32"))
-    command = [sys.executable, "-m", "scriptlang", "run", str(tmp_path / "model.pt")]
+    command = ["-m", "scriptlang", "run", str(tmp_path / "model.pt")]
     command += ["--input", str(tmp_path / "x.npy"), "--arg", "3"]
     for engine in ("auto", "python", "native"):
-        done = subprocess.run(
-            [*command, "--engine", engine, "--load", str(library)],
-            capture_output=True, text=True, cwd=ROOT,
-        )  # fmt: skip
+        done = children.run(*command, "--engine", engine, "--load", library, **TOLD)
         assert done.returncode == 0 and "[4. 7.]" in done.stdout, done.stderr
-        without = subprocess.run(
-            [*command, "--engine", engine], capture_output=True, text=True, cwd=ROOT
-        )
+        without = children.run(*command, "--engine", engine, **TOLD)
         assert without.returncode == 1 and "registered the operator my::scale" in without.stderr
 
 
 def test_compiling_and_checking(folder, library, tmp_path):
     (tmp_path / "model.pt").write_bytes(archive())
     made = tmp_path / "made.pt"
-    scriptlang_ = [sys.executable, "-m", "scriptlang"]
     for command in (["check"], ["compile", "--keep-parameters", "-o", str(made)]):
-        command = [*scriptlang_, *command, str(tmp_path / "model.pt"), "--load", str(library)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        command = ["-m", "scriptlang", *command, tmp_path / "model.pt", "--load", library]
+        done = children.run(*command, **TOLD)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "lacks" not in done.stdout
     a, _ = scriptlang.load(made, engine="native")(scriptlang.ones(1), 3)
@@ -172,8 +168,8 @@ def test_the_document(folder):
     built(source, folder / "libtwice.so")
     script = folder / "document.py"
     more = 'scriptlang.ops.load_library("./libtwice.so")\nprint(scriptlang.ops.my.twice(21))\n'
-    script.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{python}{more}")
-    done = subprocess.run([sys.executable, str(script)], cwd=folder, capture_output=True, text=True)
+    script.write_text(f"import os\nos.chdir({str(folder)!r})\n{python}{more}")
+    done = children.run(script, **TOLD)
     assert done.stdout.split("\n") == ["tensor([4., 4.])", "42", ""], done.stderr
     assert "`tensor([4., 4.])`" in text
 

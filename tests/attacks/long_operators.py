@@ -155,7 +155,7 @@ LONG: dict[str, str] = {
     "cummax": "torch.cummax(torch.ones([1 << 27]), 0)[0]",
     "logcumsumexp": "torch.logcumsumexp(torch.ones([1 << 27]), 0)",
     "sort": "torch.sort(torch.rand([1 << 24]))[0]",
-    "sort of ints": "torch.sort(torch.randint(0, 1 << 60, [1 << 24]), stable=True)[0]",
+    "sort of ints": "torch.sort(torch.randint(0, 1 << 60, [1 << 23]), stable=True)[0]",
     "sort of rows": "torch.sort(torch.rand([1 << 16, 1 << 10]), 0)[0]",
     "argsort of doubles": "torch.argsort(torch.rand([1 << 24], dtype=torch.float64))",
     "topk": "torch.topk(torch.rand([1 << 24]), 1 << 23)[0]",
