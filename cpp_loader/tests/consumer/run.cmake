@@ -1,4 +1,5 @@
-# Installs BUILD below WORK, then configures, builds and runs the clients in SOURCE against it.
+# Installs BUILD below WORK, then configures, builds and runs the clients in SOURCE against it; with
+# OTHER_WAYS, against the shared library and as pkg-config says, too.
 file(REMOVE_RECURSE "${WORK}")
 function(must)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
@@ -13,6 +14,9 @@ must(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${W
      ${compilers} "-DSL_RUN=${SL_RUN}")
 must(${CMAKE_COMMAND} --build "${WORK}/build")
 must(${CMAKE_CTEST_COMMAND} --test-dir "${WORK}/build" --output-on-failure --no-tests=error)
+if(NOT OTHER_WAYS)
+  return()
+endif()
 
 # The shared library.
 must(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/shared" "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
