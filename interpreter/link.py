@@ -65,7 +65,7 @@ class Call:
     def is_repeatable(self) -> bool:
         """Whether nobody sees how often the operator is called."""
         operator = self.operator
-        if operator is None or not operator.name.startswith(BUILT_IN):
+        if operator is None or operator.kind == "custom":
             return False
         facts = operator.facts
         return not (facts.random or facts.effect or operator.schema.takes_generator)

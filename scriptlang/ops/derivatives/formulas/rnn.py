@@ -1,4 +1,5 @@
-"""Recurrent layers in the scripted language, step by step over packed rows."""
+"""Recurrent layers in the scripted language, over packed rows: time by time, or all times of an
+LSTM at once."""
 
 from __future__ import annotations
 
