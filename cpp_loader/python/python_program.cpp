@@ -3,11 +3,10 @@
 
 #include <nanobind/stl/string.h>
 
-#include "../kernels/parallel.h"
 #include <algorithm>
 
+#include "../kernels/parallel.h"
 #include "autograd/asks.h"
-
 #include "convert.h"
 #include "errors.h"
 #include "interrupts.h"

@@ -166,6 +166,9 @@ class Reading(AliasAnalysis):
             for n in graph.walk()
         )
         super().__init__(graph)
+        asking = [n for n in graph.walk_all() if n.kind in ASKING]
+        self.asks_for_all = any(n.kind != "aten::grad" for n in asking)
+        self.asked = self.reached(n.inputs[1] for n in asking if n.kind == "aten::grad")
 
     def objects_read(self) -> list[Node]:
         """The reads of attributes of known objects."""
@@ -211,14 +214,14 @@ class Reading(AliasAnalysis):
         return bool(self.seen(place) & self.written)
 
     def differentiates_by(self, value: Any) -> bool:
-        """Whether the graph asks for the gradient of an attribute, which no constant has."""
+        """Whether the graph asks for the gradient of an attribute, which no constant has.
+        `backward` asks for those of all that there are."""
         tensors = value if isinstance(value, (list, tuple)) else [value]
         wanted = [v for v in tensors if isinstance(v, Tensor) and v.requires_grad]
-        asking = [n for n in self.graph.walk_all() if n.kind in ASKING] if wanted else []
-        if any(n.kind != "aten::grad" for n in asking):  # they ask for all that there are
+        if self.asks_for_all and wanted:
             return True
-        asked = self.reached(n.inputs[1] for n in asking)
-        return any(bool(self.seen(self.places.get(id(v._storage), 0)) & asked) for v in wanted)
+        places = (self.places.get(id(v._storage), 0) for v in wanted)
+        return any(self.seen(place) & self.asked for place in places)
 
     def replace(self, node: Node, value: Any) -> bool:
         """Replace a read of an attribute by a constant, if its value can be one."""
