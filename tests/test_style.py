@@ -212,7 +212,6 @@ LONG_FUNCTIONS: dict[str, str] = {
 LONG_FILES: dict[str, str] = {
     "cpp_loader/fuzz/calls.cpp": WHOLE,
     "cpp_loader/kernels/special_tables.cpp": "a generated table",
-    "cpp_loader/python/convert.cpp": WHOLE,
     "cpp_loader/src/archive/pickle.cpp": WHOLE,
     "cpp_loader/src/autograd/record.cpp": WHOLE,
     "cpp_loader/src/machine/steps.cpp": WHOLE,
@@ -220,7 +219,6 @@ LONG_FILES: dict[str, str] = {
     "cpp_loader/src/ops/rnn.cpp": WHOLE,
     "cpp_loader/src/ops/string.cpp": WHOLE,
     "cpp_loader/src/optimize/groups.cpp": WHOLE,
-    "cpp_loader/src/source/parser.cpp": WHOLE,
     "scriptlang/ir.py": WHOLE,
     "scriptlang/tensors.py": WHOLE,
     "scriptlang/nn/modules/rnn.py": WHOLE,
