@@ -212,7 +212,6 @@ LONG_FUNCTIONS: dict[str, str] = {
 LONG_FILES: dict[str, str] = {
     "cpp_loader/fuzz/calls.cpp": WHOLE,
     "cpp_loader/kernels/special_tables.cpp": "a generated table",
-    "cpp_loader/src/archive/pickle.cpp": WHOLE,
     "cpp_loader/src/machine/steps.cpp": WHOLE,
     "cpp_loader/src/ops/random.cpp": WHOLE,
     "cpp_loader/src/ops/rnn.cpp": WHOLE,
