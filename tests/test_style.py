@@ -216,7 +216,6 @@ LONG_FILES: dict[str, str] = {
     "cpp_loader/src/ops/random.cpp": WHOLE,
     "cpp_loader/src/ops/rnn.cpp": WHOLE,
     "cpp_loader/src/ops/string.cpp": WHOLE,
-    "cpp_loader/src/optimize/groups.cpp": WHOLE,
     "scriptlang/ir.py": WHOLE,
     "scriptlang/tensors.py": WHOLE,
     "scriptlang/nn/modules/rnn.py": WHOLE,
