@@ -20,6 +20,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "memory.h"
+#include "names.h"
 #include "native_archive.h"
 #include "numpy_memory.h"
 #include "operators.h"
@@ -378,7 +379,7 @@ NB_MODULE(_native, m) {
 
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     clear_calls();
-    clear_conversions();
+    forget_names();
   }));
 }
 
