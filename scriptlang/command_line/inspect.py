@@ -4,6 +4,7 @@ page with --html."""
 from __future__ import annotations
 
 import argparse
+import pathlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -194,16 +195,21 @@ def print_shapes(options: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def shaped_graph(options: argparse.Namespace, optimized: bool) -> Any:
-    from ..programs.shape_report import inspect
-    from ..programs.shape_text import ShapeError
-
+def shapes_given(options: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for text in options.shapes or ():
         name, equals, sizes = text.partition("=")
         if not equals:
             raise UsageError(f"--shapes takes NAME=SIZES, not {text!r}: write x=1,3,224,224")
         given[name] = sizes
+    return given
+
+
+def shaped_graph(options: argparse.Namespace, optimized: bool) -> Any:
+    from ..programs.shape_report import inspect
+    from ..programs.shape_text import ShapeError
+
+    given = shapes_given(options)
     try:
         return inspect(
             options.archive,
@@ -245,10 +251,22 @@ def print_work(shaped: Any, out: Output) -> int:
 
 
 def write_page(options: argparse.Namespace, out: Output) -> int:
-    from ..pictures.page import page_of
+    from ..pictures.page import PageOptions, page_of
+    from ..programs.shape_text import ShapeError
 
+    shown = PageOptions(
+        shapes_given(options),
+        options.method,
+        options.optimized,
+        limits_of(options),
+        options.profile,
+        pathlib.Path(options.archive).name,
+    )
     with out.working(f"drawing {options.archive}"):
-        text = page_of(options.archive, options)
+        try:
+            text = page_of(options.archive, shown)
+        except (ShapeError, AttributeError) as e:
+            raise UsageError(str(e)) from None
         with open(options.html, "w", encoding="utf-8") as file:
             file.write(text)
     if out.json:
