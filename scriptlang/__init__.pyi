@@ -67,6 +67,8 @@ from .limits import Limits as Limits
 from .nn.functional.unique import unique as unique
 from .nn.functional.unique import unique_consecutive as unique_consecutive
 from .objects import Device as Device
+from .observing.comparing import compare as compare
+from .observing.profiling import profile as profile
 from .printing import set_printoptions as set_printoptions
 from .programs.ahead.functions import aot_backward as aot_backward
 from .programs.ahead.functions import value_and_grad as value_and_grad
