@@ -71,6 +71,8 @@ from .limits import Limits as Limits
 from .nn.functional.unique import unique as unique
 from .nn.functional.unique import unique_consecutive as unique_consecutive
 from .objects import Device as Device
+from .observing.comparing import compare as compare
+from .observing.profiling import profile as profile
 from .operator_functions import *
 from .printing import set_printoptions as set_printoptions
 from .programs.ahead.functions import aot_backward as aot_backward

@@ -68,6 +68,7 @@ LAYERS = (
         "fft",
         "special",
         "programs",
+        "observing",
         "api",
         "grad_mode",
         "autograd",
