@@ -97,7 +97,6 @@ def test_a_kernel_in_the_file_of_another_family_is_found(monkeypatch):
     ]
     monkeypatch.setattr(families, "kernels", lambda: kernels)
     monkeypatch.setattr(families, "SHARED", {"dropout": "conv"})
-    monkeypatch.setattr(families, "MIXED", {})
     assert families.astray() == [
         "aten::sort is of the family sorting, but stands in conv.cpp",
         "families.py: conv.cpp holds no kernel of the family dropout",

@@ -487,7 +487,11 @@ SL_FILLED(aten_log_normal, aten_log_normal_)
 SL_FILLED(aten_geometric, aten_geometric_)
 SL_FILLED(aten_normal_functional, aten_normal_)
 
-// Generators as values.
+// Generators: the default one, and those that are values.
+SL_OP(aten_manual_seed) {
+  std::lock_guard<std::mutex> lock(ctx.generator->mutex);
+  ctx.generator->manual_seed(uint64_t(args.integer(0)));
+}
 SL_OP(aten_manual_seed_generator) {
   Generator& generator = args[0].as_generator();
   Lock lock(generator.mutex);
