@@ -24,6 +24,32 @@ R = TypeVar("R")
 C = TypeVar("C")
 
 
+@overload
+def load(
+    source: Any,
+    map_location: Any = None,
+    _extra_files: dict[Any, Any] | None = None,
+    *,
+    engine: str = "auto",
+    limits: Limits | None = None,
+    mmap: bool | None = None,
+    weights_only: None = None,
+) -> ScriptModule: ...
+
+
+@overload
+def load(
+    source: Any,
+    map_location: Any = None,
+    _extra_files: dict[Any, Any] | None = None,
+    *,
+    engine: str = "auto",
+    limits: Limits | None = None,
+    mmap: bool | None = None,
+    weights_only: bool,
+) -> Any: ...
+
+
 def load(
     source: Any,
     map_location: Any = None,
