@@ -8,10 +8,13 @@ import pathlib
 import sys
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import ScriptError
 from .limits import Limits
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 EPILOG = """exit codes: 0 done; 1 the file or the program is at fault; 2 the command line is;
 3 (check) the archive is sound but needs operators that no engine here has"""
@@ -32,10 +35,8 @@ def main(argv: list[str] | None = None) -> int:
         return 1
 
 
-def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
-        prog="scriptlang", description="TorchScript without PyTorch.", epilog=EPILOG
-    )
+def common_options() -> argparse.ArgumentParser:
+    """What every command on archives takes."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
         "--limit",
@@ -51,8 +52,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="LIB.so",
         help="a plug-in with operators that the archive calls: its code runs; repeatable",
     )
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    return common
 
+
+def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
     run = commands.add_parser("run", help="run a method on arrays", parents=[common])
     run.add_argument("archive")
     run.add_argument(
@@ -77,6 +80,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
     run.set_defaults(command=run_command, values=[])
 
+
+def add_inspect(commands: Commands, common: argparse.ArgumentParser) -> None:
     inspect = commands.add_parser(
         "inspect", help="methods, parameters, operators of an archive", parents=[common]
     )
@@ -108,12 +113,16 @@ def parser() -> argparse.ArgumentParser:
     )
     inspect.set_defaults(command=inspect_command)
 
+
+def add_check(commands: Commands, common: argparse.ArgumentParser) -> None:
     check = commands.add_parser(
         "check", help="load and verify; list what is missing", parents=[common]
     )
     check.add_argument("archive")
     check.set_defaults(command=check_command)
 
+
+def add_compile(commands: Commands, common: argparse.ArgumentParser) -> None:
     compile = commands.add_parser(
         "compile",
         help="write an archive that starts at once, and runs faster; the C++ engine needs it",
@@ -128,6 +137,8 @@ def parser() -> argparse.ArgumentParser:
     compile.add_argument("-o", "--output", required=True, metavar="FILE.pt")
     compile.set_defaults(command=compile_command)
 
+
+def add_ops(commands: Commands) -> None:
     ops = commands.add_parser(
         "ops", help="list the operators that archives reach, for a C++ library that has no others"
     )
@@ -145,8 +156,24 @@ def parser() -> argparse.ArgumentParser:
     )
     ops.set_defaults(command=ops_command)
 
+
+def add_info(commands: Commands) -> None:
     info = commands.add_parser("info", help="engines, CPU features, versions")
     info.set_defaults(command=info_command)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="scriptlang", description="TorchScript without PyTorch.", epilog=EPILOG
+    )
+    common = common_options()
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    add_run(commands, common)
+    add_inspect(commands, common)
+    add_check(commands, common)
+    add_compile(commands, common)
+    add_ops(commands)
+    add_info(commands)
     return top
 
 
