@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import importlib
 import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,15 +101,18 @@ def compare(
     method: str = "forward",
     rtol: float = 1e-4,
     atol: float = 1e-5,
+    names: tuple[str, str] | None = None,
 ) -> Comparison:
     """Run two programs on the same inputs and find the first value at which they differ.
 
     a, b: a module or the path of an archive; b may be "native", "python" or "torch", for the same
     program there.  Floats may differ by atol, and by rtol of the largest element: those that
-    are nearly 0 come of larger ones, and have their rounding errors.
+    are nearly 0 come of larger ones, and have their rounding errors.  names: what both are called
+    in the text.
     """
     runner = b if isinstance(b, str) and b in RUNNERS else ""
-    first, names = instrumented(a, method), [label(a, "a"), runner or label(b, "b")]
+    first = instrumented(a, method)
+    names = names or (label(a, "a"), runner or label(b, "b"))
     second = first if runner else instrumented(b, method)
     errors: dict[str, str] = {}
     runs: list[Run] = []
@@ -190,7 +194,7 @@ def give_values(graph: Graph, function: Function) -> list[Step]:
     with graph.at(first):
         values = graph.insert("prim::ListConstruct", (), [T.ListType(T.TENSOR)]).output
         numbers = graph.insert("prim::ListConstruct", (), [T.ListType(T.INT)]).output
-    steps = []
+    steps: list[Step] = []
     for node in nodes:
         with graph.at(node.next):
             for v in tensors_of(node.outputs):
@@ -243,8 +247,7 @@ def run_in_torch(contents: bytes, inputs: Sequence[Any]) -> Any:
     import torch
 
     with contextlib.suppress(ImportError):
-        pass  # its operators
-
+        importlib.import_module("torchvision")  # it has operators
     module = torch.jit.load(io.BytesIO(contents), map_location="cpu")
     torch.manual_seed(0)
     given = [as_torch(v) for v in inputs]
@@ -292,7 +295,8 @@ def pairs(a: list[Step], b: list[Step]) -> Iterator[tuple[int, int]]:
         return
     has_paths = any(s.module for s in a) and any(s.module for s in b)
     keys = [[(s.module * has_paths, base_of(s.operator)) for s in steps] for steps in (a, b)]
-    for block in difflib.SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks():
+    alike = difflib.SequenceMatcher(None, keys[0], keys[1], autojunk=False)
+    for block in alike.get_matching_blocks():
         for k in range(block.size):
             yield block.a + k, block.b + k
 

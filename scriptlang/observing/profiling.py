@@ -51,8 +51,8 @@ class Event:
 
     @property
     def flops(self) -> int:
-        shapes = [[s for _, s in tensors] for tensors in (self.inputs, self.outputs)]
-        return flops_of(self.place.kind, *shapes, self.place.inside)
+        taken, given = [s for _, s in self.inputs], [s for _, s in self.outputs]
+        return flops_of(self.place.kind, taken, given, self.place.inside)
 
     @property
     def bytes(self) -> int:
@@ -116,6 +116,12 @@ class Profile(Observer):
             rows += notes_in(np.frombuffer(native.end_observing(), np.int64).tolist())
         self.events += events_of(rows, self.places)
         self.programs.clear()
+
+    def forget_first(self, count: int) -> None:
+        """Forget the first calls, which do what is done once, and what ran in them."""
+        del self.calls[:count]
+        start = min((c.start for c in self.calls), default=0)
+        self.events = [e for e in self.events if e.start >= start]
 
     def put_in(self, graph: Graph, places: list[Place]) -> None:
         for place in places:
