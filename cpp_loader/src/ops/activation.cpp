@@ -1,4 +1,4 @@
-// Activations with constants.
+// Activations whose formulas have constants in them.
 #include <algorithm>
 
 #include "view.h"
