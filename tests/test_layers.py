@@ -41,6 +41,7 @@ LAYERS = (
         "budgets",
         "records",
         "_version",
+        "logs",
     },
     {"type_base", "types", "type_text", "type_variables"},
     {"schema"},
@@ -68,6 +69,8 @@ LAYERS = (
         "fft",
         "special",
         "programs",
+        "observing",
+        "pictures",
         "api",
         "grad_mode",
         "autograd",
@@ -76,7 +79,7 @@ LAYERS = (
         "optim",
         "jit",
     },
-    {"cli", "__main__"},
+    {"command_line", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""
 
@@ -438,6 +441,10 @@ OPTIONAL = {
     "torch": "what PyTorch holds is taken where it is installed",
     "lark": "extra test",
     "safetensors": "extra safetensors",
+    "rich": "extra cli",
+    "PIL": "images that are given to `scriptlang run`, where Pillow is installed",
+    "onnxruntime": "`scriptlang bench --against`, where it is installed",
+    "torchvision": "the operators of programs that are compared with PyTorch, where it is there",
 }
 """Third-party packages that are imported somewhere and not installed with scriptlang."""
 
@@ -468,3 +475,16 @@ def test_running_an_archive_needs_numpy_alone(tmp_path):
         "assert m(scriptlang.ones(2)).tolist() == [2, 2]; m.forward.schema"
     )
     assert "numpy" in loaded
+
+
+def test_no_module_hides_an_operator():
+    """`scriptlang.log` is the operator: a module of that name would be found in its place."""
+    from scriptlang.ops import table
+
+    operators = {
+        text.partition("::")[2].partition("(")[0].partition(".")[0]
+        for file in ("declared.txt", "derived.txt")
+        for text in table.lines_of(file)
+    }
+    modules = {name.split(".")[1] for name in MODULES if "." in name}
+    assert modules & operators <= {"_version"}, "`from . import` finds these first"
