@@ -1,4 +1,4 @@
-// Operators of the language itself: printing, tuples, optionals, enums, flags, and what a tensor is.
+// Operators of the language itself: printing, tuples, optionals, enums, flags, and what tensors are.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
