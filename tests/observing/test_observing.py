@@ -163,6 +163,13 @@ def test_watched_values_are_those_of_the_program(engine):
         seen["nothing"]
 
 
+def test_calls_that_could_not_be_watched_warn(engine):
+    m, x = resnet(engine), image().requires_grad_()
+    with scriptlang.enable_grad(), pytest.warns(UserWarning, match="1 calls were not watched"):
+        with m.watch("stem.0"):
+            m(x)
+
+
 def test_only_the_watched_module_is(engine):
     m, other, x = resnet(engine), resnet.__wrapped__(engine), image()
     with m.watch("stem.*", keep=lambda t: t.shape) as seen:
