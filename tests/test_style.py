@@ -211,11 +211,6 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 LONG_FILES: dict[str, str] = {
     "cpp_loader/kernels/special_tables.cpp": "a generated table",
-    "scriptlang/ir.py": WHOLE,
-    "scriptlang/tensors.py": WHOLE,
-    "scriptlang/nn/modules/rnn.py": WHOLE,
-    "scriptlang/ops/families/index.py": WHOLE,
-    "scriptlang/ops/families/reduce.py": WHOLE,
 }
 """Files that may have more lines, each with its reason.  The list gets shorter."""
 
