@@ -152,6 +152,10 @@ class Output:
     def error(self, text: str) -> None:
         print(f"scriptlang: {clean_lines(text)}", file=sys.stderr)
 
+    def complaint(self, text: str) -> None:
+        """More of an error."""
+        print(clean_lines(text), file=sys.stderr)
+
     @contextlib.contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Tell a terminal what is being done once it takes over a second."""
