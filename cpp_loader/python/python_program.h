@@ -56,9 +56,10 @@ class PythonProgram {
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
   nb::dict missing() const;
+  // Of the function that `call` runs and those that it may call; of all where there is none.
   bool asks_for_gradients() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
-  bool sets_attributes() const;                                     // whether a function does
+  bool sets_attributes() const;
   std::string register_code() const;                                // of every function
   std::vector<std::string> functions() const;
 
@@ -71,6 +72,7 @@ class PythonProgram {
  private:
   void run(const Function& function, std::vector<Value> values, DomainRef of_arguments,
            const Limits& limits, Result* result, bool records = false) const;
+  std::vector<const Function*> reached() const;
   static int traverse(PyObject* self, visitproc visit, void* arg);
   static int clear(PyObject* self);
 

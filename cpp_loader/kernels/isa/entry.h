@@ -34,6 +34,10 @@ void matrix_product(const Gemm<double>& g);
 void dot_products(const Gemm<float>& g, int64_t c_column);
 void dot_products(const Gemm<double>& g, int64_t c_column);
 
+// isa/conv_weights.cpp, for isa/conv.cpp.
+void weight_gradient(const ConvWeights<float>& c);
+void weight_gradient(const ConvWeights<double>& c);
+
 // isa/columns.cpp, for isa/rows.cpp.
 void softmax_columns(int64_t rows, int64_t width, const float* x, int64_t stride, float* y,
                      bool log);
