@@ -60,7 +60,7 @@ class PythonProgram {
   bool asks_for_gradients() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
   bool sets_attributes() const;
-  std::string register_code() const;                                // of every function
+  std::string register_code() const;  // of every function
   std::vector<std::string> functions() const;
 
   // What makes an exception of Python of a NativeError that a Caller has met.

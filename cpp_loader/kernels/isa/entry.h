@@ -26,6 +26,8 @@ extern const IntegerFunctions integers;
 extern const ResizeFunctions resize;
 extern const HalfProductFunctions half_product;
 extern const DenseFunctions dense_rows;
+extern const BackwardFunctions<float> backward_f32;
+extern const BackwardFunctions<double> backward_f64;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.

@@ -311,8 +311,8 @@ void convolve_together(const Tensor& y, const Tensor& x, const Tensor& w, const 
     for (int64_t v : sizes) made.push_back(v);
     return made;
   };
-  const Settings flat{with(s.stride, 1), with(s.padding, 0),  with(s.dilation, 1),
-                      with(s.output_padding, 0), s.transposed, s.groups};
+  const Settings flat{with(s.stride, 1),         with(s.padding, 0), with(s.dilation, 1),
+                      with(s.output_padding, 0), s.transposed,       s.groups};
   const Tensor from = view_unsqueeze(swapped(x), 0);
   const Tensor to = Tensor::empty({1, y.size(1), y.size(0), y.size(2), y.size(3)}, y.dtype());
   convolve_into(to, from, view_unsqueeze(w, 2), bias, flat);
