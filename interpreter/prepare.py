@@ -82,19 +82,48 @@ def make_fused(function: Function) -> Code:
     attributes = function.attributes
     if is_compiled(function) or CODE in attributes and not function.is_defined:
         return running_code(function)
-    from ..passes import fuse_pointwise, out_of_place, peephole
     from ..passes.pipeline import optimize
 
     graph = function.graph.copy()
     optimize(graph)
+    if fuse(graph):
+        return compiled(graph, function)
+    code = attributes.get(CODE)
+    if code is None:
+        code = attributes[CODE] = compiled(graph, function)
+    return code
+
+
+def fuse(graph: Graph) -> bool:
+    """Put pointwise operators of an optimised graph in groups; whether that changed it."""
+    from ..passes import fuse_pointwise, out_of_place, peephole
+
     changed = peephole.run_unrecorded(graph)
     if not fuse_pointwise.applies(graph):
-        if changed:
-            return compiled(graph, function)
-        code = attributes.get(CODE)
-        if code is None:
-            code = attributes[CODE] = compiled(graph, function)
-        return code
+        return changed
     out_of_place.run(graph)
     fuse_pointwise.run(graph)
-    return compiled(graph, function)
+    return True
+
+
+@uncollected
+@alone
+def running_graph(function: Function, fused: bool) -> Graph:
+    """A copy of the graph that an engine runs for a function; fused: with groups, as natively.
+
+    Of a compiled archive it is made again: that has only the code.
+    """
+    from ..passes import optimize as speed
+    from ..passes.pipeline import optimize
+
+    attributes = function.attributes
+    if OPTIMIZED in attributes:
+        return attributes[OPTIMIZED].copy()
+    with budgets.use(function.budget, function.name):
+        graph = function.graph.copy()
+        optimize(graph)
+        if RUNNING in attributes:
+            speed.run(graph)
+        elif fused:
+            fuse(graph)
+    return graph

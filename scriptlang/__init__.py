@@ -46,6 +46,8 @@ HOMES = {
     ".programs.optimizing": ("optimize",),
     ".programs.ahead.functions": ("value_and_grad", "aot_backward"),
     ".programs.shape_report": ("inspect", "memory_plan"),
+    ".observing.profiling": ("profile",),
+    ".observing.comparing": ("compare",),
     ".errors": (
         "ScriptError",
         "CompileError",

@@ -63,10 +63,17 @@ from .grad_mode import inference_mode as inference_mode
 from .grad_mode import is_grad_enabled as is_grad_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
+from .layouts import channels_last as channels_last
+from .layouts import contiguous_format as contiguous_format
+from .layouts import preserve_format as preserve_format
+from .layouts import strided as strided
 from .limits import Limits as Limits
 from .nn.functional.unique import unique as unique
 from .nn.functional.unique import unique_consecutive as unique_consecutive
 from .objects import Device as Device
+from .observing.comparing import compare as compare
+from .observing.profiling import profile as profile
+from .operator_functions import *
 from .printing import set_printoptions as set_printoptions
 from .programs.ahead.functions import aot_backward as aot_backward
 from .programs.ahead.functions import value_and_grad as value_and_grad

@@ -1,5 +1,5 @@
 """`python -m scriptlang`: the command line without the installed `scriptlang` script."""
 
-from .cli import main
+from .command_line import main
 
 raise SystemExit(main())

@@ -24,6 +24,32 @@ R = TypeVar("R")
 C = TypeVar("C")
 
 
+@overload
+def load(
+    source: Any,
+    map_location: Any = None,
+    _extra_files: dict[Any, Any] | None = None,
+    *,
+    engine: str = "auto",
+    limits: Limits | None = None,
+    mmap: bool | None = None,
+    weights_only: None = None,
+) -> ScriptModule: ...
+
+
+@overload
+def load(
+    source: Any,
+    map_location: Any = None,
+    _extra_files: dict[Any, Any] | None = None,
+    *,
+    engine: str = "auto",
+    limits: Limits | None = None,
+    mmap: bool | None = None,
+    weights_only: bool,
+) -> Any: ...
+
+
 def load(
     source: Any,
     map_location: Any = None,
@@ -353,11 +379,11 @@ def get_num_threads() -> int:
     return engines.get_num_threads()
 
 
-def info() -> dict[str, Any]:
-    """Print which engines, CPU features and versions there are; returns the same as a dict."""
+def facts_of_installation() -> dict[str, Any]:
+    """Which engines, CPU features and versions there are."""
     import numpy
 
-    facts = {
+    return {
         "scriptlang": __version__,
         "python": platform.python_version(),
         "numpy": numpy.__version__,
@@ -365,6 +391,11 @@ def info() -> dict[str, Any]:
         "engines": engines.describe(),
         "archive format": "reads TorchScript zip archives, writes bytecode version 8",
     }
+
+
+def info() -> dict[str, Any]:
+    """Print which engines, CPU features and versions there are; returns the same as a dict."""
+    facts = facts_of_installation()
     for key, value in facts.items():
         if isinstance(value, dict):
             print(f"{key}:")

@@ -6,14 +6,17 @@ first asked for.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from .layouts import Layout
+from .tensor_methods import Methods
 from .tensors import Tensor
 
 T = TypeVar("T", bound="Operators")
 
-class Operators:
-    """The operators of Python on tensors."""
+class Operators(Methods):
+    """The operators of Python on tensors, and attributes that are there for all."""
 
     def __add__(self, other: Any) -> Tensor: ...
     def __radd__(self, other: Any) -> Tensor: ...
@@ -63,4 +66,36 @@ class Operators:
     def __pos__(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...
     def __invert__(self) -> Tensor: ...
-    def __getattr__(self, name: str) -> Any: ...
+    # Derivatives
+    grad: Tensor | None
+    grad_fn: Any
+    is_leaf: bool
+    output_nr: int
+    retains_grad: bool
+    data: Tensor
+    def backward(
+        self,
+        gradient: Tensor | None = ...,
+        retain_graph: bool | None = ...,
+        create_graph: bool = ...,
+        inputs: Tensor | Sequence[Tensor] | None = ...,
+    ) -> None: ...
+    def requires_grad_(self: T, requires_grad: bool = ...) -> T: ...
+    def retain_grad(self) -> None: ...
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any: ...
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any: ...
+
+    # The same of every tensor
+    layout: Layout
+    is_cpu: bool
+    is_cuda: bool
+    is_meta: bool
+    is_mkldnn: bool
+    is_mps: bool
+    is_nested: bool
+    is_quantized: bool
+    is_sparse: bool
+    is_sparse_csr: bool
+    is_vulkan: bool
+    is_xla: bool
+    is_xpu: bool

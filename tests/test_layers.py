@@ -41,6 +41,7 @@ LAYERS = (
         "budgets",
         "records",
         "_version",
+        "log",
     },
     {"type_base", "types", "type_text", "type_variables"},
     {"schema"},
@@ -68,6 +69,7 @@ LAYERS = (
         "fft",
         "special",
         "programs",
+        "observing",
         "api",
         "grad_mode",
         "autograd",
@@ -76,7 +78,8 @@ LAYERS = (
         "optim",
         "jit",
     },
-    {"cli", "__main__"},
+    {"pictures"},
+    {"command_line", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""
 
@@ -438,6 +441,10 @@ OPTIONAL = {
     "torch": "what PyTorch holds is taken where it is installed",
     "lark": "extra test",
     "safetensors": "extra safetensors",
+    "rich": "extra cli",
+    "PIL": "images that are given to `scriptlang run`, where Pillow is installed",
+    "onnxruntime": "`scriptlang bench --against`, where it is installed",
+    "torchvision": "the operators of programs that are compared with PyTorch, where it is there",
 }
 """Third-party packages that are imported somewhere and not installed with scriptlang."""
 

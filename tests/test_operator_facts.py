@@ -32,6 +32,10 @@ ALLOWED = {
         frontend/values/value_types.py:NUMBERED frontend/values/variadic.py:KEYWORD_METHODS
         scriptlang/tensors.py:(_magic,_name) scriptlang/tensors.py:COMMUTE
         scriptlang/tensors.py:REFLECTED scriptlang/tensors.py:_magic""",
+    "what profiles count and leave out, which nothing that runs asks for": """
+        scriptlang/observing/observer.py:CHEAP scriptlang/observing/work.py:RULES""",
+    "what is drawn, and in which colours": """
+        scriptlang/pictures/drawing.py:HIDDEN scriptlang/pictures/drawing.py:KINDS""",
     "which calls from Python are no plain calls of the operator": """
         frontend/tracing/trace_torch.py:LOOKS frontend/tracing/trace_torch.py:SAME
         scriptlang/ops/calling/eager.py:CREATION scriptlang/ops/calling/eager.py:call

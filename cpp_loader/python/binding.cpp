@@ -20,9 +20,11 @@
 #include "convert.h"
 #include "errors.h"
 #include "memory.h"
+#include "names.h"
 #include "native_archive.h"
 #include "numpy_memory.h"
 #include "operators.h"
+#include "ops/observe.h"
 #include "python_program.h"
 #include "record.h"
 
@@ -252,6 +254,15 @@ NB_MODULE(_native, m) {
   m.def("set_generator_state", &set_generator_state, nb::arg("seed"), nb::arg("words"),
         nb::arg("position"), nb::arg("spare").none());
 
+  m.def("start_observing", &observe::start, "Let scriptlang::observe make notes from now on.");
+  m.def(
+      "end_observing",
+      [] {
+        const std::vector<int64_t> notes = observe::take();
+        return nb::bytes(notes.data(), notes.size() * sizeof(int64_t));
+      },
+      "The notes, as int64 numbers in the order of ops/observe.h; no more are made.");
+
   nb::class_<NativeObject>(m, "Object", "Slots of an instance, in the engine; reads as a list.")
       .def(
           "__init__",
@@ -368,7 +379,7 @@ NB_MODULE(_native, m) {
 
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     clear_calls();
-    clear_conversions();
+    forget_names();
   }));
 }
 

@@ -165,13 +165,11 @@ ClassRef class_of(nb::handle type);
 // Lets a Python ClassType or EnumType be the host of a class of the engine.
 void set_class_of(nb::handle type, const ClassRef& cls);
 
-// The Python type of a class. Raises TypeError where it has none.
+// The Python type of a class, or of what has such a host. Raises TypeError where there is none.
 nb::object type_of(const ClassType& cls);
+nb::object python_type(const std::shared_ptr<void>& host, const std::string& name);
 
 // What a type's `host` holds: a weak reference to its Python type.
 std::shared_ptr<void> host_of(nb::handle type);
-
-// Forgets the Python classes it has looked up; for the end of the module.
-void clear_conversions();
 
 }  // namespace scriptlang::python

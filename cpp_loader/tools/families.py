@@ -3,8 +3,8 @@
     python cpp_loader/tools/families.py            # a line for each family
     python cpp_loader/tools/families.py --check    # whether each kernel is in a file of its family
 
-A kernel stands in the file that has the name of its Python family, or one that begins with it:
-`linalg_solve.cpp` has kernels of `linalg`. What else there is, SHARED and MIXED list.
+A kernel stands in a file whose name begins with the same word as that of its Python family:
+`linalg_solve.cpp` has kernels of `linalg` and of `linalg_spectral`.  SHARED lists the others.
 """
 
 from __future__ import annotations
@@ -14,56 +14,43 @@ from collections import Counter, defaultdict
 from functools import cache
 
 SHARED: dict[str, str] = {
-    # Loops over pairs of elements, and over one: comparisons are a kind of arithmetic there.
-    "arithmetic": "pointwise_binary choose create_complex",
-    "compare": "pointwise_binary pointwise_unary activation choose layout geometry sorting_unique",
-    "activation": "pointwise_unary pointwise_binary",
-    "pointwise": "activation",
-    "reduce": "pointwise_binary",
+    # Functions of one element are made by one table of loops, whatever they mean.
+    "activation": "pointwise_unary",
+    "compare": "pointwise_unary convert_layout geometry sorting_unique",
     "special_functions": "pointwise_unary",
-    # The type of an element, or the format in memory, is what a conversion is about.
-    "convert": "layout view geometry",
-    # Sums over an axis are made as extremes are.
+    "arithmetic": "create_complex",
+    # What a conversion of one element is, programs ask of tensors.
+    "convert": "view geometry",
+    "scalar": "geometry prim",
+    # Comparisons and extremes of lists are those of numbers.
+    "containers": "scalar scalar_functions",
+    # Ranks and medians come from sorting as extremes do; covariances from sums.
     "sorting": "reduce_extremes",
     "statistics": "reduce_extremes scan_calculus",
-    # Factors are what eigenvalues and ranks come from.
-    "linalg_spectral": "linalg_factor linalg_solve",
-    "loss_kernels": "loss loss_margin",
+    # Losses are distances.
     "distance": "loss",
+    # Embeddings are rows of a table at places.
     "embedding": "index_parts reduce_renorm",
-    "create": "join",
     "segments": "matmul",
-    "view_scatter": "index_put",
-    # Numbers and strings of programs.
-    "containers": "scalar scalar_functions prim",
-    "scalar": "geometry prim",
-    "string": "prim",
-    "modes": "prim",
-    "random": "prim",
-    "prim": "geometry nested",
-    # Quantized tensors.
-    "quantize": "quantized/quantize",
-    "quantized_layers": "quantized/pointwise quantized/norm",
-    "quantized_packed": "quantized/conv quantized/linear",
-    "quantized_rnn": "quantized/embedding rnn",
+    # Layers with quantized weights run the steps of the others.
+    "quantized_rnn": "rnn",
 }
 """Family -> files of other names that hold kernels of it, which share their loops."""
 
-MIXED: dict[str, str] = {"spatial": "conv embedding matmul upsample"}
-"""File of many families -> those whose kernels it holds.  These lists only get shorter."""
+
+def room(name: str) -> str:
+    """The first word of the name of a family or file: `linalg` of `linalg_solve`.  Families of
+    quantized tensors have a folder."""
+    return "quantized" if name.startswith("quantize") else name.partition("_")[0]
 
 
 def has_its_name(family: str, file: str) -> bool:
-    return file == family or file.startswith(family + "_")
+    return room(family) == room(file.partition("/")[0])
 
 
 def is_at_home(family: str, file: str) -> bool:
     """Whether a file, named without its ending, may hold kernels of a family."""
-    return (
-        has_its_name(family, file)
-        or file in SHARED.get(family, "").split()
-        or family in MIXED.get(file, "").split()
-    )
+    return has_its_name(family, file) or file in SHARED.get(family, "").split()
 
 
 @cache
@@ -93,7 +80,7 @@ def by_family() -> dict[str, Counter[str]]:
 
 
 def astray() -> list[str]:
-    """Kernels in files of other families, and lines of SHARED and MIXED that hold no more."""
+    """Kernels in files of other families, and lines of SHARED that hold no more."""
     found = [
         f"{name} is of the family {family}, but stands in {file}.cpp"
         for name, family, file in kernels()
@@ -101,7 +88,6 @@ def astray() -> list[str]:
     ]
     used = {(family, file) for _, family, file in kernels()}
     listed = {(family, file) for family, files in SHARED.items() for file in files.split()}
-    listed |= {(family, file) for file, families in MIXED.items() for family in families.split()}
     return found + [
         f"families.py: {file}.cpp holds no kernel of the family {family}"
         for family, file in sorted(listed - used)

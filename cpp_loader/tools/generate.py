@@ -22,6 +22,7 @@ STEPS = (
     ("cpp_loader/tools/generate_derivatives.py",),
     ("cpp_loader/tools/generate_source_rules.py",),
     ("-m", "scriptlang.ops.document"),  # reads ops.def
+    ("-m", "scriptlang.ops.stubs"),  # what editors and type checkers know
 )
 """Arguments of Python, in this order."""
 

@@ -156,36 +156,44 @@ def airy_left(sign: int) -> Function:
     return f
 
 
-def tables():
-    """(name, degree, note, pieces) of each."""
+def j0(x):
+    return mp.besselj(0, x)
 
-    def j0(x):
-        return mp.besselj(0, x)
 
-    def j1(x):
-        return mp.besselj(1, x)
+def j1(x):
+    return mp.besselj(1, x)
 
-    def y0(x):
-        return mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * j0(x)
 
-    def y1(x):
-        return (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * j1(x) - 1 / x)) / x
+def y0(x):
+    return mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * j0(x)
 
-    def k0(x):
-        return mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x)
 
-    def k1(x):
-        return (mp.besselk(1, x) - 1 / x - mp.log(x / 2) * mp.besseli(1, x)) / x
+def y1(x):
+    return (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * j1(x) - 1 / x)) / x
 
-    def scaled_i(n):
-        return lambda x: mp.besseli(n, x) * mp.exp(-x)
 
-    def far_i(n):
-        return inverse(8, lambda x: scaled_i(n)(x) * mp.sqrt(x))
+def k0(x):
+    return mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x)
 
-    def far_k(n):
-        return inverse(2, lambda x: mp.besselk(n, x) * mp.exp(x) * mp.sqrt(x))
 
+def k1(x):
+    return (mp.besselk(1, x) - 1 / x - mp.log(x / 2) * mp.besseli(1, x)) / x
+
+
+def scaled_i(n):
+    return lambda x: mp.besseli(n, x) * mp.exp(-x)
+
+
+def far_i(n):
+    return inverse(8, lambda x: scaled_i(n)(x) * mp.sqrt(x))
+
+
+def far_k(n):
+    return inverse(2, lambda x: mp.besselk(n, x) * mp.exp(x) * mp.sqrt(x))
+
+
+def bessel_tables():
+    """(name, degree, note, pieces) of the Bessel functions."""
     half = mp.mpf(1) / 2
     yield (
         "I0",
@@ -229,6 +237,11 @@ def tables():
         "(K1(x) - 1/x - log(x/2) I1(x)) / x of x < 2; sqrt(x) exp(x) K1(x) of 2 / x beyond.",
         [(at_zero((2 * mp.euler - 1) / 4, k1), even(0, 2, 8)), (far_k(1), even(0, 1, 8))],
     )
+
+
+def tables():
+    """(name, degree, note, pieces) of each."""
+    yield from bessel_tables()
     yield (
         "InverseErf",
         13,

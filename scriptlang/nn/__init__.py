@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import functional, init, modules, utils
+from . import functional as functional
+from . import init as init
+from . import modules as modules
+from . import utils as utils
 from .modules import *
-from .parameter import Buffer, Parameter
+from .parameter import Buffer as Buffer
+from .parameter import Parameter as Parameter
 
 REFUSED = {
     "Lazy": "layers here have their sizes from the start; give in_features, in_channels or "

@@ -8,8 +8,13 @@ optimizer.step()
 
 from __future__ import annotations
 
-from . import lr_scheduler
-from .algorithms import SGD, Adagrad, Adam, AdamW, RMSprop
-from .lbfgs import LBFGS
-from .optimizer import Optimizer
-from .training import optimizer_of, training_step
+from . import lr_scheduler as lr_scheduler
+from .algorithms import SGD as SGD
+from .algorithms import Adagrad as Adagrad
+from .algorithms import Adam as Adam
+from .algorithms import AdamW as AdamW
+from .algorithms import RMSprop as RMSprop
+from .lbfgs import LBFGS as LBFGS
+from .optimizer import Optimizer as Optimizer
+from .training import optimizer_of as optimizer_of
+from .training import training_step as training_step

@@ -6,11 +6,14 @@ With SCRIPTLANG_VERIFY=1 in the environment, as under test, the graph is verifie
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from typing import NamedTuple
 
-from .. import budgets
+from .. import budgets, log
 from ..errors import GraphError
 from ..ir import Graph
 from ..irverify import verify
@@ -102,13 +105,44 @@ def is_verified() -> bool:
     return os.environ.get("SCRIPTLANG_VERIFY") == "1"
 
 
+Watcher = Callable[[str, int, int, float, bool], None]
+
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watch: Watcher) -> Iterator[None]:
+    """Tell `watch` of each pass that runs: its name, the nodes before and after, seconds, whether
+    it changed the graph.  The seconds of passes that run others are theirs, too."""
+    token = _watcher.set(watch)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
 def apply(step: Step, graph: Graph) -> bool:
     """Run one pass; verify the graph that it changed, where that is asked for."""
     budgets.look()
-    changed = step.run(graph)
+    watch = _watcher.get()
+    if watch is None and not log.topics:
+        changed = step.run(graph)
+    else:
+        changed = apply_watched(step, graph, watch)
     if changed and is_verified():
         try:
             verify(graph)
         except GraphError as e:
             raise GraphError(f"after {step.name}: {e}") from e
+    return changed
+
+
+def apply_watched(step: Step, graph: Graph, watch: Watcher | None) -> bool:
+    before, start = sum(1 for _ in graph.walk()), time.perf_counter()
+    changed = step.run(graph)
+    seconds, after = time.perf_counter() - start, sum(1 for _ in graph.walk())
+    if watch is not None and step.run is not run:
+        watch(step.name, before, after, seconds, changed)
+    if changed and "passes" in log.topics:
+        log.say("passes", f"{step.name}: {before} nodes -> {after}, {seconds * 1e3:.2f} ms")
     return changed

@@ -63,7 +63,9 @@ def run(
 ) -> Any:
     """Call a function on an engine; the result as a user sees it."""
     current.calls.last = function
-    result = engine.run(function, args, kwargs, limits)
+    observer = current.calls.observer
+    by = engine if observer is None else observer.instead_of(engine)
+    result = by.run(function, args, kwargs, limits)
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,12 +19,31 @@ from ..limits import Limits
 
 
 @dataclass
+class Part:
+    """A module: its name in the module above, its class, and elements and bytes of the parameters
+    and buffers in it, each counted where it is met first."""
+
+    name: str
+    class_name: str
+    parameters: int = 0
+    bytes: int = 0
+    parts: list[Part] = field(default_factory=list)
+
+    def same_as(self, other: Part) -> bool:
+        return (
+            (self.class_name, self.parameters, self.bytes, len(self.parts))
+            == (other.class_name, other.parameters, other.bytes, len(other.parts))
+        ) and all(a.same_as(b) for a, b in zip(self.parts, other.parts))
+
+
+@dataclass
 class Report:
     """Facts about an archive.
 
     functions: the public methods.  operators: name -> number of nodes over all of them, inlined.
     lacking: engine name -> operators of the archive that it has not.  errors: methods that do not
     compile.  parameters, parameter_bytes: count of elements and size of parameters and buffers.
+    producer: what wrote it, as far as its records tell.  tree: its modules.
     """
 
     name: str
@@ -35,6 +55,8 @@ class Report:
     parameters: int = 0
     parameter_bytes: int = 0
     modules: int = 0
+    producer: str = ""
+    tree: Part = field(default_factory=lambda: Part("", ""))
 
     def missing(self, engine: str) -> list[str]:
         return sorted(self.lacking.get(engine, ()))
@@ -55,23 +77,6 @@ class Report:
             )
         return "\n".join(lines)
 
-    def text(self) -> str:
-        """The whole report."""
-        lines = [
-            f"{self.name} (archive version {self.version}), {self.modules} modules, "
-            f"{self.parameters:,} parameters and buffers, {self.parameter_bytes:,} bytes",
-            "methods:",
-        ]
-        lines += [f"  {f.schema}" for f in self.functions]
-        lines += [f"  does not compile: {e}" for e in self.errors]
-        lines.append("operators (nodes, engines that have it):")
-        width = max(map(len, self.operators), default=0)
-        for name, count in sorted(self.operators.items(), key=lambda kv: (-kv[1], kv[0])):
-            have = [e for e in self.lacking if name not in self.lacking[e]]
-            lines.append(f"  {name:{width}}  {count:5d}  {', '.join(have) or 'none'}")
-        lines.append(self.availability())
-        return "\n".join(lines)
-
 
 @alone
 def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
@@ -83,8 +88,9 @@ def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
 
     archive = read_archive(source, limits=limits)
     root = archive.root
-    report = Report(root.type.name, str(archive.version))
+    report = Report(root.type.name, str(archive.version), producer=producer_of(source))
     count_parameters(root, report)
+    report.tree = tree_of(root)
     available = engines.available()
     report.lacking = {name: set() for name in available}
     for function in root.type.methods.values():
@@ -117,6 +123,54 @@ def reached_operators(path: str, methods: list[str]) -> list[str]:
     except native.NativeError as e:
         raise ScriptError(f"{path}: {e}") from None
     return names
+
+
+def producer_of(source: Any) -> str:
+    """Who wrote an archive, of the records that only some write."""
+    from ..serialization.archive import Reader
+    from ..serialization.compiled import RECORD
+
+    if not isinstance(source, (str, os.PathLike)):
+        return "unknown producer"
+    reader = Reader(source)
+    if RECORD in reader.records:
+        version = bytes(reader.read(RECORD)[:40]).split(b"\n")[0].decode("ascii", "replace")
+        return f"compiled by scriptlang {version}"
+    if "bytecode.pkl" in reader.records:
+        return "for PyTorch's lite interpreter"
+    is_late = ".data/serialization_id" in reader.records or "byteorder" in reader.records
+    return "PyTorch 2.1 or later, or scriptlang" if is_late else "PyTorch before 2.1"
+
+
+def tree_of(root: Any) -> Part:
+    """The modules from the root on.  One that occurs twice is shown once."""
+    seen: dict[int, Any] = {id(root): root}
+    top = Part("", short_name(root))
+    order = [(top, root)]
+    parents: list[tuple[Part, Part]] = []
+    for part, obj in order:
+        for a in obj.type.attributes:
+            value = obj.get(a.name)
+            if id(value) in seen:
+                continue
+            if isinstance(getattr(value, "type", None), T.ClassType):
+                seen[id(value)] = value
+                child = Part(a.name, short_name(value))
+                part.parts.append(child)
+                parents.append((child, part))
+                order.append((child, value))
+            elif a.kind in ("parameter", "buffer") and value is not None:
+                seen[id(value)] = value
+                part.parameters += value.numel()
+                part.bytes += value.numel() * value.element_size()
+    for child, parent in reversed(parents):
+        parent.parameters += child.parameters
+        parent.bytes += child.bytes
+    return top
+
+
+def short_name(obj: Any) -> str:
+    return str(obj.type.name).rpartition(".")[2]
 
 
 def count_parameters(root: Any, report: Report) -> None:

@@ -14,6 +14,7 @@ from ..tensors import Tensor
 
 if TYPE_CHECKING:
     from ..nn.modules.hooks import RemovableHandle
+    from ..observing.watching import Watch
 
 HOOKS = (
     "_forward_hooks",
@@ -147,6 +148,21 @@ class ModuleHooks:
         def _own_tensors(self, kind: str) -> Iterator[tuple[str, Tensor]]: ...
 
         def named_children(self) -> Iterator[tuple[str, Any]]: ...
+
+        @property
+        def _object_(self) -> Any: ...
+
+    def watch(
+        self, modules: str = "*", operators: str = "*", keep: Callable[[Tensor], Any] | None = None
+    ) -> Watch:
+        """A context manager that sees the values inside of calls of this module.
+
+        modules, operators: patterns (`layer1.*`, `aten::conv*`) of what is watched.
+        keep: makes of a value what is kept; by default a copy.
+        """
+        from ..observing.watching import Watch
+
+        return Watch(self._object_, modules, operators, keep)
 
     @property
     def _parameters(self) -> Members:

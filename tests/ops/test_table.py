@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import threading
 import numpy as np
 import pytest
 
+import scriptlang
+from scriptlang import tensor_members
 from scriptlang.errors import MissingOperatorError
 from scriptlang.ops import derived, lacking, table
 from scriptlang.ops.calling import dispatch
@@ -94,7 +97,6 @@ def test_a_kernel_in_the_file_of_another_family_is_found(monkeypatch):
     ]
     monkeypatch.setattr(families, "kernels", lambda: kernels)
     monkeypatch.setattr(families, "SHARED", {"dropout": "conv"})
-    monkeypatch.setattr(families, "MIXED", {})
     assert families.astray() == [
         "aten::sort is of the family sorting, but stands in conv.cpp",
         "families.py: conv.cpp holds no kernel of the family dropout",
@@ -265,3 +267,26 @@ def test_the_document_of_operators_is_current():
     root = pathlib.Path(__file__).resolve().parent.parent.parent
     made = document.document((root / document.NATIVE).read_text())
     assert (root / document.TARGET).read_text() == made, "run python -m scriptlang.ops.document"
+
+
+def test_the_types_of_operators_are_current():
+    from scriptlang.ops import stubs
+
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    for path, text in stubs.stubs().items():
+        assert (root / path).read_text() == text, "run python -m scriptlang.ops.stubs"
+
+
+def test_the_types_of_operators_name_what_there_is():
+    """A function or method that the stubs have, the package has; and the other way round for
+    methods, so that nothing that runs is an error for a type checker."""
+    from scriptlang.ops import stubs
+
+    def names(path, indent):
+        found = re.findall(rf"^{indent}def (\w+)", stubs.stubs()[path], re.MULTILINE)
+        return set(found)
+
+    assert not [n for n in names(stubs.FUNCTIONS, "") if not callable(getattr(scriptlang, n))]
+    methods = names(stubs.METHODS, "    ")
+    assert methods == set(tensor_members.METHODS)
+    assert not [n for n in methods if not callable(getattr(scriptlang.Tensor, n))]

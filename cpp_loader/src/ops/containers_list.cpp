@@ -417,4 +417,12 @@ SL_OP(aten_sum_complex) {
   out[0] = Value(sum);
 }
 
+SL_OP(prim_rangelist) {
+  int64_t n = args.integer(0);
+  Ref<List> list = List::make();
+  for (int64_t k = 0; k < n; ++k) list->push(k);
+  out[0] = std::move(list);
+}
+SL_OP(aten_Size) { out[0] = std::move(args[0]); }
+
 }  // namespace scriptlang

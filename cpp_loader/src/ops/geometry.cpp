@@ -58,7 +58,6 @@ SL_OP(aten_stride_int) {
 }
 SL_OP(aten_storage_offset) { out[0] = args.tensor(0).storage_offset(); }
 SL_OP(aten_element_size) { out[0] = args.tensor(0).itemsize(); }
-SL_OP(aten_get_device) { out[0] = int64_t{-1}; }
 SL_OP(aten_len_Tensor) {
   const Tensor& t = args.tensor(0);
   if (t.dim() == 0) raise(ErrorKind::TypeError, "len() of a 0-d tensor");

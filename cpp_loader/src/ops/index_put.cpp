@@ -181,48 +181,6 @@ SL_OP(aten__unsafe_masked_index_put_accumulate) {
   if (self.numel() > 0) index_put(copy, clamped_indices(self, args.opt_tensors(2)), values, true);
   out[0] = copy;
 }
-void op_aten_select_int(Context&, Args, Value*);
-void op_aten_slice_Tensor(Context&, Args, Value*);
-
-SL_OP(aten_select_backward) {
-  Tensor whole = full(args.ints(1), args.tensor(0).dtype(), Scalar(int64_t{0}));
-  Value given[3] = {whole, args[2], args[3]}, part;
-  op_aten_select_int(ctx, Args(given, 3), &part);
-  copy_into(part.as_tensor(), view_expand(args.tensor(0), part.as_tensor().sizes()));
-  out[0] = whole;
-}
-SL_OP(aten_slice_backward) {
-  Tensor whole = full(args.ints(1), args.tensor(0).dtype(), Scalar(int64_t{0}));
-  Value given[5] = {whole, args[2], args[3], args[4], args[5]}, part;
-  op_aten_slice_Tensor(ctx, Args(given, 5), &part);
-  copy_into(part.as_tensor(), view_expand(args.tensor(0), part.as_tensor().sizes()));
-  out[0] = whole;
-}
-SL_OP(aten_as_strided_scatter) {
-  const Tensor &self = args.tensor(0), &src = args.tensor(1);
-  // A copy with the very strides of self, gaps too.
-  int64_t reach = 1;
-  for (int64_t d = 0; d < self.dim(); ++d) reach += (self.size(d) - 1) * self.stride(d);
-  bool overlaps = false;
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    overlaps = overlaps || (self.stride(d) == 0 && self.size(d) > 1);
-  }
-  Tensor copy;
-  if (self.numel() == 0 || overlaps) {
-    copy = Tensor::empty(self.sizes(), self.dtype());
-  } else {
-    copy = Tensor::zeros({reach}, self.dtype()).as_strided(self.sizes(), self.strides(), 0);
-  }
-  copy_into(copy, self);
-  Tensor view = Tensor::checked_view(copy.storage(), copy.dtype(), args.ints(2), args.ints(3),
-                                     args.integer(4, copy.storage_offset()));
-  SL_CHECK(view.sizes() == src.sizes(),
-           "expected src to have a size equal to the slice of self. "
-           "src size = ",
-           to_string(src.sizes()), ", slice size = ", to_string(view.sizes()));
-  copy_into(view, src);
-  out[0] = copy;
-}
 SL_OP(aten_fill_diagonal_) {
   const Tensor& self = args.tensor(0);
   SL_CHECK(self.dim() >= 2, "dimensions must larger than 1");

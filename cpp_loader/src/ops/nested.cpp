@@ -110,8 +110,6 @@ Tensor each_sequence(const Tensor& t, const std::function<Tensor(const Tensor&)>
   return with_lengths(std::move(result), lengths);
 }
 
-SL_OP(prim_is_nested) { out[0] = Value(is_nested(args.tensor(0))); }
-
 SL_OP(aten__nested_tensor_from_mask_left_aligned) {
   bool left_aligned;
   counts_of(args.tensor(1), &left_aligned);

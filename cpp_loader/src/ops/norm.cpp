@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../../kernels/parallel.h"
+#include "express.h"
 #include "layers.h"
 #include "layout.h"
 #include "recording.h"
@@ -542,6 +543,28 @@ SL_OP(aten__native_batch_norm_legit_no_training) {
   out[0] = r.y;
   out[1] = Tensor::empty({0}, statistics_type(args));
   out[2] = Tensor::empty({0}, statistics_type(args));
+}
+
+SL_OP(aten__weight_norm) {
+  using namespace express;
+  const Tensor& v = args.tensor(0);
+  const Tensor& g = args.tensor(1);
+  int64_t dim = args.integer(2);
+  SL_CHECK(is_floating(v.dtype()) || is_complex(v.dtype()),
+           "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+           dtype_display_name(v.dtype()));
+  if (v.dim() == 0 && dim != -1) wrap_dim(dim, 0);
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < v.dim(); ++d) {
+    if (dim == -1 || d != wrap_dim(dim, v.dim())) dims.push_back(d);
+  }
+  Tensor size = sqrt(sum_over(mul(v, v), dims, true)), lengths = g;
+  if (dim == 0 || dim == v.dim() - 1) {
+    SL_CHECK(g.numel() == size.numel(), "_weight_norm: expected a length for each of ",
+             size.numel(), " vectors, got ", g.numel());
+    lengths = reshape(g, size.sizes());
+  }
+  out[0] = mul(v, div(lengths, size));
 }
 
 }  // namespace scriptlang

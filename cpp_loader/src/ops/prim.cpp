@@ -9,6 +9,7 @@
 
 #include "optable.h"
 #include "language.h"
+#include "nested.h"
 #include "scratch.h"
 #include "values/plain_text.h"
 #include "values/raw_view.h"
@@ -17,78 +18,6 @@
 namespace scriptlang {
 
 namespace {
-
-// As a C++ cast to int does it where PyTorch runs.
-int32_t as_32_bits(double v) {
-  return std::fabs(v) < 2147483648.0 ? int32_t(v) : std::numeric_limits<int32_t>::min();
-}
-
-// One '%' conversion. Widths and precisions do not exist in TorchScript.
-void percent_item(std::string* out, char key, const Value& v) {
-  auto want_number = [&] {
-    if (v.is_int() || v.is_double() || v.is_bool()) return;
-    raise(ErrorKind::RuntimeError, "%", key, " requires a number for formatting, but got ",
-          tag_name(v.tag()));
-  };
-  switch (key) {
-    case 'd':
-    case 'i':
-      want_number();
-      *out += v.is_double() ? std::to_string(as_32_bits(v.as_double()))
-                            : std::to_string(Scalar::of(v).i);
-      return;
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F': {
-      want_number();
-      char spec[] = {'%', '*', key, '\0'}, buffer[512];
-      double number = float(Scalar::of(v).to_double());  // single precision, as in PyTorch
-      *out += std::string(buffer, print_number(buffer, sizeof buffer, spec, 0, number));
-      return;
-    }
-    case 'c':
-      if (v.is_int()) {
-        *out += char(v.as_int());
-      } else if (v.is_string() && v.as_string().size() == 1) {
-        *out += v.as_string();
-      } else {
-        raise(ErrorKind::RuntimeError, "%c requires an int or char for formatting, but got ",
-              tag_name(v.tag()));
-      }
-      return;
-    case 's': *out += to_text(v); return;
-    default:
-      raise(ErrorKind::RuntimeError, "The specifier %", key,
-            " is not supported in TorchScript format strings");
-  }
-}
-
-Value percent_format(std::string_view text, const Value& arguments) {
-  const Value* items = &arguments;
-  size_t count = 1, used = 0;
-  if (arguments.is_tuple()) {
-    items = arguments.as_tuple().items.data();
-    count = arguments.as_tuple().items.size();
-  }
-  std::string out;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      out += text[at];
-      continue;
-    }
-    if (++at == text.size()) raise(ErrorKind::RuntimeError, "Incomplete format specifier");
-    if (text[at] == '%') {
-      out += '%';
-      continue;
-    }
-    if (used >= count) raise(ErrorKind::RuntimeError, "Too few arguments for format string");
-    if (items[used].is_string()) memory::ask_to_grow(out, items[used].as_string().size());
-    percent_item(&out, text[at], items[used++]);
-  }
-  if (used != count) raise(ErrorKind::RuntimeError, "Too many arguments for format string");
-  return Value(out);
-}
 
 void print(Context& ctx, std::string_view line) {
   if (ctx.print) {
@@ -100,12 +29,6 @@ void print(Context& ctx, std::string_view line) {
 
 }  // namespace
 
-SL_OP(aten_format) { out[0] = language::format(args.data(), args.size()); }
-SL_OP(aten_percentFormat) {
-  if (args.size() != 2) raise(ErrorKind::RuntimeError, "percentFormat takes a text and a value");
-  out[0] = percent_format(args.string(0), args[1]);
-}
-SL_OP(aten_str) { out[0] = language::text_of(args[0]); }
 SL_OP(aten_warn) { language::warn(ctx, args.string(0)); }
 SL_OP(prim_Print) {
   std::string line;
@@ -136,12 +59,6 @@ SL_OP(prim_EnumValue_int) { out[0] = args[0].as_enum().value; }
 SL_OP(prim_EnumValue_float) { out[0] = args[0].as_enum().value; }
 SL_OP(prim_EnumValue_str) { out[0] = args[0].as_enum().value; }
 
-SL_OP(prim_rangelist) {
-  int64_t n = args.integer(0);
-  Ref<List> list = List::make();
-  for (int64_t k = 0; k < n; ++k) list->push(k);
-  out[0] = std::move(list);
-}
 SL_OP(prim_TimePoint) {
   out[0].set_int(std::chrono::duration_cast<std::chrono::nanoseconds>(
                      std::chrono::steady_clock::now().time_since_epoch())
@@ -198,18 +115,11 @@ SL_OP(aten_hash_generic) { out[0].set_int(hash_of(args[0])); }
 // ---- flags
 
 SL_OP(aten_is_scripting) { out[0].set_bool(true); }
-SL_OP(aten_is_grad_enabled) { out[0].set_bool(ctx.grad_enabled); }
-SL_OP(aten_set_grad_enabled) { ctx.grad_enabled = args.boolean(0); }
 SL_OP(aten_is_autocast_enabled) { out[0].set_bool(false); }
 SL_OP(aten_is_autocast_cpu_enabled) { out[0].set_bool(false); }
 SL_OP(aten_has_torch_function) { out[0].set_bool(false); }
 SL_OP(aten__get_tracing_state) { out[0].set_bool(false); }
 SL_OP(aten_is_vulkan_available) { out[0].set_bool(false); }
-SL_OP(aten_manual_seed) {
-  std::lock_guard<std::mutex> lock(ctx.generator->mutex);
-  ctx.generator->manual_seed(uint64_t(args.integer(0)));
-}
-
 // ---- devices
 
 SL_OP(aten_device) { out[0] = Value(parse_device(args.string(0))); }
@@ -308,6 +218,7 @@ std::vector<int64_t> broadcast(const Ints& a, const Ints& b) {
 SL_OP(aten__infer_size) { out[0] = int_list(broadcast(args.ints(0), args.ints(1))); }
 SL_OP(aten_broadcast_shapes) { out[0] = int_list(broadcast(args.ints(0), args.ints(1))); }
 SL_OP(aten__size_if_not_equal) { out[0] = equal(args[0], args[1]) ? Value() : std::move(args[0]); }
-SL_OP(aten_Size) { out[0] = std::move(args[0]); }
+SL_OP(aten_get_device) { out[0] = int64_t{-1}; }
+SL_OP(prim_is_nested) { out[0] = Value(is_nested(args.tensor(0))); }
 
 }  // namespace scriptlang

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "pointwise_binary.h"
 #include "layers.h"
 #include "reduce.h"
 
@@ -423,6 +424,12 @@ SL_OP(aten_kthvalue) {
   SL_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1),
            "kthvalue(): selected number k out of range for dimension ", dim);
   with_rank(self, dim, args.boolean(3), "kthvalue", out, {false, false, k - 1});
+}
+SL_OP(aten_max_other) {
+  pointwise::binary(args, out, kernels::Binary::k_maximum, "maximum", pointwise::kCommon);
+}
+SL_OP(aten_min_other) {
+  pointwise::binary(args, out, kernels::Binary::k_minimum, "minimum", pointwise::kCommon);
 }
 
 }  // namespace scriptlang

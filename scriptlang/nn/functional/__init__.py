@@ -10,7 +10,7 @@ from .activation import *
 from .activation import _get_softmax_dim
 from .attention import *
 from .attention import _canonical_mask, _none_or_dtype
-from .boolean_dispatch import boolean_dispatch
+from .boolean_dispatch import boolean_dispatch as boolean_dispatch
 from .distance import *
 from .dropout import *
 from .embedding import *

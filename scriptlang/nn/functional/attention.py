@@ -160,6 +160,37 @@ def _longer(mask: Optional[Tensor]) -> Optional[Tensor]:
     return None if mask is None else pad(mask, (0, 1))
 
 
+def _head_dim(embed_dim: int, embed_dim_to_check: int, num_heads: int) -> int:
+    assert embed_dim == embed_dim_to_check, (
+        f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}"
+    )
+    head_dim = embed_dim // num_heads
+    assert head_dim * num_heads == embed_dim, (
+        f"embed_dim {embed_dim} not divisible by num_heads {num_heads}"
+    )
+    return head_dim
+
+
+def _with_biases(
+    k: Tensor,
+    v: Tensor,
+    bias_k: Tensor,
+    bias_v: Tensor,
+    static_k: Optional[Tensor],
+    static_v: Optional[Tensor],
+) -> Tuple[Tensor, Tensor]:
+    """k and v (S, N, E) with one key and value more: the biases (1, 1, E)."""
+    assert static_k is None, "bias cannot be added to static key."
+    assert static_v is None, "bias cannot be added to static value."
+    bsz = k.size(1)
+    return torch.cat([k, bias_k.repeat(1, bsz, 1)]), torch.cat([v, bias_v.repeat(1, bsz, 1)])
+
+
+def _with_zero(x: Tensor) -> Tensor:
+    """(N * heads, S + 1, head): the same keys or values, and one of zeros."""
+    return torch.cat([x, torch.zeros([x.size(0), 1, x.size(2)], dtype=x.dtype, device=x.device)], 1)
+
+
 def _projected(
     query: Tensor,
     key: Tensor,
@@ -258,6 +289,55 @@ def _mixed_at_once(
     return mixed.permute(2, 0, 1, 3)
 
 
+def _mixed(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    attn_mask: Optional[Tensor],
+    dropout_p: float,
+    is_causal: bool,
+    num_heads: int,
+    need_weights: bool,
+    average_attn_weights: bool,
+) -> Tuple[Tensor, Optional[Tensor]]:
+    """(what attention gives, (L * N, E); its weights, if they are asked for)."""
+    bsz, tgt_len = q.size(0) // num_heads, q.size(1)
+    rows, embed_dim = tgt_len * bsz, num_heads * q.size(2)
+    if not need_weights:
+        mixed = _mixed_at_once(q, k, v, attn_mask, dropout_p, is_causal, num_heads)
+        return mixed.contiguous().view(rows, embed_dim), None
+    assert not is_causal or attn_mask is not None, (
+        "is_causal together with need_weights needs an attn_mask; give the causal one"
+    )
+    mixed, each = _mixed_by_weights(q, k, v, attn_mask, dropout_p)
+    each = each.view(bsz, num_heads, tgt_len, k.size(1))
+    weights = each.mean(dim=1) if average_attn_weights else each
+    return mixed.transpose(0, 1).reshape(rows, embed_dim), weights
+
+
+def _masks_to_add(
+    attn_mask: Optional[Tensor],
+    key_padding_mask: Optional[Tensor],
+    is_causal: bool,
+    need_weights: bool,
+    dtype: torch.dtype,
+) -> Tuple[Optional[Tensor], Optional[Tensor], bool]:
+    """(attn_mask and key_padding_mask as what is added to scores; whether it is the causal one)."""
+    key_padding_mask = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype
+    )
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the "
+            "Transformer module method `generate_square_subsequent_mask` to create "
+            "this mask."
+        )
+    if is_causal and key_padding_mask is None and not need_weights:
+        return None, None, True
+    attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", dtype, False)
+    return attn_mask, key_padding_mask, is_causal and key_padding_mask is None
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -294,32 +374,12 @@ def multi_head_attention_forward(
     is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
-        if key_padding_mask is not None:
-            key_padding_mask = key_padding_mask.unsqueeze(0)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     tgt_len, bsz, embed_dim = query.shape
-    src_len, _, _ = key.shape
-    key_padding_mask = _canonical_mask(
-        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
+    attn_mask, key_padding_mask, is_causal = _masks_to_add(
+        attn_mask, key_padding_mask, is_causal, need_weights, query.dtype
     )
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the "
-            "Transformer module method `generate_square_subsequent_mask` to create "
-            "this mask."
-        )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
-        if key_padding_mask is not None:
-            is_causal = False
-    assert embed_dim == embed_dim_to_check, (
-        f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}"
-    )
-    head_dim = embed_dim // num_heads
-    assert head_dim * num_heads == embed_dim, (
-        f"embed_dim {embed_dim} not divisible by num_heads {num_heads}"
-    )
+    head_dim = _head_dim(embed_dim, embed_dim_to_check, num_heads)
     q, k, v = _projected(
         query,
         key,
@@ -332,12 +392,9 @@ def multi_head_attention_forward(
         in_proj_bias,
     )
     if attn_mask is not None:
-        attn_mask = _check_mask_shape(attn_mask, bsz, num_heads, tgt_len, src_len)
+        attn_mask = _check_mask_shape(attn_mask, bsz, num_heads, tgt_len, key.size(0))
     if bias_k is not None and bias_v is not None:
-        assert static_k is None, "bias cannot be added to static key."
-        assert static_v is None, "bias cannot be added to static value."
-        k = torch.cat([k, bias_k.repeat(1, bsz, 1)])
-        v = torch.cat([v, bias_v.repeat(1, bsz, 1)])
+        k, v = _with_biases(k, v, bias_k, bias_v, static_k, static_v)
         attn_mask, key_padding_mask = _longer(attn_mask), _longer(key_padding_mask)
     else:
         assert bias_k is None, "bias_k is set but bias_v is None"
@@ -346,27 +403,14 @@ def multi_head_attention_forward(
     k = _heads(k, static_k, "static_k", bsz, num_heads, head_dim)
     v = _heads(v, static_v, "static_v", bsz, num_heads, head_dim)
     if add_zero_attn:
-        zero = [bsz * num_heads, 1, head_dim]
-        k = torch.cat([k, torch.zeros(zero, dtype=k.dtype, device=k.device)], dim=1)
-        v = torch.cat([v, torch.zeros(zero, dtype=v.dtype, device=v.device)], dim=1)
+        k, v = _with_zero(k), _with_zero(v)
         attn_mask, key_padding_mask = _longer(attn_mask), _longer(key_padding_mask)
-    src_len = k.size(1)
     if key_padding_mask is not None:
-        attn_mask = _with_padding(attn_mask, key_padding_mask, bsz, num_heads, src_len)
-    if not training:
-        dropout_p = 0.0
-    weights: Optional[Tensor] = None
-    if need_weights:
-        assert not is_causal or attn_mask is not None, (
-            "is_causal together with need_weights needs an attn_mask; give the causal one"
-        )
-        mixed, each = _mixed_by_weights(q, k, v, attn_mask, dropout_p)
-        mixed = mixed.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
-        each = each.view(bsz, num_heads, tgt_len, src_len)
-        weights = each.mean(dim=1) if average_attn_weights else each
-    else:
-        mixed = _mixed_at_once(q, k, v, attn_mask, dropout_p, is_causal, num_heads)
-        mixed = mixed.contiguous().view(bsz * tgt_len, embed_dim)
+        attn_mask = _with_padding(attn_mask, key_padding_mask, bsz, num_heads, k.size(1))
+    dropout_p = dropout_p if training else 0.0
+    mixed, weights = _mixed(
+        q, k, v, attn_mask, dropout_p, is_causal, num_heads, need_weights, average_attn_weights
+    )
     output = linear(mixed, out_proj_weight, out_proj_bias)
     output = output.view(tgt_len, bsz, output.size(1))
     if is_batched:

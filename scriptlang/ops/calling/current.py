@@ -16,9 +16,11 @@ class Calls:
     trainable: what knows the programs whose parameters Python has been given, once there are any
     that require a gradient; else None.
     last: the `ir.Function` that was called last, if any was.
+    observer: while programs are profiled or watched, an object whose `run` makes their calls; else
+    None.  `observe` sets it.
     """
 
-    __slots__ = ("last", "recorder", "thread", "tracer", "trainable")
+    __slots__ = ("last", "observer", "recorder", "thread", "tracer", "trainable")
 
     def __init__(self) -> None:
         self.tracer: Any = None
@@ -26,10 +28,18 @@ class Calls:
         self.recorder: Any = None
         self.trainable: Any = None
         self.last: Any = None
+        self.observer: Any = None
 
     def trace(self, tracer: Any) -> None:
         """Let a tracer make the calls of this thread; None: end that."""
         self.thread, self.tracer = get_ident(), tracer
+
+    def observe(self, observer: Any) -> None:
+        """Let an observer make all calls of programs; None: end that.
+
+        The tracer of no thread keeps calls off their short way, which asks for no observer."""
+        self.observer = observer
+        self.thread, self.tracer = 0, observer
 
 
 calls = Calls()

@@ -130,6 +130,37 @@ def _picked(
     total_weight: Tensor,
 ) -> Tensor:
     """Minus the weight of the class at each target that counts; of the mean by their sum."""
+    _check_picked(grad_output, self, target, weight, reduction, total_weight)
+    dim = 1 if self.dim() > 1 else 0
+    index = target.to(dtype=torch.int64)
+    if dim == 0:
+        index, grad_output = index.reshape([]), grad_output.reshape([])
+    counts = index != ignore_index
+    index = torch.where(counts, index, 0)
+    wrong = (index < 0) | (index >= self.size(dim))
+    if bool((counts & wrong).any()):
+        raise IndexError("Target is out of bounds.")
+    if reduction == 1:
+        grad_output = grad_output / total_weight.reshape([])
+    zeros = torch.zeros(self.size(), dtype=grad_output.dtype)
+    if self.size(dim) == 0:
+        return zeros
+    filled = -grad_output
+    if weight is not None:
+        filled = filled * weight.reshape([-1]).take(index)
+    filled = torch.where(counts, filled, 0)
+    return zeros.scatter(dim, index.unsqueeze(dim), filled.unsqueeze(dim))
+
+
+def _check_picked(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    total_weight: Tensor,
+) -> None:
+    """Raises where types or sizes of what nll_loss's derivative takes do not go together."""
     if not self.is_floating_point():
         raise NotImplementedError("gradients of nll_loss are not implemented for integers")
     if grad_output.dtype != self.dtype or total_weight.dtype != self.dtype:
@@ -158,24 +189,6 @@ def _picked(
             raise RuntimeError("Expected a single element grad_output tensor")
     elif grad_output.size() != target.size():
         raise RuntimeError("grad_output does not fit the target")
-    index = target.to(dtype=torch.int64)
-    if dim == 0:
-        index, grad_output = index.reshape([]), grad_output.reshape([])
-    counts = index != ignore_index
-    index = torch.where(counts, index, 0)
-    wrong = (index < 0) | (index >= self.size(dim))
-    if bool((counts & wrong).any()):
-        raise IndexError("Target is out of bounds.")
-    if reduction == 1:
-        grad_output = grad_output / total_weight.reshape([])
-    zeros = torch.zeros(self.size(), dtype=grad_output.dtype)
-    if self.size(dim) == 0:
-        return zeros
-    filled = -grad_output
-    if weight is not None:
-        filled = filled * weight.reshape([-1]).take(index)
-    filled = torch.where(counts, filled, 0)
-    return zeros.scatter(dim, index.unsqueeze(dim), filled.unsqueeze(dim))
 
 
 @composite(

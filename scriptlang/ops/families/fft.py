@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -267,6 +268,24 @@ def check_window(name, n_fft, hop_length, win_length, window) -> None:
         )
 
 
+PAD_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+"""numpy's names for how ends of signals are padded."""
+
+
+def padded_ends(rows: np.ndarray, count: int, pad_mode: str) -> np.ndarray:
+    """Rows (batch, time) with `count` more elements at each end."""
+    mode: Any = PAD_MODES.get(pad_mode)
+    if mode is None:
+        raise RuntimeError(f"stft: unknown pad_mode {pad_mode}")
+    if mode == "reflect" and count >= rows.shape[1]:
+        raise RuntimeError(
+            "Argument #4: Padding size should be less than the corresponding "
+            f"input dimension, but got: padding ({count}, {count}) at "
+            f"dimension 2 of input {[1, *rows.shape]}"
+        )
+    return np.pad(rows, ((0, 0), (count, count)), mode=mode)
+
+
 def stft_center(
     self,
     n_fft,
@@ -296,21 +315,7 @@ def stft_center(
         )
     rows = np.atleast_2d(signal)
     if center:
-        mode = {
-            "constant": "constant",
-            "reflect": "reflect",
-            "replicate": "edge",
-            "circular": "wrap",
-        }.get(pad_mode)
-        if mode is None:
-            raise RuntimeError(f"stft: unknown pad_mode {pad_mode}")
-        if mode == "reflect" and n_fft // 2 >= rows.shape[1]:
-            raise RuntimeError(
-                "Argument #4: Padding size should be less than the corresponding "
-                f"input dimension, but got: padding ({n_fft // 2}, {n_fft // 2}) at "
-                f"dimension 2 of input {[1, *rows.shape]}"
-            )
-        rows = np.pad(rows, ((0, 0), (n_fft // 2, n_fft // 2)), mode=mode)
+        rows = padded_ends(rows, n_fft // 2, pad_mode)
     if n_fft <= 0 or n_fft > rows.shape[1]:
         raise RuntimeError(f"stft: expected 0 < n_fft < {rows.shape[1]}, but got n_fft={n_fft}")
     count = 1 + (rows.shape[1] - n_fft) // hop_length

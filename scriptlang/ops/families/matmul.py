@@ -540,20 +540,6 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
     return (self.reshape(left) * other.reshape(right)).reshape(shape)
 
 
-@composite("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
-def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    size = torch.norm_except_dim(v, 2, dim)
-    if dim == 0 or dim == v.dim() - 1:
-        if g.numel() != size.numel():
-            raise RuntimeError(
-                "_weight_norm: expected a length for each of {} vectors, got {}".format(
-                    size.numel(), g.numel()
-                )
-            )
-        g = g.reshape(size.size())
-    return v * (g / size)
-
-
 describe(
     """addbmm addmm addmv addr baddbmm bmm.dtype bmm.dtype_out mm.dtype mm.dtype_out""",
     autocast="reduced",

@@ -383,3 +383,17 @@ def group_norm(
     return torch.native_group_norm(
         input, weight, bias, input.size(0), input.size(1), area, num_groups, eps
     )[0]
+
+
+@composite("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
+def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    size = torch.norm_except_dim(v, 2, dim)
+    if dim == 0 or dim == v.dim() - 1:
+        if g.numel() != size.numel():
+            raise RuntimeError(
+                "_weight_norm: expected a length for each of {} vectors, got {}".format(
+                    size.numel(), g.numel()
+                )
+            )
+        g = g.reshape(size.size())
+    return v * (g / size)

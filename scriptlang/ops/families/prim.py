@@ -17,6 +17,7 @@ from ...exceptions import make
 from ...limits import reserve
 from ...objects import Device, is_same
 from ...tensors import Tensor
+from ..shared.observed import observed
 from ..table import declare, describe, primitive
 from .string import value_text
 
@@ -157,6 +158,12 @@ def print_values(*values):
 def call_python(function, *args):
     """A function that a program leaves to Python; its result is one value."""
     return (function(*args),)
+
+
+@primitive("scriptlang::observe(...) -> ()", effect="ordered")
+def observe(place, *values):
+    """What the profiler puts before and after the operators of a program."""
+    observed.note(place, values)
 
 
 @primitive("aten::_print(str s) -> ()")

@@ -213,17 +213,8 @@ for _name in ("quantile", "nanquantile"):
         )
 
 
-@primitive(
-    "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, "
-    "Tensor? aweights=None) -> Tensor"
-)
-def cov(self, correction, fweights, aweights):
-    """Covariances of the rows, which are variables, over the columns, which are observations."""
-    if len(self._size) > 2:
-        raise RuntimeError(
-            "cov(): expected input to have two or fewer dimensions but got an input "
-            f"with {len(self._size)} dimensions"
-        )
+def covariance_type(self: Tensor, fweights: Tensor | None, aweights: Tensor | None) -> dtypes.DType:
+    """The element type of covariances.  Raises RuntimeError for types that have none."""
     if self.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     out = floating(self.dtype)
@@ -239,8 +230,13 @@ def cov(self, correction, fweights, aweights):
             "cov(): expected fweights to have integral dtype but got fweights with "
             f"{DISPLAY[fweights.dtype.name]} dtype"
         )
-    rows = np.atleast_2d(array_of(self, out, working_type(out)))
-    n = rows.shape[1]
+    return out
+
+
+def covariance_weights(
+    n: int, fweights: Tensor | None, aweights: Tensor | None
+) -> np.ndarray | None:
+    """(n,) how much each observation counts; None where all count alike."""
     weight = None
     for name, w in (("fweights", fweights), ("aweights", aweights)):
         if w is None:
@@ -253,6 +249,24 @@ def cov(self, correction, fweights, aweights):
         if (w._array < 0).any():
             raise RuntimeError(f"cov(): {name} cannot be negative")
         weight = w._array if weight is None else weight * w._array
+    return weight
+
+
+@primitive(
+    "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, "
+    "Tensor? aweights=None) -> Tensor"
+)
+def cov(self, correction, fweights, aweights):
+    """Covariances of the rows, which are variables, over the columns, which are observations."""
+    if len(self._size) > 2:
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input "
+            f"with {len(self._size)} dimensions"
+        )
+    out = covariance_type(self, fweights, aweights)
+    rows = np.atleast_2d(array_of(self, out, working_type(out)))
+    n = rows.shape[1]
+    weight = covariance_weights(n, fweights, aweights)
     total = n if weight is None else weight.sum()
     with np.errstate(all="ignore"):
         mean = (rows if weight is None else rows * weight).sum(axis=1, keepdims=True) / total

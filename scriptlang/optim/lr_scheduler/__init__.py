@@ -7,19 +7,20 @@ for epoch in range(30):
 
 from __future__ import annotations
 
-from .base import LRScheduler
-from .combined import ChainedScheduler, SequentialLR
-from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts, OneCycleLR
-from .factors import (
-    ConstantLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    MultiplicativeLR,
-    MultiStepLR,
-    PolynomialLR,
-    StepLR,
-)
-from .plateau import ReduceLROnPlateau
+from .base import LRScheduler as LRScheduler
+from .combined import ChainedScheduler as ChainedScheduler
+from .combined import SequentialLR as SequentialLR
+from .cosine import CosineAnnealingLR as CosineAnnealingLR
+from .cosine import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
+from .cosine import OneCycleLR as OneCycleLR
+from .factors import ConstantLR as ConstantLR
+from .factors import ExponentialLR as ExponentialLR
+from .factors import LambdaLR as LambdaLR
+from .factors import LinearLR as LinearLR
+from .factors import MultiplicativeLR as MultiplicativeLR
+from .factors import MultiStepLR as MultiStepLR
+from .factors import PolynomialLR as PolynomialLR
+from .factors import StepLR as StepLR
+from .plateau import ReduceLROnPlateau as ReduceLROnPlateau
 
 _LRScheduler = LRScheduler

@@ -39,7 +39,8 @@ def stand_in(fact: Any) -> Any:
             raise Unknown
         assert fact.shape is not None
         one = Tensor._wrap(np.zeros((), fact.dtype.numpy))
-        return one.expand(list(fact.shape))
+        sizes: Any = list(fact.shape)  # some are symbols
+        return one.expand(sizes)
     if isinstance(fact, tuple):
         return [stand_in(f) for f in fact]
     if is_known(fact) and not (is_size(fact) and not isinstance(fact, int)):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scriptlang.interpreter import native
 
-from scriptlang.cli import main
+from scriptlang.command_line import main
 
-DATA = pathlib.Path(__file__).parent / "data"
+DATA = pathlib.Path(__file__).parent.parent / "data"
 MLP = str(DATA / "mlp.script.pt")
 COUNTER = str(DATA / "counter.script.pt")
 

@@ -1,0 +1,128 @@
+// Converts instances of script classes, which keep their identity, and their classes.
+#include <nanobind/stl/string.h>
+
+#include "convert.h"
+#include "names.h"
+#include "values/type.h"
+
+namespace scriptlang::python {
+
+bool is_object_of(nb::handle value, nb::handle cls) {
+  return value.type().is(known().script_object) && known().m_type.get(value).is(cls);
+}
+
+// A weak reference, so that the engine's types do not keep Python's alive, nor the other way.
+std::shared_ptr<void> host_of(nb::handle type) {
+  return std::shared_ptr<void>(known().weak_reference(type).release().ptr(), [](void* p) {
+    if (!Py_IsInitialized()) return;
+    nb::gil_scoped_acquire gil;
+    Py_DECREF(static_cast<PyObject*>(p));
+  });
+}
+
+// Classes of PyTorch's C++ library, whose objects operators make.
+constexpr char kCustomClasses[] = "__torch__.torch.classes.";
+
+nb::object python_type(const std::shared_ptr<void>& host, const std::string& name) {
+  nb::object type = nb::none();
+  if (!host && name.compare(0, sizeof kCustomClasses - 1, kCustomClasses) == 0) {
+    return known().custom_class(name);
+  }
+  if (host) type = nb::handle(static_cast<PyObject*>(host.get()))();
+  if (type.is_none()) {
+    raise(ErrorKind::TypeError, "the class ", name, " is not known to Python here");
+  }
+  return type;
+}
+
+nb::object type_of(const ClassType& cls) { return python_type(cls.host, cls.name); }
+
+void set_class_of(nb::handle type, const ClassRef& cls) {
+  cls->host = host_of(type);
+  known().classes[type] =
+      nb::capsule(new ClassRef(cls), [](void* p) noexcept { delete static_cast<ClassRef*>(p); });
+}
+
+ClassRef class_of(nb::handle type) {
+  auto find = [&] { return nb::object(known().classes.attr("get")(type)); };
+  nb::object held = find();
+  if (!held.is_none()) return *static_cast<ClassRef*>(nb::cast<nb::capsule>(held).data());
+  Registry lock;
+  held = find();
+  if (!held.is_none()) return *static_cast<ClassRef*>(nb::cast<nb::capsule>(held).data());
+  ClassRef cls = ClassType::make(nb::cast<std::string>(nb::str(type.attr("name"))));
+  if (nb::hasattr(type, "attributes")) {
+    for (nb::handle attribute : type.attr("attributes")) {
+      cls->attributes.push_back(nb::cast<std::string>(nb::str(attribute.attr("name"))));
+    }
+  }
+  set_class_of(type, cls);
+  return cls;
+}
+
+// The instance whose slots these are; made when it is not there yet.
+nb::object ToPython::instance_of(const Ref<Object>& object) {
+  nb::object key = nb::steal(PyLong_FromVoidPtr(object.get()));
+  nb::object found = known().instances.attr("get")(key);
+  if (!found.is_none()) return found;
+  Registry lock;
+  found = known().instances.attr("get")(key);
+  if (!found.is_none()) return found;
+  if (!domain_) domain_ = DomainRef(Domain::make());
+  nb::object type = python_type(object->type->host, object->type->name);
+  nb::object made = known().script_object(type, nb::cast(NativeObject{object, domain_}));
+  known().instances[key] = made;
+  return made;
+}
+
+void ToNative::add(const DomainRef& domain) {
+  if (!domain_) domain_ = domain;
+  else join_domains(domain_, domain);
+}
+
+Value ToNative::object(nb::handle value, int depth) {
+  nb::handle slots = known().m_slots.get(value);
+  if (nb::isinstance<NativeObject>(slots)) {
+    const NativeObject& there = nb::cast<NativeObject&>(slots);
+    if (there.whole) {
+      Value found(there.object);
+      if (!domain_) domain_ = there.domain;
+      else add(DomainRef(there.domain));  // which may let other threads in
+      return found;
+    }
+  }
+  Adoption lock;  // one that another thread was filling is whole now, or was given up
+  return adopt(value, depth);
+}
+
+Value ToNative::adopt(nb::handle value, int depth) {
+  nb::object slots = nb::borrow(known().m_slots.get(value));
+  if (nb::isinstance<NativeObject>(slots)) {
+    const NativeObject& there = nb::cast<NativeObject&>(slots);
+    Value found(there.object);
+    add(DomainRef(there.domain));
+    return found;
+  }
+  if (!domain_) domain_ = DomainRef(Domain::make());
+  ClassRef cls = class_of(known().m_type.get(value));
+  Ref<Object> made = Object::make(cls);
+  nb::list old = nb::cast<nb::list>(slots);
+  adopted_.push_back(old);
+  made->slots.resize(old.size());
+  // In place first: an object may hold itself.
+  nb::object fresh = nb::cast(NativeObject{made, domain_, false});
+  value.attr("slots") = fresh;
+  known().instances[nb::steal(PyLong_FromVoidPtr(made.get()))] = value;
+  try {
+    for (size_t k = 0; k < old.size(); ++k) made->slots[k] = (*this)(old[k], depth + 1);
+  } catch (...) {
+    value.attr("slots") = old;
+    throw;
+  }
+  NativeObject& there = nb::cast<NativeObject&>(fresh);
+  there.whole = true;
+  for (size_t k = 0; k < old.size(); ++k) there.remember(k, old[k]);
+  return made;
+}
+
+}  // namespace scriptlang::python

@@ -1,0 +1,364 @@
+// Converts tensors, which share memory with Python both ways, and what quantizes them.
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+
+#include "arrays.h"
+#include "convert.h"
+#include "memory.h"
+#include "names.h"
+#include "values/quantizer.h"
+#include "values/raw_view.h"
+
+namespace scriptlang::python {
+
+namespace {
+
+// The ints of a tuple, as sizes or strides.
+class TupleInts {
+ public:
+  explicit TupleInts(nb::handle tuple) {
+    size_ = PyTuple_Size(tuple.ptr());
+    if (size_ < 0) throw nb::python_error();
+    if (size_ > kMaxDims) throw nb::value_error("a tensor has too many dimensions");
+    for (int64_t k = 0; k < size_; ++k) ints_[k] = int_of(PyTuple_GET_ITEM(tuple.ptr(), k));
+  }
+  operator IntSpan() const { return {ints_, size_}; }
+
+ private:
+  int64_t size_, ints_[kMaxDims];
+};
+
+nb::object tuple_from(IntSpan values) {
+  PyObject* tuple = PyTuple_New(values.size);
+  if (!tuple) throw nb::python_error();
+  for (int64_t k = 0; k < values.size; ++k) {
+    PyTuple_SET_ITEM(tuple, k, PyLong_FromLongLong(values[k]));
+  }
+  return nb::steal(tuple);
+}
+
+// What an engine Storage borrows from: an array or another owner of the memory, and the Python
+// Storage of the same memory, if one is there yet.
+struct Loan {
+  nb::object owner;
+  Py_buffer view{};  // where the owner was asked for its memory
+  nb::object storage;
+  ~Loan() {
+    if (view.obj) PyBuffer_Release(&view);
+  }
+};
+
+void end_loan(void* user) {
+  if (!Py_IsInitialized()) return;  // the process ends: its memory goes anyway
+  nb::gil_scoped_acquire gil;
+  delete static_cast<Loan*>(user);
+}
+
+// Over what a loan has asked for. Memory that Python may not write is copied: an operator that
+// works in place would crash.
+Storage* lend(std::unique_ptr<Loan> loan) {
+  const Py_buffer& view = loan->view;
+  if (!view.readonly) {
+    Storage* lent = Storage::borrow(view.buf, view.len, end_loan, loan.get());
+    loan.release();
+    return lent;
+  }
+  Storage* copy = Storage::allocate(view.len);
+  if (view.len) std::memcpy(copy->data(), view.buf, size_t(view.len));
+  return copy;
+}
+
+struct Release {
+  Storage* storage;
+  ~Release() { storage->release(); }
+};
+
+// One reference to the engine's Storage of a Python one: its own where it has made the memory.
+Storage* storage_from_python(nb::handle storage) {
+  Names& n = known();
+  nb::handle owner = n.m_owner.get(storage), data = n.m_data.get(storage);
+  if (is_memory(owner)) {
+    Storage* own = reinterpret_cast<Memory*>(owner.ptr())->storage;
+    own->retain();
+    return own;
+  }
+  auto loan = std::make_unique<Loan>();
+  loan->storage = nb::borrow(storage);
+  if (std::optional<Array> array = Array::read(data.is_none() ? owner : data)) {
+    loan->owner = nb::borrow(data.is_none() ? owner : data);
+    Storage* lent = Storage::borrow(array->data, array->nbytes(), end_loan, loan.get());
+    loan.release();
+    return lent;
+  }
+  nb::object bytes = data.is_none() ? get(storage, n.a_data) : nb::borrow(data);
+  if (PyObject_GetBuffer(bytes.ptr(), &loan->view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  return lend(std::move(loan));
+}
+
+// The element type that a format of the buffer protocol names; Undefined for others.
+ScalarType type_of_format(const char* format, Py_ssize_t size) {
+  if (!format || !format[0] || (format[1] && !(format[0] == 'Z' && !format[2]))) {
+    return ScalarType::Undefined;
+  }
+  switch (format[0]) {
+    case '?': return ScalarType::Bool;
+    case 'B': return ScalarType::UInt8;
+    case 'b': return ScalarType::Int8;
+    case 'h': return ScalarType::Int16;
+    case 'i': return size == 4 ? ScalarType::Int32 : ScalarType::Undefined;
+    case 'l':
+    case 'q':
+      return size == 8 ? ScalarType::Int64 : size == 4 ? ScalarType::Int32 : ScalarType::Undefined;
+    case 'e': return ScalarType::Float16;
+    case 'f': return ScalarType::Float32;
+    case 'd': return ScalarType::Float64;
+    case 'Z':
+      return format[1] == 'f'   ? ScalarType::Complex64
+             : format[1] == 'd' ? ScalarType::Complex128
+                                : ScalarType::Undefined;
+    default: return ScalarType::Undefined;
+  }
+}
+
+// A new instance of a class of the package, whose slots the caller sets.
+nb::object bare(const nb::object& cls) {
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  PyObject* made = type->tp_alloc(type, 0);
+  if (!made) throw nb::python_error();
+  return nb::steal(made);
+}
+
+// A Python Storage over what belongs to `owner`; see the class.
+nb::object python_storage(nb::object owner) {
+  Names& n = known();
+  nb::object made = bare(n.storage);
+  n.m_data.set(made.ptr(), nb::none());
+  n.m_owner.set(made.ptr(), std::move(owner));
+  n.m_grown.set(made.ptr(), nb::bool_(false));
+  return made;
+}
+
+}  // namespace
+
+bool is_tensor(nb::handle value) { return value.type().is(known().tensor); }
+
+bool is_plain_array(nb::handle value) { return value.type().is(known().array); }
+
+// The conversion points of tensors.
+
+static Tensor tensor_from_python(nb::handle value);
+
+// How a QuantizedTensor is quantized; one reference for the caller.
+static Quantizer* quantizer_from_python(nb::handle value) {
+  Names& n = known();
+  nb::object q = get(value, n.a_quantizer);
+  if (!is_a(q, n.channel_quantizer)) {
+    return Quantizer::per_tensor(nb::cast<double>(get(q, n.a_scale)),
+                                 int_of(get(q, n.a_zero_point)));
+  }
+  return Quantizer::per_channel(tensor_from_python(get(q, n.a_scales)),
+                                tensor_from_python(get(q, n.a_zero_points)),
+                                int_of(get(q, n.a_axis)));
+}
+
+static bool is_quantized_tensor(nb::handle value) {
+  return !is_tensor(value) && is_a(value, known().quantized_tensor);
+}
+
+static Tensor tensor_from_python(nb::handle value) {
+  Names& n = known();
+  Release storage{storage_from_python(n.m_storage.get(value))};
+  nb::handle type = n.m_dtype.get(value);
+  ScalarType dtype = dtype_from_python(type);
+  if (itemsize(dtype) == 0 || is_quantized(dtype) != is_quantized_tensor(value)) {
+    raise(ErrorKind::MissingOperator, "the native engine has no tensors of ",
+          nb::cast<std::string>(nb::str(type.attr("name"))),
+          "; load or script with engine=\"python\"");
+  }
+  Tensor t = Tensor::on_storage(storage.storage, dtype, TupleInts(n.m_size.get(value)),
+                                TupleInts(n.m_stride.get(value)), int_of(n.m_offset.get(value)));
+  t.impl()->requires_grad = PyObject_IsTrue(n.m_grad.get(value).ptr()) == 1;
+  if (is_quantized(dtype)) t.impl()->quantizer = quantizer_from_python(value);
+  return t;
+}
+
+bool may_need_gradient(nb::handle tensor) {
+  Names& n = known();
+  return !n.m_autograd.get(tensor).is_none() || n.m_grad.get(tensor).is(Py_True);
+}
+
+Tensor ToNative::tensor(nb::handle value) {
+  Tensor made = tensor_from_python(value);
+  if (watching_) watched_.emplace_back(nb::borrow(value), made);
+  return made;
+}
+
+Value ToNative::array(nb::handle value) {
+  auto loan = std::make_unique<Loan>();
+  std::optional<Array> array = Array::read(value);
+  if (array) {
+    if (!array->contiguous) return Value();
+    loan->owner = nb::borrow(value);
+    Release storage{Storage::borrow(array->data, array->nbytes(), end_loan, loan.get())};
+    loan.release();
+    int64_t sizes[kMaxDims];
+    std::copy_n(array->shape, array->ndim, sizes);
+    if (array->nbytes() == 0) checked_numel({sizes, array->ndim});  // others fit into memory
+    // The sizes come next; the array has as many bytes.
+    Tensor t = unchecked_on_storage(storage.storage, array->dtype, {}, {}, 0);
+    t.impl()->set_contiguous(IntSpan(sizes, array->ndim));  // as said
+    return t;
+  }
+  int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE;
+  if (PyObject_GetBuffer(value.ptr(), &loan->view, flags) != 0) {
+    PyErr_Clear();
+    return Value();
+  }
+  const Py_buffer& view = loan->view;
+  ScalarType dtype = type_of_format(view.format, view.itemsize);
+  if (dtype == ScalarType::Undefined || view.ndim > kMaxDims) return Value();
+  std::vector<int64_t> sizes(view.shape, view.shape + view.ndim);
+  checked_numel(sizes);
+  Release storage{lend(std::move(loan))};
+  // The sizes come next; the buffer has as many bytes.
+  Tensor t = unchecked_on_storage(storage.storage, dtype, {}, {}, 0);
+  t.impl()->set_contiguous(sizes);  // as said
+  return t;
+}
+
+// Under an address that may have been another's before.
+static nb::object found_at(const nb::object& table, const void* address) {
+  return table.attr("get")(nb::steal(PyLong_FromVoidPtr(const_cast<void*>(address))));
+}
+
+// The Python Storage of memory that the engine has made, which somebody may have already.
+static nb::object kept_storage(Storage* storage) {
+  Names& n = known();
+  nb::object found = found_at(n.storages, storage);
+  if (!found.is_none() && is_memory(n.m_owner.get(found)) &&
+      reinterpret_cast<Memory*>(n.m_owner.get(found).ptr())->storage == storage) {
+    return found;
+  }
+  nb::object made = python_storage(memory_of(storage));
+  n.storages[nb::steal(PyLong_FromVoidPtr(storage))] = made;
+  return made;
+}
+
+nb::object ToPython::storage_of(Storage* storage) {
+  if (first_.first == storage) return first_.second;
+  if (const nb::object* seen = storages_.find(storage)) { return *seen; }
+  nb::object made;
+  if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
+    if (!loan->storage.is_valid()) {
+      loan->storage = loan->owner.is_valid() ? python_storage(loan->owner)
+                                             : python_storage(nb::borrow(loan->view.obj));
+    }
+    made = loan->storage;
+  } else {
+    made = keeps_ ? kept_storage(storage) : python_storage(memory_of(storage));
+  }
+  if (!first_.first) first_ = {storage, made};
+  else storages_.emplace(storage, made);
+  return made;
+}
+
+nb::object ToPython::tensor_of(const Tensor& t) {
+  Names& n = known();
+  const nb::object& cls = is_quantized(t.dtype()) ? n.quantized_tensor : n.tensor;
+  nb::object made = bare(cls);
+  set_tensor(made.ptr(), t);
+  return made;
+}
+
+// Whether a QuantizedTensor is quantized per tensor, with the parameters of `t`.
+static bool is_quantized_as(nb::handle object, const Tensor& t) {
+  Ref<Quantizer> q(quantizer_from_python(object));
+  return q->is_per_tensor() && t.quantizer() && t.quantizer()->is_per_tensor() &&
+         q->scale == t.quantizer()->scale && q->zero_point == t.quantizer()->zero_point;
+}
+
+// Whether a Tensor is what a value would become: the same memory in the same shape.
+static bool shows(nb::handle object, const Tensor& t) {
+  Names& n = known();
+  if (!n.m_dtype.get(object).is(dtype_of(t.dtype())) ||
+      int_of(n.m_offset.get(object)) != t.storage_offset() ||
+      !(t.sizes() == IntSpan(TupleInts(n.m_size.get(object)))) ||
+      !(t.strides() == IntSpan(TupleInts(n.m_stride.get(object))))) {
+    return false;
+  }
+  if (is_quantized(t.dtype()) && !is_quantized_as(object, t)) return false;
+  nb::handle storage = n.m_storage.get(object), owner = n.m_owner.get(storage);
+  if (is_memory(owner)) return reinterpret_cast<Memory*>(owner.ptr())->storage == t.storage();
+  const Loan* loan = static_cast<const Loan*>(t.storage()->lender(end_loan));
+  return loan && loan->storage.is(storage);
+}
+
+nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
+  if (known_one.is_valid() && shows(known_one, t)) return nb::borrow(known_one);
+  Names& n = known();
+  nb::object found = found_at(n.tensors, t.impl());
+  if (!found.is_none() && shows(found, t)) return found;
+  nb::object made = tensor_of(t);
+  n.tensors[nb::steal(PyLong_FromVoidPtr(t.impl()))] = made;
+  return made;
+}
+
+nb::object NativeObject::remember(size_t slot, nb::handle tensor) const {
+  if (object->slots[slot].tag() != Tag::Tensor || !is_a(tensor, known().tensor)) return {};
+  if (reads.size() <= slot) reads.resize(slot + 1);
+  reads[slot].value = object->slots[slot].as_tensor().impl();
+  return std::exchange(reads[slot].tensor, nb::borrow(tensor));
+}
+
+nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
+  convert.keep();
+  if (slot.tag() != Tag::Tensor) return convert(slot);
+  const size_t k = size_t(&slot - object->slots.data());
+  if (reads.size() <= k) reads.resize(k + 1);
+  const void* value = slot.as_tensor().impl();
+  nb::object made = convert.same_tensor(slot.as_tensor(),
+                                        reads[k].value == value ? reads[k].tensor : nb::handle());
+  if (reads.size() <= k) reads.resize(k + 1);  // what was made may have let others in
+  reads[k] = {value, made};
+  return made;
+}
+
+nb::object ToPython::quantizer_of(const Quantizer& q) {
+  Names& n = known();
+  if (q.is_per_tensor()) return n.quantizer(q.scale, q.zero_point);
+  return n.channel_quantizer(tensor_of(q.scales), tensor_of(q.zero_points), q.axis);
+}
+
+void ToPython::set_tensor(PyObject* p, const Tensor& t) {
+  Names& n = known();
+  if (is_quantized(t.dtype())) {
+    SL_CHECK(t.quantizer() != nullptr, "a tensor of ", dtype_name(t.dtype()),
+             " came out of an operator that takes no quantized tensor; pass it x.dequantize()");
+    set(p, n.a_quantizer, quantizer_of(*t.quantizer()));
+  }
+  n.m_storage.set(p, storage_of(t.storage()));
+  n.m_dtype.set(p, dtype_of(t.dtype()));
+  n.m_size.set(p, tuple_from(t.sizes()));
+  n.m_stride.set(p, tuple_from(t.strides()));
+  n.m_offset.set(p, nb::steal(PyLong_FromLongLong(t.storage_offset())));
+  n.m_grad.set(p, nb::bool_(t.requires_grad()));
+  n.m_view.set(p, nb::none());
+  n.m_trace.set(p, nb::none());
+  n.m_autograd.set_first(p, nb::none());
+}
+
+void ToNative::tell_shapes() const {
+  ToPython convert;
+  for (const auto& [object, value] : watched_) {
+    const Tensor& t = value.as_tensor();
+    const Names& n = known();
+    bool same = t.sizes() == IntSpan(TupleInts(n.m_size.get(object))) &&
+                t.strides() == IntSpan(TupleInts(n.m_stride.get(object))) &&
+                int_of(n.m_offset.get(object)) == t.storage_offset() &&
+                (!is_quantized(t.dtype()) || is_quantized_as(object, t));
+    if (!same) convert.set_tensor(object.ptr(), t);
+  }
+}
+
+}  // namespace scriptlang::python

@@ -1,0 +1,64 @@
+// Looks up the classes, functions and attributes of the Python package that conversions need.
+#include "names.h"
+
+#include "arrays.h"
+#include "turns.h"
+
+namespace scriptlang::python {
+
+Names* names = nullptr;
+
+__attribute__((noinline, cold)) Names& look_up() {
+  Registry lock;  // imports let other threads come here
+  if (names) return *names;
+  nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
+  nb::module_ objects = nb::module_::import_("scriptlang.objects");
+  nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
+  nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantization.quantized_tensors");
+  nb::module_ weakref = nb::module_::import_("weakref");
+  Names* made = new Names{tensor.attr("Tensor"),
+                          tensor.attr("Storage"),
+                          objects.attr("ScriptObject"),
+                          objects.attr("Device"),
+                          objects.attr("EnumValue"),
+                          objects.attr("Future"),
+                          dtypes.attr("by_code"),
+                          quantized.attr("QuantizedTensor"),
+                          quantized.attr("Quantizer"),
+                          quantized.attr("ChannelQuantizer"),
+                          nb::module_::import_("scriptlang.types").attr("custom_class"),
+                          weakref.attr("ref"),
+                          weakref.attr("WeakValueDictionary")(),
+                          weakref.attr("WeakValueDictionary")(),
+                          weakref.attr("WeakValueDictionary")(),
+                          weakref.attr("WeakKeyDictionary")(),
+                          nb::module_::import_("numpy").attr("ndarray")};
+  set_array_class(made->array);
+  names = made;
+  return *names;
+}
+
+nb::object dtype_of(ScalarType type) {
+  nb::object& dtype = known().dtypes[uint8_t(type)];
+  if (!dtype.is_valid()) {
+    nb::object found = known().by_code(int64_t(type));
+    dtype = std::move(found);
+  }
+  return dtype;
+}
+
+constexpr size_t kMostCodes = 64;  // of element types that are looked for among those met
+
+ScalarType dtype_from_python(nb::handle dtype) {
+  for (size_t code = 0; code < kMostCodes; ++code) {
+    if (known().dtypes[code].is(dtype)) return ScalarType(code);
+  }
+  return ScalarType(int_of(get(dtype, known().a_code)));
+}
+
+void forget_names() {
+  delete names;
+  names = nullptr;
+}
+
+}  // namespace scriptlang::python

@@ -1,0 +1,25 @@
+// Operators of two tensors, or of a tensor and a number, which run one loop of a table.
+#pragma once
+
+#include "pointwise_direct.h"
+
+namespace scriptlang::pointwise {
+
+using kernels::Binary;
+
+constexpr Rule kCommon = Rule::kSame, kFloat = Rule::kFloat, kCompare = Rule::kToBool;
+
+inline void binary(Args args, Value* out, Binary op, const char* name, Rule rule,
+                   const double* params = nullptr) {
+  if (rule != kCompare && direct_binary(args, out, kernels::loops(op), params)) return;
+  out[0] =
+      binary_result(Input::of(args[0]), Input::of(args[1]), op, name, rule, params, Tensor(), true);
+}
+
+inline void binary_(Args args, Value* out, Binary op, const char* name, Rule rule,
+                    const double* params = nullptr) {
+  const Tensor& self = args.tensor(0);
+  out[0] = binary_result(self, Input::of(args[1]), op, name, rule, params, self);
+}
+
+}  // namespace scriptlang::pointwise

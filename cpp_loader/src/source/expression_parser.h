@@ -1,0 +1,115 @@
+// The parser of expressions: recursive descent, binary operators by their precedence.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "lexer.h"
+
+namespace scriptlang::source {
+
+constexpr int kMostNested = 100;
+
+struct Operator;
+
+class ExpressionParser {
+ protected:
+  ExpressionParser(SourceFile* file, Arena* arena, Budget* budget)
+      : file_(*file), arena_(*arena), lexer_(*file, arena, budget) {
+    token_ = lexer_.next();
+  }
+
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    refuse(file_.name, token_.line, parts...);
+  }
+
+  // One level of nesting, of blocks and expressions.
+  struct Level {
+    explicit Level(ExpressionParser* p) : parser(p) {
+      if (++p->depth_ > kMostNested) p->fail("code is nested over ", kMostNested, " deep");
+    }
+    ~Level() { --parser->depth_; }
+    ExpressionParser* parser;
+  };
+
+  Token take() { return std::exchange(token_, lexer_.next()); }
+  bool accept(std::string_view text) {
+    if (!token_.is(text)) return false;
+    take();
+    return true;
+  }
+  void expect(std::string_view text) {
+    if (!accept(text)) fail("'", text, "' should stand where '", shown(), "' does");
+  }
+  std::string_view shown() const {
+    return token_.kind == TokenKind::NewLine || token_.kind == TokenKind::End
+               ? std::string_view("the end of the line")
+               : token_.text.substr(0, 60);
+  }
+  static bool is_keyword(std::string_view word);
+  std::string_view name() {
+    if (token_.kind != TokenKind::Word || is_keyword(token_.text)) {
+      fail("a name should stand where '", shown(), "' does");
+    }
+    return take().text;
+  }
+
+  Node* node(NodeKind kind, const Token& at) {
+    Node* made = arena_.make<Node>();
+    made->kind = kind;
+    made->line = at.line;
+    made->at = at.at;
+    return made;
+  }
+  Node* node(NodeKind kind, const Node* like) {
+    Node* made = arena_.make<Node>();
+    made->kind = kind;
+    made->line = like->line;
+    made->at = like->at;
+    return made;
+  }
+  Row row(const std::vector<Node*>& nodes) {
+    Row made;
+    made.count = uint32_t(nodes.size());
+    made.first = static_cast<Node**>(arena_.take(nodes.size() * sizeof(Node*)));
+    std::copy(nodes.begin(), nodes.end(), made.first);
+    return made;
+  }
+
+  Node* tuple(const Token& start, const std::vector<Node*>& items);
+  bool ends_list() const;
+  // `a, b,` is a tuple.
+  Node* expression_list();
+  Node* expression();
+  Node* joined(NodeKind kind, const Token& start, Node* a, Node* b);
+  Node* disjunction();
+  Node* conjunction();
+  Node* negation();
+  Sign comparison_sign();
+  Node* comparison();
+  const Operator* binary_operator() const;
+  Node* binary(int least);
+  Node* unary();
+  Node* power();
+  Node* postfix(const Token& start, Node* value);
+  Node* call(const Token& begin, Node* function);
+  Node* slice_part();
+  Node* index();
+  Node* subscript(const Token& begin, Node* owner);
+  Node* atom();
+  Node* word();
+  // Strings side by side are one.
+  Node* string();
+  Row items(std::string_view close);
+  Node* parenthesised(const Token& start);
+  Node* dict(const Token& start);
+
+  SourceFile& file_;
+  Arena& arena_;
+  Lexer lexer_;
+  Token token_;
+  int depth_ = 0;
+};
+
+}  // namespace scriptlang::source

@@ -1,0 +1,43 @@
+"""scriptlang bytecode: the instructions of a method, and the register code of the native engine."""
+
+from __future__ import annotations
+
+import argparse
+
+from .main import load_module, method_of
+from .output import Output
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("archive")
+    command.add_argument("--method", default="forward")
+    command.add_argument(
+        "--all", action="store_true", help="also of the functions that the method calls"
+    )
+    command.add_argument(
+        "--registers", action="store_true", help="the register code that the native engine runs"
+    )
+
+
+def run(options: argparse.Namespace, out: Output) -> int:
+    from ..interpreter.code import listing
+    from ..interpreter.reach import reachable
+
+    module = load_module(options.archive, options, out)
+    function = method_of(module, options.method, options.archive)._function
+    if options.registers:
+        from ..interpreter.engine import engine
+        from ..interpreter.native_program import register_code
+
+        engine("native")  # says why it is not there
+        text = register_code(function)
+        out.data({"registers": text}) if out.json else out.text(text)
+        return 0
+    codes = reachable(function)
+    listings = {c.name: listing(c) for c in list(codes.values())[: None if options.all else 1]}
+    if out.json:
+        out.data(listings)
+        return 0
+    for text in listings.values():
+        out.text(text)
+    return 0

@@ -1,0 +1,41 @@
+"""scriptlang check: load an archive, verify it, and list what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .main import FAULT, LACKING, OK, limits_of
+from .output import Output
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("archive")
+
+
+def run(options: argparse.Namespace, out: Output) -> int:
+    from ..programs.inspection import inspect_archive
+
+    with out.working(f"checking {options.archive}"):
+        report = inspect_archive(options.archive, limits_of(options))
+    lacking = {engine: report.missing(engine) for engine in report.lacking}
+    code = FAULT if report.errors else LACKING if lacking["python"] else OK
+    if out.json:
+        out.data(
+            {
+                "archive": options.archive,
+                "name": report.name,
+                "sound": not report.errors,
+                "errors": [str(e) for e in report.errors],
+                "missing": lacking,
+                "exit_code": code,
+            }
+        )
+        return code
+    for error in report.errors:
+        print(error, file=sys.stderr)
+    if report.errors:
+        out.text(f"{options.archive}: {len(report.errors)} methods do not compile")
+    else:
+        out.text(report.availability())
+    return code

@@ -1,0 +1,71 @@
+"""scriptlang code: the program of an archive, as its code/ has it or as it is in the file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .main import limits_of
+from .output import Output
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("archive")
+    command.add_argument("--method", help="of the top module alone, printed from its graph")
+    command.add_argument(
+        "--grep", metavar="TEXT", help="only the lines that hold a text, with their places"
+    )
+
+
+def run(options: argparse.Namespace, out: Output) -> int:
+    if options.method:
+        from .main import load_module, method_of
+
+        module = load_module(options.archive, options, out)
+        files = {options.method: method_of(module, options.method, options.archive).code}
+    else:
+        files = files_of(options.archive, options)
+    if options.grep is not None:
+        found = [
+            {"file": name, "line": number, "text": line}
+            for name, text in files.items()
+            for number, line in enumerate(text.splitlines(), 1)
+            if options.grep in line
+        ]
+        if out.json:
+            out.data(found)
+        else:
+            for f in found:
+                out.text(f"{f['file']}:{f['line']}: {f['text']}")
+        return 0 if found else 1
+    if out.json:
+        out.data(files)
+        return 0
+    for name, text in files.items():
+        if len(files) > 1:
+            out.heading(f"# {name}")
+        if out.console and not options.method:
+            from rich.syntax import Syntax
+
+            from .output import clean_lines
+
+            out.console.print(Syntax(clean_lines(text), "python", background_color="default"))
+        else:
+            out.text(text)
+    return 0
+
+
+def files_of(path: str, options: Any) -> dict[str, str]:
+    """The records of code/, by name.  What the archive may hold of text is limited."""
+    from ..budgets import Budget, spend, use
+    from ..serialization.archive import Reader
+    from ..serialization.sources import Contents, open_source
+
+    reader = Reader(Contents(open_source(path, None)))
+    files = {}
+    with use(Budget(limits_of(options)), path):
+        for name in reader.records:
+            if name.startswith("code/") and name.endswith(".py"):
+                spend("source_bytes", reader.records[name].size)
+                files[name] = bytes(reader.read(name)).decode("utf-8", "replace")
+    return files

@@ -1,0 +1,78 @@
+"""scriptlang compile: an archive that starts at once, and what each pass did to it."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .main import limits_of
+from .output import Output
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("archive")
+    command.add_argument(
+        "--keep-parameters",
+        action="store_true",
+        help="do not optimise: parameters stay attributes that can be changed",
+    )
+    command.add_argument("-o", "--output", required=True, metavar="FILE.pt")
+    command.add_argument(
+        "--passes", action="store_true", help="print what each pass did: runs, nodes, time"
+    )
+
+
+def run(options: argparse.Namespace, out: Output) -> int:
+    from ..api import compile_archive
+
+    before = pathlib.Path(options.archive).stat().st_size
+    with out.working(f"compiling {options.archive}"), counted() as passes:
+        module = compile_archive(
+            options.archive,
+            options.output,
+            optimize=not options.keep_parameters,
+            limits=limits_of(options),
+        )
+    in_training = module._object_.type.slot("training") is not None
+    if not options.keep_parameters and in_training:
+        remark = "the module is in training mode: compiled, but not optimised; call .eval() on it"
+        remark += " and save it again to have both"
+        print(remark) if not out.json else out.remark(remark)
+    after = pathlib.Path(options.output).stat().st_size
+    rows = [{"pass": name, **facts} for name, facts in passes.items()]
+    if out.json:
+        out.data({"output": options.output, "bytes": after, "source": before, "passes": rows})
+        return 0
+    if options.passes:
+        out.table(
+            ("pass", "runs", "changed", "nodes", "time"),
+            [
+                (r["pass"], r["runs"], r["changed"], f"{r['nodes']:+}", f"{r['seconds']:.3f} s")
+                for r in sorted(rows, key=lambda r: -r["seconds"])
+            ],
+            "lrrrr",
+        )
+    out.text(f"{options.output}: {after} bytes (the source has {before})")
+    return 0
+
+
+@contextmanager
+def counted() -> Iterator[dict[str, Any]]:
+    """Counts what passes do meanwhile: runs, those that changed a graph, nodes that were added
+    (or, below 0, went), seconds."""
+    from ..passes import pipeline
+
+    found: dict[str, Any] = {}
+
+    def watch(name: str, before: int, after: int, seconds: float, changed: bool) -> None:
+        facts = found.setdefault(name, {"runs": 0, "changed": 0, "nodes": 0, "seconds": 0.0})
+        facts["runs"] += 1
+        facts["changed"] += changed
+        facts["nodes"] += after - before
+        facts["seconds"] += seconds
+
+    with pipeline.watched(watch):
+        yield found

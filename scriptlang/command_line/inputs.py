@@ -1,0 +1,251 @@
+"""Inputs of programs from the command line: files, literals, and random ones of a shape.
+
+--input x.npy      .npy, .npz (a tensor each), .json, .png .jpg .ppm (1, 3, H, W in 0..1), .wav
+--random 1,3,224,224      or int64[1,128], uint8[3,8,8], x=1,16: by name
+--arg 16000               a Python literal, or name=literal
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import pathlib
+import re
+import wave
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensors import Tensor, from_numpy
+from .main import InputError
+
+MOST = 1 << 30
+"""The most elements of a random input, and pixels of an image."""
+
+
+def add_inputs(command: argparse.ArgumentParser) -> None:
+    """The options that give the inputs of a method."""
+    group = command.add_argument_group("inputs, passed in the order given")
+    group.add_argument(
+        "--input",
+        dest="values",
+        action=Given,
+        kind="input",
+        metavar="FILE",
+        help=".npy, .json, .png, .jpg, .ppm and .wav are one value; .npz one for each array; "
+        "repeatable",
+    )
+    group.add_argument(
+        "--arg",
+        dest="values",
+        action=Given,
+        kind="arg",
+        metavar="[NAME=]VALUE",
+        help="a Python literal (16000, 0.5, True, None, 'text', [1, 2]); repeatable",
+    )
+    group.add_argument(
+        "--random",
+        dest="values",
+        action=Given,
+        kind="random",
+        metavar="[NAME=]SHAPE",
+        help="a tensor of that shape, of normal values or of small ints: 1,3,224,224 or "
+        "int64[1,128]; repeatable",
+    )
+    group.add_argument("--seed", type=int, default=0, help="of random inputs and programs")
+    command.set_defaults(values=[])
+
+
+class Given(argparse.Action):
+    """Collects the inputs into one list, in the order they were written."""
+
+    def __init__(self, *args: Any, kind: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        value: Any,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (self.kind, value)])
+
+
+def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and named arguments."""
+    from ..ops.calling.eager import manual_seed
+
+    manual_seed(options.seed)
+    generator = np.random.default_rng(options.seed)
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for kind, text in options.values:
+        if kind == "input":
+            args += values_of(text)
+            continue
+        name, equals, rest = text.partition("=")
+        named = bool(equals) and schema.index(name) is not None
+        text = rest if named else text
+        value = literal(text) if kind == "arg" else random_tensor(text, generator)
+        if named:
+            kwargs[name] = value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def literal(text: str) -> Any:
+    """A Python literal; text that is none is a string."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+SHAPE = re.compile(r"(?:([a-z]\w*)?\[([\d,\s]*)\]|([\d,\s]+))")
+
+
+def random_tensor(text: str, generator: np.random.Generator) -> Tensor:
+    match = SHAPE.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f"--random takes a shape, 1,3,224,224 or int64[1,128], not {text!r}")
+    dtype = dtypes.BY_NAME.get(match[1] or "float32")
+    if dtype is None:
+        raise InputError(f"--random: there is no element type {match[1]!r}")
+    sizes = match[2] if match[2] is not None else match[3]
+    shape = [int(s) for s in sizes.replace(" ", "").split(",") if s]
+    count = 1
+    for size in shape:
+        count *= size
+    if count > MOST:
+        raise InputError(f"--random {text}: {count} elements are more than {MOST}")
+    if dtype.kind in "iub":
+        high = 2 if dtype.kind == "b" else 100
+        made = from_numpy(generator.integers(0, high, shape, np.int64))
+    else:
+        made = from_numpy(generator.standard_normal(shape, np.float32))
+    return made.to(dtype)
+
+
+def values_of(path: str) -> list[Any]:
+    """What a file holds as arguments.  Raises InputError for a file that cannot be used."""
+    ending = pathlib.Path(path).suffix.lower()
+    if ending in (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp"):
+        return [image_of(path)]
+    if ending in (".ppm", ".pgm"):
+        return [portable_image_of(path)]
+    if ending == ".wav":
+        return [sound_of(path)]
+    if ending == ".json":
+        return [json_of(path)]
+    return [tensor_of(path, a) for a in arrays_of(path)]
+
+
+def tensor_of(path: str, array: np.ndarray[Any, Any]) -> Any:
+    try:
+        return from_numpy(np.ascontiguousarray(array))
+    except (TypeError, ValueError) as e:
+        raise InputError(f"{path} holds {array.dtype}, which no tensor does ({e})") from None
+
+
+def arrays_of(path: str) -> list[np.ndarray[Any, Any]]:
+    """The arrays in a .npy or .npz file."""
+    try:
+        data: Any = np.load(path, allow_pickle=False)
+        return [data[k] for k in data.files] if hasattr(data, "files") else [data]
+    except (ValueError, EOFError, zipfile.BadZipFile, KeyError, SyntaxError) as e:
+        raise InputError(
+            f"{path} is no .npy or .npz file of numbers ({e}): write one with numpy.save"
+        ) from None
+
+
+def json_of(path: str) -> Any:
+    """Lists of numbers that are rectangular are tensors; all else is as JSON has it."""
+    with open(path, "rb") as file:
+        text = file.read()
+    try:
+        return from_json(json.loads(text))
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"{path} is no JSON: {e}") from None
+
+
+def from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: from_json(v) for k, v in value.items()}
+    if not isinstance(value, list):
+        return value
+    try:
+        array = np.array(value)
+    except (ValueError, OverflowError):
+        return [from_json(v) for v in value]
+    if array.dtype.kind == "f":
+        return from_numpy(array.astype(np.float32))
+    if array.dtype.kind in "ib":
+        return from_numpy(array)
+    return [from_json(v) for v in value]
+
+
+def as_batch(pixels: np.ndarray[Any, Any]) -> Tensor:
+    """(H, W, 3) bytes as (1, 3, H, W) floats from 0 to 1."""
+    planes = np.moveaxis(pixels.astype(np.float32) / 255, -1, 0)
+    return from_numpy(np.ascontiguousarray(planes[None]))
+
+
+def image_of(path: str) -> Tensor:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise InputError(
+            f"{path}: reading such images needs the package Pillow (pip install Pillow); "
+            ".ppm and .npy files need nothing"
+        ) from None
+    try:
+        with Image.open(path) as image:
+            return as_batch(np.asarray(image.convert("RGB")))
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as e:
+        if isinstance(e, FileNotFoundError):
+            raise
+        raise InputError(f"{path} is no image that Pillow reads: {e}") from None
+
+
+def portable_image_of(path: str) -> Tensor:
+    """A binary .ppm or .pgm file of one byte a channel."""
+    with open(path, "rb") as file:
+        data = file.read()
+    head = re.match(rb"P([56])(?:\s+(?:#[^\n]*\n)*)(\d+)\s+(\d+)\s+(\d+)\s", data)
+    if head is None or head[4] != b"255":
+        raise InputError(f"{path} is no binary .ppm or .pgm image of 255 values (P5 or P6)")
+    channels = 3 if head[1] == b"6" else 1
+    width, height = int(head[2]), int(head[3])
+    body = data[head.end() :]
+    if width * height * channels > MOST or len(body) < width * height * channels:
+        raise InputError(f"{path} is cut short: it says {width} x {height} pixels")
+    pixels = np.frombuffer(body, np.uint8, width * height * channels)
+    return as_batch(np.broadcast_to(pixels.reshape(height, width, channels), (height, width, 3)))
+
+
+def sound_of(path: str) -> Tensor:
+    """(1, samples) floats from -1 to 1; channels are averaged."""
+    try:
+        with wave.open(path, "rb") as file:
+            width, channels = file.getsampwidth(), file.getnchannels()
+            data = file.readframes(file.getnframes())
+    except (wave.Error, EOFError) as e:
+        raise InputError(f"{path} is no .wav file of plain samples: {e}") from None
+    types: dict[int, tuple[Any, float]] = {
+        1: (np.uint8, 128.0),
+        2: (np.dtype("<i2"), 32768.0),
+        4: (np.dtype("<i4"), 2.0**31),
+    }
+    if width not in types or not channels:
+        raise InputError(f"{path}: samples of {8 * width} bits; 8, 16 and 32 can be read")
+    dtype, scale = types[width]
+    whole = len(data) // (width * channels) * width * channels
+    samples = np.frombuffer(data[:whole], dtype).astype(np.float32)
+    samples = (samples - 128 if width == 1 else samples) / np.float32(scale)
+    return from_numpy(np.ascontiguousarray(samples.reshape(-1, channels).mean(1)[None]))

@@ -1,0 +1,192 @@
+"""The entry of the command line: its parser, its errors, its exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import Any
+
+from ..errors import ScriptError
+from ..limits import Limits
+from .output import Output
+
+OK, FAULT, USAGE, LACKING, DIFFERS, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+CODES = {
+    OK: "done",
+    FAULT: "the file or the program is at fault",
+    USAGE: "the command line is",
+    LACKING: "(check) the archive is sound but needs operators that no engine here has",
+    DIFFERS: "(diff, verify, run --compare) what was compared differs",
+    INTERRUPTED: "interrupted",
+}
+
+EPILOG = "exit codes: " + "; ".join(f"{code} {text}" for code, text in CODES.items())
+
+COMMANDS = {
+    "inspect": "modules, methods, operators of an archive; as a page with --html",
+    "code": "the program of an archive",
+    "graph": "the graph of a method, as text, SVG or HTML",
+    "bytecode": "what the engines run",
+    "run": "run a method on files, or on random inputs",
+    "check": "load and verify; list what is missing",
+    "verify": "compare with PyTorch, value by value",
+    "bench": "measure how long a method takes",
+    "profile": "where the time goes: by operator, module and line",
+    "compile": "write an archive that starts at once, and runs faster",
+    "diff": "compare two archives: code, weights, attributes",
+    "convert": "write the weights as .npz or .safetensors",
+    "ops": "list the operators that archives reach, for a C++ library that has no others",
+    "info": "engines, CPU features, versions",
+    "completion": "print the completions for a shell",
+}
+"""Name -> what it does; each is a module of this package, with `add` and `run`."""
+
+
+class InputError(ScriptError):
+    """A file that an option names, or a value of an option, cannot be used."""
+
+
+class UsageError(Exception):
+    """The command line is at fault in a way that the parser does not see."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns its exit code.  Errors print without a traceback."""
+    given = sys.argv[1:] if argv is None else argv
+    options = parser(given).parse_args(given)
+    out = Output(options.json, options.quiet)
+    try:
+        for library in getattr(options, "load", ()):
+            load_plugin(library)
+        return options.run(options, out)
+    except UsageError as e:
+        out.error(str(e))
+        return USAGE
+    except ScriptError as e:
+        if getattr(e, "class_name", ""):  # the program raised it: it is no error of ours
+            return failed(e, out)
+        out.error(str(e))
+        return FAULT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has seen enough
+        return OK
+    except OSError as e:
+        out.error(f"{e.filename or ''}: {e.strerror or e}")
+        return FAULT
+    except KeyboardInterrupt:
+        out.error("interrupted")
+        return INTERRUPTED
+    except (RecursionError, MemoryError) as e:
+        why = "the file is nested too deep" if isinstance(e, RecursionError) else "out of memory"
+        out.error(f"{why}: it is no archive of a model that this machine can load")
+        return FAULT
+    except Exception as e:
+        return failed(e, out)
+
+
+def failed(error: Exception, out: Output) -> int:
+    """Tell what a program raised; what we did not foresee is told, too, without a traceback."""
+    from ..errors import script_stack
+
+    stack = script_stack(error)
+    text = f"{type(error).__name__}: {error}"
+    if stack:
+        out.error(f"the program raised {text}")
+        for frame in stack:
+            print(frame, file=sys.stderr)
+        return FAULT
+    if os.environ.get("SCRIPTLANG_DEBUG"):
+        raise error
+    out.error(f"{text}\n  SCRIPTLANG_DEBUG=1 shows where it was raised")
+    return FAULT
+
+
+def load_plugin(path: str) -> None:
+    from ..library import load_library
+
+    try:
+        load_library(path)
+    except (OSError, RuntimeError) as e:
+        raise InputError(f"--load: {e}") from None
+
+
+def parser(given: list[str] | None = None) -> argparse.ArgumentParser:
+    """The parser.  Only the command in `given` has its options, since each imports its module;
+    None: all of them have."""
+    top = argparse.ArgumentParser(
+        prog="scriptlang", description="TorchScript without PyTorch.", epilog=EPILOG
+    )
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    for name, help in COMMANDS.items():
+        command = commands.add_parser(name, help=help, description=help, epilog=EPILOG)
+        if given is None or name in given:
+            module = importlib.import_module(f".{name}", __package__)
+            module.add(command)
+            common(command)
+            command.set_defaults(run=module.run)
+    return top
+
+
+def common(command: argparse.ArgumentParser) -> None:
+    """What all commands take."""
+    group = command.add_argument_group("common options")
+    group.add_argument("--json", action="store_true", help="print the result as JSON")
+    group.add_argument("--quiet", "-q", action="store_true", help="no progress, no remarks")
+    group.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="a field of scriptlang.Limits: seconds=10, source_bytes=100000000; repeatable",
+    )
+    group.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        metavar="LIB.so",
+        help="a plug-in with operators that the archive calls: its code runs; repeatable",
+    )
+
+
+def limits_of(options: argparse.Namespace) -> Limits | None:
+    """What --limit says; None where it is not given."""
+    given: dict[str, Any] = {}
+    for text in options.limit:
+        name, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if name not in Limits.__match_args__ or not value >= 0 or value == float("inf"):
+            raise InputError(
+                f"--limit takes NAME=NUMBER with a name among "
+                f"{', '.join(Limits.__match_args__)}, not {text!r}"
+            )
+        given[name] = value if name.endswith("seconds") else int(value)
+    return Limits(**given) if given else None
+
+
+def load_module(path: str, options: argparse.Namespace, out: Output, engine: str = "auto") -> Any:
+    """The module of an archive, in the mode that it was saved in."""
+    from ..api import load
+
+    with out.working(f"reading {path}"):
+        module = load(path, engine=engine, limits=limits_of(options))
+        if module._type.slot("training") is not None and module._object_.get("training"):
+            out.remark("the module is in training mode, as it was saved")
+    return module
+
+
+def method_of(module: Any, name: str, path: str) -> Any:
+    """A method of a module.  Raises UsageError where it has none of that name."""
+    if name not in module._type.methods:
+        names = ", ".join(module._type.methods)
+        raise UsageError(f"{path} has no method {name!r}; it has {names}")
+    return getattr(module, name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""scriptlang verify: compare an archive with PyTorch, value by value; without it, the engines."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+
+from .inputs import add_inputs, arguments
+from .main import DIFFERS, OK, UsageError, load_module, method_of
+from .output import Output
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("archive")
+    add_inputs(command)
+    command.add_argument("--method", default="forward")
+    command.add_argument(
+        "--against",
+        choices=("torch", "python", "native"),
+        help="by default torch where it is installed, else the Python engine",
+    )
+    command.add_argument("--rtol", type=float, default=1e-4, help="of the largest element")
+    command.add_argument("--atol", type=float, default=1e-5)
+
+
+def run(options: argparse.Namespace, out: Output) -> int:
+    from ..observing.comparing import compare
+
+    module = load_module(options.archive, options, out)
+    method = method_of(module, options.method, options.archive)
+    args, kwargs = arguments(options, method.schema)
+    if kwargs:
+        raise UsageError("verify takes inputs by place, not by name")
+    against = options.against
+    if against is None:
+        against = "torch" if importlib.util.find_spec("torch") else "python"
+        if against == "python":
+            out.remark("torch is not installed: the two engines are compared")
+    with out.working(f"comparing with {against}"):
+        found = compare(
+            module,
+            against,
+            args,
+            method=options.method,
+            rtol=options.rtol,
+            atol=options.atol,
+            names=(options.archive, against),
+        )
+    if out.json:
+        out.data(
+            {
+                "equal": found.equal,
+                "compared": found.compared,
+                "against": against,
+                "first": None if found.first is None else str(found.first),
+                "result": found.result,
+                "errors": dict(found.errors),
+            }
+        )
+    else:
+        out.text(str(found))
+    return OK if found.equal else DIFFERS

@@ -1,0 +1,132 @@
+"""watch: the values inside of a program while it runs.
+
+    with model.watch("layer1.*", operators="aten::conv2d") as seen:
+        model(x)
+    for value in seen:
+        print(value.module, value.operator, value.line, value.tensor)
+
+Each value is a copy, made when its operator has given it: later writes do not change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+from .. import types as T
+from ..ir import Graph
+from ..ops import table
+from ..ops.calling.current import calls
+from ..tensors import Tensor
+from .observer import Observer, Place
+from .paths import module_path
+
+SEE = "scriptlang_watch::see"
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A value that was seen.  module: the path of the submodule; name: of the value in the graph;
+    line: `file:line`; tensor: what `keep` made of it, by default a copy."""
+
+    module: str
+    operator: str
+    name: str
+    line: str
+    tensor: Any
+
+
+class Watch(Observer):
+    """A context manager; a sequence of what it saw, in order.
+
+    `seen["layer1.0.conv1"]` are the values of one submodule.
+    """
+
+    def __init__(
+        self,
+        owner: Any = None,
+        modules: str = "*",
+        operators: str = "*",
+        keep: Callable[[Tensor], Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.owner, self.modules, self.operators = owner, modules, operators
+        self.keep = keep or copy_of
+        self.values: list[Watched] = []
+
+    def __enter__(self) -> Watch:
+        define_see()
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __iter__(self) -> Iterator[Watched]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, key: int | str) -> Any:
+        """The value of a number, or all those of a submodule."""
+        if isinstance(key, int):
+            return self.values[key]
+        found = [v for v in self.values if v.module == key]
+        if not found:
+            known = ", ".join(dict.fromkeys(v.module for v in self.values)) or "nothing"
+            raise KeyError(f"no value of {key!r} was seen; there are those of {known}")
+        return found
+
+    def applies(self, args: Sequence[Any]) -> bool:
+        return self.owner is None or bool(args) and args[0] is self.owner
+
+    def wants(self, place: Place) -> bool:
+        return fnmatchcase(module_path(place.function, place.callers), self.modules) and (
+            fnmatchcase(place.kind, self.operators)
+            or any(fnmatchcase(kind, self.operators) for kind in place.inside)
+        )
+
+    def put_in(self, graph: Graph, places: list[Place]) -> None:
+        operator = table.find(SEE)
+        assert operator is not None
+        for place in places:
+            after = place.node
+            for v in [v for v in place.node.outputs if v.type == T.TENSOR]:
+                node = graph.create(SEE, (), (), schema=operator.schema, like=place.node)
+                after = node.insert_after(after)
+                number = graph.create(
+                    "prim::Constant", (), [T.INT], attributes={"value": place.number}
+                )
+                node.add_input(number.insert_before(node).output)
+                node.add_input(v)
+
+    def see(self, number: int, value: Tensor) -> None:
+        if not 0 <= number < len(self.places):
+            return  # a program has called the operator itself
+        place = self.places[number]
+        names = [v.name for v in place.node.outputs if v.name]
+        path = module_path(place.function, place.callers)
+        name = names[0] if names else ""
+        self.values.append(Watched(path, place.kind, name, place.line, self.keep(value)))
+
+
+def copy_of(value: Tensor) -> Any:
+    return value.detach().clone()
+
+
+@cache
+def define_see() -> None:
+    """Register the operator that watched programs call."""
+    from ..library import define, impl
+
+    def see(place: int, value: Tensor) -> None:
+        observer = calls.observer
+        if isinstance(observer, Watch):
+            observer.see(place, value)
+
+    define(SEE, "(int place, Tensor value) -> ()")
+    impl(SEE, "CPU", see)

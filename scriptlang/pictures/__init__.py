@@ -1,0 +1,1 @@
+"""Pictures of programs: drawings of graphs, pages that show a model, what notebooks show."""

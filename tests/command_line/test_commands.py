@@ -1,0 +1,346 @@
+"""Each command as it is called: what it prints, as text and as JSON, its exit codes, its inputs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import wave
+
+import numpy as np
+import pytest
+from scriptlang.interpreter import engine as engines
+
+import scriptlang
+from scriptlang import log
+from scriptlang.command_line import main
+from scriptlang.command_line.inputs import values_of
+from scriptlang.command_line.main import COMMANDS, InputError, parser
+from scriptlang.command_line.output import Output, Tree, clean, lines_of
+
+DATA = pathlib.Path(__file__).parent.parent / "data"
+MLP = str(DATA / "mlp.script.pt")
+COUNTER = str(DATA / "counter.script.pt")
+BOTH = len(engines.available()) == 2
+
+
+def printed(capsys, *argv, code=0):
+    assert main(list(argv)) == code
+    return capsys.readouterr().out
+
+
+def data(capsys, *argv, code=0):
+    return json.loads(printed(capsys, *argv, "--json", code=code))
+
+
+def test_every_command_has_a_module_and_help(capsys):
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as e:
+            main([name, "--help"])
+        assert e.value.code == 0
+        out = capsys.readouterr().out
+        assert "exit codes:" in out and "--json" in out
+
+
+def test_wrong_options_are_code_2(capsys):
+    for argv in (["nothing"], ["run"], ["bench", MLP, "--engine", "steam"]):
+        with pytest.raises(SystemExit) as e:
+            main(argv)
+        assert e.value.code == 2
+    assert main(["bench", MLP, "--random", "1,6", "--threads", "0"]) == 2
+    assert main(["convert", MLP, "-o", "x.txt"]) == 2
+    assert main(["code", MLP, "--method", "none"]) == 2
+    capsys.readouterr()
+
+
+def test_inspect_as_data(capsys):
+    found = data(capsys, "inspect", MLP)
+    assert found["parameters"] == 160 and found["tree"]["class"] == "Mlp"
+    assert found["tree"]["modules"][0]["name"] == "layers"
+    linear = next(o for o in found["operators"] if o["name"] == "aten::linear")
+    assert linear["nodes"] >= 2 and linear["engines"] == engines.available()
+
+
+def test_inspect_draws_the_tree_of_modules(capsys):
+    out = printed(capsys, "inspect", MLP)
+    assert "└─ layers: Sequential" in out and "forward(Tensor x) -> Tensor" in out
+    assert "modules: --depth" in printed(capsys, "inspect", MLP, "--depth", "1")
+
+
+def test_inspect_counts_work(capsys):
+    found = data(capsys, "inspect", MLP, "--shapes", "x=2,6", "--work")
+    linears = [n for n in found["nodes"] if n["operator"] == "aten::linear"]
+    assert linears and linears[0]["flops"] == 2 * 2 * 6 * int(linears[0]["gives"][:-1].split()[-1])
+    unknown = data(capsys, "inspect", MLP, "--shapes", "x=s0,6", "--work")
+    assert unknown["unknown"] > 0
+
+
+def test_code_and_its_lines(capsys):
+    files = data(capsys, "code", MLP)
+    assert any("def forward(" in text for text in files.values())
+    assert ":" in printed(capsys, "code", MLP, "--grep", "def forward")
+    assert printed(capsys, "code", MLP, "--grep", "not in there", code=1) == ""
+    assert "def forward" in printed(capsys, "code", MLP, "--method", "forward")
+
+
+def test_bytecode(capsys):
+    assert "RET" in printed(capsys, "bytecode", MLP)
+    assert "RET" in "".join(data(capsys, "bytecode", COUNTER, "--all").values())
+
+
+@pytest.mark.skipif(not BOTH, reason="only the native engine has registers")
+def test_register_code(capsys):
+    assert "OP" in data(capsys, "bytecode", MLP, "--registers")["registers"]
+
+
+def test_graph_as_text(capsys):
+    assert "aten::linear" in printed(capsys, "graph", MLP, "--shapes", "x=1,6")
+    assert "prim::CallMethod" in printed(capsys, "graph", MLP, "--as-written")
+
+
+def test_run_on_random_inputs(capsys):
+    a = data(capsys, "run", MLP, "--random", "2,6")
+    assert a["results"]["output"]["shape"] == [2, 4]
+    assert a == data(capsys, "run", MLP, "--random", "2,6")
+    assert a != data(capsys, "run", MLP, "--random", "2,6", "--seed", "1")
+    assert "float32[2, 4]" in printed(capsys, "run", MLP, "--random", "x=2,6")
+
+
+@pytest.mark.skipif(not BOTH, reason="compares the engines")
+def test_run_compares(capsys):
+    found = data(capsys, "run", MLP, "--random", "2,6", "--compare", "native")
+    assert found["comparison"]["equal"]
+
+
+@pytest.mark.parametrize("shape", ["what", "1,-2", "colour[1]", "99999,99999,99999", "[1", "1.5"])
+def test_random_shapes_that_are_none(shape, capsys):
+    assert main(["run", MLP, "--random", shape]) == 1
+    assert "--random" in capsys.readouterr().err
+
+
+def write_wav(path):
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(2)
+        file.setsampwidth(2)
+        file.setframerate(16000)
+        file.writeframes(np.array([[16384, 0], [-32768, -32768]], "<i2").tobytes())
+
+
+def test_inputs_of_each_kind(tmp_path):
+    write_wav(tmp_path / "a.wav")
+    (sound,) = values_of(str(tmp_path / "a.wav"))
+    assert sound.tolist() == [[0.25, -1.0]]
+    (tmp_path / "a.ppm").write_bytes(b"P6\n# made\n2 1\n255\n" + bytes([255, 0, 0, 0, 255, 0]))
+    (image,) = values_of(str(tmp_path / "a.ppm"))
+    assert image.tolist() == [[[[1, 0]], [[0, 1]], [[0, 0]]]]
+    (tmp_path / "a.json").write_text("[[1, 2], [3, 4.5]]")
+    (numbers,) = values_of(str(tmp_path / "a.json"))
+    assert numbers.tolist() == [[1, 2], [3, 4.5]] and numbers.dtype == scriptlang.float32
+    (tmp_path / "b.json").write_text('{"a": [1, 2], "b": ["x", [1]]}')
+    (tree,) = values_of(str(tmp_path / "b.json"))
+    assert tree["a"].tolist() == [1, 2] and tree["b"][0] == "x"
+    np.savez(tmp_path / "a.npz", x=np.ones(2, np.float32), y=np.zeros(3, np.int64))
+    assert [tuple(t.shape) for t in values_of(str(tmp_path / "a.npz"))] == [(2,), (3,)]
+
+
+def test_images_that_need_pillow(tmp_path):
+    if importlib.util.find_spec("PIL") is None:
+        with pytest.raises(InputError, match="pip install Pillow"):
+            values_of(str(tmp_path / "a.png"))
+        return
+    from PIL import Image
+
+    Image.new("RGB", (2, 1), (255, 0, 0)).save(tmp_path / "a.png")
+    assert tuple(values_of(str(tmp_path / "a.png"))[0].shape) == (1, 3, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "name, contents",
+    [
+        ("a.wav", b"RIFF\xff\xff\xff\xffWAVEfmt "),
+        ("a.wav", b""),
+        ("a.ppm", b"P6 99999 99999 255\n"),
+        ("a.ppm", b"P3 1 1 255\n1 1 1"),
+        ("a.json", b"[" * 100_000),
+        ("a.json", b"{not json"),
+        ("a.npy", b"\x93NUMPY\x01\x00\xff\xff{'descr': __import__('os')}"),
+        ("a.npy", b"cos\nsystem\n(S'true'\ntR."),
+        ("a.npz", b"PK\x03\x04 cut short"),
+        ("a.dat", b"\x00" * 64),
+    ],
+)
+def test_inputs_that_are_none_are_told(name, contents, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_bytes(contents)
+    assert main(["run", MLP, "--input", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert str(path) in error and "Traceback" not in error
+
+
+ON_AN_ARCHIVE = [c for c in COMMANDS if c not in ("info", "completion")]
+MORE = {"convert": ["-o", "OUT.npz"], "compile": ["-o", "OUT.pt"], "diff": [MLP]}
+
+
+@pytest.mark.parametrize("command", ON_AN_ARCHIVE)
+def test_files_of_strangers_are_refused_by_every_command(command, tmp_path, capsys):
+    if command == "ops" and not BOTH:
+        pytest.skip("only the native engine says what it reaches")
+    rest = [a.replace("OUT", str(tmp_path / "out")) for a in MORE.get(command, [])]
+    whole = pathlib.Path(MLP).read_bytes()
+    for contents in (b"", b"PK\x05\x06" + b"\0" * 18, whole[: len(whole) // 2], b"\x80\x02."):
+        (tmp_path / "x.pt").write_bytes(contents)
+        assert main([command, str(tmp_path / "x.pt"), *rest]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith("scriptlang: ") and "Traceback" not in error
+        assert "SCRIPTLANG_DEBUG" not in error, "an error that we did not foresee"
+    assert main([command, str(tmp_path / "none.pt"), *rest]) == 1
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_names_do_not_control_the_terminal(capsys):
+    assert clean("a\x1b[31mb\u202ec\n") == "a\\x1b[31mb\\u202ec\\x0a"
+    out = Output()
+    out.table(["x"], [["\x1b]0;title\x07"]])
+    out.tree(Tree("\x1b[2J", "\r"))
+    out.text("line\n\x1b[1m")
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_tree_has_lines():
+    tree = Tree("a", under=[Tree("b", under=[Tree("c")]), Tree("d")])
+    assert [lead + t.text for lead, t in lines_of(tree)] == ["a", "├─ b", "│  └─ c", "└─ d"]
+
+
+def test_profile(capsys, tmp_path):
+    trace = str(tmp_path / "t.json")
+    found = data(capsys, "profile", MLP, "--random", "2,6", "--runs", "2", "--trace", trace)
+    assert found["calls"] == 2
+    linear = next(r for r in found["rows"] if r["name"] == "aten::linear")
+    assert linear["count"] % 2 == 0 and linear["flops"] > 0
+    assert json.loads(pathlib.Path(trace).read_text())["traceEvents"]
+    assert "layers.0" in printed(capsys, "profile", MLP, "--random", "2,6", "--by", "module")
+    assert "aten::" not in printed(
+        capsys, "profile", MLP, "--random", "2,6", "--optimized", "--top", "0"
+    )
+
+
+def test_bench(capsys):
+    found = data(capsys, "bench", MLP, "--random", "2,6", "--seconds", "0.01")
+    (row,) = found["rows"]
+    assert row["least"] <= row["median"] <= row["p90"] and found["first"] > 0
+    out = printed(capsys, "bench", MLP, "--random", "2,6", "--seconds", "0.01", "--optimized")
+    assert "optimized" in out and "times ours" in out
+    assert main(["bench", MLP, "--random", "2,6", "--against", "steam"]) == 2
+
+
+def test_verify_the_engines(capsys):
+    found = data(capsys, "verify", MLP, "--random", "2,6", "--against", "python")
+    assert found["equal"] and found["compared"] > 1
+
+
+def changed(tmp_path):
+    m = scriptlang.load(MLP)
+    m.layers[0].weight.data[0, 0] += 1.0
+    m.save(str(tmp_path / "b.pt"))
+    return str(tmp_path / "b.pt")
+
+
+def test_diff(capsys, tmp_path):
+    assert data(capsys, "diff", MLP, MLP)["equal"]
+    other = changed(tmp_path)
+    found = data(capsys, "diff", MLP, other, code=4)
+    assert [r["name"] for r in found["values"]] == ["layers.0.weight"]
+    assert "1 of" in printed(capsys, "diff", MLP, other, code=4)
+    assert main(["diff", MLP, other, "--rtol", "10"]) in (0, 4)
+    capsys.readouterr()
+    assert data(capsys, "diff", MLP, COUNTER, code=4)["code"]
+
+
+def test_convert(capsys, tmp_path):
+    target = str(tmp_path / "w.npz")
+    found = data(capsys, "convert", MLP, "-o", target)
+    weights = np.load(target)
+    assert set(weights.files) == set(found["weights"]) and "layers.0.weight" in weights.files
+    assert weights["layers.0.weight"].shape == tuple(found["weights"]["layers.0.weight"]["shape"])
+
+
+def test_convert_to_safetensors(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    target = str(tmp_path / "w.safetensors")
+    assert main(["convert", MLP, "-o", target, "--quiet"]) == 0
+    saved = scriptlang.load(MLP).state_dict()
+    read = safetensors.load_file(target)
+    assert {k: v.tolist() for k, v in read.items()} == {k: v.tolist() for k, v in saved.items()}
+
+
+def test_compile_tells_what_passes_did(capsys, tmp_path):
+    out = str(tmp_path / "out.pt")
+    assert "dce" in printed(capsys, "compile", MLP, "-o", out, "--passes")
+    passes = data(capsys, "compile", MLP, "-o", out)["passes"]
+    assert {"inline", "dce"} <= {p["pass"] for p in passes}
+    assert all(p["runs"] >= p["changed"] for p in passes)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_all_commands_and_options(shell, capsys):
+    script = printed(capsys, "completion", shell)
+    assert all(name in script for name in COMMANDS) and "random" in script
+    program = shutil.which(shell)
+    if program:
+        subprocess.run([program, "-n"], input=script, text=True, check=True)
+
+
+def test_completion_of_bash_completes():
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    words = "COMP_WORDS=(scriptlang prof) COMP_CWORD=1; _scriptlang; echo ${COMPREPLY[@]}"
+    command = [sys.executable, "-m", "scriptlang", "completion", "bash"]
+    root = DATA.parent.parent
+    made = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout
+    done = subprocess.run([bash, "-c", f"{made}\n{words}"], capture_output=True, text=True)
+    assert done.stdout.split() == ["profile"], done
+
+
+def test_a_pipe_that_closes_is_no_error():
+    command = f"{sys.executable} -m scriptlang code {MLP} | true"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, cwd=DATA.parent.parent
+    )
+    assert "Traceback" not in done.stderr and "Broken pipe" not in done.stderr
+
+
+def test_the_parser_of_one_command_imports_no_other():
+    code = (
+        "import sys; from scriptlang.command_line.main import parser; parser(['info']); "
+        "print('scriptlang.command_line.bench' in sys.modules, 'rich' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=DATA.parent.parent
+    )
+    assert done.stdout.split() == ["False", "False"], done
+    assert parser() is not None
+
+
+def test_what_the_compiler_does_is_logged(tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import scriptlang\n@scriptlang.script\ndef f(x: int):\n    return (x + 0) * 1\nf(2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SCRIPTLANG_LOG": "all", "PYTHONPATH": str(DATA.parent.parent)},
+    )
+    assert "scriptlang passes: " in done.stderr and "scriptlang engines: " in done.stderr, done
+    assert "add_zero fires at aten::add" in done.stderr
+
+
+def test_topics_of_the_log():
+    assert log.topics_of("") == frozenset() == log.topics_of("colour")
+    assert log.topics_of("rules, engines") == {"rules", "engines"}
+    assert log.topics_of("all") == set(log.TOPICS)
