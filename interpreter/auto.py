@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .. import log
+from .. import logs
 from .. import types as T
 from ..building import kept
 from ..errors import CompileError, GraphError
@@ -88,17 +88,17 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
     functions = tuple(functions)
     lacking = set(missing_from(engine("native"), functions, classes))
     if not lacking:
-        if "engines" in log.topics:
-            log.say("engines", f"{', '.join(f.name for f in functions)}: native")
+        if "engines" in logs.topics:
+            logs.say("engines", f"{', '.join(f.name for f in functions)}: native")
         return engine("native")
     from .native_program import PYTHON_CALL
     from .trial import trial_of
 
     trial = trial_of(functions) if PYTHON_CALL not in lacking else None
-    if "engines" in log.topics:
+    if "engines" in logs.topics:
         names = ", ".join(f.name for f in functions)
         how = "native as long as it does not reach it" if trial else "python"
-        log.say("engines", f"{names}: {how}; the native engine lacks {', '.join(sorted(lacking))}")
+        logs.say("engines", f"{names}: {how}; the native engine lacks {', '.join(sorted(lacking))}")
     return trial or engine("python")
 
 

@@ -3,6 +3,7 @@ or as `set_printoptions` says."""
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable
 from typing import Any
@@ -133,6 +134,40 @@ def tensor_text(x: Tensor, contents: str | None = None) -> str:
         body = array_text(array, x.numel() > options.threshold)
     body = body if contents is None else contents
     return with_facts(f"tensor({body}", suffix)
+
+
+TABLE_ROWS, TABLE_COLUMNS = 20, 12
+
+
+def tensor_html(x: Tensor) -> str:
+    """A tensor as a table of its first elements, for notebooks; of more than two dimensions the
+    first table."""
+    facts = f"{x.dtype.name}[{', '.join(map(str, x._size))}]"
+    head = f"<small>{facts}</small>"
+    if x.numel() == 0 or x.is_quantized:
+        return f"<div>{head}<pre>{html.escape(repr(x))}</pre></div>"
+    array = x._array
+    at = (0,) * max(array.ndim - 2, 0)
+    table = np.atleast_2d(array[at])
+    if at:
+        head += f" <small>[{', '.join('0' for _ in at)}]</small>"
+    rows = []
+    for row in table[:TABLE_ROWS]:
+        cells = "".join(f"<td>{html.escape(cell_text(v))}</td>" for v in row[:TABLE_COLUMNS])
+        rows.append(f"<tr>{cells}{'<td>…</td>' * (len(row) > TABLE_COLUMNS)}</tr>")
+    rows += ["<tr><td>…</td></tr>"] * (len(table) > TABLE_ROWS)
+    return f"<div>{head}<table>{''.join(rows)}</table></div>"
+
+
+def cell_text(value: Any) -> str:
+    kind = getattr(value, "dtype", np.dtype(object)).kind
+    if kind == "b":
+        return str(bool(value))
+    if kind in "iu":
+        return str(int(value))
+    if kind == "c":
+        return f"{complex(value):.4g}"
+    return f"{float(value):.4g}"
 
 
 def with_facts(text: str, facts: list[str]) -> str:

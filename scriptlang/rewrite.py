@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from . import log, type_text
+from . import logs, type_text
 from . import types as T
 from .building import made_once
 from .ir import Graph, Node, Value
@@ -278,10 +278,10 @@ class RuleSet:
         changed = False
         for node in list(graph.walk()):
             for rule in self.by_kind.get(node.kind, ()) if node.block is not None else ():
-                told = tell(rule, node, overloads, guard) if "rules" in log.topics else None
+                told = tell(rule, node, overloads, guard) if "rules" in logs.topics else None
                 if why_not(rule, node, overloads, guard, fire=True) is None:
                     changed = True
-                    log.say("rules", f"{rule.name} fires at {told}")
+                    logs.say("rules", f"{rule.name} fires at {told}")
                     break
         return changed
 
@@ -291,7 +291,7 @@ def tell(rule: Rule, node: Node, overloads: Overloads, guard: Guard) -> str:
     place = f"{node.kind} ({node.span.place if node.span else 'unknown'})"
     why = why_not(rule, node, overloads, guard)
     if why is not None and isinstance(rule.match(node), Match):
-        log.say("rules", f"{rule.name} does not fire at {place}: {why}")
+        logs.say("rules", f"{rule.name} does not fire at {place}: {why}")
     return place
 
 

@@ -425,6 +425,12 @@ class Tensor(Operators):
     def __hash__(self) -> int:
         return id(self)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+        from .printing import tensor_html
+
+        return tensor_html(self.detach())
+
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         """tensor_contents: what to write between the brackets instead of the elements."""
         from .printing import tensor_text

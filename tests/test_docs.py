@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import document_errors
+
 ROOT = Path(__file__).resolve().parent.parent
 ONE_PROGRAM = ROOT / "docs" / "architecture" / "one_program.md"
 MADE = ("build/", "code/")
@@ -103,10 +105,15 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
+def without_code(text: str) -> str:
+    """A document without its blocks of code."""
+    return re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document):
     broken = []
-    for target in LINK.findall(document.read_text(encoding="utf-8")):
+    for target in LINK.findall(without_code(document.read_text(encoding="utf-8"))):
         if re.match(r"\w+:", target):
             continue
         name, _, part = target.partition("#")
@@ -115,9 +122,17 @@ def test_links_lead_somewhere(document):
             broken.append(target)
         elif part:
             headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-            if part not in map(anchor, headings):
+            names = [anchor(heading) for heading in headings]
+            names += [f"{name}-{names[:k].count(name)}" for k, name in enumerate(names)]
+            if part not in names:
                 broken.append(target)
     assert not broken
+
+
+def test_errors_are_those_of_the_cases(request):
+    if request.config.getoption("--update"):
+        document_errors.main()
+    assert not document_errors.stale(), "run python -m tests.document_errors"
 
 
 def test_figures_are_drawn_from_their_numbers(request):

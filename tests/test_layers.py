@@ -41,7 +41,7 @@ LAYERS = (
         "budgets",
         "records",
         "_version",
-        "log",
+        "logs",
     },
     {"type_base", "types", "type_text", "type_variables"},
     {"schema"},
@@ -70,6 +70,7 @@ LAYERS = (
         "special",
         "programs",
         "observing",
+        "pictures",
         "api",
         "grad_mode",
         "autograd",
@@ -78,7 +79,6 @@ LAYERS = (
         "optim",
         "jit",
     },
-    {"pictures"},
     {"command_line", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""
@@ -475,3 +475,16 @@ def test_running_an_archive_needs_numpy_alone(tmp_path):
         "assert m(scriptlang.ones(2)).tolist() == [2, 2]; m.forward.schema"
     )
     assert "numpy" in loaded
+
+
+def test_no_module_hides_an_operator():
+    """`scriptlang.log` is the operator: a module of that name would be found in its place."""
+    from scriptlang.ops import table
+
+    operators = {
+        text.partition("::")[2].partition("(")[0].partition(".")[0]
+        for file in ("declared.txt", "derived.txt")
+        for text in table.lines_of(file)
+    }
+    modules = {name.split(".")[1] for name in MODULES if "." in name}
+    assert modules & operators <= {"_version"}, "`from . import` finds these first"

@@ -105,14 +105,19 @@ def test_a_long_line_is_found(tmp_path):
 
 
 def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """(number, line) of the lines of a Markdown file that are no rows of a table.
+    """(number, line) of the lines of a Markdown file that are no rows of a table, nor printed.
 
     Of the changelog the section that is being written is left out: many hands add to it at once.
     """
-    section = 0
+    section, printed = 0, False
     for number, line in enumerate(text.split("\n"), 1):
         section += line.startswith("## ")
-        if not line.startswith("|") and not (name == "CHANGELOG.md" and section == 1):
+        printed = line == "```text" or (printed and line != "```")
+        if (
+            not printed
+            and not line.startswith("|")
+            and not (name == "CHANGELOG.md" and section == 1)
+        ):
             yield number, line
 
 
@@ -141,6 +146,8 @@ def test_long_prose_is_found_and_tables_are_not():
     text = "## A\n" + "x " * 60 + "\n| " + "y" * 120 + " |\n## B\n" + "z" * 101
     assert [n for n, line in prose("a.md", text) if len(line) > COLUMNS] == [2, 5]
     assert [n for n, line in prose("CHANGELOG.md", text) if len(line) > COLUMNS] == [5]
+    shown = "```text\n" + "x" * 101 + "\n```\n" + "y" * 101
+    assert [n for n, line in prose("a.md", shown) if len(line) > COLUMNS] == [4]
 
 
 CPP = (".cpp", ".h", ".hpp", ".inc", ".def", ".c")

@@ -40,6 +40,7 @@ def weights_of(path: str, options: Any) -> dict[str, Any]:
     from ..errors import ArchiveError
     from ..tensors import Tensor
 
+    state: Any
     try:
         state = load(path, limits=limits_of(options)).state_dict()
     except ArchiveError as e:

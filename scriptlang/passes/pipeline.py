@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from itertools import chain
 from typing import NamedTuple
 
-from .. import budgets, log
+from .. import budgets, logs
 from ..errors import GraphError
 from ..ir import Graph
 from ..irverify import verify
@@ -125,7 +125,7 @@ def apply(step: Step, graph: Graph) -> bool:
     """Run one pass; verify the graph that it changed, where that is asked for."""
     budgets.look()
     watch = _watcher.get()
-    if watch is None and not log.topics:
+    if watch is None and not logs.topics:
         changed = step.run(graph)
     else:
         changed = apply_watched(step, graph, watch)
@@ -143,6 +143,6 @@ def apply_watched(step: Step, graph: Graph, watch: Watcher | None) -> bool:
     seconds, after = time.perf_counter() - start, sum(1 for _ in graph.walk())
     if watch is not None and step.run is not run:
         watch(step.name, before, after, seconds, changed)
-    if changed and "passes" in log.topics:
-        log.say("passes", f"{step.name}: {before} nodes -> {after}, {seconds * 1e3:.2f} ms")
+    if changed and "passes" in logs.topics:
+        logs.say("passes", f"{step.name}: {before} nodes -> {after}, {seconds * 1e3:.2f} ms")
     return changed

@@ -7,6 +7,7 @@ file that stands alone.  Texts come from archives of strangers: each goes throug
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -158,7 +159,7 @@ class Drawer:
         fact = self.facts.get(v)
         if not isinstance(fact, TensorFacts) or fact.shape is None:
             return "" if v.type == T.TENSOR else cut(str(v.type), 16)
-        text = "×".join(map(str, fact.shape)) or "scalar"
+        text = "\u00d7".join(map(str, fact.shape)) or "scalar"
         count = size_in_bytes(fact)
         return cut(text, 28) + (f" · {short_bytes(count)}" if count else "")
 
@@ -244,8 +245,7 @@ def draw(picture: Picture, numbers: dict[Node, int], out: list[str], dx: float, 
             style += " a" if item.parts else ""
             down = y + PAD + 8 + k * LINE
             out.append(
-                f'<text class="{style}" x="{across:.0f}" y="{down:.0f}">'
-                f"{escape(line)}</text>"
+                f'<text class="{style}" x="{across:.0f}" y="{down:.0f}">{escape(line)}</text>'
             )
         out.append("</g>")
         left = x + PAD
@@ -265,7 +265,7 @@ def draw(picture: Picture, numbers: dict[Node, int], out: list[str], dx: float, 
 def curve(points: list[tuple[float, float]]) -> str:
     """A path through points, whose parts leave and arrive upright."""
     text = [f"M{points[0][0]:.0f} {points[0][1]:.0f}"]
-    for (x, y), (u, v) in zip(points, points[1:]):
+    for (x, y), (u, v) in itertools.pairwise(points):
         if math.isclose(x, u, abs_tol=0.5):
             text.append(f"V{v:.0f}")
         else:

@@ -16,6 +16,8 @@ const makeSvg = (name, attributes) => {
 const boxes = new Map();
 for (const e of document.querySelectorAll("[data-node]")) boxes.set(Number(e.dataset.node), e);
 
+const isNarrow = () => matchMedia("(max-width:860px)").matches;
+
 // ---- the tree of modules
 
 const rows = new Map();  // path -> its line
@@ -63,7 +65,15 @@ function place() {
 function fit() {
   view.k = Math.min(1, Math.max(0.2, (pane.clientWidth - 20) / size.w));
   view.x = Math.max(10, (pane.clientWidth - size.w * view.k) / 2);
-  view.y = 6;
+  view.y = isNarrow() ? byId("tabs").offsetHeight + 6 : 6;
+  place();
+}
+// Of a wide graph the beginning, large enough to be read.
+function start() {
+  const first = svg.querySelector(".n")?.getBBox();
+  if (!first || view.k >= 0.55) return;
+  view.k = 0.7;
+  view.x = pane.clientWidth / 2 - (first.x + first.width / 2) * view.k;
   place();
 }
 function zoom(factor, x, y) {
@@ -136,11 +146,12 @@ function show(name) {
   document.body.classList.toggle("show-side", tabs.includes(name));
   for (const t of tabs) byId(t).hidden = t !== name;
   for (const b of byId("tabs").children) b.setAttribute("aria-selected", b.dataset.tab === name);
-  if (name === "graph") fit();
+  if (name === "graph") {
+    fit();
+    start();
+  }
 }
 for (const b of byId("tabs").children) b.addEventListener("click", () => show(b.dataset.tab));
-const isNarrow = () => matchMedia("(max-width:860px)").matches;
-
 // ---- a node
 
 function showNode(node) {
@@ -296,9 +307,12 @@ window.addEventListener("keydown", (e) => {
 
 data.nodes.forEach((n, i) => {
   const box = boxes.get(i)?.querySelector("rect");
-  if (box && n.heat) box.style.fill = `color-mix(in srgb, #e5484d ${Math.round(n.heat * 100)}%, var(--op))`;
+  if (!box || !n.heat) return;
+  box.parentElement.classList.add("hot");
+  box.style.fill = `color-mix(in srgb, #e5484d ${Math.round(n.heat * 100)}%, var(--op))`;
 });
 
 show(isNarrow() ? "graph" : "source");
 fit();
+start();
 document.body.dataset.ready = "yes";

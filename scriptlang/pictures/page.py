@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArchiveError, ScriptError
-from ..ir import Function, Node
+from ..ir import Function, Node, Value
 from ..limits import Limits
 from ..observing.observer import is_observed
 from ..observing.paths import module_path
@@ -79,9 +79,7 @@ class Page:
     ) -> None:
         self.module, self.function, self.shaped, self.options = module, function, shaped, options
         self.source = source
-        self.paths = {
-            n: module_path(function, n.callers) for n in shaped.graph.walk() if n.callers
-        }
+        self.paths = {n: module_path(function, n.callers) for n in shaped.graph.walk() if n.callers}
 
     def text(self) -> str:
         drawer = Drawer(self.shaped, self.paths)
@@ -115,7 +113,7 @@ class Page:
         flops = sum(work_of(n, self.shaped.facts)[0] or 0 for n in nodes if is_observed(n))
         facts = f"{version}{tree.parameters:,} parameters · {short_bytes(tree.bytes)}"
         facts += f" · {len(nodes)} nodes of {self.options.method}"
-        facts += f" · {flops / 1e9:.3g} GFLOPs" if flops else ""
+        facts += f" · {flops / 1e9:.3g} GFLOPs" if flops > 1e6 else ""
         return {
             "facts": facts,
             "tree": tree_data(tree),
@@ -131,10 +129,7 @@ class Page:
         path = self.paths.get(node, "")
         flops, count = work_of(node, self.shaped.facts) if is_observed(node) else (None, None)
         gives = ", ".join(f"%{v.name} : {self.shaped.type_text(v)}" for v in node.outputs)
-        takes = ", ".join(
-            repr(v.constant)[:60] if v.is_constant and is_plain(v.constant) else f"%{v.name}"
-            for v in node.inputs[:40]
-        )
+        takes = ", ".join(map(taken, node.inputs[:40]))
         group = node.attributes.get("Subgraph")
         entry: dict[str, Any] = {
             "op": node.qualified_name,
@@ -200,8 +195,12 @@ class Page:
         }
 
 
-def is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, float, str, list, tuple))
+def taken(v: Value) -> str:
+    """An input: a constant by its value, another one by its name."""
+    plain = (bool, int, float, str, list, tuple, type(None))
+    if v.is_constant and isinstance(v.constant, plain):
+        return repr(v.constant)[:60]
+    return f"%{v.name or v.node.kind}"
 
 
 def tree_data(part: Any) -> dict[str, Any]:
@@ -270,7 +269,7 @@ def json_in_script(value: Any) -> str:
 
 TEMPLATE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
 style-src 'unsafe-inline'; script-src 'sha256-{digest}'">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="referrer" content="no-referrer"><link rel="icon" href="data:,">

@@ -179,6 +179,12 @@ class GraphView(_Holder):
     def copy(self) -> GraphView:
         return GraphView(self.ir.copy())
 
+    def _repr_html_(self) -> builtins.str:
+        """What notebooks show: a drawing."""
+        from ..pictures.notebook import graph_html
+
+        return graph_html(self.ir)
+
     def lint(self) -> None:
         """Check the rules of the IR.  Raises GraphError where one is broken."""
         from ..irverify import verify

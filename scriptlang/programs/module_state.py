@@ -288,6 +288,12 @@ class ModuleState:
         obj = self._object_
         return type(self)(ScriptObject(obj.type, list(obj.slots)), self._engine_, self._limits_)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the modules, which fold."""
+        from ..pictures.notebook import module_html
+
+        return module_html(self._object_)
+
     def __deepcopy__(self: M, memo: dict[Any, Any]) -> M:
         return type(self)(deep_copy(self._object_, memo), self._engine_, self._limits_)
 

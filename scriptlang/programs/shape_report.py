@@ -37,6 +37,12 @@ class ShapedGraph:
     def __str__(self) -> str:
         return print_graph(self.graph, self.type_text)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: a drawing with the shapes."""
+        from ..pictures.notebook import graph_html
+
+        return graph_html(self.graph, self.facts)
+
     def type_text(self, v: Value) -> str:
         fact = self.facts.get(v)
         return str(fact) if v.type == T.TENSOR and isinstance(fact, TensorFacts) else str(v.type)
@@ -114,7 +120,7 @@ def graph_of(
         program = load(program, limits=limits)
         program.eval()
     if isinstance(program, ScriptFunction):
-        graph: Any = program.graph.copy()
+        graph = program._function.graph.copy()
         pipeline.optimize(graph)
         if optimized:
             speed.run(graph)

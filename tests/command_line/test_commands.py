@@ -16,7 +16,7 @@ import pytest
 from scriptlang.interpreter import engine as engines
 
 import scriptlang
-from scriptlang import log
+from scriptlang import logs
 from scriptlang.command_line import main
 from scriptlang.command_line.inputs import values_of
 from scriptlang.command_line.main import COMMANDS, InputError, parser
@@ -341,6 +341,6 @@ def test_what_the_compiler_does_is_logged(tmp_path):
 
 
 def test_topics_of_the_log():
-    assert log.topics_of("") == frozenset() == log.topics_of("colour")
-    assert log.topics_of("rules, engines") == {"rules", "engines"}
-    assert log.topics_of("all") == set(log.TOPICS)
+    assert logs.topics_of("") == frozenset() == logs.topics_of("colour")
+    assert logs.topics_of("rules, engines") == {"rules", "engines"}
+    assert logs.topics_of("all") == set(logs.TOPICS)
