@@ -96,8 +96,8 @@ def native_batch_norm_backward(
     shape[1] = x.size(1)
     dims = [d for d in range(x.dim()) if d != 1]
     if x.numel() == 0:
-        none = torch.zeros([x.size(1)], dtype=x.dtype)
-        return _given(torch.zeros_like(x), none, none, input, weight, output_mask)
+        none = torch.zeros([x.size(1)], dtype=x.dtype) + grad.sum()
+        return _given(grad + x, none, none, input, weight, output_mask)
     if train:
         if save_mean is not None and save_invstd is not None:
             centred = x - _statistic(save_mean, x, shape)
@@ -146,8 +146,8 @@ def native_layer_norm_backward(
     dims = list(range(axis, x.dim()))
     rows = list(range(axis))
     if x.numel() == 0:
-        none = torch.zeros(normalized_shape, dtype=x.dtype)
-        return _given(torch.zeros_like(x), none, none, input, weight, output_mask)
+        none = torch.zeros(normalized_shape, dtype=x.dtype) + grad.sum()
+        return _given(grad + x, none, none, input, weight, output_mask)
     shape = list(input.size()[:axis]) + [1 for _ in dims]
     invstd = _statistic(rstd, x, shape)
     normal = (x - _statistic(mean, x, shape)) * invstd
@@ -184,8 +184,8 @@ def native_group_norm_backward(
     if weight is not None and weight.numel() != C:
         raise RuntimeError("a weight of size {} does not fit the channels".format(weight.size()))
     if input.numel() == 0:
-        none = torch.zeros([C], dtype=_wide(input).dtype)
-        return _given(torch.zeros_like(input), none, none, input, weight, output_mask)
+        none = torch.zeros([C], dtype=_wide(input).dtype) + _wide(grad_out).sum()
+        return _given(grad_out + input, none, none, input, weight, output_mask)
     parts = [N, group, C // group, HxW]
     x, flat = _wide(input).reshape(parts), _wide(grad_out).reshape([N, C, HxW])
     invstd = _statistic(rstd, x, [N, group, 1, 1])
