@@ -32,8 +32,13 @@ template <class T>
 class Rows {
  public:
   Rows(int64_t rows, int64_t n)
-      : stride_(((n * int64_t(sizeof(T)) + 63) / 64 | 1) * kLine),
-        data_(size_t(rows * stride_ + kLine), T(0)) {
+      : stride_(((n * int64_t(sizeof(T)) + 63) / 64 | 1) * kLine), data_() {
+    data_.reserve(size_t(rows * stride_ + kLine));
+    for (int64_t i = 1; i <= rows; ++i) {
+      worked(stride_);
+      data_.resize(size_t(i * stride_), T(0));
+    }
+    data_.resize(size_t(rows * stride_ + kLine), T(0));
     first_ = data_.data();
     while (reinterpret_cast<uintptr_t>(first_) % 64 != 0) ++first_;
   }
@@ -54,8 +59,10 @@ class Rows {
 template <class T>
 double bring_into_range(const Rows<T>& a, int64_t rows, int64_t n) {
   double most = 0;
-  for (int64_t i = 0; i < rows; ++i)
+  for (int64_t i = 0; i < rows; ++i) {
+    worked(2 * n);
     for (int64_t j = 0; j < n; ++j) most = std::max(most, size_of(a.row(i)[j]));
+  }
   if (most == 0 || (most > 1e-140 && most < 1e140)) return 1;
   const double scale = std::ldexp(1.0, most > 1 ? -500 : most > 1e-200 ? 500 : 1000);
   for (int64_t i = 0; i < rows; ++i)
@@ -93,6 +100,7 @@ void turn_over(int64_t rows, int64_t columns, const T* from, int64_t from_stride
   constexpr int64_t kSide = 8;
   for (int64_t i = 0; i < rows; i += kSide) {
     const int64_t bottom = std::min(rows, i + kSide);
+    worked(2 * kSide * columns);
     for (int64_t j = 0; j < columns; ++j) {
       for (int64_t k = i; k < bottom; ++k) to[j * to_stride + k] = from[k * from_stride + j];
     }

@@ -75,6 +75,7 @@ Fourier<T>::Fourier(int64_t n, bool whole) {
     make_convolution();
   } else {
     Roots roots(n);
+    roots_.reserve(size_t(n));
     for (int64_t j = 0; j < n; ++j) {
       worked(8);
       roots_.emplace_back(roots[j]);
@@ -85,6 +86,7 @@ Fourier<T>::Fourier(int64_t n, bool whole) {
   make_parts(kernels().fourier<T>().lanes);
   if (n % 2 != 0) return;
   Roots roots(n);
+  turns_.reserve(size_t(n / 4 + 1));
   for (int64_t j = 0; j <= n / 4; ++j) {
     worked(8);
     turns_.emplace_back(roots[j]);
@@ -108,7 +110,14 @@ void Fourier<T>::make_convolution() {
   Fourier& circle = add(length);
   circle.make_parts(kernels().fourier<T>().lanes);
   plan_.around = &circle.plan_;
-  std::vector<std::complex<double>> around(static_cast<size_t>(length));
+  std::vector<std::complex<double>> around;
+  around.reserve(size_t(length));
+  for (int64_t j = 0; j < length; ++j) {
+    worked(2);
+    around.emplace_back();
+  }
+  chirp_.reserve(size_t(n));
+  kernel_.reserve(size_t(length));
   Roots roots(2 * n);
   for (int64_t j = 0; j < n; ++j) {
     worked(32);
@@ -141,9 +150,10 @@ void Fourier<T>::make_parts(int lanes) {
   plan_.part = &add(m).plan_;
   plan_.across = &add(lanes).plan_;
   Roots roots(n);
-  twist_.resize(static_cast<size_t>(2 * n));
+  twist_.reserve(static_cast<size_t>(2 * n));
   for (int64_t k = 0; k < m; ++k) {
     worked(8 * lanes);
+    twist_.resize(static_cast<size_t>(2 * (k + 1) * lanes));
     for (int64_t b = 0; b < lanes; ++b) {
       std::complex<double> root = roots[k * b];
       twist_[size_t(2 * k * lanes + b)] = T(root.real());

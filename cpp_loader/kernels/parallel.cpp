@@ -44,7 +44,7 @@ thread_local bool inside_body = false;
 // The range in slices, between which the thread looks whether it is still wanted. A grain is some
 // ten thousands of operations; work of which one piece is a grain may be of any size.
 void run_slices(ParallelBody body, void* context, int64_t begin, int64_t end, int64_t grain) {
-  constexpr int64_t kSliceGrains = 16;
+  constexpr int64_t kSliceGrains = 4;
   if (grain > 1 && end - begin <= 2 * kSliceGrains * grain) {
     body(context, begin, end);
     return worked(end - begin <= grain ? kBudget / 64 : kBudget / 2);

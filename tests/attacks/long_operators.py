@@ -42,7 +42,8 @@ LONG: dict[str, str] = {
     "addmm": "torch.addmm(x[0], torch.ones([7000, 7000]), torch.ones([7000, 7000]))",
     "einsum": "torch.einsum('ij,jk->ik', [torch.ones([7000, 7000]), torch.ones([7000, 7000])])",
     "matrix_power": "torch.matrix_power(torch.ones([2000, 2000]), (1 << 60) - 1)",
-    "multi_dot": "torch.linalg_multi_dot([torch.ones([7000, 7000])] * 3)",
+    "multi_dot": "torch.linalg_multi_dot([torch.ones([6000, 6000]), torch.ones([6000, 6000]), "
+    "torch.ones([6000, 6000])])",
     "attention": "torch.scaled_dot_product_attention(torch.ones([1, 8, 12000, 64]), "
     "torch.ones([1, 8, 12000, 64]), torch.ones([1, 8, 12000, 64]))",
     "cdist 1": "torch.cdist(torch.rand([8000, 3000]), torch.rand([8000, 3000]), 1.0)",
@@ -104,10 +105,10 @@ LONG: dict[str, str] = {
     ", None, [1, 1], [0, 0], [1, 1], 30)",
     "conv2d channels last": "torch.conv2d(torch.ones([1, 60, 500, 500]).contiguous(memory_format="
     "torch.channels_last), torch.ones([60, 60, 101, 101]))",
-    "conv3d": "torch.conv3d(torch.ones([1, 20, 30, 30, 30]), torch.ones([20, 20, 15, 15, 15]))",
+    "conv3d": "torch.conv3d(torch.ones([1, 20, 60, 60, 60]), torch.ones([20, 20, 30, 30, 30]))",
     "conv_transpose1d": "torch.conv_transpose1d(torch.ones([1, 500, 20000]), "
     "torch.ones([500, 500, 99]))",
-    "conv_transpose2d": "torch.conv_transpose2d(torch.ones([1, 60, 400, 400]), "
+    "conv_transpose2d": "torch.conv_transpose2d(torch.ones([1, 60, 150, 150]), "
     "torch.ones([60, 60, 101, 101]))",
     "conv_transpose3d": "torch.conv_transpose3d(torch.ones([1, 20, 30, 30, 30]), "
     "torch.ones([20, 20, 15, 15, 15]))",
@@ -139,8 +140,8 @@ LONG: dict[str, str] = {
     "60000, 60000), [9000, 2], False)",
     "trilinear upsampling": "torch.upsample_trilinear3d(torch.ones([1, 1, 9, 9, 9]), "
     "[600, 600, 600], False)",
-    "grid_sample": "torch.grid_sampler(torch.ones([1, 8, 99, 99]), "
-    "torch.zeros([1, 1, 1, 2]).expand(1, 1500, 1500, 2), 2, 0, False)",
+    "grid_sample": "torch.grid_sampler(torch.ones([1, 64, 99, 99]), "
+    "torch.zeros([1, 1, 1, 2]).expand(1, 3000, 3000, 2), 2, 0, False)",
     "nms": "torch.ops.torchvision.nms(torch.rand([300000, 4]).cumsum(1), torch.rand([300000]), "
     "1.5)",
     "roi_align": "torch.ops.torchvision.roi_align(torch.ones([1, 64, 200, 200]), "
@@ -168,7 +169,7 @@ LONG: dict[str, str] = {
     "fft of a prime": "torch.fft_fft(torch.ones([16777213]))",
     "fft of lines": "torch.fft_fft2(torch.ones([8000, 8000]))",
     "rfft": "torch.fft_rfft(torch.ones([1 << 27]))",
-    "irfft": "torch.fft_irfft(torch.ones([1 << 26], dtype=torch.complex64))",
+    "irfft": "torch.fft_irfft(torch.ones([1 << 24, 4], dtype=torch.complex64))",
     "stft": "torch.stft(torch.ones([1 << 18]), 16384, 8, return_complex=True, center=False)",
     # Recurrences.
     "lstm": "torch.lstm(x.view(4, 1, 1).expand(4, 1, 1).repeat(1 << 18, 1, 64), [torch.zeros([1, 1"
@@ -187,9 +188,6 @@ LONG: dict[str, str] = {
     "randint": "torch.randint(0, 1 << 60, [1 << 28])",
     "randperm": "torch.randperm(1 << 25)",
     "bernoulli": "torch.bernoulli(torch.rand([1]).expand(1 << 29))",
-    "poisson": "torch.poisson(torch.ones([1 << 26]) * 1e3)",
-    "binomial": "torch.binomial(torch.ones([1 << 25]) * 1e6, torch.ones([1 << 25]) * 0.3)",
-    "gamma": "torch._standard_gamma(torch.ones([1 << 27]))",
     "multinomial": "torch.multinomial(torch.ones([16000000]), 2000000, True)",
     "multinomial without replacement": "torch.multinomial(torch.rand([1 << 24]), 1 << 23)",
     "dropout": "torch.dropout(torch.ones([1 << 29]), 0.5, True)",

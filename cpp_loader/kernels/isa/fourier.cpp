@@ -135,6 +135,12 @@ SL_INLINE void butterfly(Point<V> (&a)[5]) {
   a[4] = u - x;
 }
 
+// In loops over the points of a line, which may be very many.
+SL_INLINE void worked_along(int64_t i) {
+  constexpr int64_t kStretch = 1 << 14;  // a multiple of every step
+  if (i % kStretch == 0 && i > 0) worked(4 * kStretch);
+}
+
 // Where a pass is: `done` is the product of the radices before, `left` of this one and those after.
 struct Progress {
   int64_t done, left;
@@ -142,6 +148,7 @@ struct Progress {
 
 template <class V, int R, class T>
 SL_NOINLINE void pass(const FourierPlan<T>& f, Progress at, const T* x, T* y) {
+  constexpr int64_t kPiece = 1 << 12, kPieces = 1 << 8;  // between looks whether to stop
   const int64_t next = at.left / R;
   for (int64_t p = 0; p < next; ++p) {
     T roots[R][2];
@@ -150,15 +157,20 @@ SL_NOINLINE void pass(const FourierPlan<T>& f, Progress at, const T* x, T* y) {
       roots[k][0] = root[0];
       roots[k][1] = root[1];
     }
-    for (int64_t q = 0; q < at.done; ++q) {
-      Point<V> a[R];
-      SL_UNROLL for (int k = 0; k < R; ++k) a[k] = load_point<V>(x, q + at.done * (p + next * k));
-      butterfly(a);
-      store_point(y, q + at.done * R * p, a[0]);
-      SL_UNROLL for (int k = 1; k < R; ++k) {
-        store_point(y, q + at.done * (R * p + k), times(a[k], roots[k]));
+    for (int64_t q = 0; q < at.done;) {
+      const int64_t end = min_of(at.done, q + kPiece);
+      for (; q < end; ++q) {
+        Point<V> a[R];
+        SL_UNROLL for (int k = 0; k < R; ++k) a[k] = load_point<V>(x, q + at.done * (p + next * k));
+        butterfly(a);
+        store_point(y, q + at.done * R * p, a[0]);
+        SL_UNROLL for (int k = 1; k < R; ++k) {
+          store_point(y, q + at.done * (R * p + k), times(a[k], roots[k]));
+        }
       }
+      if (end < at.done) worked(4 * R * kPiece);
     }
+    if (p % kPieces == kPieces - 1) worked(4 * R * kPieces * at.done);
   }
 }
 
@@ -168,6 +180,7 @@ SL_NOINLINE void pass_of(const FourierPlan<T>& f, int64_t radix, Progress at, co
   const int64_t next = at.left / radix, turn = f.n / radix;
   for (int64_t p = 0; p < next; ++p) {
     for (int64_t q = 0; q < at.done; ++q) {
+      worked(radix * radix);
       for (int64_t k = 0; k < radix; ++k) {
         Point<V> sum = load_point<V>(x, q + at.done * p);
         for (int64_t j = 1; j < radix; ++j) {
@@ -190,16 +203,24 @@ T* transform_lanes(const FourierPlan<T>& f, T* x, T* y);  // the same; parts of 
 template <class V, class T>
 T* convolve(const FourierPlan<T>& f, T* x, T* y) {
   const int64_t n = f.n, length = f.around->n;
-  for (int64_t j = 0; j < n; ++j) store_point(y, j, times(load_point<V>(x, j), f.chirp + 2 * j));
-  for (int64_t j = n; j < length; ++j) store_point(y, j, Point<V>{});
+  for (int64_t j = 0; j < n; ++j) {
+    worked_along(j);
+    store_point(y, j, times(load_point<V>(x, j), f.chirp + 2 * j));
+  }
+  for (int64_t j = n; j < length; ++j) {
+    worked_along(j);
+    store_point(y, j, Point<V>{});
+  }
   T* there = transform_lanes<V>(*f.around, y, x);
   T* other = there == x ? y : x;
   for (int64_t j = 0; j < length; ++j) {
+    worked_along(j);
     Point<V> p = times(load_point<V>(there, j), f.kernel + 2 * j);
     store_point(there, j, exchanged(p));  // so that the same transform goes back
   }
   T* back = transform_lanes<V>(*f.around, there, other);
   for (int64_t j = 0; j < n; ++j) {
+    worked_along(j);
     Point<V> p = load_point<V>(back, j);
     store_point(back, j, times(exchanged(p), f.chirp + 2 * j));
   }
@@ -262,6 +283,7 @@ void load_lines(const FourierSide<const T>& x, const T* at, int lines, int64_t n
   const int64_t given = min_of(n, x.count);
   int64_t i = 0;
   for (; x.pair == 2 && x.number == 1 && i < given; i += W) {
+    worked_along(i);
     const int some = static_cast<int>(min_of(W, given - i));
     V square[W];
     SL_UNROLL for (int r = 0; r < W; ++r) {
@@ -273,11 +295,13 @@ void load_lines(const FourierSide<const T>& x, const T* at, int lines, int64_t n
   if constexpr (W > 1) {  // a complex number of every line lies beside that of the next
     constexpr auto lanes = std::make_integer_sequence<int, W>{};
     for (; x.line == 2 && x.number == 1 && lines == W && i < given; i += 2) {
+      worked_along(i);
       Point<V> p = take_apart<T>(at + i / 2 * x.pair, lanes);
       store_point(rows, i / 2, order.flip ? exchanged(p) : p);
     }
   }
   for (; i < given; ++i) {
+    worked_along(i);
     const T* from = at + i / 2 * x.pair + i % 2 * x.number;
     T* row = rows + order.row(i) * W;
     if (x.line == 1) {
@@ -286,8 +310,14 @@ void load_lines(const FourierSide<const T>& x, const T* at, int lines, int64_t n
     }
     for (int r = 0; r < W; ++r) row[r] = r < lines ? from[r * x.line] : T(0);
   }
-  for (i = given; i < n; ++i) Lane<V>::store(rows + order.row(i) * W, V{});
-  for (i = 0; order.spread && i < n; ++i) Lane<V>::store(rows + (order.row(i) ^ 1) * W, V{});
+  for (i = given; i < n; ++i) {
+    worked_along(i);
+    Lane<V>::store(rows + order.row(i) * W, V{});
+  }
+  for (i = 0; order.spread && i < n; ++i) {
+    worked_along(i);
+    Lane<V>::store(rows + (order.row(i) ^ 1) * W, V{});
+  }
 }
 
 // The other way; `scales` are those of the first and second number of a pair.
@@ -299,6 +329,7 @@ void store_lines(const FourierSide<T>& y, T* at, int lines, int64_t n, Order ord
                  SL_ALWAYS { return Lane<V>::load(rows + order.row(i) * W) * scales[i % 2]; };
   int64_t i = 0;
   for (; y.pair == 2 && y.number == 1 && i < n; i += W) {
+    worked_along(i);
     const int some = static_cast<int>(min_of(W, n - i));
     V square[W];
     SL_UNROLL for (int r = 0; r < W; ++r) square[r] = r < some ? row(i + r) : V{};
@@ -310,10 +341,12 @@ void store_lines(const FourierSide<T>& y, T* at, int lines, int64_t n, Order ord
   if constexpr (W > 1) {
     constexpr auto lanes = std::make_integer_sequence<int, W>{};
     for (; y.line == 2 && y.number == 1 && lines == W && i < n; i += 2) {
+      worked_along(i);
       put_together<T>(at + i / 2 * y.pair, Point<V>{row(i), row(i + 1)}, lanes);
     }
   }
   for (; i < n; ++i) {
+    worked_along(i);
     T* to = at + i / 2 * y.pair + i % 2 * y.number;
     V values = row(i);
     if (y.line == 1) {
@@ -335,9 +368,13 @@ T* transform_parts(const FourierPlan<T>& f, const T* x, T* y) {
   const int64_t m = f.n / W, area = 2 * W * points_of(*f.part);
   Scratch space(sizeof(T) * static_cast<size_t>(2 * area + 4 * W * W));
   T *parts = space.as<T>(), *a = parts + 2 * area, *b = a + 2 * W * W;
-  for (int64_t j = 0; j < m; ++j) store_point(parts, j, take_apart<T>(x + 2 * W * j, lanes));
+  for (int64_t j = 0; j < m; ++j) {
+    worked_along(j);
+    store_point(parts, j, take_apart<T>(x + 2 * W * j, lanes));
+  }
   const T* done = transform<V>(*f.part, parts, parts + area);
   for (int64_t k = 0; k < m; k += W) {
+    worked_along(k);
     V re[W], im[W];
     SL_UNROLL for (int i = 0; i < W; ++i) {
       Point<V> turn = load_point<V>(f.twist, k + i);
@@ -402,6 +439,7 @@ template <class V, class T>
 void unfold(const FourierPlan<T>& f, T* x) {
   const int64_t h = f.n / 2;
   for (int64_t k = 0; 2 * k <= h; ++k) {
+    worked_along(k);
     Point<V> p = load_point<V>(x, k), q = conjugate(load_point<V>(x, k == 0 ? 0 : h - k));
     Point<V> even = scaled(p + q, T(0.5)), odd = scaled(turned_back(p - q), T(0.5));
     odd = times(odd, f.turns + 2 * k);
@@ -415,6 +453,7 @@ template <class V, class T>
 void fold(const FourierPlan<T>& f, T* x) {
   const int64_t h = f.n / 2;
   for (int64_t k = 0; 2 * k <= h; ++k) {
+    worked_along(k);
     Point<V> p = load_point<V>(x, k), q = conjugate(load_point<V>(x, h - k));
     if (k == 0) p.im = q.im = V{};
     Point<V> even = p + q, odd = times(p - q, f.turns[2 * k], -f.turns[2 * k + 1]);
@@ -456,17 +495,24 @@ void to_real(const FourierLines<T>& f) {
         using V = decltype(v);
         load_lines<V>(f.x, f.x.at + first * f.x.line, lines, 2 * pairs, Order{false, 0}, a);
         if (!f.inverse) {
-          for (int64_t k = 0; k < pairs; ++k) store_point(a, k, conjugate(load_point<V>(a, k)));
+          for (int64_t k = 0; k < pairs; ++k) {
+            worked_along(k);
+            store_point(a, k, conjugate(load_point<V>(a, k)));
+          }
         }
         if (plan.half) {
           fold<V>(plan, a);
         } else {
           store_point(a, 0, Point<V>{load_point<V>(a, 0).re, V{}});
           for (int64_t k = 1; k < pairs; ++k) {
+            worked_along(k);
             store_point(a, n - k, conjugate(load_point<V>(a, k)));
           }
         }
-        for (int64_t k = 0; k < used.n; ++k) store_point(a, k, exchanged(load_point<V>(a, k)));
+        for (int64_t k = 0; k < used.n; ++k) {
+          worked_along(k);
+          store_point(a, k, exchanged(load_point<V>(a, k)));
+        }
         const T* done = transform_lanes<V>(used, a, b);
         store_lines<V>(f.y, f.y.at + first * f.y.line, lines, n, Order{!plan.half, 1}, scales,
                        done);

@@ -1,5 +1,6 @@
 // Functions of rows, compiled for each instruction set: sums, softmax, norms, LSTM cells.
 #include "../rows.h"
+#include "../stop.h"
 
 #include "entry.h"
 #include "math_avx512.h"
@@ -40,6 +41,7 @@ SL_INLINE float block_sum(int64_t n, const float* x, F f) {
 template <class F>
 float pairwise_sum(int64_t n, const float* x, F f) {
   if (n <= kBlock) return block_sum(n, x, f);
+  worked(kBlock);  // once for each block but the last
   int64_t half = ceil_div(ceil_div(n, kBlock), 2) * kBlock;
   return pairwise_sum(half, x, f) + pairwise_sum(n - half, x + half, f);
 }
@@ -65,10 +67,36 @@ float sum_squares(int64_t n, const float* x, float center) {
   return pairwise_sum(n, x, [c](Vector<float> v) { return (v - c) * (v - c); });
 }
 
+constexpr int64_t kStretch = 1 << 20;  // elements of a very long row, between looks at the time
+
+// Calls f(first, last) for stretches of a row.
+template <class F>
+SL_INLINE void in_stretches(int64_t n, F f) {
+  for (int64_t first = 0; first < n; first += kStretch) {
+    f(first, min_of(n, first + kStretch));
+    if (n > kStretch) worked(kStretch);
+  }
+}
+
+template <bool Least>
+float extreme_of_stretch(int64_t n, const float* x);
+
+template <bool Least>
+float extreme(int64_t n, const float* x) {
+  float best = extreme_of_stretch<Least>(min_of(n, kStretch), x);
+  for (int64_t first = kStretch; first < n; first += kStretch) {
+    worked(kStretch);
+    const float next = extreme_of_stretch<Least>(min_of(n - first, kStretch), x + first);
+    if (best != best || next != next) return __builtin_nanf("");
+    best = (Least ? next < best : next > best) ? next : best;
+  }
+  return best;
+}
+
 #if defined(__AVX512F__)
 // The greatest element, or the least.
 template <bool Least>
-float extreme(int64_t n, const float* x) {
+float extreme_of_stretch(int64_t n, const float* x) {
   constexpr float kNone = Least ? __builtin_inff() : -__builtin_inff();
   F16 best[4];
   for (F16& b : best) b = all(kNone);
@@ -98,6 +126,7 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
   F16 shift = all(top);
   float total = 0;
   for (int64_t first = 0; first < n; first += kBlock) {
+    if (first > 0) worked(4 * kBlock);
     int64_t end = min_of(first + kBlock, n), i = first;
     F16 a = all(0.0f), b = all(0.0f);
     for (; i + 32 <= end; i += 32) {
@@ -129,20 +158,24 @@ float sum_exp(int64_t n, const float* x, float top) { return exp_sum(n, x, top, 
 
 void softmax(int64_t n, const float* x, float* y) {
   float scale = 1.0f / exp_sum(n, x, extreme<false>(n, x), y);
-  SL_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+  in_stretches(n, [&](int64_t first, int64_t last) {
+    SL_INDEPENDENT
+    for (int64_t i = first; i < last; ++i) y[i] *= scale;
+  });
 }
 
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
   float shift = log_f32(sum_exp(n, x, top));
-  SL_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
+  in_stretches(n, [&](int64_t first, int64_t last) {
+    SL_INDEPENDENT
+    for (int64_t i = first; i < last; ++i) y[i] = x[i] - top - shift;
+  });
 }
 #else
 // The greatest element, or the least.
 template <bool Least>
-float extreme(int64_t n, const float* x) {
+float extreme_of_stretch(int64_t n, const float* x) {
   constexpr float kNone = Least ? __builtin_inff() : -__builtin_inff();
   auto beyond = [](float a, float b) SL_ALWAYS { return Least ? a < b : a > b; };
   float lanes[4 * kLanesF];
@@ -169,16 +202,21 @@ float extreme(int64_t n, const float* x) {
 
 void softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
-  map_f32(n, x, y, [top](float v) { return exp_f32(v - top); });
+  in_stretches(n, [&](int64_t first, int64_t last) {
+    map_f32(last - first, x + first, y + first, [top](float v) { return exp_f32(v - top); });
+  });
   float scale = 1.0f / sum(n, y);
-  SL_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+  in_stretches(n, [&](int64_t first, int64_t last) {
+    SL_INDEPENDENT
+    for (int64_t i = first; i < last; ++i) y[i] *= scale;
+  });
 }
 
 float sum_exp(int64_t n, const float* x, float top) {
   constexpr int64_t kPiece = 1024;
   float total = 0;
   for (int64_t first = 0; first < n; first += kPiece) {
+    if (first > 0) worked(4 * kPiece);
     float powers[kPiece];
     int64_t length = min_of(kPiece, n - first);
     map_f32(length, x + first, powers, [top](float v) { return exp_f32(v - top); });
@@ -190,8 +228,10 @@ float sum_exp(int64_t n, const float* x, float top) {
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
   float shift = log_f32(sum_exp(n, x, top));
-  SL_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
+  in_stretches(n, [&](int64_t first, int64_t last) {
+    SL_INDEPENDENT
+    for (int64_t i = first; i < last; ++i) y[i] = x[i] - top - shift;
+  });
 }
 #endif
 
@@ -203,31 +243,43 @@ void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta
   *mean_out = mean;
   *rstd_out = rstd;
   if (gamma && beta) {
-    SL_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * gamma[i] + beta[i];
+    in_stretches(n, [&](int64_t first, int64_t last) {
+      SL_INDEPENDENT
+      for (int64_t i = first; i < last; ++i) y[i] = (x[i] - mean) * rstd * gamma[i] + beta[i];
+    });
   } else if (gamma) {
-    SL_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * gamma[i];
+    in_stretches(n, [&](int64_t first, int64_t last) {
+      SL_INDEPENDENT
+      for (int64_t i = first; i < last; ++i) y[i] = (x[i] - mean) * rstd * gamma[i];
+    });
   } else {
-    SL_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd + (beta ? beta[i] : 0.0f);
+    in_stretches(n, [&](int64_t first, int64_t last) {
+      SL_INDEPENDENT
+      for (int64_t i = first; i < last; ++i) y[i] = (x[i] - mean) * rstd + (beta ? beta[i] : 0.0f);
+    });
   }
 }
 
 void rms_norm(int64_t n, const float* x, const float* gamma, float eps, float* y) {
   float scale = 1.0f / __builtin_sqrtf(sum_squares(n, x, 0.0f) / static_cast<float>(n) + eps);
   if (gamma) {
-    SL_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale * gamma[i];
+    in_stretches(n, [&](int64_t first, int64_t last) {
+      SL_INDEPENDENT
+      for (int64_t i = first; i < last; ++i) y[i] = x[i] * scale * gamma[i];
+    });
   } else {
-    SL_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale;
+    in_stretches(n, [&](int64_t first, int64_t last) {
+      SL_INDEPENDENT
+      for (int64_t i = first; i < last; ++i) y[i] = x[i] * scale;
+    });
   }
 }
 
 void scale_shift(int64_t n, const float* x, float scale, float shift, float* y) {
-  SL_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
+  in_stretches(n, [&](int64_t first, int64_t last) {
+    SL_INDEPENDENT
+    for (int64_t i = first; i < last; ++i) y[i] = x[i] * scale + shift;
+  });
 }
 
 // One vector of hidden units; the arrays of the gates are `apart` elements from each other.

@@ -22,6 +22,10 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
     Tensor y = unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, slope, into);
     return into.defined() ? y : to_contiguous(y);
   }
+  if (!is_floating(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"rrelu_with_noise_out_cpu\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
   Tensor slopes = Tensor::empty(self.sizes(), ScalarType::Float64);
   Tensor x = contiguous_as(self, ScalarType::Float64);
   {

@@ -194,6 +194,7 @@ void scatter_patches(const ConvShape& s, const T* columns, const T* bias, T* y) 
       T* plane = y + o * s.in_pixels();
       std::fill_n(plane, s.in_pixels(), bias ? bias[o] : T(0));
       for (int64_t tap = 0; tap < taps; ++tap) {
+        kernels::worked(pixels);
         const T* from = columns + (o * taps + tap) * pixels;
         int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
         int64_t kd = tap / s.kernel[2] / s.kernel[1];
@@ -216,29 +217,36 @@ void scatter_patches(const ConvShape& s, const T* columns, const T* bias, T* y) 
 template <class T>
 void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                 const Settings& s) {
-  ConvShape shape = shape_of(s, y.sizes().data + 2, x.sizes().data + 2, w);
-  int64_t channels = w.size(0) / s.groups, outputs = w.size(1);
-  shape.channels = outputs;
-  int64_t taps = shape.taps(), pixels = shape.out_pixels();
+  const ConvShape whole = shape_of(s, y.sizes().data + 2, x.sizes().data + 2, w);
+  const int64_t channels = w.size(0) / s.groups, outputs = w.size(1);
+  const int64_t taps = whole.taps(), pixels = whole.out_pixels();
   int64_t rows;
   SL_CHECK(!__builtin_mul_overflow(outputs * taps, pixels, &rows), "the convolution is too large");
+  // What is scattered may be a thousand times as large as the result: it is made for some outputs
+  // at a time.
+  constexpr int64_t kMost = 1 << 24;
+  const int64_t some = std::clamp<int64_t>(kMost / std::max<int64_t>(1, taps * pixels), 1, outputs);
   for_each_group(x.size(0), s.groups, rows * channels, [&](int64_t image, int64_t group) {
-    kernels::Scratch space(sizeof(T) * size_t(rows));
-    kernels::Gemm<T> g;
-    g.m = outputs * taps;
-    g.n = pixels;
-    g.k = channels;
-    g.a = w.data<T>() + group * channels * outputs * taps;
-    g.a_row = 1;
-    g.a_column = outputs * taps;
-    g.b = x.data<T>() + (image * s.groups + group) * channels * pixels;
-    g.b_row = pixels;
-    g.c = space.as<T>();
-    g.c_row = pixels;
-    kernels::kernels().gemm<T>().multiply(g);
-    const T* b = bias.defined() ? bias.data<T>() + group * outputs : nullptr;
-    scatter_patches(shape, space.as<T>(), b,
-                    y.data<T>() + (image * s.groups + group) * outputs * shape.in_pixels());
+    kernels::Scratch space(sizeof(T) * size_t(some * taps * pixels));
+    for (int64_t first = 0; first < outputs; first += some) {
+      ConvShape shape = whole;
+      shape.channels = std::min(some, outputs - first);
+      kernels::Gemm<T> g;
+      g.m = shape.channels * taps;
+      g.n = pixels;
+      g.k = channels;
+      g.a = w.data<T>() + (group * channels * outputs + first) * taps;
+      g.a_row = 1;
+      g.a_column = outputs * taps;
+      g.b = x.data<T>() + (image * s.groups + group) * channels * pixels;
+      g.b_row = pixels;
+      g.c = space.as<T>();
+      g.c_row = pixels;
+      kernels::kernels().gemm<T>().multiply(g);
+      const T* b = bias.defined() ? bias.data<T>() + group * outputs + first : nullptr;
+      T* to = y.data<T>() + ((image * s.groups + group) * outputs + first) * shape.in_pixels();
+      scatter_patches(shape, space.as<T>(), b, to);
+    }
   });
 }
 

@@ -123,6 +123,9 @@ void check_fits(const Scalar& s, ScalarType type) {
       {ScalarType::Int8, "int8_t", -128, 127},
       {ScalarType::Int16, "int16_t", -32768, 32767},
       {ScalarType::Int32, "int", -2147483648.0, 2147483647.0},
+      {ScalarType::UInt16, "uint16_t", 0, 65535},
+      {ScalarType::UInt32, "uint32_t", 0, 4294967295.0},
+      {ScalarType::UInt64, "uint64_t", 0, 18446744073709549568.0},
       {ScalarType::Int64, "int64_t", -9223372036854775808.0, 9223372036854774784.0},
       {ScalarType::Float16, "c10::Half", -65504, 65504},
       {ScalarType::BFloat16, "c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38},
@@ -140,9 +143,10 @@ void check_fits(const Scalar& s, ScalarType type) {
   bool whole = s.kind == Scalar::Int;
   double value = s.to_double();
   for (const auto& range : kRanges) {
-    if (range.type != type || (whole && type == ScalarType::Int64)) continue;
+    const bool any = whole && itemsize(type) == 8;
+    if (range.type != type || any) continue;
     if (is_floating(type) && !std::isfinite(value)) continue;
-    double low = whole && type == ScalarType::UInt8 ? -range.high : range.low;  // -1 becomes 255
+    double low = whole && range.low == 0 ? -range.high : range.low;  // -1 becomes 255
     SL_CHECK(value >= low && value <= range.high, "value cannot be converted to type ", range.name,
              " without overflow");
   }

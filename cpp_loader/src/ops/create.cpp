@@ -154,7 +154,10 @@ Tensor range(Scalar start, Scalar end, Scalar step, ScalarType dtype) {
   }
   double by = step.to_double();
   SL_CHECK(by != 0, "step must be nonzero");
-  double length = std::floor((end.to_double() - start.to_double()) / by) + 1;
+  const double apart = end.to_double() - start.to_double();
+  SL_CHECK(by > 0 ? apart >= 0 : apart <= 0,
+           "upper bound and lower bound inconsistent with step sign");
+  double length = std::floor(apart / by) + 1;
   SL_CHECK(length >= 1, "upper bound and lower bound inconsistent with step sign");
   SL_CHECK(length <= 9.2e18, "invalid size, possible overflow?");
   Tensor t = Tensor::empty({int64_t(length)}, ScalarType::Float64);

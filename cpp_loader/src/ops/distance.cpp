@@ -70,6 +70,20 @@ Tensor euclidean_by_product(const Tensor& x, const Tensor& y) {
   return sqrt(clamp_min(matmul(left, view_transpose(right, -2, -1)), 0.0));
 }
 
+// Of how many rows of every a [p, m] all differences from the rows of b [.., r, m] are made at a
+// time: they take m times the memory of the distances.
+int64_t rows_at_once(const Tensor& a, const Tensor& b) {
+  constexpr double kMost = 1 << 22;
+  auto matrices = [](const Tensor& t) {
+    double count = 1;
+    for (int64_t d = 0; d < t.dim() - 2; ++d) count *= double(t.size(d));
+    return count;
+  };
+  const double of_row = double(b.size(b.dim() - 2)) * double(b.size(b.dim() - 1));
+  const double each = std::max(matrices(a), matrices(b)) * of_row;
+  return int64_t(std::clamp(kMost / std::max(1.0, each), 1.0, 1e18));
+}
+
 // Distances between all rows of a [.., p, m] and b [.., r, m].
 Tensor cdist(const Tensor& a, const Tensor& b, double p, int64_t mode = 0) {
   SL_CHECK(is_floating(a.dtype()) && is_floating(b.dtype()),
@@ -90,6 +104,14 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p, int64_t mode = 0) {
   }
   if (a.dtype() == b.dtype() && has_distances(a, p) && has_distances(b, p)) {
     return distances_of_rows(a, b, p == 2);
+  }
+  if (const int64_t rows = rows_at_once(a, b); rows < a.size(a.dim() - 2)) {
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < a.size(a.dim() - 2); i += rows) {
+      const int64_t some = std::min(rows, a.size(a.dim() - 2) - i);
+      parts.push_back(cdist(view_narrow(a, -2, i, some), b, p, mode));
+    }
+    return cat(parts, -2);
   }
   Tensor difference = abs(sub(view_unsqueeze(a, -2), view_unsqueeze(b, -3)));
   int64_t last = difference.dim() - 1;
@@ -125,6 +147,7 @@ Tensor pdist(const Tensor& self, double p) {
     for (int64_t i = 0; i < n; at += n - ++i) {
       const T* row = x.data<T>() + i * m;
       distances_of_row(m, row, row + m, n - i - 1, p == 2, to.data<T>() + at);
+      kernels::multiplied((n - i - 1) * m);
     }
   });
   return p == 2 ? sqrt(to) : to;

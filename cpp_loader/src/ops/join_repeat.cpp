@@ -123,13 +123,24 @@ SL_OP(aten_combinations) {
     out[0] = Tensor::empty({0}, self.dtype());
     return;
   }
-  Working<int64_t> places, at(size_t(std::min<int64_t>(r, n + 1)), 0);
-  if (again || r <= n) {
+  // How many there are: n (or n + r - 1) choose r.
+  int64_t total = again || r <= n ? 1 : 0;
+  const int64_t of = again ? n + r - 1 : n;
+  for (int64_t k = 1, most = std::min(r, of - r); total > 0 && k <= most; ++k) {
+    __int128 next = __int128(total) * (of - most + k) / k;
+    SL_CHECK(next < __int128(1) << 62, "there are too many combinations of ", r, " of ", n);
+    total = int64_t(next);
+  }
+  if (n == 0) total = 0;
+  Tensor index = Tensor::empty({checked_numel({total, r})}, ScalarType::Int64);
+  int64_t* places = index.data<int64_t>();
+  Working<int64_t> at(size_t(std::min<int64_t>(r, n + 1)), 0);
+  if (total > 0) {
     at.assign(size_t(r), 0);
     for (int64_t i = 0; !again && i < r; ++i) at[size_t(i)] = i;
     for (bool more = n > 0; more;) {
       kernels::worked(r);
-      places.insert(places.end(), at.begin(), at.end());
+      places = std::copy(at.begin(), at.end(), places);
       int64_t i = r - 1;
       while (i >= 0 && at[size_t(i)] == (again ? n - 1 : n - r + i)) --i;
       more = i >= 0;
@@ -138,10 +149,7 @@ SL_OP(aten_combinations) {
       for (int64_t j = i; j < r; ++j) at[size_t(j)] = again ? next : next + (j - i);
     }
   }
-  int64_t count = int64_t(places.size()) / r;
-  Tensor index = Tensor::empty({count * r}, ScalarType::Int64);
-  std::copy(places.begin(), places.end(), index.data<int64_t>());
-  out[0] = view_as_shape(index_select(self, 0, index), {count, r});
+  out[0] = view_as_shape(index_select(self, 0, index), {total, r});
 }
 
 }  // namespace scriptlang

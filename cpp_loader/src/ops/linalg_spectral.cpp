@@ -24,9 +24,16 @@ Singular svd_batches(const Tensor& a, bool full_matrices, bool vectors, const ch
   Tensor s = Tensor::empty(batch_sizes(a, {n}), ScalarType::Float64);
   for_each_matrix(m.count(), rows * n * n, [&](int64_t b) {
     const T* x = m.at(b);
-    SL_CHECK(all_finite(x, rows * n), name,
-             ": The algorithm failed to converge because the input "
-             "matrix contained non-finite values.");
+    if (!all_finite(x, rows * n)) {  // infinities spread, NaN is refused
+      SL_CHECK(std::none_of(x, x + rows * n, [](T v) { return v != v; }), name,
+               ": The algorithm failed to converge because the input "
+               "matrix contained non-finite values.");
+      const double nan = std::numeric_limits<double>::quiet_NaN();
+      std::fill_n(s.data<double>() + b * n, n, nan);
+      if (vectors) std::fill_n(u.at(b), rows * width, T(nan));
+      if (vectors) std::fill_n(v.at(b), n * n, T(nan));
+      return;
+    }
     bool done = dense::singular_values(x, rows, n, s.data<double>() + b * n,
                                        vectors ? u.at(b) : nullptr, width, v.at(b));
     SL_CHECK(done, name,
@@ -355,14 +362,23 @@ SL_OP(aten_linalg_eigvals) {
   out[0] = values;
 }
 SL_OP(aten__linalg_eigvals) { op_aten_linalg_eigvals(ctx, args, out); }
+static void check_no_driver(const Value& driver) {
+  SL_CHECK(driver.is_none(),
+           "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+           "cuSOLVER backend.");
+}
 SL_OP(aten_linalg_svd) {
+  check_no_driver(args[2]);
   Singular x = svd(args.tensor(0), args.boolean(1), "linalg.svd");
   out[0] = x.u;
   out[1] = x.s;
   out[2] = x.vh;
 }
 SL_OP(aten_svd) { old_svd(args.tensor(0), args.boolean(1), args.boolean(2), out); }
-SL_OP(aten_linalg_svdvals) { out[0] = singular_values_of(args.tensor(0), "linalg.svdvals"); }
+SL_OP(aten_linalg_svdvals) {
+  check_no_driver(args[1]);
+  out[0] = singular_values_of(args.tensor(0), "linalg.svdvals");
+}
 
 SL_OP(aten_linalg_matrix_rank) {
   out[0] = rank(args.tensor(0), {args[1], Value(0.0)}, args.boolean(2));

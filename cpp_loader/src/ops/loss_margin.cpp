@@ -55,6 +55,7 @@ Tensor multi_margin(const Tensor& self, const Tensor& target, const Scalar& p, d
       SL_CHECK(t >= 0 && t < classes, "target out of range");
       const T* row = x.data<T>() + i * classes;
       T sum = 0;
+      kernels::worked(2 * classes);
       for (int64_t c = 0; c < classes; ++c) {
         T gap = T(margin) - row[t] + row[c];
         if (c == t || !(gap > T(0))) continue;
@@ -103,7 +104,9 @@ Tensor multilabel_margin(const Tensor& self, const Tensor& target, int64_t reduc
       std::vector<bool> chosen = chosen_classes(row, classes, &count);
       T sum = 0;
       for (int64_t c = 0; c < classes; ++c) flags.data<T>()[i * classes + c] = chosen[size_t(c)];
+      kernels::worked(2 * classes);
       for (int64_t t = 0; t < count; ++t) {
+        kernels::worked(classes);
         for (int64_t c = 0; c < classes; ++c) {
           T gap = T(1) - score[row[t]] + score[c];
           if (!chosen[size_t(c)] && gap > T(0)) sum += gap;

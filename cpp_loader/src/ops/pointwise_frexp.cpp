@@ -3,6 +3,7 @@
 
 #include "express.h"
 #include "layout.h"
+#include "pieces.h"
 
 namespace scriptlang {
 
@@ -15,11 +16,13 @@ Tensor frexp_mantissa(const Tensor& self, Tensor* exponent) {
   Tensor x = contiguous_as(self, ScalarType::Float64);
   Tensor mantissa = Tensor::empty(self.sizes(), ScalarType::Float64);
   *exponent = Tensor::empty(self.sizes(), ScalarType::Int32);
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    int e = 0;
-    mantissa.data<double>()[i] = std::frexp(x.data<double>()[i], &e);
-    exponent->data<int32_t>()[i] = e;
-  }
+  in_pieces(x.numel(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int e = 0;
+      mantissa.data<double>()[i] = std::frexp(x.data<double>()[i], &e);
+      exponent->data<int32_t>()[i] = e;
+    }
+  });
   *exponent = laid_like(*exponent, self);
   return laid_like(to_dtype(mantissa, self.dtype()), self);
 }

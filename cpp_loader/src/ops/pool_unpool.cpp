@@ -5,6 +5,7 @@
 #include "scratch.h"
 #include "express.h"
 #include "layout.h"
+#include "pieces.h"
 #include "reduce.h"
 
 namespace scriptlang {
@@ -35,12 +36,14 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const Ints& output,
   int64_t each = planes ? x.numel() / planes : 0, item = x.itemsize();
   const char* from = static_cast<const char*>(x.raw());
   char* to = static_cast<char*>(result.raw());
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    int64_t place = at.data<int64_t>()[i];
-    SL_CHECK(place >= 0 && place < volume, "Found an invalid max index: ", place,
-             " (output volumes are of size ", to_string(output), ")");
-    std::copy_n(from + i * item, item, to + (i / each * volume + place) * item);
-  }
+  in_pieces(x.numel(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t place = at.data<int64_t>()[i];
+      SL_CHECK(place >= 0 && place < volume, "Found an invalid max index: ", place,
+               " (output volumes are of size ", to_string(output), ")");
+      std::copy_n(from + i * item, item, to + (i / each * volume + place) * item);
+    }
+  });
   return n == 2 ? in_format_of(result, self) : result;
 }
 
@@ -138,7 +141,13 @@ void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, cons
 }  // namespace
 
 SL_OP(aten_max_unpool2d) { out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 2); }
-SL_OP(aten_max_unpool3d) { out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 3); }
+SL_OP(aten_max_unpool3d) {
+  const Ints stride = args.ints(3, 3);
+  args.ints(4, 3);
+  SL_CHECK(std::all_of(stride.begin(), stride.end(), [](int64_t s) { return s > 0; }),
+           "strides should be greater than zero, but got stride: ", to_string(stride));
+  out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 3);
+}
 SL_OP(aten_fractional_max_pool2d) {
   fractional_max_pool(args.tensor(0), 2, args.ints(1, 2), args.ints(2, 2), args.tensor(3), out);
 }

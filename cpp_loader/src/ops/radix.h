@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../../kernels/stop.h"
+#include "pieces.h"
 #include "scratch.h"
 
 namespace scriptlang::radix {
@@ -59,10 +60,11 @@ __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* sp
     return;
   }
   uint32_t counts[kDigits][256] = {};
-  kernels::worked(n);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int d = 0; d < kDigits; ++d) ++counts[d][items[i].key >> (8 * d) & 255];
-  }
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int d = 0; d < kDigits; ++d) ++counts[d][items[i].key >> (8 * d) & 255];
+    }
+  });
   Keyed<Key>* from = items;
   for (int d = 0; d < kDigits; ++d) {
     uint32_t* count = counts[d];
@@ -83,34 +85,43 @@ __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* sp
     }
     std::swap(from, space);
   }
-  if (from != items) std::memcpy(items, from, size_t(n) * sizeof(Keyed<Key>));
+  if (from == items) return;
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    std::memcpy(items + begin, from + begin, size_t(end - begin) * sizeof(Keyed<Key>));
+  });
 }
 
 // The places of x's elements in their order, of which equal ones keep theirs.
 template <class T>
 class Order {
  public:
-  explicit Order(int64_t n) : items_(size_t(n)), space_(size_t(n)) {}
+  explicit Order(int64_t n) : items_(n), space_(n) {
+    // What is sorted lands all over the space, whose pages the system makes at their first use,
+    // some at a time: here one after the other, so that the thread may look between them.
+    auto* bytes = reinterpret_cast<char*>(space_.data());
+    in_pieces(n * int64_t(sizeof(*space_.data())),
+              [&](int64_t begin, int64_t) { bytes[begin] = 0; });
+  }
   void sort(const T* x, bool descending) {
-    for (size_t i = 0; i < items_.size(); ++i) {
-      items_[i] = {key_of(x[i], descending), uint32_t(i)};
-    }
-    if (!items_.empty()) radix::sort(int64_t(items_.size()), items_.data(), space_.data());
+    in_pieces(items_.size(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) items_[i] = {key_of(x[i], descending), uint32_t(i)};
+    });
+    if (items_.size() > 0) radix::sort(items_.size(), items_.data(), space_.data());
   }
   // By insertion of one after the other: none passes a NaN, but to become the first.
   void insert(const T* x) {
-    for (size_t i = 0; i < items_.size(); ++i) {
-      kernels::worked(int64_t(i));
+    for (int64_t i = 0; i < items_.size(); ++i) {
+      kernels::worked(i);
       const bool first = x[i] < x[items_[0].place];
-      size_t at = i;
+      int64_t at = i;
       for (; at > 0 && (first || x[i] < x[items_[at - 1].place]); --at) items_[at] = items_[at - 1];
       items_[at].place = uint32_t(i);
     }
   }
-  int64_t operator[](int64_t i) const { return items_[size_t(i)].place; }
+  int64_t operator[](int64_t i) const { return items_[i].place; }
 
  private:
-  Working<Keyed<KeyOf<T>>> items_, space_;
+  WorkingBlock<Keyed<KeyOf<T>>> items_, space_;
 };
 
 }  // namespace scriptlang::radix

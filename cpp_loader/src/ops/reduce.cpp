@@ -318,6 +318,7 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
         bool extreme = std::isinf(p);
         T total = extreme && p < 0 ? std::numeric_limits<T>::infinity() : T(0);
         for (int64_t i = 0; i < n; ++i) {
+          kernels::worked_at(i + 1);
           T v = std::abs(x[i]);
           if (extreme) {
             if (std::isnan(v)) return v;

@@ -8,7 +8,9 @@
 
 #include "pointwise_binary.h"
 #include "layers.h"
+#include "pieces.h"
 #include "reduce.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
@@ -298,15 +300,23 @@ void with_place(const Tensor& self, int64_t dim, bool keepdim, const char* name,
 // The place of the k-th smallest, counted from 0; NaN sorts last, equal ones as they lie.
 template <class T>
 int64_t place_of_rank(const T* x, int64_t n, int64_t k) {
-  std::unique_ptr<T[]> values(new T[size_t(n)]);
-  T* end = std::remove_copy_if(x, x + n, values.get(), [](T v) { return is_nan(v); });
-  int64_t numbers = end - values.get(), before = numbers;
+  WorkingBlock<T> values(n);
+  T* end = values.data();
+  in_pieces(n, [&](int64_t from, int64_t to) {
+    end = std::remove_copy_if(x + from, x + to, end, [](T v) { return is_nan(v); });
+  });
+  int64_t numbers = end - values.data(), before = numbers;
   bool found = k < numbers;
   T value = T();
   if (found) {
-    std::nth_element(values.get(), values.get() + k, end);
-    value = values[size_t(k)];
-    before = std::count_if(x, x + n, [value](T v) { return v < value; });
+    T* at = values.data() + k;
+    if (numbers <= kShortSort) std::nth_element(values.data(), at, end);
+    else std::nth_element(values.data(), at, end, WorkedLess());
+    value = *at;
+    before = 0;
+    in_pieces(n, [&](int64_t from, int64_t to) {
+      before += std::count_if(x + from, x + to, [value](T v) { return v < value; });
+    });
   }
   // As many equal ones come first as are ranked before it.
   int64_t i = 0;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../../kernels/kernel_set.h"
+#include "pieces.h"
 
 namespace scriptlang {
 
@@ -58,6 +59,7 @@ struct PlainRows {
   template <class F>
   static T added(int64_t n, const T* x, F f) {
     if (n <= kBlock) return added_block(n, x, f);
+    kernels::worked(2 * kBlock);
     int64_t half = ((n + kBlock - 1) / kBlock + 1) / 2 * kBlock;
     return T(added(half, x, f) + added(n - half, x + half, f));
   }
@@ -81,14 +83,23 @@ struct PlainRows {
   }
   // n >= 1; NaN where there is one.
   static T maximum(int64_t n, const T* x) {
-    T best;
-    kernels::kernels().lines->of(T()).maximum(n, x, &best);
-    return best;
+    return extreme(n, x, kernels::kernels().lines->of(T()).maximum);
   }
   static T minimum(int64_t n, const T* x) {
-    T best;
-    kernels::kernels().lines->of(T()).minimum(n, x, &best);
-    return best;
+    return extreme(n, x, kernels::kernels().lines->of(T()).minimum);
+  }
+  // That of the extremes of pieces.
+  template <class F>
+  static T extreme(int64_t n, const T* x, F of_piece) {
+    constexpr int64_t kPiece = 1 << 18;
+    T best[2];
+    of_piece(std::min(n, kPiece), x, best);
+    for (int64_t first = kPiece; first < n; first += kPiece) {
+      kernels::worked(kPiece);
+      of_piece(std::min(n - first, kPiece), x + first, best + 1);
+      of_piece(2, best, best);
+    }
+    return best[0];
   }
 };
 
@@ -106,6 +117,7 @@ template <>
 struct Rows<double> : PlainRows<double> {
   static double sum(int64_t n, const double* x) {
     if (n > kBlock) {
+      kernels::worked(kBlock);
       int64_t half = ((n + kBlock - 1) / kBlock + 1) / 2 * kBlock;
       return sum(half, x) + sum(n - half, x + half);
     }
@@ -115,35 +127,48 @@ struct Rows<double> : PlainRows<double> {
   }
   // y = exp(x - top)
   static void exp_less(int64_t n, const double* x, double top, double* y) {
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top;
-    const void* in[1] = {y};
     const int64_t step[1] = {1};
-    kernels::loops(kernels::Unary::k_exp)[ScalarType::Float64](n, y, in, step, nullptr);
+    in_pieces(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] - top;
+      const void* in[1] = {y + begin};
+      kernels::loops(kernels::Unary::k_exp)[ScalarType::Float64](end - begin, y + begin, in, step,
+                                                                 nullptr);
+    });
   }
   static void rms_norm(int64_t n, const double* x, const double* gamma, double eps, double* y) {
     double scale = 1 / std::sqrt(sum_squares(n, x, 0) / double(n) + eps);
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale * (gamma ? gamma[i] : 1.0);
+    in_pieces(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] * scale * (gamma ? gamma[i] : 1.0);
+    });
   }
   static void softmax(int64_t n, const double* x, double* y) {
     double top = maximum(n, x);
     exp_less(n, x, top, y);
     double total = sum(n, y);
-    for (int64_t i = 0; i < n; ++i) y[i] /= total;
+    in_pieces(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] /= total;
+    });
   }
   static void log_softmax(int64_t n, const double* x, double* y) {
     double top = maximum(n, x), shift = std::log(sum_exp(n, x, top));
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
+    in_pieces(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] - top - shift;
+    });
   }
   static void layer_norm(int64_t n, const double* x, const double* gamma, const double* beta,
                          double eps, double* y, double* mean, double* rstd) {
     *mean = sum(n, x) / double(n);
     *rstd = 1 / std::sqrt(sum_squares(n, x, *mean) / double(n) + eps);
-    for (int64_t i = 0; i < n; ++i) {
-      y[i] = (x[i] - *mean) * *rstd * (gamma ? gamma[i] : 1.0) + (beta ? beta[i] : 0.0);
-    }
+    in_pieces(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        y[i] = (x[i] - *mean) * *rstd * (gamma ? gamma[i] : 1.0) + (beta ? beta[i] : 0.0);
+      }
+    });
   }
   static void scale_shift(int64_t n, const double* x, double scale, double shift, double* y) {
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
+    in_pieces(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] * scale + shift;
+    });
   }
   static double sum_exp(int64_t n, const double* x, double top) {
     constexpr int64_t kPiece = 512;

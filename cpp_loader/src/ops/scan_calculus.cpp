@@ -36,7 +36,7 @@ Tensor neighbour_distances(const Tensor& y, const Tensor& x, int64_t dim) {
     shape[size_t(dim)] = x.size(0);
     wide = reshape(x, shape);
   }
-  SL_CHECK(wide.dim() <= y.dim() && wide.dim() > 0, "trapezoid: `x` of size ", to_string(x.sizes()),
+  SL_CHECK(wide.dim() > 0, "trapezoid: `x` of size ", to_string(x.sizes()),
            " does not fit `y` of size ", to_string(y.sizes()));
   while (wide.dim() < y.dim()) wide = view_unsqueeze(wide, 0);
   SL_CHECK(wide.size(dim) == y.size(dim),

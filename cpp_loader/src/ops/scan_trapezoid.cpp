@@ -27,7 +27,6 @@ Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
   } else {
     while (wide.dim() < y.dim()) wide = view_unsqueeze(wide, 0);
   }
-  SL_CHECK(wide.dim() == y.dim(), "trapezoid: `x` has more dimensions than `y`");
   int64_t n = wide.size(dim);
   return sub(view_slice(wide, dim, 1, n), view_slice(wide, dim, 0, n - 1));
 }

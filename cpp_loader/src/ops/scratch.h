@@ -66,6 +66,28 @@ struct WorkingAllocator {
 template <class T>
 using Working = std::vector<T, WorkingAllocator<T>>;
 
+// Working memory that nobody has written to, of plain numbers: for what is written once and may be
+// so much that zeros would take long.
+template <class T>
+class WorkingBlock {
+ public:
+  explicit WorkingBlock(int64_t n)
+      : size_(size_t(n)), data_(WorkingAllocator<T>().allocate(size_)) {}
+  ~WorkingBlock() { WorkingAllocator<T>().deallocate(data_, size_); }
+  WorkingBlock(const WorkingBlock&) = delete;
+  WorkingBlock& operator=(const WorkingBlock&) = delete;
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  int64_t size() const { return int64_t(size_); }
+  T& operator[](int64_t i) { return data_[i]; }
+  const T& operator[](int64_t i) const { return data_[i]; }
+
+ private:
+  size_t size_;
+  T* data_;
+};
+
 // A tensor that nobody has written to, as a program gets it: any bytes, but bools are 0 or 1, and
 // programs with a memory limit, which their host does not trust, see zeros and not what the process
 // had there before.

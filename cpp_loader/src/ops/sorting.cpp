@@ -74,23 +74,29 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, bool few, boo
     using T = decltype(zero);
     kernels::parallel_for(count, 4096 / std::max<int64_t>(1, n) + 1,
                           [&](int64_t begin, int64_t end) {
-                            Items items(size_t(few ? keep : n));
+                            Items items(size_t(few ? keep : 0));
+                            items.reserve(size_t(few ? keep : n));
                             for (int64_t r = begin; r < end; ++r) {
                               const T* row = rows.data<T>() + r * n;
                               if (few) {
                                 take_first(row, n, descending, items);
                               } else {
-                                Item* item = items.data();
-                                for (int64_t i = 0; i < n; ++i)
-                                  item[i] = {radix::key_of(row[i], descending), i};
+                                in_pieces(n, [&](int64_t from, int64_t to) {
+                                  if (int64_t(items.size()) < to) items.resize(size_t(to));
+                                  Item* item = items.data();
+                                  for (int64_t i = from; i < to; ++i)
+                                    item[i] = {radix::key_of(row[i], descending), i};
+                                });
                               }
                               arrange(items);
                               T* value = values.data<T>() + r * keep;
                               int64_t* place = places.data<int64_t>() + r * keep;
-                              for (int64_t i = 0; i < keep; ++i) {
-                                place[i] = items[size_t(i)].place;
-                                value[i] = row[place[i]];
-                              }
+                              in_pieces(keep, [&](int64_t from, int64_t to) {
+                                for (int64_t i = from; i < to; ++i) {
+                                  place[i] = items[size_t(i)].place;
+                                  value[i] = row[place[i]];
+                                }
+                              });
                             }
                           });
   });
@@ -105,11 +111,13 @@ template <class T>
 void sort_row(radix::Order<T>& order, int64_t n, const T* row, bool descending, T* values,
               int64_t* places) {
   order.sort(row, descending);
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t place = order[i];
-    values[i] = row[place];
-    places[i] = place;
-  }
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t place = order[i];
+      values[i] = row[place];
+      places[i] = place;
+    }
+  });
 }
 
 Sorted sort_by_digits(const Tensor& self, bool descending) {

@@ -243,6 +243,7 @@ template <class T>
 void count_in_bins(int64_t n, const T* x, T low, T high, T count, T width, int64_t bins,
                    double* out) {
   for (int64_t i = 0; i < n; ++i) {
+    kernels::worked(4);
     if (!(x[i] >= low && x[i] <= high)) continue;
     int64_t bin = scalars::truncate(double((x[i] - low) * count / width));
     out[std::clamp<int64_t>(bin, 0, bins - 1)] += 1;
@@ -286,6 +287,7 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   }
   const double* from = x.data<double>();
   for (int64_t i = 0; i < n; ++i) {
+    kernels::worked(16);
     if (!(from[i] >= low && from[i] <= high)) continue;
     double part = rounded(rounded(from[i] - low, type) * count, type) / width;
     int64_t bin = scalars::truncate(rounded(part, type));  // of what overflows: the least one

@@ -5,6 +5,7 @@
 
 #include "express.h"
 #include "index.h"
+#include "pieces.h"
 #include "radix.h"
 #include "reduce.h"
 #include "scratch.h"
@@ -48,15 +49,21 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
   std::vector<int64_t> sizes(r.sizes.begin(), r.sizes.end());
   if (q.dim() == 1) sizes.push_back(q.size(0));  // those of one place lie side by side
   Tensor out = Tensor::empty(sizes, ScalarType::Float64);
+  Working<double> sorted;
+  sorted.reserve(size_t(r.n));
   for (int64_t row = 0; row < r.outer; ++row) {
     const double* from = r.rows.data<double>() + row * r.n;
-    std::vector<double> sorted;
+    sorted.clear();
     bool has_nan = false;
-    for (int64_t i = 0; i < r.n; ++i) {
-      if (std::isnan(from[i])) has_nan = true;
-      else sorted.push_back(from[i]);
-    }
-    std::sort(sorted.begin(), sorted.end());
+    in_pieces(r.n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (std::isnan(from[i])) has_nan = true;
+        else sorted.push_back(from[i]);
+      }
+    });
+    if (r.n <= kShortSort) std::sort(sorted.begin(), sorted.end());
+    else std::sort(sorted.begin(), sorted.end(), WorkedLess());
+    kernels::worked(16 * std::min(r.n, kShortSort));
     for (int64_t i = 0; i < points.numel(); ++i) {
       double at = points.data<double>()[i];
       SL_CHECK(at >= 0 && at <= 1, "quantile() q values must be in the range [0, 1]");
@@ -99,14 +106,16 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
       if (last != last && r.n <= kInserted) order.insert(from);
       // Equal elements keep their order: a run's last one is the one that is reported.
       int64_t best = order[0], best_count = 0, count = 0;
-      for (int64_t i = 0; i < r.n; ++i) {
-        bool same = i > 0 && from[order[i]] == from[order[i - 1]];
-        count = same ? count + 1 : 1;
-        if (count > best_count) {
-          best_count = count;
-          best = order[i];
+      in_pieces(r.n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          bool same = i > 0 && from[order[i]] == from[order[i - 1]];
+          count = same ? count + 1 : 1;
+          if (count > best_count) {
+            best_count = count;
+            best = order[i];
+          }
         }
-      }
+      });
       values.data<T>()[row] = from[best];
       places.data<int64_t>()[row] = best;
     }

@@ -53,6 +53,7 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
     int64_t* place = &taps.places[size_t(i * taps.width)];
     double* weight = &taps.weights[size_t(i * taps.width)];
     taps.count[size_t(i)] = taps.width;
+    kernels::worked(8);
     if (filter == Filter::kNearest || filter == Filter::kNearestExact) {
       T at = filter == Filter::kNearest ? T(i) * scale : (T(i) + T(0.5)) * scale;
       place[0] = index_at(at, in);
@@ -86,9 +87,7 @@ Taps taps_for(Filter filter, int64_t in, int64_t out, bool align_corners, double
   Taps taps;
   taps.width = filter == Filter::kLinear ? 2 : filter == Filter::kCubic ? 4 : 1;
   memory::ask(checked_numel({out, taps.width}), 3 * sizeof(double));
-  taps.places.assign(size_t(out * taps.width), 0);
-  taps.weights.assign(size_t(out * taps.width), 0);
-  taps.count.assign(size_t(out), 0);
+  taps.make(out);
   if (wide) fill_taps<double>(taps, filter, in, out, align_corners, given);
   else fill_taps<float>(taps, filter, in, out, align_corners, given);
   return taps;
@@ -120,10 +119,9 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
   Taps taps;
   taps.width = std::min<int64_t>(int64_t(std::ceil(support)) * 2 + 1, in);
   memory::ask(checked_numel({out, taps.width}), 3 * sizeof(double));
-  taps.places.assign(size_t(out * taps.width), 0);
-  taps.weights.assign(size_t(out * taps.width), 0);
-  taps.count.assign(size_t(out), 0);
+  taps.make(out);
   for (int64_t i = 0; i < out; ++i) {
+    kernels::worked(16 * taps.width);
     double center = scale * (double(i) + 0.5);
     double from = center - support + 0.5, to = center + support + 0.5;
     int64_t first = std::max<int64_t>(int64_t(from), 0);
@@ -181,7 +179,8 @@ void resize(const Taps& taps, int64_t outer, int64_t in, int64_t out, int64_t in
 // The last dimension: an output is one number of few others.
 template <class T>
 void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const T* x, T* y) {
-  std::vector<T> weights(taps.weights.begin(), taps.weights.end());
+  std::vector<T> weights;
+  append(taps.weights, &weights);
   int64_t width = taps.width;
   bool pairs = width == 2 && std::count(taps.count.begin(), taps.count.end(), 2) == out;
   kernels::parallel_for(
@@ -191,6 +190,7 @@ void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const
           T* to = y + line * out;
           const int64_t* place = taps.places.data();
           const T* w = weights.data();
+          kernels::worked(out * width);
           if (width == 1) {
             for (int64_t i = 0; i < out; ++i) to[i] = from[place[i]] * w[i];
           } else if (pairs) {
@@ -257,6 +257,7 @@ void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const F
       for (int32_t k = 0; k < count; ++k) {
         taps[size_t(k)] = narrow + (place[k] - top) * p.out_columns;
       }
+      kernels::worked(p.out_columns * count);
       f.combine(p.out_columns, count, taps.data(), &down->weight[size_t(i * down->width)], sum);
     } else if (plain) {
       std::copy_n(narrow + (i - first) * p.out_columns, p.out_columns, sum);

@@ -6,8 +6,23 @@
 #include <vector>
 
 #include "../values/tensor.h"
+#include "pieces.h"
 
 namespace scriptlang {
+
+// Of lists that may be long: n times zero, and the numbers of another at the end.
+template <class T>
+void fill_zeros(int64_t n, std::vector<T>* to) {
+  to->reserve(size_t(n));
+  in_pieces(n, [&](int64_t, int64_t end) { to->resize(size_t(end)); });
+}
+template <class T, class U>
+void append(const std::vector<T>& from, std::vector<U>* to) {
+  to->reserve(from.size());
+  in_pieces(int64_t(from.size()), [&](int64_t begin, int64_t end) {
+    to->insert(to->end(), from.begin() + begin, from.begin() + end);
+  });
+}
 
 // Element i reads count[i] inputs, which are named from places[i * width] on, with weights that
 // start at weights[i * width]. Taps that leave the input have been clamped onto its edge.
@@ -16,16 +31,22 @@ struct Taps {
   std::vector<int64_t> places;  // [out][width]
   std::vector<double> weights;  // [out][width]
   std::vector<int64_t> count;   // [out]
+
+  void make(int64_t out) {
+    fill_zeros(out * width, &places);
+    fill_zeros(out * width, &weights);
+    fill_zeros(out, &count);
+  }
 };
 
 // Taps as the kernels read them.
 template <class W>
 struct PackedTaps {
-  explicit PackedTaps(const Taps& taps)
-      : width(taps.width),
-        place(taps.places.begin(), taps.places.end()),
-        count(taps.count.begin(), taps.count.end()),
-        weight(taps.weights.begin(), taps.weights.end()) {}
+  explicit PackedTaps(const Taps& taps) : width(taps.width) {
+    append(taps.places, &place);
+    append(taps.count, &count);
+    append(taps.weights, &weight);
+  }
 
   // The inputs of outputs [first, last).
   std::pair<int64_t, int64_t> inputs(int64_t first, int64_t last) const {
