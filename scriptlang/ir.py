@@ -21,6 +21,7 @@ from .building import alone
 from .errors import GraphError
 from .schema import Argument, Schema
 from .source import Span
+from .types import constant_type
 
 
 class Value:
@@ -474,29 +475,6 @@ class InsertPoint:
 
     def __exit__(self, *_: object) -> None:
         self.graph.insert_point = self.saved
-
-
-def constant_type(value: Any) -> T.Type:
-    """The type of a Python value that may be a constant.  Raises TypeError for others."""
-    if value is None:
-        return T.NONE
-    for cls, t in (
-        (bool, T.BOOL),
-        (int, T.INT),
-        (float, T.FLOAT),
-        (complex, T.COMPLEX),
-        (str, T.STR),
-    ):
-        if isinstance(value, cls):
-            return t
-    script_type = getattr(value, "__script_type__", None)
-    if isinstance(script_type, T.Type):
-        return script_type
-    if isinstance(value, tuple):
-        return T.TupleType(tuple(map(constant_type, value)))
-    if isinstance(value, list) and value:
-        return T.ListType(constant_type(value[0]))
-    raise TypeError(f"a {type(value).__name__} cannot be a constant without a type")
 
 
 def clone_block(

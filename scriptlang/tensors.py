@@ -15,88 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes, tensor_members
+from .tensor_memory import Size, Storage, contiguous_strides, memory_of
 
 if TYPE_CHECKING:
     from .objects import Device
-
-
-class Storage:
-    """A piece of memory.  `owner` is what it belongs to, `data` a flat uint8 array over it.
-
-    `data` is made when it is first asked for: of an array whose elements lie densely, or of the
-    native engine's memory.  `version`, where it is set, counts writes (ops/derivatives/state.py).
-    """
-
-    __slots__ = ("__weakref__", "_data", "has_grown", "owner", "version")
-
-    def __init__(self, data: np.ndarray | None, owner: Any = None) -> None:
-        self._data = data
-        self.owner = owner
-        self.has_grown = False
-        self.version: int
-
-    @property
-    def data(self) -> np.ndarray:
-        if self._data is None:
-            self._data = _bytes_of(self.owner)
-        return self._data
-
-    @data.setter
-    def data(self, data: np.ndarray) -> None:
-        self._data = self.owner = data
-
-    @classmethod
-    def allocate(cls, nbytes: int) -> Storage:
-        return cls(np.empty(nbytes, np.uint8))
-
-    @classmethod
-    def of_buffer(cls, buffer: Any) -> Storage:
-        """Over any object that speaks the buffer protocol, without a copy."""
-        data = np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8)
-        return cls(data, buffer)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Storage, (np.array(self.data),)  # a copy: data may be a view of the owner
-
-    def grow(self, nbytes: int) -> None:
-        """Put zeros behind what there is; the tensors that lie here are views of the new memory."""
-        if nbytes <= self.nbytes:
-            return
-        data = np.zeros(nbytes, np.uint8)
-        data[: self.nbytes] = self.data
-        self.data = data
-        self.has_grown = True  # no tensor's kept array is to be trusted
-
-    @property
-    def nbytes(self) -> int:
-        return self.data.size if self._data is not None else self.owner.nbytes
-
-
-def _bytes_of(owner: np.ndarray[Any, Any]) -> np.ndarray:
-    if not owner.nbytes:
-        return np.empty(0, np.uint8)
-    if isinstance(owner, np.ndarray):
-        return owner.reshape(-1, order="A").view(np.uint8)
-    return np.frombuffer(owner, np.uint8)
-
-
-def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
-    """Row-major strides in elements; a dimension of size 0 counts as 1, as in PyTorch."""
-    strides, step = [], 1
-    for n in reversed(size):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
-class Size(tuple[Any, ...]):
-    """A shape: a tuple of ints that prints as PyTorch's and knows `numel()`."""
-
-    def numel(self) -> int:
-        return math.prod(self)
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
 
 
 if TYPE_CHECKING:
@@ -206,7 +128,7 @@ class Tensor(Operators):
             return cls._wrap(np.ascontiguousarray(array))
         else:
             stride = tuple(s // item for s in array.strides)
-        storage, offset = _memory_of(array)
+        storage, offset = memory_of(array)
         if offset % item:
             return cls._wrap(array.copy())
         made = cls(storage, dtype, array.shape, stride, offset // item)
@@ -642,27 +564,6 @@ def wrap_dim(dim: int, ndim: int) -> int:
             f"[{-bound}, {bound - 1}], but got {dim})"
         )
     return dim + bound if dim < 0 else dim
-
-
-def _memory_of(array: np.ndarray) -> tuple[Storage, int]:
-    """(storage over the memory that the array is a view of, byte offset of the array in it)."""
-    root = array
-    while isinstance(root.base, np.ndarray):
-        root = root.base
-    if not root.flags.forc:  # a strided look at memory that is no array
-        return Storage(_span(array), array), 0
-    start = root.__array_interface__["data"][0]
-    offset = array.__array_interface__["data"][0] - start if array.size else 0
-    return Storage(None, root), offset
-
-
-def _span(array: np.ndarray) -> np.ndarray:
-    """The bytes from the first to the last element of an array; no stride is negative."""
-    if not array.size:
-        return np.empty(0, np.uint8)
-    extent = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
-    first = array[tuple(slice(1) for _ in array.shape)].reshape(1).view(np.uint8)
-    return np.lib.stride_tricks.as_strided(first, (extent,), (1,))
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:

@@ -550,3 +550,20 @@ def may_be_none(t: Type) -> bool:
         or isinstance(t, OptionalType)
         or (isinstance(t, UnionType) and NONE in t.options)
     )
+
+
+def constant_type(value: PyAny) -> Type:
+    """The type of a Python value that may be a constant.  Raises TypeError for others."""
+    if value is None:
+        return NONE
+    for cls, t in ((bool, BOOL), (int, INT), (float, FLOAT), (complex, COMPLEX), (str, STR)):
+        if isinstance(value, cls):
+            return t
+    script_type = getattr(value, "__script_type__", None)
+    if isinstance(script_type, Type):
+        return script_type
+    if isinstance(value, tuple):
+        return TupleType(tuple(map(constant_type, value)))
+    if isinstance(value, list) and value:
+        return ListType(constant_type(value[0]))
+    raise TypeError(f"a {type(value).__name__} cannot be a constant without a type")

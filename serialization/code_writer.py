@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import types as T
-from ..ir import Function, constant_type
+from ..ir import Function
 from ..schema import Schema
+from ..types import constant_type
 from .dependencies import Dependencies
 from .naming import is_identifier
 from .print_values import Spelling, constant_expr, name_expr

@@ -10,9 +10,10 @@ from typing import Any
 from .. import types as T
 from ..errors import ArchiveError
 from ..frontend.values.python_calls import PythonCall
-from ..ir import Function, constant_type
+from ..ir import Function
 from ..objects import Device, EnumValue, ScriptObject
 from ..tensors import Tensor
+from ..types import constant_type
 
 MIN_INT = -(2**63)
 

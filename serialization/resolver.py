@@ -20,10 +20,10 @@ from ..frontend.values.sugared import (
     SugaredValue,
     TypeValue,
 )
-from ..ir import constant_type
 from ..objects import EnumValue
 from ..source import Span
 from ..tensors import Tensor
+from ..types import constant_type
 from .annotations import NAMED_NUMBERS
 from .unknown_operators import KnownOperator, UnknownOperator
 from .upgraders import former_operator

@@ -135,6 +135,10 @@ def test_errors_are_those_of_the_cases(request):
     assert not document_errors.stale(), "run python -m tests.document_errors"
 
 
+def test_the_site_has_every_page():
+    assert not runpy.run_path(str(ROOT / ".ci" / "docs"))["not_in_the_menu"]()
+
+
 def test_figures_are_drawn_from_their_numbers(request):
     sys.path.insert(0, str(ROOT / "docs" / "figures"))
     try:

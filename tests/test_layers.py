@@ -50,6 +50,7 @@ LAYERS = (
     {
         "dtypes",
         "tensors",
+        "tensor_memory",
         "tensor_members",
         "layouts",
         "storages",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scriptlang
-from scriptlang import Tensor, cli, nn
+from scriptlang import Tensor, command_line, nn
 from scriptlang.errors import script_stack
 
 from . import children
@@ -154,7 +154,7 @@ def test_compiling_and_checking(folder, library, tmp_path):
 
 
 def test_the_command_line_refuses(capsys):
-    assert cli.main(["run", "--load", "nowhere.so", "model.pt"]) == 1
+    assert command_line.main(["run", "--load", "nowhere.so", "model.pt"]) == 1
     assert "--load: there is no file nowhere.so" in capsys.readouterr().err
 
 

@@ -209,14 +209,7 @@ WHOLE = "written in one piece; to be taken apart"
 LONG_FUNCTIONS: dict[str, str] = {}
 """Python functions that may have more lines, each with its reason.  The list gets shorter."""
 
-LONG_FILES: dict[str, str] = {
-    "cpp_loader/kernels/special_tables.cpp": "a generated table",
-    "scriptlang/ir.py": WHOLE,
-    "scriptlang/tensors.py": WHOLE,
-    "scriptlang/nn/modules/rnn.py": WHOLE,
-    "scriptlang/ops/families/index.py": WHOLE,
-    "scriptlang/ops/families/reduce.py": WHOLE,
-}
+LONG_FILES: dict[str, str] = {"cpp_loader/kernels/special_tables.cpp": "a generated table"}
 """Files that may have more lines, each with its reason.  The list gets shorter."""
 
 

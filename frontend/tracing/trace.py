@@ -20,12 +20,13 @@ from typing import Any, ParamSpec, TypeVar
 from scriptlang import tensors
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Function, Graph, Node, Value, constant_type, schema_of_graph
+from scriptlang.ir import Function, Graph, Node, Value, schema_of_graph
 from scriptlang.objects import ScriptObject
 from scriptlang.ops.calling import dispatch
 from scriptlang.passes.effects import has_side_effects
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor
+from scriptlang.types import constant_type
 
 from ..syntax.definitions import qualified_name
 from .trace_checks import TracerWarning, TracingCheckError, check_traced, parameters_of

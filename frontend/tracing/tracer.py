@@ -17,7 +17,7 @@ from typing import Any
 from scriptlang import tensors
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Function, Graph, Value, constant_type
+from scriptlang.ir import Function, Graph, Value
 from scriptlang.objects import Device, ScriptObject
 from scriptlang.ops import table
 from scriptlang.ops.calling import dispatch
@@ -25,6 +25,7 @@ from scriptlang.schema import Argument
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Size, Tensor
 from scriptlang.type_variables import has_variables
+from scriptlang.types import constant_type
 
 from ..values.builder import Builder
 from ..values.sugared import Arg

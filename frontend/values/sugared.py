@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Function, Value, constant_type
+from scriptlang.ir import Function, Value
 from scriptlang.records import record
 from scriptlang.source import Span
+from scriptlang.types import constant_type
 
 from ..whole import whole
 

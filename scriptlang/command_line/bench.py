@@ -76,6 +76,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
             for r in rows
         ],
         "lrrrrrrrl",
+        ("", "calls", "least", "90 %", "10 %"),
     )
     return 0
 

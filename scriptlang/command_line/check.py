@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from .main import FAULT, LACKING, OK, limits_of
 from .output import Output
@@ -33,7 +32,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
         )
         return code
     for error in report.errors:
-        print(error, file=sys.stderr)
+        out.complaint(str(error))
     if report.errors:
         out.text(f"{options.archive}: {len(report.errors)} methods do not compile")
     else:

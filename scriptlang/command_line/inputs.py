@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .. import types as T
 from ..tensors import Tensor, from_numpy
 from .main import InputError
 
@@ -84,6 +85,7 @@ def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict
     generator = np.random.default_rng(options.seed)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
+    types = [a.type for a in schema.arguments if a.name != "self"]
     for kind, text in options.values:
         if kind == "input":
             args += values_of(text)
@@ -96,7 +98,18 @@ def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict
             kwargs[name] = value
         else:
             args.append(value)
+    args = [fitting(value, t) for value, t in zip(args, types)] + args[len(types) :]
+    for name, value in kwargs.items():
+        kwargs[name] = fitting(value, schema.arguments[schema.index(name)].type)
     return args, kwargs
+
+
+def fitting(value: Any, t: T.Type) -> Any:
+    """A tensor where a list of tensors is wanted: those of a batch (of four dimensions or more), or
+    itself alone."""
+    if isinstance(value, Tensor) and T.without_none(t) == T.ListType(T.TENSOR):
+        return list(value.unbind(0)) if value.dim() >= 4 else [value]
+    return value
 
 
 def literal(text: str) -> Any:

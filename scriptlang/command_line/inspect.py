@@ -245,6 +245,7 @@ def print_work(shaped: Any, out: Output) -> int:
             for r in rows
         ],
         "lllrr",
+        ("node", "bytes"),
     )
     out.text(f"{count_text(total)}FLOPs; {unknown} nodes of unknown shapes")
     return 0

@@ -96,7 +96,7 @@ def failed(error: Exception, out: Output) -> int:
     if stack:
         out.error(f"the program raised {text}")
         for frame in stack:
-            print(frame, file=sys.stderr)
+            out.complaint(str(frame))
         return FAULT
     if os.environ.get("SCRIPTLANG_DEBUG"):
         raise error

@@ -84,51 +84,45 @@ class Output:
         else:
             print(self.cut(clean(text)))
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], right: str = "") -> None:
-        """Columns under names; those whose letter in `right` is r are numbers."""
-        if self.console:
-            return self._rich_table(columns, rows, right)
-        cells = [[clean(c) for c in row] for row in (columns, *rows)]
-        widths = [max(map(len, column)) for column in zip(*cells)]
-        self.shrink(widths, right)
-        for row in cells:
-            parts = [
-                fit(c, w).rjust(w) if right[i : i + 1] == "r" else fit(c, w).ljust(w)
-                for i, (c, w) in enumerate(zip(row, widths))
-            ]
-            print("  ".join(parts).rstrip())
-
-    def shrink(self, widths: list[int], right: str) -> None:
-        """On a terminal, take from the widest columns of text what is too much."""
-        if not self.is_terminal:
-            return
-        texts = [i for i in range(len(widths)) if right[i : i + 1] != "r"]
-        while texts and sum(widths) + 2 * (len(widths) - 1) > self.width:
-            widest = max(texts, key=lambda i: widths[i])
-            if widths[widest] <= 8:
-                break
-            widths[widest] -= 1
-
-    def _rich_table(
-        self, columns: Sequence[str], rows: Sequence[Sequence[Any]], right: str
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        right: str = "",
+        spare: Sequence[str] = (),
     ) -> None:
-        from rich.table import Table
+        """Columns under names; those whose letter in `right` is r are numbers.  On a terminal that
+        is too narrow columns of text are cut, and those of `spare` go, in that order."""
+        cells = [[clean(c) for c in row] for row in (columns, *rows)]
+        letters = right.ljust(len(columns), "l")
+        for name in spare if self.is_terminal else ():
+            if least_width(cells, letters) <= self.width:
+                break
+            k = cells[0].index(name)
+            cells = [row[:k] + row[k + 1 :] for row in cells]
+            letters = letters[:k] + letters[k + 1 :]
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        if self.is_terminal:
+            shrink(widths, letters, self.width)
+        for number, row in enumerate(cells):
+            parts = [
+                fit(c, w).rjust(w) if letter == "r" else fit(c, w).ljust(w)
+                for c, w, letter in zip(row, widths, letters)
+            ]
+            self.row(parts, letters, number == 0)
+
+    def row(self, parts: Sequence[str], letters: str, is_head: bool) -> None:
+        if not self.console:
+            print("  ".join(parts).rstrip())
+            return
         from rich.text import Text
 
-        made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        for i, name in enumerate(columns):
-            is_number = right[i : i + 1] == "r"
-            made.add_column(
-                Text(name),
-                justify="right" if is_number else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-                min_width=None if not is_number else min(len(name), 8),
-                style="cyan" if is_number else "",
-            )
-        for row in rows:
-            made.add_row(*(Text(clean(cell)) for cell in row))
-        self.console.print(made)
+        line = Text(no_wrap=True)
+        for part, letter in zip(parts, letters):
+            style = "bold" if is_head else "cyan" if letter == "r" else ""
+            line.append(part + "  ", style=style)
+        line.rstrip()
+        self.console.print(line, overflow="crop")
 
     def tree(self, root: Tree) -> None:
         """A tree with lines, as `tree` draws directories."""
@@ -157,6 +151,10 @@ class Output:
 
     def error(self, text: str) -> None:
         print(f"scriptlang: {clean_lines(text)}", file=sys.stderr)
+
+    def complaint(self, text: str) -> None:
+        """More of an error."""
+        print(clean_lines(text), file=sys.stderr)
 
     @contextlib.contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -205,8 +203,33 @@ def lines_of(root: Tree) -> Iterator[tuple[str, Tree]]:
             pending.append((below + mine, below + theirs, child))
 
 
+LEAST = 10
+"""Letters that a column of text keeps."""
+
+
+def least_width(cells: Sequence[Sequence[str]], letters: str) -> int:
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    kept = [w if letter == "r" else min(w, 2 * LEAST) for w, letter in zip(widths, letters)]
+    return sum(kept) + 2 * (len(kept) - 1)
+
+
+def shrink(widths: list[int], letters: str, most: int) -> None:
+    """Take from the widest columns of text what is too much for a line."""
+    texts = [i for i, letter in enumerate(letters) if letter != "r"]
+    while texts and sum(widths) + 2 * (len(widths) - 1) > most:
+        widest = max(texts, key=lambda i: widths[i])
+        if widths[widest] <= LEAST:
+            break
+        widths[widest] -= 1
+
+
 def fit(text: str, width: int) -> str:
-    return text if width <= 0 or len(text) <= width else text[: max(width - 1, 0)] + "…"
+    """The text, cut where it is too long: of a path the end is kept."""
+    if width <= 0 or len(text) <= width:
+        return text
+    if "/" in text and " " not in text:
+        return "…" + text[len(text) - max(width - 1, 0) :]
+    return text[: max(width - 1, 0)] + "…"
 
 
 def plain(value: Any) -> Any:

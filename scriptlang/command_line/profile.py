@@ -76,6 +76,7 @@ def print_rows(p: Any, rows: list[Any], options: argparse.Namespace, out: Output
             for r in rows[: options.top]
         ],
         "rrrrrrrl",
+        ("bytes", "GB/s", "FLOPs", "runs", "GFLOP/s"),
     )
     if len(rows) > options.top:
         out.remark(f"and {len(rows) - options.top} more rows: --top {len(rows)}")

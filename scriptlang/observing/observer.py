@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import types as T
+from ..building import alone
 from ..errors import CompileError, GraphError, MissingOperatorError
 from ..interpreter import gradients
 from ..interpreter.arguments import bind
@@ -107,6 +108,7 @@ class Observer:
 
     # Programs
 
+    @alone
     def code_of(self, function: Function, fused: bool) -> Code:
         """The code of a function with the observer's nodes in it."""
         key = function, fused
@@ -119,6 +121,7 @@ class Observer:
             self.codes[key] = compiled(graph, function)
         return self.codes[key]
 
+    @alone
     def python_program(self, function: Function) -> Program:
         key = function, "python"
         if key not in self.programs:
@@ -126,6 +129,7 @@ class Observer:
             self.programs[key] = Program(code, link(code))
         return self.programs[key]
 
+    @alone
     def native_program(self, function: Function, classes: frozenset[T.ClassType]) -> Any:
         """Bodies of composites, which stand in for operators, are not looked into."""
         from ..interpreter.native_program import NativeProgram

@@ -10,6 +10,7 @@ Each value is a copy, made when its operator has given it: later writes do not c
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -64,6 +65,12 @@ class Watch(Observer):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        if self.unseen:
+            warnings.warn(
+                f"{self.unseen} calls were not watched: they record derivatives, which "
+                "scriptlang.no_grad() leaves out, or do not compile",
+                stacklevel=2,
+            )
 
     def __iter__(self) -> Iterator[Watched]:
         return iter(self.values)

@@ -19,33 +19,40 @@ NATIVE = pathlib.Path("cpp_loader/src/ops/ops.def")
 
 HEAD = """# Operators
 
-`python -m scriptlang.ops.document` writes this page. It lists {names:,} names with {overloads:,}
-overloads; PyTorch has {all:,}. An overload is a
+Every operator, by name; `python -m scriptlang.ops.document` writes this page. An operator has one
+or more *overloads*, which are forms for other types of arguments: `add.Tensor`, `add.Scalar`. The
+columns count them:
 
-- **primitive** ({primitive:,}): it has a numpy kernel, and a C++ kernel where *native* says so;
-- **composite** ({composite:,}): it has one body in the scripted language, which both engines run.
-  Some have a native kernel too, which tests compare with the body;
-- **form** ({form:,}): the in-place, `out=` or copying variant of another overload, from which it
-  follows.
+| column | meaning |
+|---|---|
+| what | *in place*: writes into its first argument (`add_`); *same as*: another name of that \
+operator; *language*: of numbers, strings, lists and dicts |
+| primitive | overloads with a kernel in numpy, and mostly one in C++ |
+| composite | overloads whose body is written in the scripted language |
+| form | overloads that follow from another one: in place, with `out=`, copying |
+| native | overloads that the native engine has; `body`: it runs the body of a composite |
+| derivative | how gradients go back: by a *rule*, through the *body* of a composite; *none*: its \
+results have no gradient |
 
-The column *kind* says of each name: **p** primitive, **i** in-place spelling, **a** another name
-of the operator behind it, **l** of the language, **c** composite, **f** only forms.
+Programs with an operator that the native engine lacks run on the Python engine, unless an engine
+was asked for. Going back through an operator without a derivative raises MissingOperatorError,
+which names it.
+
+## In numbers
+
+There are {names:,} names with {overloads:,} overloads: {primitive:,} primitives, {composite:,}
+composites, {form:,} forms. PyTorch has {all:,} overloads; `scriptlang/ops/lacking.txt` has the
+{lacking:,} that no engine has. The native engine has {native:,}, and {rules:,} have a rule for
+their derivative, forms with those of their base.
 
 By name, counting overloads and forms together, the primitives are {tensor_names:,} operators of
-tensors and {language_names:,} of the language (numbers, strings, lists, dictionaries). Of those of
-tensors {in_place:,} are in-place spellings (`add_`, `__iadd__`) and {aliases:,} are other names
-(`absolute` of `abs`), so there are {kernels:,} different kernels.
-
-*native* counts overloads with a kernel in the native engine ({native:,} in all); `body` marks
-composites that it runs from their body. A program that needs any other operator runs on the
-Python engine with `engine="auto"`. `scriptlang/ops/lacking.txt` has the {lacking:,} schemas that
-no engine has.
-
-*derivative* says how gradients go back: by a **rule** (of {rules:,} overloads, forms with those of
-their base; `scriptlang/ops/derivatives/rules`), or through the **body** of a composite. What has
-**none** gives results without gradients, as integers and bools are anyway; going back through any
-other operator raises MissingOperatorError, which names it.
+tensors and {language_names:,} of the language. Of those of tensors {in_place:,} are in-place
+spellings (`add_`, `__iadd__`) and {aliases:,} are other names (`absolute` of `abs`), so there are
+{kernels:,} different kernels.
 """
+
+WORDS = {"p": "", "i": "in place", "a": "same as", "l": "language", "c": "composite", "f": "forms"}
+"""Kind of a name, by its first letter -> what the page says."""
 
 
 def is_of_tensors(overloads: list[table.Operator]) -> bool:
@@ -78,7 +85,7 @@ def other_names(primitives: dict[str, list[table.Operator]]) -> dict[str, str]:
 
 
 def kinds_of_names(operators: list[table.Operator]) -> dict[str, str]:
-    """Name -> what the column *kind* says of it."""
+    """Name -> its kind, a letter of WORDS; behind an `a` the operator that it is the same as."""
     names = {op.name for op in operators}
     declared: dict[str, list[table.Operator]] = {}
     for op in table.all_operators():
@@ -139,7 +146,7 @@ def document(listed: str) -> str:
         lines += [
             f"## {namespace}",
             "",
-            "| name | kind | primitive | composite | form | native | derivative |",
+            "| name | what | primitive | composite | form | native | derivative |",
             "|---|---|---|---|---|---|---|",
         ]
         lines += [
@@ -158,7 +165,8 @@ def row(name: str, kind: str, overloads: list[table.Operator], native: set[str])
     where = " + ".join(part for part in (str(have or ""), "body" if bodies else "") if part)
     ways = " + ".join(dict.fromkeys(way for way in map(derivative, overloads) if way))
     cells += [where or "-", ways]
-    return f"| {name.partition('::')[2]} | {kind} | {' | '.join(cells)} |"
+    what = WORDS[kind[0]] + kind[1:].replace(" ", " `", 1) + ("`" if kind[1:] else "")
+    return f"| `{name.partition('::')[2]}` | {what} | {' | '.join(cells)} |"
 
 
 def derivative(op: table.Operator) -> str:

@@ -226,7 +226,8 @@ def draw(picture: Picture, numbers: dict[Node, int], out: list[str], dx: float, 
     """Append the SVG of a picture that lies at (dx, dy)."""
     for route, label, name in picture.edges:
         points = [(x + dx, y + dy) for x, y in route]
-        out.append(f'<path class="e" d="{curve(points)}"><title>%{escape(name)}</title></path>')
+        title = f"<title>%{escape(cut(name))}</title>"
+        out.append(f'<path class="e" d="{curve(points)}">{title}</path>')
         if label:
             x, y = points[0]
             out.append(f'<text class="l" x="{x + 4:.0f}" y="{y + 13:.0f}">{escape(label)}</text>')

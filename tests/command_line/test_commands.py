@@ -210,6 +210,41 @@ def test_names_do_not_control_the_terminal(capsys):
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_narrow_terminals_keep_numbers(monkeypatch, capsys):
+    out = Output()
+    out.is_terminal, out.width, out._console = True, 44, False
+    rows = [("12.5 ms", "99.1 MB", "a" * 50), ("1 us", "7 B", "/a/" + "path/" * 9 + "f.py:7")]
+    out.table(("time", "bytes", "what"), rows, "rrl", ("bytes",))
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert "12.5 ms" in first and first.endswith("…") and second.endswith("f.py:7")
+    assert max(map(len, (head, first, second))) <= 44 and "bytes" in head
+    out.width = 24
+    out.table(("time", "bytes", "what"), rows, "rrl", ("bytes",))
+    assert "bytes" not in capsys.readouterr().out
+
+
+def test_rich_terminals(monkeypatch, capsys):
+    pytest.importorskip("rich")
+    out = Output()
+    out.is_terminal, out.width = True, 40
+    out.table(("a", "b"), [(1, "[bold]x[/]" * 9)], "r")
+    out.tree(Tree("[red]t", "note", [Tree("u" * 80)]))
+    out.heading("[blink]h")
+    shown = capsys.readouterr().out
+    assert "[bold]x" in shown and "[red]t" in shown and "[blink]h" in shown
+
+
+def test_a_list_of_tensors_from_one():
+    from scriptlang import types as T
+    from scriptlang.command_line.inputs import fitting
+
+    images = T.ListType(T.TENSOR)
+    for given, count in (((2, 3, 4, 5), 2), ((3, 4, 5), 1)):
+        made = fitting(scriptlang.zeros(*given), images)
+        assert [tuple(t.shape) for t in made] == [(3, 4, 5)] * count
+    assert fitting(7, T.INT) == 7 and fitting(scriptlang.zeros(2), T.TENSOR).dim() == 1
+
+
 def test_a_tree_has_lines():
     tree = Tree("a", under=[Tree("b", under=[Tree("c")]), Tree("d")])
     assert [lead + t.text for lead, t in lines_of(tree)] == ["a", "├─ b", "│  └─ c", "└─ d"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import pathlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -99,6 +100,25 @@ def test_nothing_is_left_when_a_profile_is_over(engine):
     assert len(p.events) == count and calls.observer is None and calls.tracer is None
 
 
+def test_calls_of_several_threads_are_profiled(engine):
+    m, x = resnet.__wrapped__(engine), image()
+    with scriptlang.profile() as p:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: m(x), range(6)))
+    convolutions = [e for e in p.events if e.place.kind == "aten::conv2d"]
+    assert len(p.calls) == 6 and len(convolutions) % 6 == 0
+    assert all(e.inputs[0][1][1] == e.inputs[1][1][1] for e in convolutions), "their channels"
+
+
+def test_tracing_inside_of_a_profile_leaves_it(engine):
+    m, x = resnet(engine), image()
+    with scriptlang.profile() as p:
+        scriptlang.trace(lambda y: y + 1, scriptlang.ones(2))
+        m(x)
+        m(x)
+    assert len([c for c in p.calls if "forward" in c.function]) == 2
+
+
 def test_two_observers_at_once_are_refused():
     with scriptlang.profile():
         with pytest.raises(RuntimeError, match="another profile or watch"):
@@ -161,6 +181,13 @@ def test_watched_values_are_those_of_the_program(engine):
     assert np.allclose(seen["stem.0"][0].tensor.numpy(), expected.numpy(), atol=1e-5)
     with pytest.raises(KeyError, match="no value of 'nothing'"):
         seen["nothing"]
+
+
+def test_calls_that_could_not_be_watched_warn(engine):
+    m, x = resnet(engine), image().requires_grad_()
+    with scriptlang.enable_grad(), pytest.warns(UserWarning, match="1 calls were not watched"):
+        with m.watch("stem.0"):
+            m(x)
 
 
 def test_only_the_watched_module_is(engine):

@@ -48,7 +48,7 @@ def graph_of(rule: Rule, values: tuple) -> Graph:
     variables = {}
     for (name, (t, constant)), value in zip(rule.variables.items(), values):
         if t == T.ANY:
-            from scriptlang.ir import constant_type
+            from scriptlang.types import constant_type
 
             t = constant_type(value)
         variables[name] = (

@@ -1,6 +1,5 @@
-// Operators of the language itself: texts, tuples, optionals, enums, flags, and what a tensor is.
+// Operators of the language itself: printing, tuples, optionals, enums, flags, and what tensors are.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -10,8 +9,6 @@
 #include "optable.h"
 #include "language.h"
 #include "nested.h"
-#include "scratch.h"
-#include "values/plain_text.h"
 #include "values/raw_view.h"
 #include "values/quantizer.h"
 

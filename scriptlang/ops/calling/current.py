@@ -32,7 +32,10 @@ class Calls:
 
     def trace(self, tracer: Any) -> None:
         """Let a tracer make the calls of this thread; None: end that."""
-        self.thread, self.tracer = get_ident(), tracer
+        if tracer is None and self.observer is not None:
+            self.observe(self.observer)
+        else:
+            self.thread, self.tracer = get_ident(), tracer
 
     def observe(self, observer: Any) -> None:
         """Let an observer make all calls of programs; None: end that.

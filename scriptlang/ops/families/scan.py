@@ -9,10 +9,11 @@ from ...dtypes import DISPLAY
 from ...tensors import Tensor, wrap_dim
 from .. import table
 from ..shared.elementwise import apply, array_of, cast, check_kind, floating, store, working_type
+from ..shared.reductions import summed, widened
 from ..table import declare, describe, primitive
 from .arithmetic import subtract
 from .join import cat
-from .reduce import sum_dim, summed, widened
+from .reduce import sum_dim
 from .view import narrow
 
 

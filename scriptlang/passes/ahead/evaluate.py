@@ -454,8 +454,8 @@ def type_key(value: Any) -> Any:
 
 
 def scalar_type(value: Any) -> T.Type:
-    from ...ir import constant_type
     from ...objects import Device
+    from ...types import constant_type
 
     if isinstance(value, Device):
         return T.DEVICE
