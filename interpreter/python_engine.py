@@ -12,6 +12,7 @@ from ..errors import ScriptError
 from ..ir import Function
 from ..limits import Limits
 from ..ops.calling.current import calls, mode
+from ..ops.derivatives.recorder import activate
 from .arguments import bind
 from .code import Code
 from .gradients import is_wanted, straight_result
@@ -82,7 +83,10 @@ def run_seen(
     result = straight_result(function, "python", args, kwargs, limits)
     if result is not NotImplemented:
         return result
-    is_seen = is_wanted(args, kwargs) or function_asks(function)
+    is_seen = is_wanted(args, kwargs)
+    if not is_seen and function_asks(function):
+        is_seen = True
+        activate()  # parameters that Python was never given may require gradients
     find = recorded_program_of if is_seen else program_of
     program = find(function)
     values = bind(program.code.schema, args, kwargs)

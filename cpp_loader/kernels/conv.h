@@ -29,9 +29,22 @@ struct Conv {
   Activation activation = Activation::kNone;
 };
 
+// dw [outputs][channels][kernel] = for each tap the sums, over all pixels of all images, of
+// g [outputs][out] times what lies under the tap of x [channels][in]; images are so many elements
+// apart.
+template <class T>
+struct ConvWeights {
+  ConvShape shape;
+  int64_t images = 0, x_image = 0, g_image = 0;
+  const T* x = nullptr;
+  const T* g = nullptr;
+  T* dw = nullptr;
+};
+
 template <class T>
 struct ConvFunctions {
   void (*convolve)(const Conv<T>& c);
+  void (*weight_gradient)(const ConvWeights<T>& c);
 };
 
 }  // namespace scriptlang::kernels

@@ -16,6 +16,8 @@
 namespace scriptlang::kernels {
 
 // Few operators use these, and include their headers.
+template <class T>
+struct BackwardFunctions;
 struct DenseFunctions;
 struct GridFunctions;
 struct HalfProductFunctions;
@@ -46,7 +48,11 @@ struct KernelSet {
   const ResizeFunctions* resize;
   const HalfProductFunctions* half_product;
   const DenseFunctions* dense_rows;
+  const BackwardFunctions<float>* backward_f32;
+  const BackwardFunctions<double>* backward_f64;
 
+  template <class T>
+  const BackwardFunctions<T>& backward() const;
   template <class T>
   const GemmFunctions<T>& gemm() const;
   template <class T>
@@ -54,6 +60,15 @@ struct KernelSet {
   template <class T>
   const FourierFunctions<T>& fourier() const;
 };
+
+template <>
+inline const BackwardFunctions<float>& KernelSet::backward<float>() const {
+  return *backward_f32;
+}
+template <>
+inline const BackwardFunctions<double>& KernelSet::backward<double>() const {
+  return *backward_f64;
+}
 
 template <>
 inline const GemmFunctions<float>& KernelSet::gemm<float>() const {

@@ -28,7 +28,9 @@ namespace scriptlang::kernels {
   X(IntegerFunctions, integers, integers)                         \
   X(ResizeFunctions, resize, resize)                              \
   X(HalfProductFunctions, half_product, half_product)             \
-  X(DenseFunctions, dense_rows, dense_rows)
+  X(DenseFunctions, dense_rows, dense_rows)                       \
+  X(BackwardFunctions<float>, backward_f32, backward_f32)         \
+  X(BackwardFunctions<double>, backward_f64, backward_f64)
 // clang-format on
 
 namespace SL_ONE_ISA {
@@ -43,6 +45,11 @@ struct OnlySet {
   SL_KERNEL_TABLES(X)
 #undef X
 
+  template <class T>
+  static const BackwardFunctions<T>& backward() {
+    if constexpr (sizeof(T) == sizeof(float)) return *backward_f32;
+    else return *backward_f64;
+  }
   template <class T>
   static const GemmFunctions<T>& gemm() {
     if constexpr (sizeof(T) == sizeof(float)) return *gemm_f32;

@@ -256,8 +256,15 @@ nb::dict PythonProgram::missing() const {
   return counts;
 }
 
+std::vector<const Function*> PythonProgram::reached() const {
+  if (main_) return autograd::reached(*program_, *main_);
+  std::vector<const Function*> all;
+  for (const auto& function : program_->functions()) all.push_back(function.get());
+  return all;
+}
+
 bool PythonProgram::calls_any(const std::vector<std::string>& operators) const {
-  for (const auto& function : program_->functions()) {
+  for (const Function* function : reached()) {
     for (const OperatorUse& use : function->operators) {
       const std::string name = use.qualified_name();
       if (std::find(operators.begin(), operators.end(), name) != operators.end()) return true;
@@ -266,10 +273,15 @@ bool PythonProgram::calls_any(const std::vector<std::string>& operators) const {
   return false;
 }
 
-bool PythonProgram::asks_for_gradients() const { return autograd::asks(*program_); }
+bool PythonProgram::asks_for_gradients() const {
+  return main_ ? autograd::differentiates(*program_, *main_) : autograd::asks(*program_);
+}
 
 bool PythonProgram::sets_attributes() const {
-  for (const auto& function : program_->functions()) {
+  // Classes of `with` as PyTorch writes them into archives: objects of one call, which keep a bool.
+  constexpr std::string_view kModes = "__torch__.torch.autograd.grad_mode.";
+  for (const Function* function : reached()) {
+    if (std::string_view(function->name).substr(0, kModes.size()) == kModes) continue;
     for (const Instruction& i : function->code) {
       if (i.op == Opcode::SET_ATTR) return true;
     }

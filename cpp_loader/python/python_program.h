@@ -56,10 +56,11 @@ class PythonProgram {
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
   nb::dict missing() const;
+  // Of the function that `call` runs and those that it may call; of all where there is none.
   bool asks_for_gradients() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
-  bool sets_attributes() const;                                     // whether a function does
-  std::string register_code() const;                                // of every function
+  bool sets_attributes() const;
+  std::string register_code() const;  // of every function
   std::vector<std::string> functions() const;
 
   // What makes an exception of Python of a NativeError that a Caller has met.
@@ -71,6 +72,7 @@ class PythonProgram {
  private:
   void run(const Function& function, std::vector<Value> values, DomainRef of_arguments,
            const Limits& limits, Result* result, bool records = false) const;
+  std::vector<const Function*> reached() const;
   static int traverse(PyObject* self, visitproc visit, void* arg);
   static int clear(PyObject* self);
 

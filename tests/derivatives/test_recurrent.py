@@ -1,4 +1,4 @@
-"""Gradients of LSTM layers, which are recorded as one operator for all times of a direction."""
+"""Gradients of recurrent layers, recorded as one operator for all times of a direction."""
 
 from __future__ import annotations
 
@@ -88,3 +88,48 @@ def test_sequences_of_several_lengths(engine):
         )
         for a, b in zip(ours, theirs, strict=True):
             close(a, b)
+
+
+class Plain(torch.nn.Module):
+    def __init__(self, kind, options):
+        super().__init__()
+        nonlinear = {"nonlinearity": kind} if kind in ("tanh", "relu") else {}
+        make = torch.nn.GRU if kind == "gru" else torch.nn.RNN
+        self.layer = make(5, 6, **nonlinear, **options)
+
+    def forward(self, x: torch.Tensor):
+        y, h = self.layer(x)
+        return (y * y).sum() + h.sin().sum()
+
+
+OTHERS = [
+    {"num_layers": n, "bidirectional": both, "bias": bias}
+    for n, both, bias in ((1, False, True), (2, True, True), (1, True, False))
+]
+
+
+@pytest.mark.parametrize("engine", ("python", "native"))
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("kind", ("gru", "tanh", "relu"))
+@pytest.mark.parametrize("options", OTHERS, ids=str)
+def test_derivatives_of_gru_and_plain_layers(options, kind, dtype, engine):
+    torch.manual_seed(0)
+    module = Plain(kind, options).to(getattr(torch, dtype))
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(module), buffer)
+    loaded = scriptlang.load(io.BytesIO(buffer.getvalue()), engine=engine)
+    x = torch.randn(7, 3, 5, dtype=module.layer.weight_hh_l0.dtype, requires_grad=True)
+    mine = scriptlang.tensor(x.detach().numpy(), requires_grad=True)
+    given, own = [x, *module.parameters()], [mine, *loaded.parameters()]
+
+    value = module(x)
+    close(loaded(mine), value)
+    theirs = torch.autograd.grad(value, given, create_graph=True)
+    ours = scriptlang.autograd.grad(loaded(mine), own, create_graph=True)
+    for a, b in zip(ours, theirs, strict=True):
+        close(a, b)
+
+    second = torch.autograd.grad(sum(g.square().sum() for g in theirs), given)
+    total = sum(g.square().sum() for g in ours)
+    for a, b in zip(scriptlang.autograd.grad(total, own), second, strict=True):
+        close(a, b)

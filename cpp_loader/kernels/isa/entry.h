@@ -26,6 +26,8 @@ extern const IntegerFunctions integers;
 extern const ResizeFunctions resize;
 extern const HalfProductFunctions half_product;
 extern const DenseFunctions dense_rows;
+extern const BackwardFunctions<float> backward_f32;
+extern const BackwardFunctions<double> backward_f64;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.
@@ -33,6 +35,10 @@ void matrix_product(const Gemm<float>& g);
 void matrix_product(const Gemm<double>& g);
 void dot_products(const Gemm<float>& g, int64_t c_column);
 void dot_products(const Gemm<double>& g, int64_t c_column);
+
+// isa/conv_weights.cpp, for isa/conv.cpp.
+void weight_gradient(const ConvWeights<float>& c);
+void weight_gradient(const ConvWeights<double>& c);
 
 // isa/columns.cpp, for isa/rows.cpp.
 void softmax_columns(int64_t rows, int64_t width, const float* x, int64_t stride, float* y,

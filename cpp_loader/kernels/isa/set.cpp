@@ -12,7 +12,7 @@ const KernelSet& kernel_set() {
       &pair_loops,     &conv_f32,     &conv_f64,          &rows,           &lines,
       &last_conv,      &last_pool,    &quantized_product, &quantized_rows, &twister,
       &copies,         &fourier_f32,  &fourier_f64,       &grid,           &integers,
-      &resize,         &half_product, &dense_rows};
+      &resize,         &half_product, &dense_rows,        &backward_f32,   &backward_f64};
   return set;
 }
 

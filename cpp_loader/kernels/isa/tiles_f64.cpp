@@ -12,5 +12,7 @@ template const TileTable<double, kQuadRows> TileSet<double, Operand::kDirect>::q
 template const TileTable<double, kTileRows> TileSet<double, Operand::kDirectBoth>::one;
 template const TileTable<double, kPairRows> TileSet<double, Operand::kDirectBoth>::pair;
 template const TileTable<double, kQuadRows> TileSet<double, Operand::kDirectBoth>::quad;
+template const TileTable<double, kTileRows> TileSet<double, Operand::kTaps>::half;
+template const TileTable<double, kTileRows> TileSet<double, Operand::kTaps>::one;
 
 }  // namespace scriptlang::kernels::SL_ISA

@@ -49,23 +49,31 @@ bool calls_by_name(const Function& f) {
                      [](const Instruction& i) { return i.op == Opcode::INTERFACE_CALL; });
 }
 
-// No recursion: chains of calls may be long.
 bool reaches(const Program& program, const Function& from) {
-  std::unordered_set<const Function*> seen{&from};
-  std::vector<const Function*> pending{&from};
-  while (!pending.empty()) {
-    const Function& f = *pending.back();
-    pending.pop_back();
-    if (asks_itself(f)) return true;
-    if (calls_by_name(f)) return asks(program);  // it may call any
-    for (const Function* callee : f.callees) {
-      if (callee && seen.insert(callee).second) pending.push_back(callee);
-    }
-  }
-  return false;
+  const std::vector<const Function*> functions = reached(program, from);
+  return std::any_of(functions.begin(), functions.end(),
+                     [](const Function* f) { return asks_itself(*f); });
 }
 
 }  // namespace
+
+// No recursion: chains of calls may be long.
+std::vector<const Function*> reached(const Program& program, const Function& from) {
+  std::unordered_set<const Function*> seen{&from};
+  std::vector<const Function*> found{&from};
+  for (size_t at = 0; at < found.size(); ++at) {
+    const Function& f = *found[at];
+    if (calls_by_name(f)) {  // it may call any
+      found.clear();
+      for (const auto& one : program.functions()) found.push_back(one.get());
+      return found;
+    }
+    for (const Function* callee : f.callees) {
+      if (callee && seen.insert(callee).second) found.push_back(callee);
+    }
+  }
+  return found;
+}
 
 bool asks(const Program& program) {
   return std::any_of(program.functions().begin(), program.functions().end(),

@@ -65,13 +65,18 @@ void lay_tap(const ConvShape& s, const T* plane, int64_t tap, int64_t begin, int
   }
 }
 
+// Whether what the only tap meets is the input as it lies.
+bool lies_as_matrix(const ConvShape& s) {
+  return s.taps() == 1 && s.in_pixels() == s.out_pixels() && s.padding[0] == 0 &&
+         s.padding[1] == 0 && s.padding[2] == 0;
+}
+
 // dw [outputs][channels * taps] += narrow [outputs][pixels] * patches [channels * taps][pixels]^T,
 // of one image and group; set, if it is the first.
 template <class T>
 void add_products(const ConvShape& s, const T* wide, const T* narrow, T* dw, bool first) {
   const int64_t pixels = s.out_pixels(), rows = s.channels * s.taps();
-  const bool as_it_lies = s.taps() == 1 && s.in_pixels() == pixels && s.padding[0] == 0 &&
-                          s.padding[1] == 0 && s.padding[2] == 0;
+  const bool as_it_lies = lies_as_matrix(s);
   constexpr int64_t kBlock = int64_t{1} << 18, kLeast = 64;  // elements; pixels
   int64_t block = as_it_lies ? pixels : std::min(pixels, std::max(kLeast, kBlock / rows));
   kernels::Scratch space(as_it_lies ? 0 : sizeof(T) * size_t(rows * block));
@@ -167,9 +172,21 @@ void weight_back(const Tensor& wide, const Tensor& narrow, const Tensor& dw, con
   shape.outputs = dw.size(0) / s.groups;
   const int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
   const int64_t weights = shape.outputs * shape.channels * shape.taps();
+  const bool planes = shape.channels == 1 && shape.outputs <= 4;
+  const bool framed = shape.channels >= 3 && shape.taps() > 1;
   auto run = [&](int64_t begin, int64_t end) {
-    const bool planes = shape.channels == 1 && shape.outputs <= 4;
-    for (int64_t group = begin; group < end; ++group)
+    for (int64_t group = begin; group < end && framed; ++group) {
+      kernels::ConvWeights<T> c;
+      c.shape = shape;
+      c.images = wide.size(0);
+      c.x_image = s.groups * in;
+      c.g_image = s.groups * out;
+      c.x = wide.data<T>() + group * in;
+      c.g = narrow.data<T>() + group * out;
+      c.dw = dw.data<T>() + group * weights;
+      kernels::kernels().conv<T>().weight_gradient(c);
+    }
+    for (int64_t group = begin; group < end && !framed; ++group)
       for (int64_t image = 0; image < wide.size(0); ++image) {
         const T* x = wide.data<T>() + (image * s.groups + group) * in;
         const T* g = narrow.data<T>() + (image * s.groups + group) * out;

@@ -298,8 +298,40 @@ int64_t result_format(const Tensor& input, const Tensor& weight, const Settings&
   return format == kContiguous ? suggested_format(weight) : format;
 }
 
+namespace {
+
+// Results of few pixels are narrow products: those of all images together are one wide product.
+bool go_together(const Tensor& y, const Tensor& x, const Tensor& w, const Settings& s) {
+  constexpr int64_t kFew = 64, kTaps = 2;  // below them, what is copied costs more
+  if (x.dim() != 4 || x.size(0) < 2 || w.size(1) < 8 || w.size(0) / s.groups < 8) return false;
+  const Tensor& narrow = s.transposed ? x : y;
+  return narrow.size(2) * narrow.size(3) <= kFew && w.size(2) * w.size(3) >= kTaps;
+}
+
+// [a][b][...] to [b][a][...], contiguous.
+Tensor swapped(const Tensor& t) { return to_contiguous(view_transpose(t, 0, 1)); }
+
+// Images side by side, as planes of one volume, which a window of depth one moves over.
+void convolve_together(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+                       const Settings& s) {
+  const auto with = [](const Sizes& sizes, int64_t value) {
+    Sizes made{value};
+    for (int64_t v : sizes) made.push_back(v);
+    return made;
+  };
+  const Settings flat{with(s.stride, 1),         with(s.padding, 0), with(s.dilation, 1),
+                      with(s.output_padding, 0), s.transposed,       s.groups};
+  const Tensor from = view_unsqueeze(swapped(x), 0);
+  const Tensor to = Tensor::empty({1, y.size(1), y.size(0), y.size(2), y.size(3)}, y.dtype());
+  convolve_into(to, from, view_unsqueeze(w, 2), bias, flat);
+  copy_into(y, view_transpose(view_squeeze(to, {0}), 0, 1));
+}
+
+}  // namespace
+
 void convolve_into(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                    const Settings& s) {
+  if (go_together(y, x, w, s)) return convolve_together(y, x, w, bias, s);
   if (y.dtype() == ScalarType::Float64) {
     s.transposed ? transposed<double>(y, x, w, bias, s) : forward<double>(y, x, w, bias, s);
   } else {

@@ -1,5 +1,5 @@
-"""Recurrent layers in the scripted language, over packed rows: time by time, or all times of an
-LSTM at once."""
+"""Recurrent layers in the scripted language, over packed rows: all times of a layer
+at once, or time by time."""
 
 from __future__ import annotations
 
@@ -52,10 +52,17 @@ def direction(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One direction of one layer.  sizes: how many sequences are alive at each time."""
     batch = h.size(0)
-    if kind == "lstm" and w_hr is None and batch > 0 and is_even(sizes, batch):
-        out, cells, _ = torch.ops.scriptlang._lstm_steps(gates, h, c, weights[1], b_hh, reverse)
-        last = 0 if reverse else out.size(0) - batch
-        return out, out.narrow(0, last, batch), cells.narrow(0, last, batch)
+    if w_hr is None and batch > 0 and h.size(1) > 0 and is_even(sizes, batch):
+        last = 0 if reverse else gates.size(0) - batch
+        if kind == "lstm":
+            out, cells, _ = torch.ops.scriptlang._lstm_steps(gates, h, c, weights[1], b_hh, reverse)
+            return out, out.narrow(0, last, batch), cells.narrow(0, last, batch)
+        if kind == "gru":
+            out, _ = torch.ops.scriptlang._gru_steps(gates, h, weights[1], b_hh, reverse)
+        else:
+            is_relu = kind == "relu"
+            out = torch.ops.scriptlang._rnn_steps(gates, h, weights[1], b_hh, is_relu, reverse)
+        return out, out.narrow(0, last, batch), c
     outputs: list[Tensor] = []
     rows = gates.split(sizes)  # at once: the gradient of each narrow would be as large as all
     for i in range(len(sizes)):

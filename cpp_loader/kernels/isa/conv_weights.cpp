@@ -1,0 +1,143 @@
+// The gradient of a convolution's weight: for each tap a product of what lies under it, channels in
+// rows, with the gradient of the result, outputs in columns. The first is read where it lies in the
+// framed input, so no matrix of patches exists.
+#include "../conv.h"
+#include "../parallel.h"
+#include "../scratch.h"
+#include "entry.h"
+#include "frame.h"
+#include "micro.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+constexpr int64_t kFrameBytes = int64_t{1} << 17;  // of the images that are summed together
+
+// g [outputs][pixels] as panels [pixels][kPanel] of outputs; where there are none, zeros.
+template <class T>
+void lay_panels(const T* g, int64_t outputs, int64_t pixels, int64_t panel_stride, T* to) {
+  constexpr int W = kLanes<T>, P = kPanel<T>;
+  const int64_t panels = ceil_div(outputs, P);
+  parallel_for(panels, 65536 / (pixels * P) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      T* panel = to + p * panel_stride;
+      for (int64_t part = 0; part < P; part += W) {
+        const int64_t first = p * P + part, count = max_of(0, min_of(W, outputs - first));
+        const T* from = g + first * pixels;
+        int64_t i = 0;
+        for (; i + W <= pixels; i += W) {
+          Vector<T> square[W];
+          for (int r = 0; r < W; ++r) {
+            square[r] = r < count ? load(from + r * pixels + i) : Vector<T>{};
+          }
+          transpose<T>(square);
+          SL_UNROLL for (int r = 0; r < W; ++r) store(panel + (i + r) * P + part, square[r]);
+        }
+        for (; i < pixels; ++i)
+          for (int r = 0; r < W; ++r) {
+            panel[i * P + part + r] = r < count ? from[r * pixels + i] : T(0);
+          }
+      }
+      worked(pixels * P);
+    }
+  });
+}
+
+// Several images, framed and laid out, and where their rows of pixels begin.
+template <class T>
+struct Batch {
+  const ConvShape& s;
+  const Frame& frame;
+  int64_t together, panel_stride;
+  Scratch frames, panels, starts;
+
+  Batch(const ConvShape& shape, const Frame& f, int64_t images)
+      : s(shape),
+        frame(f),
+        together(images),
+        panel_stride(images * s.out_pixels() * kPanel<T>),
+        frames(sizeof(T) * size_t(images * s.channels * f.volume + 8 * kLanes<T>)),
+        panels(sizeof(T) * size_t(ceil_div(s.outputs, kPanel<T>) * panel_stride)),
+        starts(2 * sizeof(int64_t) * size_t(images * rows())) {
+    int64_t *of_frame = starts.as<int64_t>(), *of_panel = of_frame + images * rows();
+    for (int64_t i = 0; i < images; ++i)
+      for (int64_t r = 0; r < rows(); ++r) {
+        *of_frame++ = i * s.channels * f.volume + f.pixel(s, r / s.out[1], r % s.out[1], 0);
+        *of_panel++ = (i * s.out_pixels() + r * s.out[2]) * kPanel<T>;
+      }
+  }
+
+  int64_t rows() const { return s.out[0] * s.out[1]; }
+
+  void fill(const ConvWeights<T>& c, int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      frame_input(s, frame, c.x + (first + i) * c.x_image,
+                  frames.as<T>() + i * s.channels * frame.volume);
+      lay_panels(c.g + (first + i) * c.g_image, s.outputs, s.out_pixels(), panel_stride,
+                 panels.as<T>() + i * s.out_pixels() * kPanel<T>);
+    }
+  }
+
+  // sums [taps][channels][outputs] += products of `count` images; set, if they are the first.
+  void add(int64_t count, bool first, T* sums) {
+    RowTiles tiles(s.channels);
+    const int64_t panels_count = ceil_div(s.outputs, kPanel<T>), each = count * s.out_pixels();
+    const int64_t tasks = s.taps() * tiles.count * panels_count;
+    const int64_t work = each * kTileRows * kPanel<T>;
+    parallel_for(tasks, 200'000 / work + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t tap = task / tiles.count % s.taps(), i = task % tiles.count;
+        const int64_t panel = task / tiles.count / s.taps();
+        const int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
+        const int64_t kd = tap / s.kernel[2] / s.kernel[1], column = panel * kPanel<T>;
+        const int height = tiles.height(i);
+        Tile<T> t{};
+        t.k = s.out[2];
+        t.a = frames.as<T>() + tiles.first(i) * frame.volume + frame.tap(s, kd, kh, kw);
+        t.a_row = frame.volume;
+        t.b = panels.as<T>() + panel * panel_stride;
+        t.c = sums + (tap * s.channels + tiles.first(i)) * s.outputs + column;
+        t.c_row = s.outputs;
+        t.columns = static_cast<int>(min_of(kPanel<T>, s.outputs - column));
+        t.start = first ? Start::kZero : Start::kResult;
+        t.activation = Activation::kNone;
+        t.taps = starts.as<int64_t>();
+        t.b_taps = t.taps + together * rows();
+        t.tap_count = count * rows();
+        panel_tile<T, Operand::kTaps>(height, t.columns)(t);
+        multiplied(height * each * kPanel<T>);
+      }
+    });
+  }
+};
+
+template <class T>
+void gradient(const ConvWeights<T>& c) {
+  const ConvShape& s = c.shape;
+  const Frame f(s);
+  const int64_t matrix = s.channels * s.outputs, taps = s.taps();
+  const int64_t bytes = static_cast<int64_t>(sizeof(T)) * s.channels * f.volume;
+  const int64_t together = max_of(1, min_of(c.images, kFrameBytes / bytes));
+  Batch<T> batch(s, f, together);
+  Scratch space(sizeof(T) * size_t(taps * matrix));
+  T* sums = space.as<T>();
+  for (int64_t first = 0; first < c.images; first += together) {
+    const int64_t count = min_of(together, c.images - first);
+    batch.fill(c, first, count);
+    batch.add(count, first == 0, sums);
+  }
+  for (int64_t o = 0; o < s.outputs; ++o)
+    for (int64_t channel = 0; channel < s.channels; ++channel) {
+      const T* from = sums + channel * s.outputs + o;
+      T* to = c.dw + (o * s.channels + channel) * taps;
+      for (int64_t tap = 0; tap < taps; ++tap) to[tap] = from[tap * matrix];
+    }
+  worked(taps * matrix);
+}
+
+}  // namespace
+
+void weight_gradient(const ConvWeights<float>& c) { gradient(c); }
+void weight_gradient(const ConvWeights<double>& c) { gradient(c); }
+
+}  // namespace scriptlang::kernels::SL_ISA

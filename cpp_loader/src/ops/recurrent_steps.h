@@ -1,0 +1,87 @@
+// What operators of all times of one direction of a recurrent layer share.
+#pragma once
+#include "../../kernels/kernel_set.h"
+#include "../../kernels/scratch.h"
+#include "layout.h"
+#include "linalg.h"
+#include "row_kernels.h"
+
+namespace scriptlang::recurrent {
+
+struct Steps {
+  int64_t times, batch, hidden;
+  bool reverse;
+
+  int64_t states() const { return batch * hidden; }
+  // The i-th time that is computed.
+  int64_t time(int64_t i) const { return reverse ? times - 1 - i : i; }
+};
+
+template <class T>
+void apply(kernels::Unary function, int64_t n, const T* x, T* y) {
+  const void* in[1] = {x};
+  const int64_t step[1] = {1};
+  kernels::loops(function)[std::is_same_v<T, double> ? ScalarType::Float64 : ScalarType::Float32](
+      n, y, in, step, nullptr);
+}
+
+// c [m][n] = (what it starts with) + a [m][k] * b, whose strides are given.
+template <class T>
+void multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_column,
+              const T* b, int64_t b_row, int64_t b_column, const T* packed, T* c,
+              kernels::Start start) {
+  kernels::Gemm<T> g;
+  g.m = m;
+  g.n = g.c_row = n;
+  g.k = k;
+  g.a = a;
+  g.a_row = a_row;
+  g.a_column = a_column;
+  g.b = b;
+  g.b_row = b_row;
+  g.b_column = b_column;
+  g.packed_b = packed;
+  g.c = c;
+  g.start = start;
+  kernels::kernels().gemm<T>().multiply(g);
+}
+
+// The weight as products read it, made once for all times.
+template <class T>
+class Packed {
+ public:
+  Packed(int64_t k, int64_t n, const T* b, int64_t row, int64_t column)
+      : space_(sizeof(T) * size_t(kernels::kernels().gemm<T>().packed_size(k, n))) {
+    kernels::kernels().gemm<T>().pack(k, n, b, row, column, space_.template as<T>());
+  }
+  const T* get() { return space_.template as<T>(); }
+
+ private:
+  kernels::Scratch space_;
+};
+
+// of_weight [wide][hidden] = sums over all times of what the sums got, of_sums [times * batch]
+// [wide], with the state before: those of the first time, then the rest.
+template <class T>
+void weight_gradient(const Steps& s, int64_t wide, const T* of_sums, const T* first_state,
+                     const T* outputs, T* of_weight) {
+  const int64_t n = s.hidden, first = s.time(0) * s.batch, rest = (s.times - 1) * s.batch;
+  const T* none = nullptr;
+  multiply(wide, n, s.batch, of_sums + first * wide, 1, wide, first_state, n, 1, none, of_weight,
+           kernels::Start::kZero);
+  if (rest == 0) return;
+  const T* later = of_sums + (s.reverse ? 0 : s.batch * wide);
+  const T* states_before = outputs + (s.reverse ? s.batch * n : 0);
+  multiply(wide, n, rest, later, 1, wide, states_before, n, 1, none, of_weight,
+           kernels::Start::kResult);
+}
+
+// One of the results of the forward run, or its gradient, as it is computed in.
+inline Tensor of_sizes(const char* name, const Tensor& t, ScalarType dtype, ScalarType computed,
+                       IntSpan sizes) {
+  SL_CHECK(t.sizes() == sizes && t.dtype() == dtype, name, ": a tensor of size ",
+           to_string(t.sizes()), " does not fit a result of size ", to_string(sizes));
+  return contiguous_as(t, computed);
+}
+
+}  // namespace scriptlang::recurrent
