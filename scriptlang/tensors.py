@@ -19,9 +19,6 @@ from .tensor_memory import Size, Storage, contiguous_strides, memory_of
 
 if TYPE_CHECKING:
     from .objects import Device
-
-
-if TYPE_CHECKING:
     from .tensor_typing import Operators
 else:
     Operators = object
