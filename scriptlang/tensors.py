@@ -19,9 +19,6 @@ from .tensor_memory import Size, Storage, contiguous_strides, memory_of
 
 if TYPE_CHECKING:
     from .objects import Device
-
-
-if TYPE_CHECKING:
     from .tensor_typing import Operators
 else:
     Operators = object
@@ -348,7 +345,6 @@ class Tensor(Operators):
         return id(self)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: a table."""
         from .printing import tensor_html
 
         return tensor_html(self.detach())
@@ -595,12 +591,8 @@ def as_tensor(value: Any) -> Tensor | None:
         if str(getattr(value, "dtype", "")) == "torch.bfloat16":
             import ml_dtypes
 
-            bits = value.view(_torch_int16(value)).numpy()
+            bits = value.view(sys.modules["torch"].int16).numpy()
             return from_numpy(bits.view(ml_dtypes.bfloat16))
         array = np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
         return from_numpy(array)
     return None
-
-
-def _torch_int16(value: Any) -> Any:
-    return sys.modules["torch"].int16
