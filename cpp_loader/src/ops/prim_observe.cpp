@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "op.h"
@@ -18,14 +20,11 @@ namespace {
 constexpr size_t kMostNumbers = size_t{1} << 24;  // 128 MB; later notes are dropped
 
 std::atomic<bool> is_on{false};
-std::atomic<int64_t> threads{0};
 std::mutex mutex;
 std::vector<int64_t> notes;  // under the mutex
 
-int64_t this_thread() {
-  thread_local const int64_t number = threads.fetch_add(1, std::memory_order_relaxed);
-  return number;
-}
+// No thread_local of our own: there is little room for those (see thread.h).
+int64_t this_thread() { return int64_t(std::hash<std::thread::id>()(std::this_thread::get_id())); }
 
 // Adds the tensors of a value, which is one or a list of some.
 void add(const Value& value, size_t count) {
