@@ -75,5 +75,30 @@ constexpr const LoopRow* none_if_empty(const LoopRow& row) {
   }
   return nullptr;
 }
+// The table of an operator: beside the rows of isa/ the one that is named own_ and the operator.
+#define SL_LOOP_TABLE(kind, name)                                  \
+  const LoopTable kind##_##name{&SL_ONE_ISA::kind##_##name##_fast, \
+                                &SL_ONE_ISA::kind##_##name##_plain, none_if_empty(own_##name)};
+
+// The loops that a list of isa/plain_loops.cpp has for an operator, of all types that are kept.
+template <class Listed, int N>
+constexpr LoopRow row_of(const Listed (&all)[N], int op) {
+  LoopRow row;
+  for (const Listed& l : all) {
+    if (l.op == op && is_kept(l.type)) row.at[static_cast<int>(l.type)] = l.loop;
+  }
+  return row;
+}
+// clang-format off
+#define SL_PLAIN_UNARY(name) \
+  const LoopRow unary_##name##_plain = row_of(kUnaryLoops, Unary::n_##name);
+#define SL_PLAIN_BINARY(name) \
+  const LoopRow binary_##name##_plain = row_of(kBinaryLoops, Binary::n_##name);
+#define SL_PLAIN_TERNARY(name) \
+  const LoopRow ternary_##name##_plain = row_of(kTernaryLoops, Ternary::n_##name);
+#define SL_PLAIN_ROWS \
+  SL_UNARY_NAMES(SL_PLAIN_UNARY) SL_BINARY_NAMES(SL_PLAIN_BINARY) \
+  SL_TERNARY_NAMES(SL_PLAIN_TERNARY)
+// clang-format on
 
 }  // namespace scriptlang::kernels

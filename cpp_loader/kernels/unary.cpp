@@ -398,9 +398,7 @@ Loop LoopTable::operator[](ScalarType t) const {
 }
 
 // clang-format off
-#define X(name)                                                                           \
-  const LoopTable unary_##name{&SL_ONE_ISA::unary_##name##_fast, &SL_ONE_ISA::unary_##name##_plain, \
-                               none_if_empty(own_##name)};
+#define X(name) SL_LOOP_TABLE(unary, name)
 SL_UNARY_NAMES(X)
 #undef X
 // clang-format on

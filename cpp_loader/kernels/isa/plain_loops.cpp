@@ -591,28 +591,7 @@ const PlainLoops plain_loops{listed(kUnaryLoops), listed(kBinaryLoops), listed(k
                              listed(kConverts)};
 #else
 const PlainLoops plain_loops{{}, {}, {}, listed(kConverts)};
-
-template <int N>
-constexpr LoopRow row_of(const FastLoop (&all)[N], int op) {
-  LoopRow row;
-  for (const FastLoop& l : all) {
-    if (l.op == op && is_kept(l.type)) row.at[static_cast<int>(l.type)] = l.loop;
-  }
-  return row;
-}
-// clang-format off
-#define X(name) const LoopRow unary_##name##_plain = row_of(kUnaryLoops, number(Unary::k_##name));
-SL_UNARY_NAMES(X)
-#undef X
-#define X(name) \
-  const LoopRow binary_##name##_plain = row_of(kBinaryLoops, number(Binary::k_##name));
-SL_BINARY_NAMES(X)
-#undef X
-#define X(name) \
-  const LoopRow ternary_##name##_plain = row_of(kTernaryLoops, number(Ternary::k_##name));
-SL_TERNARY_NAMES(X)
-#undef X
-// clang-format on
+SL_PLAIN_ROWS
 #endif
 
 }  // namespace scriptlang::kernels::SL_ISA
