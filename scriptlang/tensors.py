@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes, tensor_members
-from .tensor_memory import Size, Storage, contiguous_strides, memory_of
+from .tensor_memory import Size, Storage, contiguous_strides, memory_of, wrap_dim
 
 if TYPE_CHECKING:
     from .objects import Device
@@ -549,17 +549,6 @@ look_hook: Callable[[str], None] | None = None
 
 shape_hook: Callable[[Tensor], Size] | None = None
 """While tracing: a function Tensor -> Size whose ints remember where they came from."""
-
-
-def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the end made one from the start; IndexError when out of range."""
-    bound = max(ndim, 1)
-    if not -bound <= dim < bound:
-        raise IndexError(
-            "Dimension out of range (expected to be in range of "
-            f"[{-bound}, {bound - 1}], but got {dim})"
-        )
-    return dim + bound if dim < 0 else dim
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:

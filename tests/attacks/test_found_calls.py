@@ -506,13 +506,9 @@ HOSTILE = {
 @cache
 def outcomes(engine: str) -> dict[str, tuple]:
     """What an engine gives for each call, by its text."""
-    told: dict[str, tuple] = {}
     worker = runner.Worker(engine)
     calls = (c for table in (REFUSED, ANSWERED, OURS, HOSTILE) for c in table.values())
-    for text in (*calls, *CLASSES):
-        got: dict = {}
-        status, message = worker.job(text, got)
-        told[text] = got.get(0) or runner.death(status, message)
+    told = worker.run_texts([*calls, *CLASSES])
     worker.close()
     return told
 
