@@ -78,6 +78,17 @@ def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the end made one from the start; IndexError when out of range."""
+    bound = max(ndim, 1)
+    if not -bound <= dim < bound:
+        raise IndexError(
+            "Dimension out of range (expected to be in range of "
+            f"[{-bound}, {bound - 1}], but got {dim})"
+        )
+    return dim + bound if dim < 0 else dim
+
+
 class Size(tuple[Any, ...]):
     """A shape: a tuple of ints that prints as PyTorch's and knows `numel()`."""
 

@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes, tensor_members
-from .tensor_memory import Size, Storage, contiguous_strides, memory_of
+from .tensor_memory import Size, Storage, contiguous_strides, memory_of, wrap_dim
 
 if TYPE_CHECKING:
     from .objects import Device
-
-
-if TYPE_CHECKING:
     from .tensor_typing import Operators
 else:
     Operators = object
@@ -348,7 +345,6 @@ class Tensor(Operators):
         return id(self)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: a table."""
         from .printing import tensor_html
 
         return tensor_html(self.detach())
@@ -555,17 +551,6 @@ shape_hook: Callable[[Tensor], Size] | None = None
 """While tracing: a function Tensor -> Size whose ints remember where they came from."""
 
 
-def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the end made one from the start; IndexError when out of range."""
-    bound = max(ndim, 1)
-    if not -bound <= dim < bound:
-        raise IndexError(
-            "Dimension out of range (expected to be in range of "
-            f"[{-bound}, {bound - 1}], but got {dim})"
-        )
-    return dim + bound if dim < 0 else dim
-
-
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the array's memory and strides.
 
@@ -595,12 +580,8 @@ def as_tensor(value: Any) -> Tensor | None:
         if str(getattr(value, "dtype", "")) == "torch.bfloat16":
             import ml_dtypes
 
-            bits = value.view(_torch_int16(value)).numpy()
+            bits = value.view(sys.modules["torch"].int16).numpy()
             return from_numpy(bits.view(ml_dtypes.bfloat16))
         array = np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
         return from_numpy(array)
     return None
-
-
-def _torch_int16(value: Any) -> Any:
-    return sys.modules["torch"].int16

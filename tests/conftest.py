@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import inspect
 import os
 import pathlib
+import re
 import sys
 
 import pytest
@@ -20,6 +22,9 @@ if installed:
 sys.path.insert(0, ROOT)
 
 from tests import golden, native_build, round_trip
+
+WHOLLY_ORACLE = re.compile(r"^pytestmark = .*\bpytest\.mark\.oracle\b", re.MULTILINE)
+"""What a file says whose tests all compare with PyTorch."""
 
 os.environ.setdefault("SCRIPTLANG_VERIFY", "1")
 round_trip.watch()
@@ -40,6 +45,28 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.getoption("--native"):
         native_build.use(os.path.abspath(config.getoption("--native")))
+
+
+def leaves_out_oracle(config) -> bool:
+    return config.getoption("markexpr") == "not oracle"
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Where no test that compares with PyTorch is wanted, files of such tests are not imported,
+    nor PyTorch by them."""
+    if collection_path.suffix == ".py" and leaves_out_oracle(config):
+        text = collection_path.read_text(encoding="utf-8")
+        if WHOLLY_ORACLE.search(text):
+            return True
+    return None
+
+
+def pytest_pycollect_makeitem(name, obj, collector):
+    """And of others, no tests are made of functions with that mark."""
+    if inspect.isfunction(obj) and leaves_out_oracle(collector.config):
+        if any(mark.name == "oracle" for mark in getattr(obj, "pytestmark", ())):
+            return []
+    return None
 
 
 def pytest_collection_modifyitems(config, items):

@@ -147,6 +147,7 @@ def test_figures_are_drawn_from_their_numbers(request):
         sys.path.pop(0)
     if request.config.getoption("--update"):
         draw.main()
+    assert draw.NUMBERS.read_text(encoding="utf-8") == draw.numbers(), "run docs/figures/draw.py"
     for figure in draw.FIGURES:
         path = draw.FOLDER / f"{figure.name}.svg"
         assert path.read_text(encoding="utf-8") == draw.svg(figure), "run docs/figures/draw.py"

@@ -332,10 +332,10 @@ SL_LOGICAL(X)
 // clang-format on
 
 struct Tables {
-  LoopTable of[static_cast<int>(Binary::kCount)];
-  LoopTable& operator[](Binary op) { return of[static_cast<int>(op)]; }
+  LoopRow of[static_cast<int>(Binary::kCount)] = {};
+  constexpr LoopRow& operator[](Binary op) { return of[static_cast<int>(op)]; }
 
-  Tables() {
+  constexpr Tables() {
     Tables& t = *this;
     // clang-format off
 #define X(name, formula) \
@@ -376,22 +376,47 @@ struct Tables {
                       Binary::k_bitwise_or, Binary::k_bitwise_xor}) {
       t[op].sign_free = true;
     }
-    for (const FastLoop& l : kernels().plain_loops->binary) {
-      of[l.op].at[static_cast<int>(l.type)] = l.loop;
-    }
-    const FastLoops& fast = *kernels().loops;
-    for (int i = 0; i < static_cast<int>(Binary::kCount); ++i) {
-      if (fast.binary_f32[i]) of[i].at[static_cast<int>(ScalarType::Float32)] = fast.binary_f32[i];
-      if (fast.binary_f64[i]) of[i].at[static_cast<int>(ScalarType::Float64)] = fast.binary_f64[i];
-    }
   }
 };
 
+#if !defined(SL_ONE_ISA)
+// And what the instruction set has, which goes before.
+Tables all_tables() {
+  Tables t;
+  for (const FastLoop& l : kernels().plain_loops->binary) {
+    t.of[l.op].at[static_cast<int>(l.type)] = l.loop;
+  }
+  const FastLoops& fast = *kernels().loops;
+  for (int i = 0; i < static_cast<int>(Binary::kCount); ++i) {
+    if (fast.binary_f32[i]) t.of[i].at[static_cast<int>(ScalarType::Float32)] = fast.binary_f32[i];
+    if (fast.binary_f64[i]) t.of[i].at[static_cast<int>(ScalarType::Float64)] = fast.binary_f64[i];
+  }
+  return t;
+}
+#else
+constexpr Tables kTables;
+// clang-format off
+#define X(name) constexpr LoopRow own_##name = kTables.of[static_cast<int>(Binary::k_##name)];
+SL_BINARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
+
 }  // namespace
 
+#if !defined(SL_ONE_ISA)
 const LoopTable& loops(Binary op) {
-  static const Tables tables;
+  static const Tables tables = all_tables();
   return tables.of[static_cast<int>(op)];
 }
+#else
+// clang-format off
+#define X(name)                                                                           \
+  const LoopTable binary_##name{&SL_ONE_ISA::binary_##name##_fast, &SL_ONE_ISA::binary_##name##_plain, \
+                               none_if_empty(own_##name)};
+SL_BINARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
 
 }  // namespace scriptlang::kernels

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../src/values/error.h"
 #include "kernel_set.h"
 #include "loop_templates.h"
 
@@ -85,8 +86,8 @@ template <class T>
 constexpr bool kIsShort = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 // Elements that lie side by side, of which one type has 16 bits and the other is not float.
-void convert_by_float(int64_t n, char* to, ScalarType to_type, const char* from,
-                      ScalarType from_type) {
+[[maybe_unused]] void convert_by_float(int64_t n, char* to, ScalarType to_type, const char* from,
+                                       ScalarType from_type) {
   constexpr int64_t kBlock = 1024;
   Convert first = converter(ScalarType::Float32, from_type);
   Convert second = converter(to_type, ScalarType::Float32);
@@ -137,7 +138,7 @@ void convert_fast(int64_t n, void* to, int64_t to_stride, const void* from, int6
     convert<To, From>(n, to, to_stride, from, from_stride);
     return;
   }
-  static const FastLoops& fast = *kernels().loops;
+  static const HalfLoops& fast = *kernels().halves;
   if constexpr (std::is_same_v<From, float16>) {
     fast.from_half(n, static_cast<float*>(to), static_cast<const uint16_t*>(from));
   } else if constexpr (std::is_same_v<From, bfloat16>) {
@@ -150,12 +151,13 @@ void convert_fast(int64_t n, void* to, int64_t to_stride, const void* from, int6
 }
 
 Convert fast_converter(ScalarType to, ScalarType from) {
-  const FastLoops& fast = *kernels().loops;
-  if (to == ScalarType::Float32) {
+  if constexpr (is_kept(ScalarType::Float16)) {
+    const HalfLoops& fast = *kernels().halves;
     if (from == ScalarType::Float16 && fast.from_half) return &convert_fast<float, float16>;
-    if (from == ScalarType::BFloat16) return &convert_fast<float, bfloat16>;
-  } else if (from == ScalarType::Float32) {
     if (to == ScalarType::Float16 && fast.to_half) return &convert_fast<float16, float>;
+  }
+  if constexpr (is_kept(ScalarType::BFloat16)) {
+    if (from == ScalarType::BFloat16) return &convert_fast<float, bfloat16>;
     if (to == ScalarType::BFloat16) return &convert_fast<bfloat16, float>;
   }
   return nullptr;
@@ -194,12 +196,23 @@ Convert conversion() {
   }
 }
 
+// Of a type that the build has conversions for.
+template <class To, class From>
+Convert kept_conversion() {
+  if constexpr (std::is_same_v<To, From> ||
+                (is_converted(kTypeOf<To>) && is_converted(kTypeOf<From>))) {
+    return conversion<To, From>();
+  } else {
+    type_left_out(is_converted(kTypeOf<To>) ? kTypeOf<From> : kTypeOf<To>);
+  }
+}
+
 template <class To>
 Convert converter_to(ScalarType from) {
   switch (from) {
     // clang-format off
 #define X(name, type) \
-  case ScalarType::name: return conversion<To, type>();
+  case ScalarType::name: return kept_conversion<To, type>();
     SL_ARITHMETIC_TYPES(X)
 #undef X
       // clang-format on
@@ -212,6 +225,11 @@ struct Raw32 {
 };
 
 }  // namespace
+
+void type_left_out(ScalarType type) {
+  raise(ErrorKind::NotImplementedError, "elements of type ", dtype_name(type),
+        " were left out of this build: add it to SCRIPTLANG_DTYPES");
+}
 
 Convert converter(ScalarType to, ScalarType from) {
   if (to == ScalarType::Float32 || from == ScalarType::Float32) {

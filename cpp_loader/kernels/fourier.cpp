@@ -119,10 +119,9 @@ void Fourier<T>::make_convolution() {
   chirp_.reserve(size_t(n));
   kernel_.reserve(size_t(length));
   Roots roots(2 * n);
-  for (int64_t j = 0; j < n; ++j) {
+  int64_t square = 0;  // j^2 modulo 2n keeps the angle small, hence exact
+  for (int64_t j = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
     worked(32);
-    // j^2 modulo 2n keeps the angle small, hence exact.
-    int64_t square = static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n));
     std::complex<double> chirp = roots[square];
     chirp_.emplace_back(chirp);
     around[size_t(j)] = std::conj(chirp) / double(length);

@@ -29,6 +29,8 @@ struct KernelSet {
   const GemmFunctions<float>* gemm_f32;
   const GemmFunctions<double>* gemm_f64;
   const FastLoops* loops;
+  const FinishLoops* finish;
+  const HalfLoops* halves;
   const PlainLoops* plain_loops;
   const PairLoops* pairs;
   const ConvFunctions<float>* conv_f32;

@@ -123,17 +123,23 @@ void ternary_loop(int64_t n, void* out, const void* const* in, const int64_t* st
   }
 }
 
+// The loop, where the build has loops for the type.
+template <class T>
+constexpr void set_loop(LoopRow& table, [[maybe_unused]] Loop loop) {
+  if constexpr (is_kept(scalar_type<T>())) table.at[static_cast<int>(scalar_type<T>())] = loop;
+}
+
 template <class F, class... T>
-void set_unary(LoopTable& table) {
-  ((table.at[static_cast<int>(scalar_type<T>())] = &unary_loop<T, F>), ...);
+constexpr void set_unary(LoopRow& table) {
+  (set_loop<T>(table, &unary_loop<T, F>), ...);
 }
 template <class F, class... T>
-void set_binary(LoopTable& table) {
-  ((table.at[static_cast<int>(scalar_type<T>())] = &binary_loop<T, F>), ...);
+constexpr void set_binary(LoopRow& table) {
+  (set_loop<T>(table, &binary_loop<T, F>), ...);
 }
 template <class F, class... T>
-void set_ternary(LoopTable& table) {
-  ((table.at[static_cast<int>(scalar_type<T>())] = &ternary_loop<T, T, F>), ...);
+constexpr void set_ternary(LoopRow& table) {
+  (set_loop<T>(table, &ternary_loop<T, T, F>), ...);
 }
 
 #define SL_INT_TYPES uint8_t, int8_t, int16_t, int32_t, int64_t

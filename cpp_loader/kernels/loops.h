@@ -4,6 +4,7 @@
 
 #include "../src/values/dtype.h"
 #include "gemm.h"
+#include "kept_types.h"
 
 namespace scriptlang::kernels {
 
@@ -18,21 +19,20 @@ constexpr int kLoopTypes = 16;
 // Loops by ScalarType of the elements; null where an operator has no meaning. For float16 and
 // bfloat16 there are but a few: their elements go through float32. uint16, uint32 and uint64 have
 // the loop of the signed type of their size where the bits of a result do not depend on the sign.
-struct LoopTable {
+struct LoopRow {
   Loop at[kLoopTypes] = {};
   bool sign_free = false;
   Loop operator[](ScalarType t) const {
     int i = static_cast<int>(t);
     if (i >= 0 && i < kLoopTypes) return at[i];
-    return sign_free ? unsigned_loop(t) : nullptr;
+    return sign_free ? at[static_cast<int>(signed_type(t))] : nullptr;
   }
-
- private:
-  Loop unsigned_loop(ScalarType t) const {
-    return t == ScalarType::UInt16   ? at[static_cast<int>(ScalarType::Int16)]
-           : t == ScalarType::UInt32 ? at[static_cast<int>(ScalarType::Int32)]
-           : t == ScalarType::UInt64 ? at[static_cast<int>(ScalarType::Int64)]
-                                     : nullptr;
+  // The type of the same size whose loops types without a sign have; other types are refused.
+  static constexpr ScalarType signed_type(ScalarType t) {
+    return t == ScalarType::UInt16   ? ScalarType::Int16
+           : t == ScalarType::UInt32 ? ScalarType::Int32
+           : t == ScalarType::UInt64 ? ScalarType::Int64
+                                     : ScalarType::Complex32;  // has no loops
   }
 };
 
@@ -78,6 +78,11 @@ struct LoopTable {
 
 #define SL_TERNARY_NAMES(X) X(where) X(lerp) X(addcmul) X(addcdiv) X(clamp_tensor)
 
+#if defined(SL_ONE_ISA)
+}  // namespace scriptlang::kernels
+#include "one_loops.h"
+namespace scriptlang::kernels {
+#else
 enum class Unary : int {
 // clang-format off
 #define X(name) k_##name,
@@ -103,10 +108,12 @@ enum class Ternary : int {
   kCount
 };
 
+using LoopTable = LoopRow;
 const LoopTable& loops(Unary op);
 const LoopTable& loops(Binary op);
 // The first operand of `where` is bool, whatever the type of the others.
 const LoopTable& loops(Ternary op);
+#endif
 
 // Loops that one instruction set has for float32 and float64; null: unary.cpp or binary.cpp has
 // one, which they need only where an instruction set has none.
@@ -114,9 +121,14 @@ struct FastLoops {
   Loop unary_f32[static_cast<int>(Unary::kCount)];
   Loop binary_f32[static_cast<int>(Binary::kCount)];
   Loop binary_f64[static_cast<int>(Binary::kCount)];
-  Finish<float> finish[static_cast<int>(Unary::kCount)];  // activations without constants
   Loop where_4, where_8;  // elements of 4 and 8 bytes, whatever they are
-  // Conversions of elements that lie side by side.
+};
+// Activations without constants, by Unary.
+struct FinishLoops {
+  Finish<float> at[static_cast<int>(Unary::kCount)];
+};
+// Conversions of elements that lie side by side; null where there is none.
+struct HalfLoops {
   void (*from_half)(int64_t n, float* to, const uint16_t* from);
   void (*to_half)(int64_t n, uint16_t* to, const float* from);
   void (*from_bfloat)(int64_t n, float* to, const uint16_t* from);

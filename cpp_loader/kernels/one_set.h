@@ -9,7 +9,8 @@ namespace scriptlang::kernels {
 #define SL_KERNEL_TABLES(X)                                       \
   X(GemmFunctions<float>, gemm_f32, gemm_f32)                     \
   X(GemmFunctions<double>, gemm_f64, gemm_f64)                    \
-  X(FastLoops, loops, fast_loops)                                 \
+  X(FinishLoops, finish, finish_loops)                            \
+  X(HalfLoops, halves, half_loops)                                \
   X(PlainLoops, plain_loops, plain_loops)                         \
   X(PairLoops, pairs, pair_loops)                                 \
   X(ConvFunctions<float>, conv_f32, conv_f32)                     \
@@ -47,23 +48,39 @@ struct OnlySet {
 
   template <class T>
   static const BackwardFunctions<T>& backward() {
-    if constexpr (sizeof(T) == sizeof(float)) return *backward_f32;
-    else return *backward_f64;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *backward_f32;
+    } else {
+      check_kept(ScalarType::Float64);
+      return *backward_f64;
+    }
   }
   template <class T>
   static const GemmFunctions<T>& gemm() {
-    if constexpr (sizeof(T) == sizeof(float)) return *gemm_f32;
-    else return *gemm_f64;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *gemm_f32;
+    } else {
+      check_kept(ScalarType::Float64);
+      return *gemm_f64;
+    }
   }
   template <class T>
   static const ConvFunctions<T>& conv() {
-    if constexpr (sizeof(T) == sizeof(float)) return *conv_f32;
-    else return *conv_f64;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *conv_f32;
+    } else {
+      check_kept(ScalarType::Float64);
+      return *conv_f64;
+    }
   }
   template <class T>
   static const FourierFunctions<T>& fourier() {
-    if constexpr (sizeof(T) == sizeof(float)) return *fourier_f32;
-    else return *fourier_f64;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *fourier_f32;
+    } else {
+      check_kept(ScalarType::Float64);
+      return *fourier_f64;
+    }
   }
 };
 

@@ -63,40 +63,65 @@ struct F_clamp {
 };
 
 template <class... T>
-void set_where(LoopTable& table) {
-  ((table.at[static_cast<int>(scalar_type<T>())] = &ternary_loop<bool, T, F_where>), ...);
+constexpr void set_where(LoopRow& table) {
+  (set_loop<T>(table, &ternary_loop<bool, T, F_where>), ...);
 }
 
 struct Tables {
-  LoopTable of[static_cast<int>(Ternary::kCount)];
-  LoopTable& operator[](Ternary op) { return of[static_cast<int>(op)]; }
+  LoopRow of[static_cast<int>(Ternary::kCount)] = {};
+  constexpr LoopRow& operator[](Ternary op) { return of[static_cast<int>(op)]; }
 
-  Tables() {
+  constexpr Tables() {
     Tables& t = *this;
     set_where<bool, uint8_t, SL_RARE_INT_TYPES, complex128>(t[Ternary::k_where]);
     t[Ternary::k_where].sign_free = true;
-    const FastLoops& fast = *kernels().loops;
-    for (ScalarType type : {ScalarType::Float32, ScalarType::Int32}) {
-      t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_4;
-    }
-    for (ScalarType type : {ScalarType::Float64, ScalarType::Int64, ScalarType::Complex64}) {
-      t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_8;
-    }
     set_ternary<F_lerp, SL_COMPLEX_TYPES>(t[Ternary::k_lerp]);
     set_ternary<F_addcmul, SL_RARE_INT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcmul]);
     set_ternary<F_addcdiv, SL_COMPLEX_TYPES>(t[Ternary::k_addcdiv]);
     set_ternary<F_clamp, SL_RARE_INT_TYPES>(t[Ternary::k_clamp_tensor]);
-    for (const FastLoop& l : kernels().plain_loops->ternary) {
-      of[l.op].at[static_cast<int>(l.type)] = l.loop;
-    }
   }
 };
 
+#if !defined(SL_ONE_ISA)
+// And what the instruction set has, which goes before.
+Tables all_tables() {
+  Tables t;
+  const FastLoops& fast = *kernels().loops;
+  for (ScalarType type : {ScalarType::Float32, ScalarType::Int32}) {
+    t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_4;
+  }
+  for (ScalarType type : {ScalarType::Float64, ScalarType::Int64, ScalarType::Complex64}) {
+    t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_8;
+  }
+  for (const FastLoop& l : kernels().plain_loops->ternary) {
+    t.of[l.op].at[static_cast<int>(l.type)] = l.loop;
+  }
+  return t;
+}
+#else
+constexpr Tables kTables;
+// clang-format off
+#define X(name) constexpr LoopRow own_##name = kTables.of[static_cast<int>(Ternary::k_##name)];
+SL_TERNARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
+
 }  // namespace
 
+#if !defined(SL_ONE_ISA)
 const LoopTable& loops(Ternary op) {
-  static const Tables tables;
+  static const Tables tables = all_tables();
   return tables.of[static_cast<int>(op)];
 }
+#else
+// clang-format off
+#define X(name)                                                                           \
+  const LoopTable ternary_##name{&SL_ONE_ISA::ternary_##name##_fast, &SL_ONE_ISA::ternary_##name##_plain, \
+                               none_if_empty(own_##name)};
+SL_TERNARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
 
 }  // namespace scriptlang::kernels

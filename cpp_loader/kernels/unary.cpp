@@ -301,10 +301,10 @@ struct F_negative {
 };
 
 struct Tables {
-  LoopTable of[static_cast<int>(Unary::kCount)];
-  LoopTable& operator[](Unary op) { return of[static_cast<int>(op)]; }
+  LoopRow of[static_cast<int>(Unary::kCount)] = {};
+  constexpr LoopRow& operator[](Unary op) { return of[static_cast<int>(op)]; }
 
-  Tables() {
+  constexpr Tables() {
     Tables& t = *this;
     // clang-format off
 #define X(name, formula) set_unary<F_##name, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
@@ -352,21 +352,58 @@ struct Tables {
     }
     set_unary<F_negative, SL_INT_TYPES>(t[Unary::k_signbit]);
     set_unary<F_false, bool>(t[Unary::k_signbit]);
-    for (const FastLoop& l : kernels().plain_loops->unary) {
-      of[l.op].at[static_cast<int>(l.type)] = l.loop;
-    }
-    const FastLoops& fast = *kernels().loops;
-    for (int i = 0; i < static_cast<int>(Unary::kCount); ++i) {
-      if (fast.unary_f32[i]) of[i].at[static_cast<int>(ScalarType::Float32)] = fast.unary_f32[i];
-    }
   }
 };
 
+#if !defined(SL_ONE_ISA)
+// And what the instruction set has, which goes before.
+Tables all_tables() {
+  Tables t;
+  for (const FastLoop& l : kernels().plain_loops->unary) {
+    t.of[l.op].at[static_cast<int>(l.type)] = l.loop;
+  }
+  const FastLoops& fast = *kernels().loops;
+  for (int i = 0; i < static_cast<int>(Unary::kCount); ++i) {
+    if (fast.unary_f32[i]) t.of[i].at[static_cast<int>(ScalarType::Float32)] = fast.unary_f32[i];
+  }
+  return t;
+}
+#else
+constexpr Tables kTables;
+// clang-format off
+#define X(name) constexpr LoopRow own_##name = kTables.of[static_cast<int>(Unary::k_##name)];
+SL_UNARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
+
 }  // namespace
 
+#if !defined(SL_ONE_ISA)
 const LoopTable& loops(Unary op) {
-  static const Tables tables;
+  static const Tables tables = all_tables();
   return tables.of[static_cast<int>(op)];
 }
+#else
+Loop LoopTable::operator[](ScalarType t) const {
+  if (static_cast<int>(t) >= kLoopTypes) {
+    if (own == nullptr || !own->sign_free) return nullptr;
+    t = LoopRow::signed_type(t);
+  }
+  for (const LoopRow* row : {fast, plain, own}) {
+    if (row == nullptr) continue;
+    if (Loop loop = (*row)[t]) return loop;
+  }
+  return nullptr;
+}
+
+// clang-format off
+#define X(name)                                                                           \
+  const LoopTable unary_##name{&SL_ONE_ISA::unary_##name##_fast, &SL_ONE_ISA::unary_##name##_plain, \
+                               none_if_empty(own_##name)};
+SL_UNARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
 
 }  // namespace scriptlang::kernels

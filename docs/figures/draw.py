@@ -283,7 +283,36 @@ def svg(figure: Figure) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
+NUMBERS = FOLDER.parent / "performance" / "numbers.md"
+
+TABLES = {
+    "speed.csv": "Networks and operators",
+    "programs.csv": "Programs without tensors",
+    "training.csv": "Training steps",
+    "gradients.csv": "Forces and gradients",
+}
+"""CSV file -> heading of its table on the page of all numbers."""
+
+
+def numbers() -> str:
+    """The page of all numbers that figures draw."""
+    parts = [
+        "# All numbers",
+        "",
+        "What the figures of [Performance](../performance.md) draw: times of the other systems",
+        "divided by scriptlang's. Above 1, scriptlang is faster. `docs/figures/draw.py` writes",
+        "this page from the CSV files beside it.",
+    ]
+    for source, title in TABLES.items():
+        with open(FOLDER / source, encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        parts += ["", f"## {title}", ""]
+        parts += [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+    return "\n".join([*parts, ""])
+
+
 def main() -> None:
+    NUMBERS.write_text(numbers(), encoding="utf-8")
     for figure in FIGURES:
         (FOLDER / f"{figure.name}.svg").write_text(svg(figure), encoding="utf-8")
 

@@ -55,7 +55,7 @@ def infer_type(value: Any) -> T.Type:
         return _enum(value)
     found = _object(value)
     if found is None:
-        raise NotInferable(f"no type of the language fits a {name_of(type(value))}")
+        raise NotInferable(f"no type of the language fits a value of {name_of(type(value))}")
     return found
 
 

@@ -91,13 +91,21 @@ class Output:
         right: str = "",
         spare: Sequence[str] = (),
     ) -> None:
-        """Columns under names; those whose letter in `right` is r are numbers.  On a terminal that
-        is too narrow columns of text are cut, and those of `spare` go, in that order."""
+        """Columns under names; those whose letter in `right` is r are numbers.
+
+        Columns with nothing in them are left out.  On a terminal that is too narrow columns of text
+        are cut, and those of `spare` go, in that order.
+        """
         cells = [[clean(c) for c in row] for row in (columns, *rows)]
-        letters = right.ljust(len(columns), "l")
+        filled = [k for k in range(len(columns)) if not rows or any(row[k] for row in cells[1:])]
+        right = "".join(right.ljust(len(columns), "l")[k] for k in filled)
+        cells = [[row[k] for k in filled] for row in cells]
+        letters = right.ljust(len(filled), "l")
         for name in spare if self.is_terminal else ():
             if least_width(cells, letters) <= self.width:
                 break
+            if name not in cells[0]:
+                continue
             k = cells[0].index(name)
             cells = [row[:k] + row[k + 1 :] for row in cells]
             letters = letters[:k] + letters[k + 1 :]

@@ -21,6 +21,11 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--optimized", action="store_true", help="optimise the module first")
     command.add_argument("--threads", type=int, help="of the native engine")
     command.add_argument(
+        "--roofline",
+        action="store_true",
+        help="measure what the machine can do, and tell how near each row comes to it",
+    )
+    command.add_argument(
         "--trace", metavar="FILE.json", help="write a trace for chrome://tracing or Perfetto"
     )
 
@@ -46,12 +51,25 @@ def run(options: argparse.Namespace, out: Output) -> int:
     p.forget_first(warm)
     if options.trace:
         p.save_trace(options.trace)
-    rows = p.rows(options.by)
+    roof = None
+    if options.roofline:
+        from ..observing.roofline import measure
+
+        with out.working("measuring the machine"):
+            roof = measure()
+    rows = p.rows(options.by, roof)
     if out.json:
+        machine = None if roof is None else {"flops": roof.flops, "bytes": roof.bytes}
         data = [row.to_json() for row in rows]
-        out.data({"seconds": p.seconds, "calls": len(p.calls), "by": options.by, "rows": data})
+        facts = {"seconds": p.seconds, "calls": len(p.calls), "machine": machine}
+        out.data({**facts, "by": options.by, "rows": data})
         return 0
     print_rows(p, rows, options, out)
+    if roof is not None:
+        out.remark(
+            f"the machine: {roof.flops / 1e9:.3g} GFLOP/s in a matrix product, "
+            f"{roof.bytes / 1e9:.3g} GB/s from memory"
+        )
     return 0
 
 
@@ -61,7 +79,7 @@ def print_rows(p: Any, rows: list[Any], options: argparse.Namespace, out: Output
     each = p.seconds / max(len(p.calls), 1)
     out.heading(f"{options.archive}: {time_text(each)} a call, {len(p.calls)} calls")
     out.table(
-        ("time", "share", "runs", "FLOPs", "GFLOP/s", "bytes", "GB/s", options.by),
+        ("time", "share", "runs", "FLOPs", "GFLOP/s", "bytes", "GB/s", "of roof", options.by),
         [
             (
                 time_text(r.seconds / max(len(p.calls), 1)),
@@ -71,12 +89,13 @@ def print_rows(p: Any, rows: list[Any], options: argparse.Namespace, out: Output
                 rate_text(r.flops, r.seconds),
                 size_text(r.bytes / r.count) if r.bytes else "",
                 rate_text(r.bytes, r.seconds),
+                f"{r.least / r.seconds:.0%}" if r.least and r.seconds else "",
                 r.name or "(the module itself)",
             )
             for r in rows[: options.top]
         ],
-        "rrrrrrrl",
-        ("bytes", "GB/s", "FLOPs", "runs", "GFLOP/s"),
+        "rrrrrrrrl",
+        ("bytes", "GB/s", "FLOPs", "runs", "GFLOP/s", "of roof"),
     )
     if len(rows) > options.top:
         out.remark(f"and {len(rows) - options.top} more rows: --top {len(rows)}")

@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 
 from .inputs import add_inputs, arguments
-from .main import DIFFERS, OK, UsageError, load_module, method_of
+from .main import DIFFERS, FAULT, OK, UsageError, load_module, method_of
 from .output import Output
 
 
@@ -59,4 +59,6 @@ def run(options: argparse.Namespace, out: Output) -> int:
         )
     else:
         out.text(str(found))
+    if len(found.errors) == 2:
+        return FAULT  # it runs nowhere
     return OK if found.equal else DIFFERS

@@ -113,6 +113,8 @@ def compare(
     runner = b if isinstance(b, str) and b in RUNNERS else ""
     first = instrumented(a, method)
     names = names or (label(a, "a"), runner or label(b, "b"))
+    if names[0] == names[1]:
+        names = names[0], f"{names[1]} again"
     second = first if runner else instrumented(b, method)
     errors: dict[str, str] = {}
     runs: list[Run] = []

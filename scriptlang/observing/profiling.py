@@ -31,6 +31,7 @@ from ..ops import table
 from ..ops.shared.observed import observed
 from .observer import ObservedEngine, Observer, Place, tensor_values
 from .paths import module_path
+from .roofline import Roof
 from .work import bytes_of, flops_of
 
 OBSERVE = "scriptlang::observe"
@@ -72,7 +73,7 @@ class Call:
 @dataclass
 class Row:
     """What is known of all runs of an operator, module or line.  seconds: in it.  shapes: of its
-    first run."""
+    first run.  least: seconds that the machine needs for such work, if that was asked for."""
 
     name: str
     count: int = 0
@@ -81,6 +82,7 @@ class Row:
     bytes: int = 0
     share: float = 0.0
     shapes: str = ""
+    least: float = 0.0
     kinds: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -135,8 +137,10 @@ class Profile(Observer):
     def seconds(self) -> float:
         return sum(c.end - c.start for c in self.calls) / 1e9
 
-    def rows(self, by: str = "operator") -> list[Row]:
-        """One for each "operator", "module", "line" or "node", the longest first."""
+    def rows(self, by: str = "operator", roof: Roof | None = None) -> list[Row]:
+        """One for each "operator", "module", "line" or "node", the longest first.
+
+        roof: what the machine can do (roofline.measure()); rows then have the least time."""
         if by not in KEYS:
             raise ValueError(f"by is one of {', '.join(KEYS)}, not {by!r}")
         key = KEYS[by]
@@ -153,6 +157,7 @@ class Profile(Observer):
             row.seconds += (event.end - event.start) / 1e9
             row.flops += event.flops
             row.bytes += event.bytes
+            row.least += 0.0 if roof is None else roof.least(event.flops, event.bytes)
             kind = event.place.kind
             row.kinds[kind] = row.kinds.get(kind, 0) + 1
         rest = self.seconds - sum(r.seconds for r in found.values())

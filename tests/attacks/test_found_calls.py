@@ -32,7 +32,55 @@ ONES = "T('float32', (3,), (1,), 0, 3, 'ones', 4)"
 SIX = "T('float32', (2, 3), (1, 2), 0, 6, 'zeros', 0)"
 CODES = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 0, None)"
 
+PYTHON_REFUSES = {
+    "a bool among floats": f"aten::isin.Tensor_Scalar({VECTOR}, True, False, False)",
+    "codes of two types multiplied": f"quantized::matmul({BYTES}, {CODES}, 1.0, 0)",
+}
+"""As PyTorch does; the native engine takes these (random_calls/known.txt)."""
+
 REFUSED = {
+    "a complex number among floats": f"aten::isin.Scalar_Tensor(complex(1.0, 0.0), {VECTOR}, "
+    "False, False)",
+    "segments of integers": f"aten::segment_reduce({INTS}, 'sum', T('int64', (1,), (1,), 0, 1, "
+    "'ones', 4), None, None, 0, True, None)",
+    "bins up to a complex number": f"aten::histc({VECTOR}, 4, 0, complex(1.0, 1.0))",
+    "a range too many": f"aten::histogramdd({TALL}, [3, 2], [0.0, 3.0, 1.0, 4.0, 4.0], None, True)",
+    "a complex end of a range": "aten::arange(complex(3.0, 1.0), None, None, None, None)",
+    "a driver of singular values": f"aten::linalg_svd({MATRIX}, True, 'gesvd')",
+    "a driver of singular values alone": f"aten::linalg_svdvals({MATRIX}, 'gesvd')",
+    "random slopes of integers": f"aten::rrelu({INTS}, 0.125, 0.5, True, None)",
+    "a range of an infinite step away": "aten::range.step(9.0, 4.0, inf, None, None, None, None)",
+    "no strides of unpooling": "aten::max_unpool3d(T('float32', (1, 1, 1, 2, 2), (4, 4, 4, 2, 1), "
+    "0, 4, 'unit', 4), T('int64', (1, 1, 1, 2, 2), (4, 4, 4, 2, 1), 0, 4, 'index:4', 4), "
+    "[1, 4, 4], [1, 2, 0], [0, 0, 0])",
+    "too much for uint16": "aten::fill_.Scalar(T('uint16', (2,), (1,), 0, 2, 'zeros', 4), 70000)",
+    "too much for uint32": "aten::fill_.Scalar(T('uint32', (2,), (1,), 0, 2, 'zeros', 4), 1e30)",
+    "a bias that would broadcast": "aten::bilinear(T('float32', (1, 1), (1, 1), 0, 1, 'ones', 4), "
+    "T('float32', (1, 1), (1, 1), 0, 1, 'ones', 4), "
+    "T('float32', (1, 1, 1), (1, 1, 1), 0, 1, 'ones', 4), T('float32', (2,), (1,), 0, 2, 'ones', "
+    "4))",
+    "a vector to fill with": f"aten::index_fill_.int_Tensor({VECTOR}, 0, {PLACES}, "
+    "T('float32', (1,), (1,), 0, 1, 'ones', 4))",
+    "powers of bools": f"aten::linalg_vander({BOOLS}, None)",
+    "gammas of bools": f"aten::mvlgamma({BOOLS}, 1)",
+    "an axis from the end": f"aten::quantize_per_channel({MATRIX}, T('float32', (2,), (1,), 0, 2, "
+    "'ones', 4), T('int64', (2,), (1,), 0, 2, 'zeros', 4), -1, 13)",
+    "a pool that could not have been": f"aten::max_pool2d_with_indices_backward({IMAGE}, {IMAGE}, "
+    "[1, 1], [1, 1], [3, 3], [1, 1], False, T('int64', (1, 1, 3, 3), (9, 9, 3, 1), 0, 9, "
+    "'index:9', 4))",
+    "one size of a pool of images": f"aten::adaptive_avg_pool2d({IMAGE}, [2])",
+    "many places of a number": "aten::index_select(T('float32', (), (), 0, 1, 'ones', 4), 0, "
+    "T('int64', (3,), (1,), 0, 3, 'zeros', 4))",
+    "no factors of reflections": f"aten::ormqr({TALL}, T('float32', (0,), (1,), 0, 0, 'ones', 4), "
+    f"{TALL}, True, True)",
+    "smooth codes of no slope": f"quantized::celu({BYTES}, 0.5, 0, 0.0)",
+    "no shifts": "aten::roll(T('float32', (0, 2), (2, 1), 0, 0, 'ones', 4), [], [])",
+    "a matrix before a vector's differences": f"aten::diff({VECTOR}, 1, -1, {MATRIX}, None)",
+    "targets in a row": f"aten::multi_margin_loss({TALL}, T('int64', (1, 3), (3, 1), 0, 3, "
+    "'zeros', 4), 1, 1.0, None, 1)",
+    "pivots for one of many": "aten::linalg_lu_solve(T('float32', (2, 2, 2), (4, 2, 1), 0, 8, "
+    "'ones', 4), T('int32', (2,), (1,), 0, 2, 'ones', 4), T('float32', (2, 2, 2), (4, 2, 1), 0, 8, "
+    "'ones', 4), True, False)",
     "codes of two types side by side": f"quantized::cat([{CODES}, {BYTES}], 0, None, None)",
     "codes beside a zero point that is none": f"quantized::cat([{BYTES}], 0, 1.0, 256)",
     "statistics of nothing": "aten::_native_batch_norm_legit.no_stats(T('float32', (0, 17, 0), "
@@ -177,6 +225,17 @@ REFUSED = {
 }
 
 ANSWERED = {
+    "a real end of a range": "aten::arange(complex(3.0, 0.0), None, None, None, None)",
+    "a number beyond bytes among them": "aten::isin.Tensor_Scalar(T('uint8', (3,), (1,), 0, 3, "
+    "'ones', 4), 8589934593, False, False)",
+    "nothing padded by a number that fits nowhere": f"aten::constant_pad_nd({INTS}, [0, 0], 1e30)",
+    "less than nothing as uint16": "aten::fill_.Scalar(T('uint16', (2,), (1,), 0, 2, 'zeros', 4), "
+    "-1)",
+    "places with more dimensions than values": f"aten::trapezoid.x({VECTOR}, T('float32', (3, 1), "
+    "(1, 1), 0, 3, 'plain', 4), -1)",
+    "sums with more dimensions than values": f"aten::cumulative_trapezoid.x({VECTOR}, "
+    "T('float32', (3, 1), (1, 1), 0, 3, 'plain', 4), -1)",
+    "a fraction of a product of floats": f"aten::addr({INTS}, {VECTOR}, {VECTOR}, 1.5, 1)",
     "any of numbers as bytes": f"aten::any.out({HALVES}, 1, False, {NONE_YET.format('uint8')})",
     "all of no dimensions": "aten::all.dims(T('uint8', (1,), (1,), 0, 1, 'positive', 4), [], True)",
     "complex sizes into complex": f"aten::abs.out({COMPLEX}, {NONE_YET.format('complex64')})",
@@ -447,13 +506,9 @@ HOSTILE = {
 @cache
 def outcomes(engine: str) -> dict[str, tuple]:
     """What an engine gives for each call, by its text."""
-    told: dict[str, tuple] = {}
     worker = runner.Worker(engine)
     calls = (c for table in (REFUSED, ANSWERED, OURS, HOSTILE) for c in table.values())
-    for text in (*calls, *CLASSES):
-        got: dict = {}
-        status, message = worker.job(text, got)
-        told[text] = got.get(0) or runner.death(status, message)
+    told = worker.run_texts([*calls, *CLASSES])
     worker.close()
     return told
 
@@ -473,6 +528,12 @@ def agree(text: str, a: str, b: str, kind: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name):
     agree(REFUSED[name], "native", "python", "error")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", PYTHON_REFUSES)
+def test_refused_by_python(name):
+    agree(PYTHON_REFUSES[name], "python", "torch", "error")
 
 
 @pytest.mark.parametrize("name", [*ANSWERED, *OURS])

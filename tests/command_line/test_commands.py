@@ -263,6 +263,20 @@ def test_profile(capsys, tmp_path):
     )
 
 
+def test_profile_with_the_roofline(capsys, monkeypatch):
+    from scriptlang.observing import roofline
+
+    roof = roofline.measure(16, 64, 1)
+    assert roof.flops > 0 and roof.bytes > 0
+    assert roofline.Roof(10.0, 100.0).least(20, 100) == 2.0
+    monkeypatch.setattr(roofline, "measure", lambda: roof)
+    found = data(capsys, "profile", MLP, "--random", "2,6", "--roofline")
+    linear = next(r for r in found["rows"] if r["name"] == "aten::linear")
+    assert linear["least"] > 0 and found["machine"]["flops"] == roof.flops
+    assert "of roof" in printed(capsys, "profile", MLP, "--random", "2,6", "--roofline")
+    assert "of roof" not in printed(capsys, "profile", MLP, "--random", "2,6")
+
+
 def test_bench(capsys):
     found = data(capsys, "bench", MLP, "--random", "2,6", "--seconds", "0.01")
     (row,) = found["rows"]
@@ -275,6 +289,11 @@ def test_bench(capsys):
 def test_verify_the_engines(capsys):
     found = data(capsys, "verify", MLP, "--random", "2,6", "--against", "python")
     assert found["equal"] and found["compared"] > 1
+
+
+def test_verify_of_a_program_that_raises(capsys):
+    found = data(capsys, "verify", COUNTER, "--random", "2,6", "--against", "python", code=1)
+    assert len(found["errors"]) == 2 and not found["equal"]
 
 
 def changed(tmp_path):

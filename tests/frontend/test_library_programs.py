@@ -159,7 +159,7 @@ def test_a_named_tuple_that_is_not_used_is_no_error(held):
 def test_one_that_has_no_type_is_an_error_where_it_is_used(held):
     with pytest.raises(RuntimeError):
         torch.jit.script(Returned(held))
-    with pytest.raises(CompileError, match="no type of the language fits a slice"):
+    with pytest.raises(CompileError, match="no type of the language fits a value of slice"):
         scriptlang.script(Returned(held))
 
 

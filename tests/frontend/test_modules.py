@@ -93,7 +93,7 @@ class UsesUnusable(nn.Module):
 
 
 def test_an_attribute_without_a_type_is_refused_where_it_is_used():
-    with pytest.raises(CompileError, match="no type of the language fits a object") as caught:
+    with pytest.raises(CompileError, match="no type of the language fits a value of") as caught:
         jit.script(UsesUnusable())
     assert caught.value.span.text == "self.unusable"
 

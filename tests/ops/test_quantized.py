@@ -146,7 +146,7 @@ def test_quantize_and_back(dtype, x, scale):
 
 
 @pytest.mark.parametrize("kinds", [(np.float64, np.int64), (np.float32, np.float32)])
-@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("axis", [0, 1, 2])
 def test_channels(kinds, axis):
     x = floats(3, 4, 5)
     n = x.size(axis)

@@ -7,6 +7,8 @@ namespace scriptlang::kernels::SL_ISA {
 extern const GemmFunctions<float> gemm_f32;
 extern const GemmFunctions<double> gemm_f64;
 extern const FastLoops fast_loops;
+extern const FinishLoops finish_loops;
+extern const HalfLoops half_loops;
 extern const PlainLoops plain_loops;
 extern const PairLoops pair_loops;
 extern const ConvFunctions<float> conv_f32;

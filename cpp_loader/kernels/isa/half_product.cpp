@@ -303,9 +303,9 @@ SL_PAIRS void pair_dots(const HalfProduct& p, const uint16_t* a, int64_t a_row, 
       for (int r = 0; r < 2 && m + r < p.m; ++r) {
         for (int64_t j = 0; j < there; ++j) {
           float bias = 0.0f, value;
-          if (p.bias) fast_loops.from_bfloat(1, &bias, p.bias + n + j);
+          if (p.bias) half_loops.from_bfloat(1, &bias, p.bias + n + j);
           value = bias + sum_lanes<float>((Vector<float>)sum[r][j]);
-          fast_loops.to_bfloat(1, p.c + (m + r) * p.n + n + j, &value);
+          half_loops.to_bfloat(1, p.c + (m + r) * p.n + n + j, &value);
         }
       }
     }

@@ -569,7 +569,10 @@ constexpr FastLoop kTernaryLoops[] = {
 // clang-format on
 constexpr FastConvert kConverts[] = {
 // clang-format off
-#define X(to, from) {scalar_type<to>(), scalar_type<from>(), &convert<to, from>},
+#define X(to, from)                                                                   \
+  {scalar_type<to>(), scalar_type<from>(),                                            \
+   is_converted(scalar_type<to>()) && is_converted(scalar_type<from>()) ? &convert<to, from> \
+                                                                        : nullptr},
     SL_CONVERTED(X, uint8_t) SL_CONVERTED(X, int8_t) SL_CONVERTED(X, int32_t)
     SL_CONVERTED(X, int64_t) SL_CONVERTED(X, float) SL_CONVERTED(X, double) SL_CONVERTED(X, bool)
 #undef X
@@ -583,7 +586,33 @@ constexpr Listed<T> listed(const T (&all)[N]) {
 
 }  // namespace
 
+#if !defined(SL_ONE_ISA)
 const PlainLoops plain_loops{listed(kUnaryLoops), listed(kBinaryLoops), listed(kTernaryLoops),
                              listed(kConverts)};
+#else
+const PlainLoops plain_loops{{}, {}, {}, listed(kConverts)};
+
+template <int N>
+constexpr LoopRow row_of(const FastLoop (&all)[N], int op) {
+  LoopRow row;
+  for (const FastLoop& l : all) {
+    if (l.op == op && is_kept(l.type)) row.at[static_cast<int>(l.type)] = l.loop;
+  }
+  return row;
+}
+// clang-format off
+#define X(name) const LoopRow unary_##name##_plain = row_of(kUnaryLoops, number(Unary::k_##name));
+SL_UNARY_NAMES(X)
+#undef X
+#define X(name) \
+  const LoopRow binary_##name##_plain = row_of(kBinaryLoops, number(Binary::k_##name));
+SL_BINARY_NAMES(X)
+#undef X
+#define X(name) \
+  const LoopRow ternary_##name##_plain = row_of(kTernaryLoops, number(Ternary::k_##name));
+SL_TERNARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
 
 }  // namespace scriptlang::kernels::SL_ISA

@@ -418,9 +418,6 @@ SL_FINISH(X)
 constexpr FastLoops make_loops() {
   FastLoops loops{};
   // clang-format off
-#define X(name) loops.finish[static_cast<int>(Unary::k_##name)] = &finish_##name;
-  SL_FINISH(X)
-#undef X
 #define X(name) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &double_##name;
   SL_DOUBLE_UNARY_NAMES(X)
 #undef X
@@ -455,18 +452,66 @@ constexpr FastLoops make_loops() {
   // clang-format on
   loops.where_4 = &where_loop<uint32_t>;
   loops.where_8 = &where_loop<uint64_t>;
-#if defined(__F16C__)
-  loops.from_half = &from_half;
-  loops.to_half = &to_half;
-#endif
-  loops.from_bfloat = &from_bfloat;
-  loops.to_bfloat = &to_bfloat;
   return loops;
 }
 
-}  // namespace
+constexpr FinishLoops make_finish() {
+  FinishLoops loops{};
+  // clang-format off
+#define X(name) loops.at[static_cast<int>(Unary::k_##name)] = &finish_##name;
+  SL_FINISH(X)
+#undef X
+  // clang-format on
+  return loops;
+}
 
 constexpr FastLoops fast_loops_value = make_loops();
+constexpr FinishLoops finish_loops_value = make_finish();
+
+}  // namespace
+
+#if defined(__F16C__)
+const HalfLoops half_loops{&from_half, &to_half, &from_bfloat, &to_bfloat};
+#else
+const HalfLoops half_loops{nullptr, nullptr, &from_bfloat, &to_bfloat};
+#endif
+const FinishLoops finish_loops = finish_loops_value;
+#if !defined(SL_ONE_ISA)
 const FastLoops fast_loops = fast_loops_value;
+#else
+constexpr LoopRow row_of(Loop f32, Loop f64) {
+  LoopRow row;
+  if (is_kept(ScalarType::Float32)) row.at[static_cast<int>(ScalarType::Float32)] = f32;
+  if (is_kept(ScalarType::Float64)) row.at[static_cast<int>(ScalarType::Float64)] = f64;
+  return row;
+}
+constexpr LoopRow row_of_where() {
+  LoopRow row = row_of(fast_loops_value.where_4, fast_loops_value.where_8);
+  for (ScalarType type : {ScalarType::Int64, ScalarType::Complex64, ScalarType::Int32}) {
+    if (!is_kept(type)) continue;
+    row.at[static_cast<int>(type)] =
+        type == ScalarType::Int32 ? fast_loops_value.where_4 : fast_loops_value.where_8;
+  }
+  return row;
+}
+// clang-format off
+#define X(name)                     \
+  const LoopRow unary_##name##_fast = \
+      row_of(fast_loops_value.unary_f32[static_cast<int>(Unary::k_##name)], nullptr);
+SL_UNARY_NAMES(X)
+#undef X
+#define X(name)                                                                        \
+  const LoopRow binary_##name##_fast =                                                 \
+      row_of(fast_loops_value.binary_f32[static_cast<int>(Binary::k_##name)],          \
+             fast_loops_value.binary_f64[static_cast<int>(Binary::k_##name)]);
+SL_BINARY_NAMES(X)
+#undef X
+#define X(name)                         \
+  const LoopRow ternary_##name##_fast = \
+      Ternary::k_##name == Ternary::k_where ? row_of_where() : LoopRow{};
+SL_TERNARY_NAMES(X)
+#undef X
+// clang-format on
+#endif
 
 }  // namespace scriptlang::kernels::SL_ISA

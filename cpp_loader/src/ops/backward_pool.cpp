@@ -240,11 +240,17 @@ Tensor adaptive_average_back(const char* name, int64_t n, const Tensor& grad, co
 
 }  // namespace
 
+static void check_window(const char* name, int64_t n, Args args) {
+  window(name, args.tensor(1), n, args.ints(2), args.ints(3), args.ints(4), args.ints(5),
+         args.boolean(6));
+}
 SL_OP(aten_max_pool2d_with_indices_backward) {
+  check_window("max_pool2d", 2, args);
   out[0] = put_back("max_pool2d_with_indices_backward", args.tensor(0), args.tensor(1),
                     args.tensor(7), 2, true);
 }
 SL_OP(aten_max_pool3d_with_indices_backward) {
+  check_window("max_pool3d", 3, args);
   out[0] = put_back("max_pool3d_with_indices_backward", args.tensor(0), args.tensor(1),
                     args.tensor(7), 3, true);
 }

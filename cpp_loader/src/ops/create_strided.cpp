@@ -24,9 +24,10 @@ Tensor triangle_indices(Args args, bool lower) {
   if (rows == 0 || columns == 0) rows = columns = 0;
   constexpr int64_t kLimit = int64_t{1} << 40;
   // What lies beyond the triangle may be as large as it likes.
-  const __int128 reach = lower ? __int128(rows) + offset : __int128(columns) - offset;
-  int64_t& bounded = lower ? columns : rows;
-  bounded = int64_t(std::clamp<__int128>(reach, 0, bounded));
+  int64_t reach, &bounded = lower ? columns : rows;
+  const bool beyond = lower ? __builtin_add_overflow(rows, offset, &reach)
+                            : __builtin_sub_overflow(columns, offset, &reach);
+  if (!beyond) bounded = std::clamp<int64_t>(reach, 0, bounded);
   if (bounded == 0) rows = columns = 0;
   SL_CHECK(rows < kLimit && columns < kLimit, "a matrix of ", rows, " x ", columns,
            " has too many indices");
@@ -37,12 +38,15 @@ Tensor triangle_indices(Args args, bool lower) {
   // wholly in or wholly out.
   int64_t top = std::clamp<int64_t>(-offset - lower, 0, rows);
   int64_t bottom = std::clamp<int64_t>(columns - offset - lower, top, rows);
-  __int128 below = 0;  // elements left of the edge
-  if (bottom > top) below += __int128(edge(top) + edge(bottom - 1)) * (bottom - top) / 2;
-  below += __int128(rows - bottom) * columns;
-  __int128 wanted = lower ? below : __int128(rows) * columns - below;
-  SL_CHECK(wanted < kLimit, "a matrix of ", rows, " x ", columns, " has too many indices");
-  int64_t count = int64_t(wanted);
+  int64_t parts = 0, wholes = 0, count = 0;  // elements of such rows
+  bool many = false;
+  if (bottom > top) {
+    const int64_t left = edge(top) + edge(bottom - 1);
+    many = __builtin_mul_overflow(lower ? left : 2 * columns - left, bottom - top, &parts);
+  }
+  many = many || __builtin_mul_overflow(lower ? rows - bottom : top, columns, &wholes) ||
+         __builtin_add_overflow(parts / 2, wholes, &count) || count >= kLimit;
+  SL_CHECK(!many, "a matrix of ", rows, " x ", columns, " has too many indices");
   Tensor out = Tensor::empty({2, count}, ScalarType::Int64);
   int64_t *row = out.data<int64_t>(), *column = row + count;
   for (int64_t r = lower ? top : 0; r < (lower ? rows : bottom) && count > 0; ++r) {

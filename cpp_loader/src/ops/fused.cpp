@@ -38,7 +38,7 @@ const Ending& ending(std::string_view name) {
 }
 
 kernels::Finish<float> finish_of(const Ending& e) {
-  return e.fused ? nullptr : kernels::kernels().loops->finish[int(e.after)];
+  return e.fused ? nullptr : kernels::kernels().finish->at[int(e.after)];
 }
 
 Tensor activated(const Tensor& y, const Ending& e, bool in_place) {

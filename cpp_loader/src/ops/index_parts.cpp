@@ -107,6 +107,8 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   Tensor flat = index.dim() == 1 ? index : reshape(index, {index.numel()});
   Tensor places = places_below(flat, self.dim() ? self.size(dim) : 1);
   if (self.dim() == 0) {
+    SL_CHECK(flat.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ",
+             flat.numel(), " value(s)");
     Tensor copy = Tensor::empty(IntSpan(), self.dtype());
     copy_into(copy, self);
     return copy;
@@ -241,7 +243,12 @@ SL_OP(aten_index_fill__int_Scalar) {
   index_fill(args.tensor(0), args.integer(1), args.tensor(2), args.scalar(3));
   out[0] = args.tensor(0);
 }
-SL_OP(aten_index_fill__int_Tensor) { op_aten_index_fill__int_Scalar(ctx, args, out); }
+SL_OP(aten_index_fill__int_Tensor) {
+  SL_CHECK(args.tensor(3).dim() == 0,
+           "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+           args.tensor(3).dim(), " dimension(s).");
+  op_aten_index_fill__int_Scalar(ctx, args, out);
+}
 SL_OP(aten_index_add_) {
   index_write(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), true,
               args.scalar(4));

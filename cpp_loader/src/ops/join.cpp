@@ -236,7 +236,8 @@ Tensor roll(const Tensor& self, const Ints& shifts, const Ints& dims) {
            "shifts and dimensions must align. "
            "shifts: ",
            shifts.size(), ", dims:", dims.size());
-  if (self.numel() == 0) return to_contiguous(self);
+  SL_CHECK(!shifts.empty(), "`shifts` required");
+  if (self.numel() == 0 && (!dims.empty() || shifts.size() == 1)) return to_contiguous(self);
   if (dims.empty()) {
     SL_CHECK(shifts.size() == 1, "shifts and dimensions must align. shifts: ", shifts.size(),
              ", dims:0");

@@ -1,6 +1,7 @@
 // Elements that are repeated, and combined with each other.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "express.h"
 #include "loose.h"
@@ -127,9 +128,11 @@ SL_OP(aten_combinations) {
   int64_t total = again || r <= n ? 1 : 0;
   const int64_t of = again ? n + r - 1 : n;
   for (int64_t k = 1, most = std::min(r, of - r); total > 0 && k <= most; ++k) {
-    __int128 next = __int128(total) * (of - most + k) / k;
-    SL_CHECK(next < __int128(1) << 62, "there are too many combinations of ", r, " of ", n);
-    total = int64_t(next);
+    // k divides the product; what it shares with the total, it need not divide of the other.
+    const int64_t shared = std::gcd(total, k), factor = (of - most + k) / (k / shared);
+    const bool beyond = __builtin_mul_overflow(total / shared, factor, &total);
+    SL_CHECK(!beyond && total < int64_t{1} << 62, "there are too many combinations of ", r, " of ",
+             n);
   }
   if (n == 0) total = 0;
   Tensor index = Tensor::empty({checked_numel({total, r})}, ScalarType::Int64);

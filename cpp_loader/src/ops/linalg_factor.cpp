@@ -268,6 +268,10 @@ Tensor ormqr(const Tensor& a, const Tensor& tau_in, const Tensor& other, bool le
   check_reflections(a, tau_in, "torch.ormqr");
   check_matrices(other, "torch.ormqr");
   check_same_type(a, other, "torch.ormqr");
+  SL_CHECK(tau_in.size(tau_in.dim() - 1) ==
+               std::min(other.size(other.dim() - (left ? 2 : 1)), a.size(a.dim() - 1)),
+           "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[", left ? -2 : -1,
+           "], input.shape[-1])");
   // C Q = (Q^H C^H)^H.
   Tensor c = left ? other : adjoint(other), result;
   SL_CHECK(c.dim() == a.dim() && c.size(c.dim() - 2) == a.size(a.dim() - 2) &&

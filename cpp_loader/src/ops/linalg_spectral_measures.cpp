@@ -174,6 +174,8 @@ Tensor matrix_exp(const Tensor& self) {
 
 Tensor vander(const Tensor& x, const Value& count) {
   int64_t n = count.is_none() ? (x.dim() ? x.size(x.dim() - 1) : 1) : count.as_int();
+  SL_CHECK(x.dtype() != ScalarType::Bool,
+           "linalg.vander supports floating point, complex, and integer tensors, but got Bool");
   SL_CHECK(n > 1 && n <= 1 << 24, "N must be greater than 1, but got ", n, ".");
   Tensor base = is_integral(x.dtype(), true) ? to_dtype(x, ScalarType::Int64) : x;
   if (base.dim() == 0) base = view_unsqueeze(base, 0);

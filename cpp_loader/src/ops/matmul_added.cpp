@@ -67,11 +67,14 @@ SL_OP(aten_addr) {
   SL_CHECK(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D arguments vec1 and vec2, but got ",
            a.dim(), "-D and ", b.dim(), "-D");
   view_expand(self, {a.numel(), b.numel()});  // raises when self does not broadcast
-  for (int i : {3, 4}) check_alpha(args[i], self.dtype());
+  ResultType common;
+  for (const Tensor* t : {&self, &a, &b}) common.add(*t);
+  for (int i : {3, 4}) check_alpha(args[i], common.get());
   if (is_half(self)) {
     out[0] = addr_of_halves(self, a, b, args.scalar(3), args.scalar(4));
   } else {
-    out[0] = scaled_sum(self, args.scalar(3), mul(view_unsqueeze(a, 1), b), args.scalar(4));
+    out[0] = scaled_sum(to_dtype(self, common.get()), args.scalar(3), mul(view_unsqueeze(a, 1), b),
+                        args.scalar(4));
   }
 }
 SL_OP(aten_kron) {

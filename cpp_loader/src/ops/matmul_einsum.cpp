@@ -334,6 +334,11 @@ SL_OP(aten_linalg_vecdot) {
 SL_OP(aten_bilinear) {
   const Tensor& a = args.tensor(0);
   const Tensor& b = args.tensor(1);
+  if (const Tensor bias = args.opt_tensor(3); bias.defined() && bias.dim() > 0) {
+    const int64_t given = bias.size(bias.dim() - 1), wanted = args.tensor(2).size(0);
+    SL_CHECK(given == wanted, "bilinear(): bias size does not match weight size: got ", given,
+             " but expected ", wanted);
+  }
   Tensor y = einsum("...i,oij,...j->...o", {a, args.tensor(2), b});
   out[0] = args.opt_tensor(3).defined() ? add(y, args.tensor(3)) : y;
 }

@@ -218,6 +218,7 @@ struct Runner {
            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
            "`logical_xor()` operator instead.");
   SL_CHECK(!of_bools || std::strcmp(p.name, "relu") != 0, "Boolean inputs not supported for relu");
+  kernels::check_kept(loop_type(p.compute));
   raise(ErrorKind::NotImplementedError, '"', p.name, "\" not implemented for '",
         dtype_display_name(p.compute), "'");
 }

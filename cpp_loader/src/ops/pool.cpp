@@ -471,6 +471,7 @@ Tensor adaptive_average_last(const Tensor& self, const Window& w) {
 }
 
 Tensor adaptive_average(const char* name, int64_t n, const Tensor& self, const Value& sizes) {
+  SL_CHECK(sizes.is_int() || Ints(sizes).size() == n, name, ": output_size must be ", n);
   Window w = adaptive_window(name, self, n, sizes);
   if (pools_last(self, w)) return adaptive_average_last(self, w);
   ScalarType computed = computed_type(self.dtype(), name);

@@ -1,4 +1,4 @@
-// Operators of the language itself: printing, tuples, optionals, enums, flags, and what tensors are.
+// Operators of the language itself: printing, tuples, optionals, enums, flags, types of tensors.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "../../kernels/thread.h"
 #include "op.h"
 
 namespace scriptlang {
@@ -20,11 +21,16 @@ constexpr size_t kMostNumbers = size_t{1} << 24;  // 128 MB; later notes are dro
 std::atomic<bool> is_on{false};
 std::atomic<int64_t> threads{0};
 std::mutex mutex;
-std::vector<int64_t> notes;  // under the mutex
+// Under the mutex. Never destroyed: nothing is to run when the library is loaded.
+std::vector<int64_t>& notes() {
+  static auto* const kept = new std::vector<int64_t>;
+  return *kept;
+}
 
 int64_t this_thread() {
-  thread_local const int64_t number = threads.fetch_add(1, std::memory_order_relaxed);
-  return number;
+  SL_THREAD_WORD int64_t number = 0;
+  if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number - 1;
 }
 
 // Adds the tensors of a value, which is one or a list of some.
@@ -39,9 +45,9 @@ void add(const Value& value, size_t count) {
   }
   if (!value.is_tensor() || !value.as_tensor().defined()) return;
   const Tensor& t = value.as_tensor();
-  notes.insert(notes.end(), {int64_t(t.dtype()), t.dim()});
-  for (int64_t d = 0; d < t.dim(); ++d) notes.push_back(t.size(d));
-  ++notes[count];
+  notes().insert(notes().end(), {int64_t(t.dtype()), t.dim()});
+  for (int64_t d = 0; d < t.dim(); ++d) notes().push_back(t.size(d));
+  ++notes()[count];
 }
 
 void note(Args args) {
@@ -50,9 +56,9 @@ void note(Args args) {
       Clock::now().time_since_epoch());
   const int64_t thread = this_thread();
   std::lock_guard<std::mutex> lock(mutex);
-  if (notes.size() > kMostNumbers) return;
-  notes.insert(notes.end(), {args.integer(0), int64_t(now.count()), thread, 0});
-  const size_t count = notes.size() - 1;
+  if (notes().size() > kMostNumbers) return;
+  notes().insert(notes().end(), {args.integer(0), int64_t(now.count()), thread, 0});
+  const size_t count = notes().size() - 1;
   for (int k = 1; k < args.size(); ++k) add(args[k], count);
 }
 
@@ -60,14 +66,14 @@ void note(Args args) {
 
 void start() {
   std::lock_guard<std::mutex> lock(mutex);
-  notes.clear();
+  notes().clear();
   is_on.store(true, std::memory_order_relaxed);
 }
 
 std::vector<int64_t> take() {
   std::lock_guard<std::mutex> lock(mutex);
   is_on.store(false, std::memory_order_relaxed);
-  return std::exchange(notes, {});
+  return std::exchange(notes(), {});
 }
 
 }  // namespace observe

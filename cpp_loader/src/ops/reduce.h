@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "../../kernels/ahead.h"
+#include "../../kernels/kept_types.h"
 #include "../../kernels/parallel.h"
 #include "recording.h"
 #include "values/dims.h"
@@ -129,14 +130,19 @@ bool is_nan(T x) {
 template <class F>
 void for_type(ScalarType dtype, const char* name, F&& f) {
   switch (dtype) {
-    case ScalarType::UInt8: return f(uint8_t());
-    case ScalarType::Int8: return f(int8_t());
-    case ScalarType::Int16: return f(int16_t());
-    case ScalarType::Int32: return f(int32_t());
-    case ScalarType::Int64: return f(int64_t());
-    case ScalarType::Float32: return f(float());
-    case ScalarType::Float64: return f(double());
-    case ScalarType::Bool: return f(bool());
+#define SL_CASE(type, element)                                             \
+  case ScalarType::type:                                                   \
+    if constexpr (kernels::is_kept(ScalarType::type)) return f(element()); \
+    else kernels::type_left_out(dtype);
+    SL_CASE(UInt8, uint8_t)
+    SL_CASE(Int8, int8_t)
+    SL_CASE(Int16, int16_t)
+    SL_CASE(Int32, int32_t)
+    SL_CASE(Int64, int64_t)
+    SL_CASE(Float32, float)
+    SL_CASE(Float64, double)
+    SL_CASE(Bool, bool)
+#undef SL_CASE
     default:
       raise(ErrorKind::NotImplementedError, '"', name, "\" not implemented for '",
             dtype_display_name(dtype), "'");
@@ -146,9 +152,14 @@ void for_type(ScalarType dtype, const char* name, F&& f) {
 // The same for complex types too.
 template <class F>
 void for_type_or_complex(ScalarType dtype, const char* name, F&& f) {
-  if (dtype == ScalarType::Complex64) f(std::complex<float>());
-  else if (dtype == ScalarType::Complex128) f(std::complex<double>());
-  else for_type(dtype, name, f);
+  if (is_complex(dtype)) kernels::check_kept(dtype);
+  if (kernels::is_kept(ScalarType::Complex64) && dtype == ScalarType::Complex64) {
+    f(std::complex<float>());
+  } else if (kernels::is_kept(ScalarType::Complex128) && dtype == ScalarType::Complex128) {
+    f(std::complex<double>());
+  } else {
+    for_type(dtype, name, f);
+  }
 }
 
 }  // namespace scriptlang

@@ -200,8 +200,11 @@ struct Rows<double> : PlainRows<double> {
 // Calls f(T()) with float for the types computed in float32, with double for float64.
 template <class F>
 void for_float_type(ScalarType computed, F&& f) {
-  if (computed == ScalarType::Float64) f(double());
-  else f(float());
+  if constexpr (kernels::is_kept(ScalarType::Float64)) {
+    if (computed == ScalarType::Float64) return f(double());
+  }
+  kernels::check_kept(computed);
+  f(float());
 }
 
 // The type in which a kernel of the two computes; raises for types that are no floats.

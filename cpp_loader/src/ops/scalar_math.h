@@ -11,6 +11,7 @@
 
 #include "values/error.h"
 #include "values/plain_text.h"
+#include "values/wide.h"
 
 namespace scriptlang::scalars {
 
@@ -48,12 +49,13 @@ struct Divisor {
   int32_t shift;
   explicit Divisor(int32_t divisor) {
     shift = 31 - __builtin_clz(uint32_t(divisor));
-    using Wide = unsigned __int128;
-    inverse = uint64_t((Wide(1) << (64 + shift)) / uint32_t(divisor)) + 1;
+    // 2^(64 + shift) / divisor, 32 bits of it after the other.
+    const uint64_t by = uint32_t(divisor), first = uint64_t(1) << (shift + 32);
+    inverse = ((first / by) << 32 | ((first % by) << 32) / by) + 1;
   }
   static int64_t quotient(int64_t a, uint64_t inverse, int32_t shift) {
     uint64_t mirrored = uint64_t(a >> 63);
-    uint64_t high = uint64_t((unsigned __int128)(uint64_t(a) ^ mirrored) * inverse >> 64);
+    uint64_t high = Wide::product(uint64_t(a) ^ mirrored, inverse).high;
     return int64_t((high >> shift) ^ mirrored);
   }
   // The multiple that is taken away may be below the least int, the rest is not.

@@ -20,6 +20,10 @@ SL_OP(aten_diff) {
   if (args.opt_tensor(3).defined()) parts.push_back(args.tensor(3));
   parts.push_back(t);
   if (args.opt_tensor(4).defined()) parts.push_back(args.tensor(4));
+  for (const Tensor& part : parts) {
+    SL_CHECK(part.dim() == t.dim(),
+             "diff expects prepend or append to be the same dimension as input");
+  }
   if (parts.size() > 1) t = cat(parts, dim);
   for (int64_t i = 0; i < n && t.size(dim) > 0; ++i) {
     int64_t size = t.size(dim);

@@ -28,6 +28,7 @@ Tensor polygamma(int64_t n, const Tensor& self, const Tensor& into = Tensor()) {
 }
 
 Tensor multigammaln(const Tensor& self, int64_t p) {
+  SL_CHECK(self.dtype() != ScalarType::Bool, "The input tensor may not be a boolean tensor.");
   SL_CHECK(p >= 1, "p has to be greater than or equal to 1");
   SL_CHECK(p <= 1 << 16, "mvlgamma: p = ", p, " is too large");
   double params[kernels::kParams] = {double(p)};

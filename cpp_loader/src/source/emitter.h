@@ -77,11 +77,11 @@ struct Variable {
   int place = 0;  // register; 0 for what is no value
   Meaning meaning;
   const Node* local = nullptr;  // a function inside the function
+  bool gone = false;            // bound in one branch only: no value
 };
 
 struct Frame {
   std::unordered_map<std::string_view, Variable> values;
-  std::set<std::string_view> gone;  // bound in one branch only
 };
 
 class Emitter {

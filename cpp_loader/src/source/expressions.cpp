@@ -147,7 +147,8 @@ Meaning Emitter::name(const Node& node) {
     return made;
   }
   for (const Frame& frame : frames_) {
-    if (frame.gone.count(node.text)) {
+    auto found = frame.values.find(node.text);
+    if (found != frame.values.end() && found->second.gone) {
       fail(node, "'", node.text, "' is not defined on every way that leads here");
     }
   }

@@ -55,17 +55,18 @@ void Emitter::conditional(const Node& node) {
 
 const Variable* Emitter::find_in(const Frame& frame, std::string_view name) const {
   auto found = frame.values.find(name);
-  if (found != frame.values.end()) return &found->second;
-  return frame.gone.count(name) ? nullptr : find(name);
+  if (found == frame.values.end()) return find(name);
+  return found->second.gone ? nullptr : &found->second;
 }
 
 // Lets the names that two branches bind be what they are after both.
 void Emitter::merge(const Frame& then, const Frame& other, bool then_on, bool other_on) {
-  std::set<std::string_view> names;
+  std::vector<std::string_view> names;
   for (const Frame* frame : {&then, &other}) {
-    for (auto& [name, value] : frame->values) names.insert(name);
-    names.insert(frame->gone.begin(), frame->gone.end());
+    for (auto& [name, value] : frame->values) names.push_back(name);
   }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   Frame& here = frames_.back();
   for (std::string_view name : names) {
     const Variable* a = then_on ? find_in(then, name) : nullptr;
@@ -91,13 +92,9 @@ void Emitter::merge(const Frame& then, const Frame& other, bool then_on, bool ot
     } else if (known) {
       joined = a ? *a : *b;
     }
-    if (known) {
-      here.gone.erase(name);
-      here.values[name] = joined;
-    } else {
-      here.values.erase(name);
-      here.gone.insert(name);
-    }
+    if (!known) joined = Variable();
+    joined.gone = !known;
+    here.values[name] = joined;
   }
 }
 

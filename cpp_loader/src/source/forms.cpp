@@ -249,7 +249,7 @@ T Emitter::fork_body(const Node& local, const std::vector<std::string_view>& cap
   }
   for (const Frame& frame : frames_) {  // functions and other things that are no values
     for (auto& [name, variable] : frame.values) {
-      if (!variable.place) inner.frames_.back().values.emplace(name, variable);
+      if (!variable.place && !variable.gone) inner.frames_.back().values.emplace(name, variable);
     }
   }
   if (captured.size() == 1) inner.code_.emit(Opcode::STORE, first);

@@ -140,8 +140,7 @@ void Emitter::statement(const Node& node) {
 const Variable* Emitter::find(std::string_view name) const {
   for (size_t k = frames_.size(); k-- > 0;) {
     auto found = frames_[k].values.find(name);
-    if (found != frames_[k].values.end()) return &found->second;
-    if (frames_[k].gone.count(name)) return nullptr;
+    if (found != frames_[k].values.end()) return found->second.gone ? nullptr : &found->second;
   }
   return nullptr;
 }
@@ -149,8 +148,7 @@ const Variable* Emitter::find(std::string_view name) const {
 const Variable* Emitter::find_outer(std::string_view name) const {
   for (size_t k = frames_.size() - 1; k-- > 0;) {
     auto found = frames_[k].values.find(name);
-    if (found != frames_[k].values.end()) return &found->second;
-    if (frames_[k].gone.count(name)) return nullptr;
+    if (found != frames_[k].values.end()) return found->second.gone ? nullptr : &found->second;
   }
   return nullptr;
 }
@@ -208,7 +206,6 @@ void Emitter::bind(std::string_view name, Meaning value, const Node& node, T dec
   made.place = place_of(name);
   note_type(made.place, type);
   code_.emit(Opcode::STORE, made.place);
-  frames_.back().gone.erase(name);
   frames_.back().values[name] = made;
 }
 
@@ -294,7 +291,6 @@ void Emitter::unpack(Row targets, Meaning value, const Node& node) {
             if (fresh) {  // its place is where the part lies
               places_[target.text] = first + k;
               note_type(first + k, parts[size_t(k)]);
-              frames_.back().gone.erase(target.text);
               frames_.back().values[target.text] = {parts[size_t(k)], first + k, {}, nullptr};
               continue;
             }

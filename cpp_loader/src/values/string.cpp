@@ -7,6 +7,7 @@
 #include "kernels/thread.h"
 #include "small_blocks.h"
 #include "value.h"
+#include "wide.h"
 
 namespace scriptlang {
 
@@ -38,17 +39,15 @@ struct Packed {
   size_t size() const { return size_t(high >> 56); }
   // This text with another one appended, if the result is short.
   void append(Packed tail) {
-    using Both = unsigned __int128;
-    size_t total = size() + tail.size();
-    auto bytes = [](Packed p) { return Both(p.high & ~(uint64_t(255) << 56)) << 64 | p.low; };
-    Both both = bytes(*this) | bytes(tail) << (8 * size());
-    low = uint64_t(both);
-    high = uint64_t(both >> 64) | uint64_t(total) << 56;
+    constexpr uint64_t kBytes = ~(uint64_t(255) << 56);
+    const size_t total = size() + tail.size();
+    const Wide behind = Wide{tail.low, tail.high & kBytes} << unsigned(8 * size());
+    low |= behind.low;
+    high = (high & kBytes) | behind.high | uint64_t(total) << 56;
   }
   uint32_t hash() const {
-    using Product = unsigned __int128;
-    Product both = Product(low ^ 0x9e3779b97f4a7c15ull) * (high ^ 0xd6e8feb86659fd93ull);
-    uint64_t folded = uint64_t(both) ^ uint64_t(both >> 64);
+    const Wide both = Wide::product(low ^ 0x9e3779b97f4a7c15ull, high ^ 0xd6e8feb86659fd93ull);
+    const uint64_t folded = both.low ^ both.high;
     return uint32_t(folded ^ folded >> 32) | 1;
   }
 };
@@ -61,9 +60,9 @@ uint32_t hash_of_long(std::string_view text) {
     uint64_t low, high;
     std::memcpy(&low, from, 8);
     std::memcpy(&high, from + 8, 8);
-    using Product = unsigned __int128;
-    Product both = Product(low ^ 0x9e3779b97f4a7c15ull ^ sum) * (high ^ 0xd6e8feb86659fd93ull);
-    sum = uint64_t(both) ^ uint64_t(both >> 64);
+    const Wide both =
+        Wide::product(low ^ 0x9e3779b97f4a7c15ull ^ sum, high ^ 0xd6e8feb86659fd93ull);
+    sum = both.low ^ both.high;
   };
   for (; at < last; at += 16) add(at);
   add(last);

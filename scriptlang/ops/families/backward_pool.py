@@ -186,6 +186,36 @@ def _places(grad_output: Tensor, self: Tensor, indices: Tensor, number: int) -> 
     )
 
 
+def _check_windows(
+    name: str,
+    number: int,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+) -> None:
+    """The settings are those of a pool that could have been."""
+    for given in [kernel_size, padding, dilation]:
+        if len(given) != 1 and len(given) != number:
+            raise RuntimeError("{}: each setting is one int, or one a dimension".format(name))
+    if len(stride) > 1 and len(stride) != number:
+        raise RuntimeError("{}: stride must either be omitted, or given by dimension".format(name))
+    for d in range(number):
+        k = kernel_size[d if len(kernel_size) > 1 else 0]
+        p = padding[d if len(padding) > 1 else 0]
+        step = dilation[d if len(dilation) > 1 else 0]
+        s = k if len(stride) == 0 else stride[d if len(stride) > 1 else 0]
+        if k <= 0 or s <= 0 or step <= 0:
+            raise RuntimeError(
+                "{}: kernel size, stride and dilation should be greater than zero".format(name)
+            )
+        if p < 0 or p > (step * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                "pad={}, kernel_size={} and dilation={}".format(p, k, step)
+            )
+
+
 @composite(
     "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] "
     "kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor "
@@ -201,6 +231,7 @@ def max_pool2d_backward(
     ceil_mode: bool,
     indices: Tensor,
 ) -> Tensor:
+    _check_windows("max_pool2d", 2, kernel_size, stride, padding, dilation)
     return _laid(_places(grad_output, self, indices, 2), self, 2)
 
 
@@ -219,6 +250,7 @@ def max_pool3d_backward(
     ceil_mode: bool,
     indices: Tensor,
 ) -> Tensor:
+    _check_windows("max_pool3d", 3, kernel_size, stride, padding, dilation)
     return _laid(_places(grad_output, self, indices, 3), self, 3)
 
 

@@ -119,6 +119,10 @@ def index_select(self, dim, index):
     if at.size and (at.min() < 0 or at.max() >= n):
         raise IndexError("index out of range in self")
     if not self._size:
+        if at.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {at.size} value(s)"
+            )
         return Tensor._wrap(self._array.copy())
     return Tensor._wrap(np.take(self._array, at, axis=dim))
 
@@ -356,7 +360,13 @@ def index_fill_(self, dim, index, value):
     check_long("index_fill_()", index)
     check_apart(self, index, same=False)  # expanded tensors may be filled
     array, key = rows(self, dim, index)
-    value = value.item() if isinstance(value, Tensor) else value
+    if isinstance(value, Tensor):
+        if value.dim() > 0:
+            raise RuntimeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.dim()} dimension(s)."
+            )
+        value = value.item()
     check_fits(value, self.dtype)
     array[key] = array_of(value, self.dtype)
     return self

@@ -126,6 +126,8 @@ def flip(self, dims):
     "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape="like_first"
 )
 def roll(self, shifts, dims):
+    if not shifts:
+        raise RuntimeError("`shifts` required")
     if dims and len(dims) != len(shifts):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"

@@ -379,6 +379,14 @@ def lu_solve(LU, pivots, B, left, adjoint):
             "linalg.lu_solve: Expected LU and B to have the same dtype, but found "
             f"LU of type {LU.dtype.name} and B of type {B.dtype.name} instead"
         )
+    if LU._size[:-1] != pivots._size:
+        raise RuntimeError(
+            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the "
+            "matrix"
+            if pivots._size[-1:] != LU._size[-1:]
+            else "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got "
+            f"pivots with shape {list(pivots._size)} instead"
+        )
     lower, upper = lu_parts(LU._array)
     a = permutation_matrix(permutation(pivots._array, LU._size[-1]), LU.dtype.numpy) @ lower @ upper
     a = np.swapaxes(a.conj(), -1, -2) if adjoint else a

@@ -70,16 +70,30 @@ def svd_of(name, A, full_matrices):
     return by_columns(u, a), wrap(s.astype(real_type(a))), by_columns(vh, a)
 
 
+def check_no_driver(driver: str | None) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+            "cuSOLVER backend."
+        )
+
+
+def linalg_svd(A, full_matrices, driver):
+    check_no_driver(driver)
+    return svd_of("linalg.svd", A, full_matrices)
+
+
 declare(
     "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None)"
     " -> (Tensor U, Tensor S, Tensor Vh)",
-    lambda A, full, driver: svd_of("linalg.svd", A, full),
+    linalg_svd,
     "primitive",
 )
 
 
 @primitive("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out_memory="free")
 def svdvals(A, driver):
+    check_no_driver(driver)
     (a,) = matrices("linalg.svdvals", A)
     return wrap(np.linalg.svd(a, compute_uv=False).astype(real_type(a)))
 
@@ -519,6 +533,10 @@ def tensorsolve(self, other, dims):
 
 @primitive("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor")
 def linalg_vander(x, N):
+    if x.dtype.kind == "b":
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got Bool"
+        )
     n = (x._size[-1] if x._size else 1) if N is None else N
     if n <= 1:
         raise RuntimeError(f"N must be greater than 1, but got {n}")

@@ -126,7 +126,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
         raise RuntimeError("only p == 1 and p == 2 supported")
     x = np.atleast_2d(working(self))
     index = np.atleast_1d(target._array).reshape(-1, 1)
-    if len(x) != len(index):
+    if target.dim() > 1 or len(x) != len(index):
         raise RuntimeError(
             f"inconsistent target size, expected {len(x)} but got {list(target._size)}"
         )

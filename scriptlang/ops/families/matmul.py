@@ -487,6 +487,12 @@ def contracts(equation: str, tensors) -> bool:
     autocast="full",
 )
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    if bias is not None and bias.dim() > 0 and bias.size(-1) != weight.size(0):
+        raise RuntimeError(
+            "bilinear(): bias size does not match weight size: got {} but expected {}".format(
+                bias.size(-1), weight.size(0)
+            )
+        )
     out = torch.einsum("...i,kij,...j->...k", [input1, weight, input2])
     if bias is not None:
         out = out + bias

@@ -232,6 +232,8 @@ def check_adaptive(name: str, x: Tensor, n: int, out) -> list[int]:
 
 def adaptive_avg(x: Tensor, n: int, output_size) -> Tensor:
     """Means of equal parts; sums are taken one dimension after the other."""
+    if len(output_size) != n:
+        raise RuntimeError(f"adaptive_avg_pool{n}d: output_size must be {n}")
     out = check_adaptive(f"adaptive_avg_pool{n}d", x, n, output_size)
     if x.dtype.kind != "f":
         raise NotImplementedError(
@@ -375,6 +377,9 @@ def max_unpool3d(self, indices, output_size, stride, padding):
         raise RuntimeError(
             f"Input to max_unpooling3d should be a 4d or 5d Tensor, but got size {list(self._size)}"
         )
+    stride, _ = sized("stride", stride, 3), sized("padding", padding, 3)
+    if min(stride) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {stride}")
     return max_unpool(self, indices, output_size)
 
 

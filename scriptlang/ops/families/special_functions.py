@@ -272,6 +272,8 @@ def continued_fraction(a, x):
 
 
 def multivariate_lgamma(self: Tensor, p: int) -> Tensor:
+    if self.dtype.kind == "b":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
 

@@ -76,6 +76,11 @@ def quantize_tensors(tensors, scales, zero_points, dtype):
 )
 def quantize_per_channel(self, scales, zero_points, axis, dtype):
     target = quantized_type(dtype)
+    if not 0 <= axis < self.dim():
+        raise RuntimeError(
+            "Channel axis out of range in per channel affine quantization. "
+            f"Got: {axis} Expected: [0, {self.dim()})"
+        )
     quantizer = channel_quantizer(self, scales, zero_points, axis)
     return of_codes(Tensor._wrap(encode(float_values(self), target, quantizer)), target, quantizer)
 

@@ -180,6 +180,9 @@ RANGES = {
     "int8": ("int8_t", -128, 127),
     "int16": ("int16_t", -(2**15), 2**15 - 1),
     "int32": ("int", -(2**31), 2**31 - 1),
+    "uint16": ("uint16_t", 0, 2**16 - 1),
+    "uint32": ("uint32_t", 0, 2**32 - 1),
+    "uint64": ("uint64_t", 0, 2**64 - 1),
     "int64": ("int64_t", -(2**63), 2**63 - 1),
     "float16": ("c10::Half", -65504.0, 65504.0),
     "bfloat16": ("c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38),
@@ -202,7 +205,7 @@ def check_fits(value: Any, dtype: DType) -> None:
     name, low, high = RANGES[dtype.name]
     if dtype.kind in "fc" and not math.isfinite(value):
         return
-    if dtype is dtypes.uint8 and isinstance(value, int):
+    if dtype.kind == "u" and isinstance(value, int):
         low = -high  # -1 becomes 255
     if not low <= value <= high:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")

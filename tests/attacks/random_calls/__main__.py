@@ -69,7 +69,7 @@ def one_call(text: str, given) -> int:
     status = 0
     for name in given.engines.split(","):
         worker, outcomes = runner.Worker(name, given.native, given.guard), {}
-        status, told = worker.job(text, outcomes)
+        status, told = worker.job({0: text}, outcomes)
         worker.close()
         print(f"{name}: {outcomes.get(0) or runner.death(status, told)}")
         if 0 not in outcomes:

@@ -47,15 +47,32 @@ class Worker:
 
     def run(self, overload: str, seed: int, numbers: list[int]) -> dict[int, tuple]:
         """Outcomes by number; a call that ended the process has ("died", kind, what)."""
+        return self.all_of(lambda left: (overload, seed, left), numbers)
+
+    def run_texts(self, texts: list[str]) -> dict[str, tuple]:
+        """The same of calls that are given as texts, by these."""
+        told: dict[str, tuple] = {}
+        for begin in range(0, len(texts), self.TOGETHER):
+            some = texts[begin : begin + self.TOGETHER]
+            outcomes = self.all_of(lambda left: {n: some[n] for n in left}, range(len(some)))
+            told.update((some[n], outcome) for n, outcome in outcomes.items())
+        return told
+
+    TOGETHER = 16
+    """How many calls that are given as texts share a child."""
+
+    def all_of(self, job, numbers) -> dict[int, tuple]:
+        """Outcomes by number.  job: what is sent for some of them; what is left when a child dies
+        goes to another."""
         outcomes: dict[int, tuple] = {}
         left = list(numbers)
         while left:
-            status, told = self.job((overload, seed, left), outcomes)
+            status, told = self.job(job(left), outcomes)
             left = [n for n in left if n not in outcomes]
             if left and status and not faulty(status):
                 outcomes[left.pop(0)] = death(status, told)
             elif left:
-                raise RuntimeError(f"{self.name} left {overload} {left[0]}: {told[-2000:]}")
+                raise RuntimeError(f"{self.name} left {job(left[:1])}: {told[-2000:]}")
         return outcomes
 
     def job(self, job, outcomes: dict) -> tuple[int, str]:

@@ -2,13 +2,14 @@
 
     python -m tests.attacks.random_calls.worker ENGINE [path of another _native]
 
-Reads pickled jobs (overload, seed, numbers) or (text of a call); for each call a pickled
+Reads pickled jobs (overload, seed, numbers) or {number: text of a call}; for each call a pickled
 (number, outcome), and at the end ("end", status), go to the standard output.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import pickle
 import resource
@@ -58,8 +59,8 @@ def serve(engine, jobs, out: int) -> None:
 
 
 def run_batch(engine, job, out: int) -> None:
-    if isinstance(job, str):
-        calls = ((0, values.read(job)),)
+    if isinstance(job, dict):
+        calls = ((n, values.read(text)) for n, text in job.items())
     else:
         overload, seed, numbers = job
         calls = ((n, generate.call_of(overload, seed, n)) for n in numbers)
@@ -96,6 +97,8 @@ def main() -> None:
     if "ASAN_OPTIONS" not in os.environ:
         faulthandler.enable()
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    gc.collect()
+    gc.freeze()  # so that no collection in a child copies the pages that it shares
     serve(engine, sys.stdin.buffer, out)
 
 

@@ -372,6 +372,7 @@ SL_OP(quantized_celu) {
   const Tensor& x = args.tensor(0);
   activation(x, "quantized::celu");
   double alpha = args.scalar(3).to_double();
+  SL_CHECK(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   std::vector<Value> rest{Value(alpha), Value(1.0), Value(1.0 / alpha)};
   out[0] = by_table(x, args.number(1), args.integer(2), [&](const Tensor& numbers) {
     return through(op_aten_elu, ctx, numbers, rest);

@@ -372,6 +372,9 @@ SL_OP(aten_quantize_per_tensor_tensors) {
 SL_OP(aten_quantize_per_channel) {
   ScalarType type = quantized_type(args.dtype(4));
   const Tensor& x = args.tensor(0);
+  SL_CHECK(args.integer(3) >= 0 && args.integer(3) < x.dim(),
+           "Channel axis out of range in per channel affine quantization. Got: ", args.integer(3),
+           " Expected: [0, ", x.dim(), ")");
   Ref<Quantizer> q = channel_quantizer(x, args.tensor(1), args.tensor(2), args.integer(3));
   check_float(x);
   out[0] = encode_channels(x, type, q.get());
