@@ -32,7 +32,20 @@ ONES = "T('float32', (3,), (1,), 0, 3, 'ones', 4)"
 SIX = "T('float32', (2, 3), (1, 2), 0, 6, 'zeros', 0)"
 CODES = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 0, None)"
 
+PYTHON_REFUSES = {
+    "a bool among floats": f"aten::isin.Tensor_Scalar({VECTOR}, True, False, False)",
+    "codes of two types multiplied": f"quantized::matmul({BYTES}, {CODES}, 1.0, 0)",
+}
+"""As PyTorch does; the native engine takes these (random_calls/known.txt)."""
+
 REFUSED = {
+    "a complex number among floats": f"aten::isin.Scalar_Tensor(complex(1.0, 0.0), {VECTOR}, "
+    "False, False)",
+    "segments of integers": f"aten::segment_reduce({INTS}, 'sum', T('int64', (1,), (1,), 0, 1, "
+    "'ones', 4), None, None, 0, True, None)",
+    "bins up to a complex number": f"aten::histc({VECTOR}, 4, 0, complex(1.0, 1.0))",
+    "a range too many": f"aten::histogramdd({TALL}, [3, 2], [0.0, 3.0, 1.0, 4.0, 4.0], None, True)",
+    "a complex end of a range": "aten::arange(complex(3.0, 1.0), None, None, None, None)",
     "a driver of singular values": f"aten::linalg_svd({MATRIX}, True, 'gesvd')",
     "a driver of singular values alone": f"aten::linalg_svdvals({MATRIX}, 'gesvd')",
     "random slopes of integers": f"aten::rrelu({INTS}, 0.125, 0.5, True, None)",
@@ -212,6 +225,10 @@ REFUSED = {
 }
 
 ANSWERED = {
+    "a real end of a range": "aten::arange(complex(3.0, 0.0), None, None, None, None)",
+    "a number beyond bytes among them": "aten::isin.Tensor_Scalar(T('uint8', (3,), (1,), 0, 3, "
+    "'ones', 4), 8589934593, False, False)",
+    "nothing padded by a number that fits nowhere": f"aten::constant_pad_nd({INTS}, [0, 0], 1e30)",
     "less than nothing as uint16": "aten::fill_.Scalar(T('uint16', (2,), (1,), 0, 2, 'zeros', 4), "
     "-1)",
     "places with more dimensions than values": f"aten::trapezoid.x({VECTOR}, T('float32', (3, 1), "
@@ -511,6 +528,12 @@ def agree(text: str, a: str, b: str, kind: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name):
     agree(REFUSED[name], "native", "python", "error")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", PYTHON_REFUSES)
+def test_refused_by_python(name):
+    agree(PYTHON_REFUSES[name], "python", "torch", "error")
 
 
 @pytest.mark.parametrize("name", [*ANSWERED, *OURS])

@@ -304,13 +304,21 @@ def check_same(self, other):
 
 def isin(elements, test_elements, assume_unique, invert):
     for x in (elements, test_elements):
+        if isinstance(x, (bool, complex)):
+            name = "Bool" if isinstance(x, bool) else "ComplexDouble"
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {name}")
         if isinstance(x, Tensor) and x.dtype.kind in "bc":
             raise RuntimeError(
                 f"Unsupported input type encountered for isin(): {dtypes.DISPLAY[x.dtype.name]}"
             )
 
+    tensor = elements if isinstance(elements, Tensor) else test_elements
+
     def array(x):
-        return x._array if isinstance(x, Tensor) else np.asarray(x)
+        if isinstance(x, Tensor):
+            return x._array
+        wraps = isinstance(x, int) and tensor.dtype.kind in "ui"  # to the tensor's type
+        return np.asarray(x).astype(tensor.dtype.numpy) if wraps else np.asarray(x)
 
     return Tensor._wrap(np.asarray(np.isin(array(elements), array(test_elements), invert=invert)))
 

@@ -108,7 +108,17 @@ def empty_strided(size, stride, dtype):
     return Tensor(filled([extent], 0, dtype)._storage, dtype, check_size(size), stride, 0)
 
 
+def real_bound(value):
+    """A number as a bound; complex ones without an imaginary part are real."""
+    if not isinstance(value, complex):
+        return value
+    if value.imag:
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return value.real
+
+
 def arange(start, end, step, dtype):
+    start, end, step = map(real_bound, (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not math.isfinite(start) or not math.isfinite(end) or math.isnan(step):

@@ -36,11 +36,11 @@ def constant_pad_nd(self, pad, value=0):
         outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
     if math.prod(size) > 1 << 55:
         raise RuntimeError(f"constant_pad_nd: a result of size {size} is too large")
+    if max(pad, default=0) <= 0:  # only cut
+        return Tensor._wrap(copied(Tensor._wrap(self._array[tuple(outside)])))
     check_fits(value, self.dtype)
     made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
     made[tuple(inside)] = self._array[tuple(outside)]
-    if max(pad, default=0) <= 0:  # only cut
-        return Tensor._wrap(copied(Tensor._wrap(self._array[tuple(outside)])))
     return Tensor._wrap(in_format_of(made, self))
 
 

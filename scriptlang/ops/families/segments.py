@@ -9,6 +9,7 @@ import numpy as np
 from ...dtypes import DISPLAY
 from ...limits import reserve
 from ...tensors import Tensor, wrap_dim
+from ..shared.elementwise import check_kind
 from ..shared.numeric import finish, working
 from ..table import primitive
 
@@ -58,6 +59,7 @@ def bounds_of(lengths: np.ndarray, total: int | None) -> np.ndarray:
 )
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
     """The dimension `axis` cut into segments by lengths or offsets, each reduced to one element."""
+    check_kind("_segment_reduce_cpu", data.dtype, "f")
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"unsupported reduction {reduce!r}; one of {', '.join(REDUCTIONS)}")
     if lengths is None and offsets is None:

@@ -302,6 +302,8 @@ def bincount(self, weights, minlength):
 @primitive("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
 def histc(self, bins, min, max):
     check_kind("histogram", self.dtype, "f")
+    if any(isinstance(v, complex) and v.imag for v in (min, max)):
+        raise RuntimeError("value cannot be converted to type double without overflow")
     low, high = to_float(min), to_float(max)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")

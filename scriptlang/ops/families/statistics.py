@@ -422,6 +422,11 @@ def equal_bins(bins, limits):
     def edges(points):
         n = points.shape[1]
         counts = [bins] * n if isinstance(bins, int) else bins
+        if limits is not None and len(limits) != 2 * n:
+            raise RuntimeError(
+                f"torch.histogramdd(): for a {n}-dimensional histogram range should have {2 * n} "
+                f"elements, but got {len(limits)}"
+            )
         ends = [None] * n if limits is None else zip(limits[::2], limits[1::2])
         return [histogram_edges(x, c, e) for x, c, e in zip(points.T, counts, ends)]
 

@@ -155,6 +155,8 @@ for _name, _tensors, _scalar in (("add", add, add_scalar), ("mul", mul, mul_scal
 
 def matmul(a, b, scale, zero_point):
     a, b = (check_activation(x, "quantized::matmul") for x in (a, b))
+    if a.dtype is not b.dtype:
+        raise RuntimeError("MatMul operands should have same data type.")
     check_zero_point(a.dtype, zero_point)
     with np.errstate(all="ignore"):
         return quantize(np.matmul(a.numbers(), b.numbers()), a.dtype, scale, zero_point)

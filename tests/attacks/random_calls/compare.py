@@ -184,7 +184,12 @@ def repeats_output(call: values.Call) -> bool:
     )
 
 
+def has_no_elements(call: values.Call) -> bool:
+    return any(0 in t.size for t in _all(call.arguments) if isinstance(t, values.T))
+
+
 CONDITIONS = {
+    "@empty": has_no_elements,
     "@gaps": has_gaps,
     "@nan": has_no_number,
     "@codes": has_no_codes,
