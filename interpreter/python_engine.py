@@ -17,7 +17,7 @@ from .arguments import bind
 from .code import Code
 from .gradients import is_wanted, straight_result
 from .link import link
-from .prepare import code_of, is_compiled, running_code
+from .prepare import code_of, running_code
 from .reach import asks_for_gradients, reachable
 from .vm import Interpreter, Program
 
@@ -41,7 +41,7 @@ class PythonEngine:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
-        if calls.recorder is not None or is_compiled(function) and function_asks(function):
+        if calls.recorder is not None or function_asks(function):
             return run_seen(function, args, kwargs, limits)
         program = program_of(function)
         return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))

@@ -100,6 +100,8 @@ class Tensor(Operators):
             memory = storage.data if isinstance(storage.owner, np.ndarray) else storage.owner
         item = dtype.itemsize
         try:
+            if storage.nbytes == 0:  # which numpy takes for as much as is asked for
+                raise ValueError
             return np.ndarray(
                 size, dtype.numpy, memory, self._offset * item, [s * item for s in self._stride]
             )

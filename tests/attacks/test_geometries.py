@@ -6,6 +6,7 @@ import io
 import random
 import struct
 
+import numpy as np
 import pytest
 from scriptlang.interpreter.engine import available
 
@@ -166,3 +167,22 @@ def test_many_geometries_that_lie(engine, seed):
     if engine not in available():
         pytest.skip(f"the {engine} engine is not there")
     attack(seed, 5000, engine)
+
+
+@pytest.mark.parametrize(
+    "size, stride, offset", [((3,), (1,), 0), ((1,), (1,), 5), ((2, 2), (0, 0), 0)]
+)
+def test_nothing_lies_in_an_empty_storage(size, stride, offset):
+    """numpy takes a buffer without bytes for as much memory as is asked for."""
+    from scriptlang import dtypes
+    from scriptlang.ops import table
+    from scriptlang.tensors import Storage, Tensor
+
+    def tensor(*geometry):
+        return Tensor(Storage(np.empty(0, np.uint8)), dtypes.float32, *geometry)
+
+    with pytest.raises(RuntimeError, match="outside a storage of 0 bytes"):
+        tensor(size, stride, offset)._array
+    alias = table.find("aten::_reshape_alias", "").kernel
+    with pytest.raises(RuntimeError, match="outside a storage of 0 bytes"):
+        alias(tensor((0,), (1,), offset), list(size), list(stride))._array

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import io
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -305,3 +308,31 @@ def test_what_is_no_training_step_is_refused():
         optim.training_step(made, F.cross_entropy, optim.SGD(model().parameters()))
     with pytest.raises(ValueError, match="what training_step made"):
         optim.optimizer_of(sl.script(made))
+
+
+FRESH = """
+import sys
+import scriptlang as sl
+from scriptlang.interpreter import recorded
+
+step = sl.load(sys.argv[1], engine=sys.argv[2])
+losses = [float(step.step(sl.ones(8, 6), sl.zeros(8, dtype=sl.int64))) for _ in range(3)]
+assert losses[2] < losses[1] < losses[0], losses
+method = step.step._function
+if sys.argv[2] == "native":
+    assert recorded.program_of(method) is not None, "runs in Python"
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("algorithm", (optim.SGD, optim.Adam))
+def test_a_loaded_step_runs_before_anyone_asks_for_parameters(algorithm, engine, tmp_path):
+    """In a process of its own: what Python was given once stays known in this one."""
+    made = model()
+    step = optim.training_step(made, nn.CrossEntropyLoss(), algorithm(made.parameters(), lr=0.1))
+    path = str(tmp_path / "step.pt")
+    step.save(path)
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, path, engine], capture_output=True, text=True, cwd=os.getcwd()
+    )
+    assert done.returncode == 0, done.stderr

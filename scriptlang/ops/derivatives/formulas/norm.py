@@ -75,8 +75,14 @@ def batch_norm_gradient(
     if x.numel() == 0:
         none = torch.zeros([0] if weight is None else weight.size(), dtype=grad.dtype)
         return grad, none if needs[1] else None, none if needs[2] else None
+    mean: Tensor | None = None
+    invstd: Tensor | None = None
+    if training:
+        dims = [d for d in range(x.dim()) if d != 1]
+        var, mean = torch.var_mean(wide(x), dims, correction=0)
+        invstd = torch.rsqrt(var + eps)
     of_x, of_weight, of_bias = torch.ops.aten.native_batch_norm_backward(
-        grad, x, weight, running_mean, running_var, None, None, training, eps, needs
+        grad, x, weight, running_mean, running_var, mean, invstd, training, eps, needs
     )
     return (
         of_x if needs[0] else None,
