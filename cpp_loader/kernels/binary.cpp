@@ -412,7 +412,8 @@ const LoopTable& loops(Binary op) {
 #else
 // clang-format off
 #define X(name)                                                                           \
-  const LoopTable binary_##name{&SL_ONE_ISA::binary_##name##_fast, &SL_ONE_ISA::binary_##name##_plain, \
+  const LoopTable binary_##name{&SL_ONE_ISA::binary_##name##_fast, \
+      &SL_ONE_ISA::binary_##name##_plain, \
                                none_if_empty(own_##name)};
 SL_BINARY_NAMES(X)
 #undef X

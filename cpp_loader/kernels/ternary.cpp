@@ -117,7 +117,8 @@ const LoopTable& loops(Ternary op) {
 #else
 // clang-format off
 #define X(name)                                                                           \
-  const LoopTable ternary_##name{&SL_ONE_ISA::ternary_##name##_fast, &SL_ONE_ISA::ternary_##name##_plain, \
+  const LoopTable ternary_##name{&SL_ONE_ISA::ternary_##name##_fast, \
+      &SL_ONE_ISA::ternary_##name##_plain, \
                                none_if_empty(own_##name)};
 SL_TERNARY_NAMES(X)
 #undef X

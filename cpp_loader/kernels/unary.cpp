@@ -399,7 +399,8 @@ Loop LoopTable::operator[](ScalarType t) const {
 
 // clang-format off
 #define X(name)                                                                           \
-  const LoopTable unary_##name{&SL_ONE_ISA::unary_##name##_fast, &SL_ONE_ISA::unary_##name##_plain, \
+  const LoopTable unary_##name{&SL_ONE_ISA::unary_##name##_fast, \
+      &SL_ONE_ISA::unary_##name##_plain, \
                                none_if_empty(own_##name)};
 SL_UNARY_NAMES(X)
 #undef X
