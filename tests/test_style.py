@@ -209,9 +209,7 @@ WHOLE = "written in one piece; to be taken apart"
 LONG_FUNCTIONS: dict[str, str] = {}
 """Python functions that may have more lines, each with its reason.  The list gets shorter."""
 
-LONG_FILES: dict[str, str] = {
-    "cpp_loader/kernels/special_tables.cpp": "a generated table",
-}
+LONG_FILES: dict[str, str] = {"cpp_loader/kernels/special_tables.cpp": "a generated table"}
 """Files that may have more lines, each with its reason.  The list gets shorter."""
 
 
