@@ -63,3 +63,29 @@ def test_a_failed_build_is_said_once(checkout):
         assert told.strip() == "python" and not warned
     finally:
         reason.unlink()
+
+
+STARTS_PYTHON = {
+    "attacks/random_calls/runner.py": "its workers say which engine they have",
+    "children.py": "the way",
+    "interpreter/test_library_threads.py": "the sources serve, with either engine",
+    "ops/test_new_operator.py": "a copy of the sources, which it changes",
+    "ops/test_table.py": "tools of the repository, and what needs no engine",
+    "serialization/test_native_source.py": "tools of the repository",
+    "serialization/test_new_python.py": "another Python",
+    "test_installing.py": "what a checkout hides",
+    "test_layers.py": "what the sources of the checkout import",
+}
+"""Files that start Python otherwise than by `children`, each with its reason."""
+
+
+def test_children_have_the_package_that_tests_have():
+    """A child that is started in the checkout has its sources, which lack the native engine."""
+    tests = pathlib.Path(__file__).parent
+    found = {
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("*.py")
+        if "sys." + "executable, " in path.read_text(encoding="utf-8")
+        or "[sys." + "executable" in path.read_text(encoding="utf-8")
+    }
+    assert found == STARTS_PYTHON.keys()

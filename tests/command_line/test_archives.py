@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from scriptlang.interpreter import native
 
 from scriptlang.command_line import main
+from tests import children
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 MLP = str(DATA / "mlp.script.pt")
@@ -115,12 +114,7 @@ def test_info_names_both_engines(capsys):
 
 
 def test_the_package_is_a_command():
-    done = subprocess.run(
-        [sys.executable, "-m", "scriptlang", "check", MLP],
-        capture_output=True,
-        text=True,
-        cwd=DATA.parent.parent,
-    )
+    done = children.run("-m", "scriptlang", "check", MLP, capture_output=True, text=True)
     assert done.returncode == 0 and "python engine: has every operator" in done.stdout, done
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -21,6 +20,7 @@ from scriptlang.command_line import main
 from scriptlang.command_line.inputs import values_of
 from scriptlang.command_line.main import COMMANDS, InputError, parser
 from scriptlang.command_line.output import Output, Tree, clean, lines_of
+from tests import children
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 MLP = str(DATA / "mlp.script.pt")
@@ -353,18 +353,15 @@ def test_completion_of_bash_completes():
     if bash is None:
         pytest.skip("there is no bash")
     words = "COMP_WORDS=(scriptlang prof) COMP_CWORD=1; _scriptlang; echo ${COMPREPLY[@]}"
-    command = [sys.executable, "-m", "scriptlang", "completion", "bash"]
-    root = DATA.parent.parent
-    made = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout
+    command = ("-m", "scriptlang", "completion", "bash")
+    made = children.run(*command, capture_output=True, text=True, check=True).stdout
     done = subprocess.run([bash, "-c", f"{made}\n{words}"], capture_output=True, text=True)
     assert done.stdout.split() == ["profile"], done
 
 
 def test_a_pipe_that_closes_is_no_error():
     command = f"{sys.executable} -m scriptlang code {MLP} | true"
-    done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, cwd=DATA.parent.parent
-    )
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, **children.places())
     assert "Traceback" not in done.stderr and "Broken pipe" not in done.stderr
 
 
@@ -373,23 +370,17 @@ def test_the_parser_of_one_command_imports_no_other():
         "import sys; from scriptlang.command_line.main import parser; parser(['info']); "
         "print('scriptlang.command_line.bench' in sys.modules, 'rich' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=DATA.parent.parent
-    )
+    done = children.run("-c", code, capture_output=True, text=True)
     assert done.stdout.split() == ["False", "False"], done
     assert parser() is not None
 
 
-def test_what_the_compiler_does_is_logged(tmp_path):
+def test_what_the_compiler_does_is_logged(tmp_path, monkeypatch):
     (tmp_path / "program.py").write_text(
         "import scriptlang\n@scriptlang.script\ndef f(x: int):\n    return (x + 0) * 1\nf(2)\n"
     )
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "program.py")],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "SCRIPTLANG_LOG": "all", "PYTHONPATH": str(DATA.parent.parent)},
-    )
+    monkeypatch.setenv("SCRIPTLANG_LOG", "all")
+    done = children.run(tmp_path / "program.py", capture_output=True, text=True)
     assert "scriptlang passes: " in done.stderr and "scriptlang engines: " in done.stderr, done
     assert "add_zero fires at aten::add" in done.stderr
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import io
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,6 +12,7 @@ from scriptlang.interpreter import recorded
 import scriptlang as sl
 from scriptlang import nn, optim
 from scriptlang.nn import functional as F
+from tests import children
 
 from . import cases
 
@@ -332,7 +330,5 @@ def test_a_loaded_step_runs_before_anyone_asks_for_parameters(algorithm, engine,
     step = optim.training_step(made, nn.CrossEntropyLoss(), algorithm(made.parameters(), lr=0.1))
     path = str(tmp_path / "step.pt")
     step.save(path)
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH, path, engine], capture_output=True, text=True, cwd=os.getcwd()
-    )
+    done = children.run("-c", FRESH, path, engine, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
