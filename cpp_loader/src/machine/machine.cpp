@@ -273,6 +273,7 @@ static bool is_recorded(const Program& program, const Function& function,
 
 Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,
               Context& context, const Limits& limits) {
+  if (!context.generator) context.generator = &default_generator();
   const bool before = context.records;
   context.records = is_recorded(program, function, arguments, context);
   struct Restore {

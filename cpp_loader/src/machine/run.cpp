@@ -93,7 +93,6 @@ void prepare_arguments(const Function& function, std::vector<Value>* arguments) 
 Value run(const Program& program, const Function& function, std::vector<Value> arguments,
           Context& context, const Limits& limits) {
   prepare_arguments(function, &arguments);
-  if (!context.generator) context.generator = &default_generator();
   memory::LimitScope scope(limits.memory_bytes);
   return execute(program, function, arguments, context, limits);
 }
