@@ -507,7 +507,8 @@ HOSTILE = {
 def outcomes(engine: str) -> dict[str, tuple]:
     """What an engine gives for each call, by its text."""
     worker = runner.Worker(engine)
-    calls = (c for table in (REFUSED, ANSWERED, OURS, HOSTILE) for c in table.values())
+    tables = (REFUSED, PYTHON_REFUSES, ANSWERED, OURS, HOSTILE)
+    calls = (c for table in tables for c in table.values())
     told = worker.run_texts([*calls, *CLASSES])
     worker.close()
     return told
