@@ -26,17 +26,13 @@ STRAIGHT = "straight"
 """Attribute of a Function that asks for gradients itself: what gives the result of a call by a
 straight program, of (engine, args, kwargs); NotImplemented where there is none for it."""
 
-ASKING = frozenset(
-    "aten::grad aten::backward aten::backward.TensorList aten::_backward aten::requires_grad_ "
-    "aten::retain_grad".split()
-)
-"""Operators by which a program asks for gradients itself."""
-
 
 def is_asking(ref: OperatorRef) -> bool:
     """Whether a call of an operator asks for gradients.  Calls of `torch.tensor` that are given
     all arguments do: requires_grad is the last one, and False where it is left out."""
-    return ref.qualified_name in ASKING or ref.name == "aten::tensor" and ref.num_args == 4
+    from ..ops.table import having
+
+    return ref.qualified_name in having("asks") or ref.name == "aten::tensor" and ref.num_args == 4
 
 
 def straight_result(

@@ -81,6 +81,7 @@ class NativeEngine:
         return function.direct
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
+        from ..ops.table import having
         from .native_program import PYTHON_CALL, for_classes
 
         try:
@@ -92,7 +93,7 @@ class NativeEngine:
         if function.ready() is program:
             return Counter()
         missing = program.program.missing
-        return Counter({name: n for name, n in missing.items() if name not in gradients.ASKING})
+        return Counter({name: n for name, n in missing.items() if name not in having("asks")})
 
     def adopt(self, obj: ScriptObject) -> ScriptObject:
         return obj

@@ -66,6 +66,13 @@ NEXT = ("next", "jump", "branch", "loop", "return", "raise")
 """What runs after an instruction: the next one, the target of the jump, one of both, one of both
 with the stack of a loop, or none."""
 
+DOES = {
+    "acts": "it may call, write, raise or end the function",
+    "gives": "it makes values of those it takes, and may run elsewhere between others that do",
+    "moves": "it moves values between the stack and registers, or goes on elsewhere",
+}
+"""What instructions do; passes of the native engine ask it before they move or remove others."""
+
 MAX_STACK = 1 << 20
 """Values on the stack of one function, and the largest count that an operand may be."""
 MAX_REGISTERS = 1 << 20
@@ -82,8 +89,8 @@ class Opcode:
 
     x, n: kinds of the operands (OPERANDS).  pops, pushes: kinds of the values taken and put, the
     last one on top (VALUES); a last "*n" stands for so many of any kind (COUNTS).  next: NEXT.
-    runs: False for the opcodes that only PyTorch's profiling executor makes; they are known by
-    name, so that an error can say what they are, and refused.
+    does: DOES.  runs: False for the opcodes that only PyTorch's profiling executor makes; they are
+    known by name, so that an error can say what they are, and refused.
     """
 
     name: str
@@ -94,6 +101,7 @@ class Opcode:
     pushes: tuple[str, ...]
     meaning: str
     next: str = "next"
+    does: str = "acts"
     runs: bool = True
 
 
@@ -104,26 +112,44 @@ def row(
     effect: str,
     meaning: str,
     next: str = "next",
+    does: str = "acts",
     runs: bool = True,
 ) -> Opcode:
     """A row, with "x, n" for the operands and "pops -> pushes" for the effect."""
     x, _, n = operands.partition(", ")
     pops, pushes = (tuple(filter(None, side.strip().split(", "))) for side in effect.split("->"))
-    return Opcode(name, number, x, n, pops, pushes, meaning, next, runs)
+    return Opcode(name, number, x, n, pops, pushes, meaning, next, does, runs)
 
 
 TABLE: tuple[Opcode, ...] = (
     row("OP", 0, "operator", "*operator -> *operator", "call operator x"),
     row("OPN", 1, "operator, count", "*n -> *operator", "call vararg operator x with n arguments"),
-    row("LOAD", 2, "register", "-> any", "push register x"),
-    row("MOVE", 3, "register", "-> any", "push register x and clear it"),
-    row("STOREN", 4, "registers, count from 1", "*n ->", "pop n values into registers x, x+1, ..."),
-    row("STORE", 5, "register", "any ->", "pop into register x"),
-    row("DROP", 6, "", "any ->", "pop and forget"),
-    row("DROPR", 7, "register", "->", "clear register x"),
-    row("LOADC", 8, "constant", "-> any", "push constant x"),
-    row("JF", 9, "jump", "bool ->", "pop a bool; when false, go x instructions on", "branch"),
-    row("JMP", 10, "jump", "->", "go x instructions on (back, when negative)", "jump"),
+    row("LOAD", 2, "register", "-> any", "push register x", does="moves"),
+    row("MOVE", 3, "register", "-> any", "push register x and clear it", does="moves"),
+    row(
+        "STOREN",
+        4,
+        "registers, count from 1",
+        "*n ->",
+        "pop n values into registers x, x+1, ...",
+        does="moves",
+    ),
+    row("STORE", 5, "register", "any ->", "pop into register x", does="moves"),
+    row("DROP", 6, "", "any ->", "pop and forget", does="moves"),
+    row("DROPR", 7, "register", "->", "clear register x", does="moves"),
+    row("LOADC", 8, "constant", "-> any", "push constant x", does="moves"),
+    row(
+        "JF",
+        9,
+        "jump",
+        "bool ->",
+        "pop a bool; when false, go x instructions on",
+        "branch",
+        does="moves",
+    ),
+    row(
+        "JMP", 10, "jump", "->", "go x instructions on (back, when negative)", "jump", does="moves"
+    ),
     row(
         "LOOP",
         11,
@@ -132,6 +158,7 @@ TABLE: tuple[Opcode, ...] = (
         "with (trip, max, cond, n-2 carried values): go on below with "
         "(trip+1, max, trip, carried), or leave the carried values and go x on",
         "loop",
+        does="moves",
     ),
     row("RET", 12, "", "->", "return; the stack holds the results", "return"),
     row("WAIT", 13, "", "future -> any", "the result of a future; raise what its call raised"),
@@ -155,24 +182,33 @@ TABLE: tuple[Opcode, ...] = (
         "any, *n-1 -> any",
         "call the method named by constant x of the first of n arguments",
     ),
-    row("GET_ATTR", 21, "slot", "object -> any", "slot x of an object"),
+    row("GET_ATTR", 21, "slot", "object -> any", "slot x of an object", does="gives"),
     row("SET_ATTR", 22, "slot", "object, any ->", "with (object, value): set slot x"),
-    row("LIST_UNPACK", 23, "count", "list -> *x", "push the x elements of a list"),
-    row("TUPLE_CONSTRUCT", 24, "count", "*x -> tuple", "a tuple of x values"),
+    row("LIST_UNPACK", 23, "count", "list -> *x", "push the x elements of a list", does="gives"),
+    row("TUPLE_CONSTRUCT", 24, "count", "*x -> tuple", "a tuple of x values", does="gives"),
     row(
         "NAMED_TUPLE_CONSTRUCT",
         25,
         "named tuple type, fields",
         "*n -> tuple",
         "a tuple of type x of n values",
+        does="gives",
     ),
-    row("LIST_CONSTRUCT", 26, "list type, count", "*n -> list", "a list of type x of n values"),
+    row(
+        "LIST_CONSTRUCT",
+        26,
+        "list type, count",
+        "*n -> list",
+        "a list of type x of n values",
+        does="gives",
+    ),
     row(
         "DICT_CONSTRUCT",
         27,
         "dict type, even count",
         "*n -> dict",
         "a dict of type x of n values: key, value, key, value, ...",
+        does="gives",
     ),
     row("CREATE_OBJECT", 28, "class", "-> object", "an object of class x with empty slots"),
     row(
@@ -181,9 +217,19 @@ TABLE: tuple[Opcode, ...] = (
         "types, count from 1",
         "any -> bool",
         "whether a value is of one of types x, ..., x+n-1",
+        does="gives",
     ),
-    row("TUPLE_SLICE", 30, "count, count", "tuple -> tuple", "elements x up to x+n of a tuple"),
-    row("TUPLE_INDEX", 31, "", "tuple, int -> any", "with (tuple, int): that element"),
+    row(
+        "TUPLE_SLICE",
+        30,
+        "count, count",
+        "tuple -> tuple",
+        "elements x up to x+n of a tuple",
+        does="gives",
+    ),
+    row(
+        "TUPLE_INDEX", 31, "", "tuple, int -> any", "with (tuple, int): that element", does="gives"
+    ),
     row(
         "RAISE_EXCEPTION",
         32,
@@ -192,31 +238,63 @@ TABLE: tuple[Opcode, ...] = (
         "with (message, qualified class name or None): raise it",
         "raise",
     ),
-    row("DICT_INDEX", 33, "", "any, any -> any", "with (dict, key): the value"),
-    row("UNCHECKED_CAST", 34, "", "any -> any", "the value, known to be of a narrower type"),
-    row("__IS__", 35, "", "any, any -> bool", "whether two values are the same object"),
-    row("UN_INITIALIZED", 36, "", "-> any", "a value that is never looked at"),
-    row("__ISNOT__", 37, "", "any, any -> bool", "whether two values are different objects"),
+    row("DICT_INDEX", 33, "", "any, any -> any", "with (dict, key): the value", does="gives"),
+    row(
+        "UNCHECKED_CAST",
+        34,
+        "",
+        "any -> any",
+        "the value, known to be of a narrower type",
+        does="gives",
+    ),
+    row(
+        "__IS__", 35, "", "any, any -> bool", "whether two values are the same object", does="gives"
+    ),
+    row("UN_INITIALIZED", 36, "", "-> any", "a value that is never looked at", does="gives"),
+    row(
+        "__ISNOT__",
+        37,
+        "",
+        "any, any -> bool",
+        "whether two values are different objects",
+        does="gives",
+    ),
     row(
         "FORMAT",
         38,
         "count from 1",
         "str, *x-1 -> str",
         "str.format of the first of x values with the others",
+        does="gives",
     ),
-    row("DEVICE", 39, "", "Tensor -> Device", "device of a tensor"),
-    row("DTYPE", 40, "", "Tensor -> int", "dtype of a tensor, as its number"),
-    row("DIM", 41, "", "Tensor -> int", "number of dimensions of a tensor"),
-    row("__NOT__", 42, "", "bool -> bool", "not of a bool"),
+    row("DEVICE", 39, "", "Tensor -> Device", "device of a tensor", does="gives"),
+    row("DTYPE", 40, "", "Tensor -> int", "dtype of a tensor, as its number", does="gives"),
+    row("DIM", 41, "", "Tensor -> int", "number of dimensions of a tensor", does="gives"),
+    row("__NOT__", 42, "", "bool -> bool", "not of a bool", does="gives"),
     row(
         "TO_LIST",
         43,
         "",
         "Tensor, int, int -> any",
         "with (tensor, dimensions, element code): nested lists of its elements",
+        does="gives",
     ),
-    row("NUM_TO_TENSOR", 44, "", "number -> Tensor", "a zero-dimensional tensor of a number"),
-    row("IS_CUDA", 45, "", "Tensor -> bool", "whether a tensor is on a CUDA device: no"),
+    row(
+        "NUM_TO_TENSOR",
+        44,
+        "",
+        "number -> Tensor",
+        "a zero-dimensional tensor of a number",
+        does="gives",
+    ),
+    row(
+        "IS_CUDA",
+        45,
+        "",
+        "Tensor -> bool",
+        "whether a tensor is on a CUDA device: no",
+        does="gives",
+    ),
     row(
         "FORK",
         46,

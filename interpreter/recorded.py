@@ -24,18 +24,6 @@ from ..tensors import Tensor
 from .gradients import give_all, leaves
 from .prepare import code_of
 
-ELSEWHERE = (
-    "aten::backward",
-    "aten::backward.TensorList",
-    "aten::_backward",
-    "aten::retain_grad",
-    "aten::retains_grad",
-    "aten::set_data",
-    "aten::_version",
-    "prim::grad",
-)
-"""Operators that are about what Python's tensors keep: programs with them run in Python."""
-
 MISSING = object()
 
 RECORDED = "native_recorded_program"
@@ -53,6 +41,7 @@ def program_of(function: Function) -> Any:
 
 
 def make_program(function: Function) -> Any:
+    from ..ops.table import having
     from .native_program import NativeProgram
 
     try:
@@ -60,9 +49,10 @@ def make_program(function: Function) -> Any:
     except MissingOperatorError:
         return None
     made = program.program
-    # What an object keeps of one call for the next would be no input of that.
+    # What an object keeps of one call for the next would be no input of that.  What tensors keep
+    # of how they were made is only there where Python records each operator.
     is_apart = program.calls_by_name or made.missing or made.sets_attributes
-    return None if is_apart or made.calls_any([*ELSEWHERE, *IN_PYTHON]) else program
+    return None if is_apart or made.calls_any([*having("looks_back"), *IN_PYTHON]) else program
 
 
 Wrap = Callable[[Callable[[], Any]], Any]

@@ -38,20 +38,18 @@ ALLOWED = {
         scriptlang/pictures/drawing.py:HIDDEN scriptlang/pictures/drawing.py:KINDS""",
     "which calls from Python are no plain calls of the operator": """
         frontend/tracing/trace_torch.py:LOOKS frontend/tracing/trace_torch.py:SAME
-        scriptlang/ops/calling/eager.py:CREATION scriptlang/ops/calling/eager.py:call
-        scriptlang/ops/calling/tensor_methods.py:METHODS scriptlang/ops/stubs.py:TUPLES""",
+        scriptlang/ops/calling/eager.py:TUPLES scriptlang/ops/calling/eager.py:call
+        scriptlang/ops/calling/tensor_methods.py:METHODS""",
     "attributes of torch.Tensor and functions of modules, most of which are operators' names": """
         scriptlang/tensor_members.py:DERIVED
         scriptlang/nn/init.py:GAINS scriptlang/nn/init.py:LINEAR
         scriptlang/ops/calling/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
         scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
     "what derivatives are about, besides the rules of operators": """
-        interpreter/gradients.py:ASKING interpreter/recorded.py:ELSEWHERE
         scriptlang/passes/freeze.py:ASKING
         scriptlang/passes/ahead/evaluate.py:APART
         scriptlang/ops/derivatives/members.py:GETTERS
         scriptlang/ops/derivatives/plans.py:RESIZING
-        scriptlang/ops/derivatives/plans.py:UNRECORDED
         scriptlang/ops/derivatives/rule_node.py:SHAPE_FUNCTIONS
         scriptlang/ops/derivatives/rule_node.py:SHAPE_METHODS""",
     "how the archive's code/ spells a node": """
@@ -81,8 +79,8 @@ ALLOWED = {
         scriptlang/passes/numeric_padding.py:DIMS
         scriptlang/passes/shape_rules/like.py:KEEP_VALUES""",
     "what one pass runs ahead of time, and what it cannot": """
-        scriptlang/passes/ahead/containers.py:MAKING scriptlang/passes/ahead/containers.py:MOVING
-        scriptlang/passes/ahead/facts.py:DECIDED_BY_ELEMENTS""",
+        scriptlang/passes/ahead/containers.py:MAKING
+        scriptlang/passes/ahead/containers.py:MOVING""",
     "kernels that a loop of the family declares by name": """
         scriptlang/ops/families/compare.py:ALIASES scriptlang/ops/derived.py:OPTIONS
         scriptlang/ops/shared/elementwise.py:EVERY_TYPE

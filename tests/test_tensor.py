@@ -236,3 +236,31 @@ def test_other_libraries_get_no_tensor_whose_gradient_would_be_lost(look):
     with pytest.raises((RuntimeError, BufferError), match="detach"):
         look(x * 2)
     assert np.asarray(look((x * 2).detach())).shape == (2,)
+
+
+ONE = torch.ones(1)
+
+CREATED = {
+    "normal": lambda **options: torch.normal(0.0, 1.0, (2,), **options),
+    "fft_fftfreq": lambda **options: torch.fft.fftfreq(4, **options),
+    "fft_rfftfreq": lambda **options: torch.fft.rfftfreq(4, **options),
+    "new_empty": lambda **options: ONE.new_empty((2,), **options),
+    "new_empty_strided": lambda **options: ONE.new_empty_strided((2,), (1,), **options),
+    "new_full": lambda **options: ONE.new_full((2,), 1.0, **options),
+    "new_ones": lambda **options: ONE.new_ones(2, **options),
+    "new_zeros": lambda **options: ONE.new_zeros(2, **options),
+    "zeros": lambda **options: torch.zeros(2, **options),
+}
+
+
+@pytest.mark.parametrize("name", CREATED)
+def test_what_makes_tensors_takes_requires_grad(name):
+    assert CREATED[name](requires_grad=True).requires_grad
+    assert not CREATED[name]().requires_grad
+    assert CREATED[name](dtype=None).dtype == torch.float32
+
+
+def test_indices_take_requires_grad_and_have_none():
+    assert torch.triu_indices(2, 2, requires_grad=False).dtype == torch.int64
+    with pytest.raises(RuntimeError, match="floating point"):
+        torch.tril_indices(2, 2, requires_grad=True)

@@ -31,7 +31,6 @@ def text() -> str:
 
     import scriptlang  # noqa: F401  (lets the table compile composites)
     from scriptlang.ops import table
-    from scriptlang.ops.derivatives.plans import UNRECORDED
     from scriptlang.ops.derivatives.rules import rule_of
 
     native = native_names()
@@ -40,7 +39,7 @@ def text() -> str:
         if op.qualified_name not in native:
             continue
         rule = rule_of(op)
-        if op.name in UNRECORDED:
+        if op.facts.unrecorded:
             index[op.qualified_name] = "apart"
         elif rule is not None:
             if rule.name != op.qualified_name:

@@ -32,6 +32,10 @@ class Facts:
     """The rule that tells the shape of the result, of those in passes/shape_rules that operators
     share; pointwise ones, and those with a rule of their own, need none."""
 
+    dynamic_shape: bool = False
+    """The sizes of the result, or how many results there are, depend on elements of the
+    arguments."""
+
     keeps_type: str = ""
     """The result has the type of the tensors it is computed from, without an argument `dtype`, if
     that is "floating", or for "any" type.  Pointwise ones: where all tensors are of one type."""
@@ -70,6 +74,16 @@ class Facts:
 
     reshapes: bool = False
     """It gives the tensor that it writes another shape or type."""
+
+    unrecorded: bool = False
+    """It is about derivatives itself: no step back is recorded for it."""
+
+    asks: bool = False
+    """It asks for derivatives, so that calls of a program with it are recorded."""
+
+    looks_back: bool = False
+    """It reads or changes what a tensor keeps of how it was made.  Tensors of a recorded call of a
+    whole program keep none of that."""
 
     autocast: str = ""
     """What autocast does with its tensors: "reduced" or "full" precision; "refused": it raises."""

@@ -19,7 +19,7 @@ from .. import HOME, SUBMODULES, tensor_members
 from .. import types as T
 from ..schema import Argument, Schema
 from . import table
-from .calling import eager, functions, tensor_methods
+from .calling import creation, eager, functions, tensor_methods
 from .document import is_of_tensors
 
 FUNCTIONS = pathlib.Path("scriptlang/operator_functions.pyi")
@@ -203,7 +203,7 @@ def signatures(
             more = []
             if not is_method and "out" in outs and s.returns and not s.is_mutable:
                 more.append(f"out: {outs['out']} | None = ...")
-            if not is_method and s.name.partition("::")[2] in eager.CREATION:
+            if creation.is_creation(op.text):
                 more.append("requires_grad: _bool = ...")
             if more and not any(p.startswith("*") for p in parts):
                 more.insert(0, "*")
@@ -332,12 +332,7 @@ def stubs() -> dict[pathlib.Path, str]:
     }
 
 
-TUPLES = frozenset(
-    """chunk unbind split_with_sizes tensor_split hsplit vsplit dsplit split""".split()
-)
-"""Functions that give a tuple where programs in the language get a list."""
-
-OPERATORS = frozenset(eager.CREATION) | TUPLES
+OPERATORS = frozenset((*eager.TUPLES, "split"))
 """Functions written in Python that take what the operator of the name takes."""
 
 

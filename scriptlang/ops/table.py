@@ -438,6 +438,18 @@ def find(name: str, overload: str = "") -> Operator | None:
     return known(name).get(overload)
 
 
+@cache
+def having(fact: str) -> frozenset[str]:
+    """The qualified names of the operators of the lists with a fact that is True or False.  The
+    lists are searched as text, so that no operators are made."""
+    return frozenset(
+        line.partition("(")[0]
+        for file in LISTS
+        for line in lines_of(file)
+        if fact in line and fact in line.partition(NOTE)[2].split()
+    )
+
+
 def schema_of(name: str, overload: str = "") -> Schema:
     """The schema of an operator that is there."""
     return known(name)[overload].schema

@@ -1,8 +1,8 @@
 """What operators give and change beyond what their schemas say, against the tables that say it.
 
 A tensor that shares an input's memory without an alias set has to have the fact `may_share`, which
-passes go by, and be in `may_give_input`, by which native calls take turns; an argument whose
-elements change without being marked, in WRITES_UNSAID; one that gets another size, in `reshapes`.
+passes go by, and by which native calls take turns; an argument whose elements change without being
+marked is in WRITES_UNSAID; where one gets another size, the operator has the fact `reshapes`.
 ALIASES_EVERY=1 ALIASES_CALLS=30 looks at every overload.
 """
 
@@ -19,7 +19,6 @@ from scriptlang import types as T
 from scriptlang.ops import table
 from tests.attacks.random_calls import engines, generate, runner, values
 from tests.attacks.random_calls.__main__ import overloads
-from tests.test_style import ROOT
 
 WRITES_UNSAID = {
     "aten::batch_norm",
@@ -31,9 +30,7 @@ WRITES_UNSAID = {
 running statistics, and an input where a flag says so.  Passes and turns leave them alone: an
 evaluated model, which writes none of them, is not to wait for others."""
 
-MAY_SHARE = {op.name for op in table.every_operator() if op.facts.may_share}
-
-EFFECTS = (ROOT / "cpp_loader/src/program/effects.cpp").read_text(encoding="utf-8")
+MAY_SHARE = table.having("may_share")
 
 ENGINES = [
     pytest.param(
@@ -44,14 +41,6 @@ ENGINES = [
     ),
     "python",
 ]
-
-
-def listed(function: str) -> set[str]:
-    """The operators that a function of effects.cpp has in its table."""
-    body = EFFECTS[EFFECTS.index(f"bool {function}(") :]
-    body = body[: body.index("\n}\n")]
-    names = " ".join(re.findall(r'"([^"]*)"', body)).split()
-    return {name if "::" in name else f"aten::{name}" for name in names}
 
 
 def plain(overload: str) -> str:
@@ -120,7 +109,7 @@ def same(a, b) -> bool:
 def test_tables_say_what_operators_give(engine):
     every = int(os.environ.get("ALIASES_EVERY", "40"))
     names = overloads(["*"])[3::every] if every > 1 else overloads(["*"])
-    known = [n for n in overloads(["aten::*"]) if plain(n) in MAY_SHARE]
+    known = [n for n in overloads(["aten::*"]) if n in MAY_SHARE]
     names = sorted({*names, *known[:: max(1, every // 10)]})
     calls = int(os.environ.get("ALIASES_CALLS", "5"))
     found = Examined(engine, names, calls)
@@ -128,15 +117,8 @@ def test_tables_say_what_operators_give(engine):
     assert found.good > len(names) * calls / 6 and found.shares
     for entries, calls in (
         (MAY_SHARE, found.shares),
-        (listed("may_give_input"), found.shares),
-        (listed("reshapes"), found.reshapes),
+        (table.having("reshapes"), found.reshapes),
         (WRITES_UNSAID, found.writes),
     ):
-        lacking = {n: call for n, call in calls.items() if plain(n) not in entries}
+        lacking = {n: call for n, call in calls.items() if not {n, plain(n)} & entries}
         assert not lacking, "\n".join(f"{n} {call}"[:300] for n, call in lacking.items())
-
-
-def test_the_two_tables_agree():
-    """What passes take for an input of an operator, native calls do, too."""
-    assert MAY_SHARE <= listed("may_give_input")
-    assert {plain(n) for n in overloads(["aten::*"])} >= listed("reshapes") - {"aten::set_data"}

@@ -5,17 +5,14 @@
 #include <unordered_set>
 #include <vector>
 
+#include "program/facts.h"
 #include "program/program.h"
 
 namespace scriptlang::autograd {
 
 namespace {
 
-bool is_asking(const OperatorUse& use) {
-  return use.name == "aten::grad" || use.name == "aten::backward" ||
-         use.name == "aten::_backward" || use.name == "aten::requires_grad_" ||
-         use.name == "aten::retain_grad";
-}
+bool is_asking(const OperatorUse& use) { return asks_for_derivatives(use.qualified_name()); }
 
 // `torch.tensor(x, requires_grad=True)`: of the others, whose last argument is left out or the
 // constant False, there are many in programs that know nothing of derivatives.

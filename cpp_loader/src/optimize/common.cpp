@@ -8,9 +8,9 @@
 #include <map>
 #include <unordered_map>
 
-#include "facts.h"
 #include "lower/flow.h"
 #include "optimize.h"
+#include "program/facts.h"
 
 namespace scriptlang::optimize {
 
@@ -128,37 +128,11 @@ class Common {
 
   // Whether memory is as it was before.
   bool leaves_memory(const Instruction& i) const {
-    switch (i.op) {
-      case Opcode::LOAD:
-      case Opcode::LOADC:
-      case Opcode::STORE:
-      case Opcode::STOREN:
-      case Opcode::DROP:
-      case Opcode::JF:
-      case Opcode::JMP:
-      case Opcode::LOOP:
-      case Opcode::GET_ATTR:
-      case Opcode::LIST_UNPACK:
-      case Opcode::TUPLE_CONSTRUCT:
-      case Opcode::NAMED_TUPLE_CONSTRUCT:
-      case Opcode::LIST_CONSTRUCT:
-      case Opcode::DICT_CONSTRUCT:
-      case Opcode::ISINSTANCE:
-      case Opcode::TUPLE_SLICE:
-      case Opcode::TUPLE_INDEX:
-      case Opcode::TUPLE_UNPACK:
-      case Opcode::DIM:
-      case Opcode::DTYPE:
-      case Opcode::__NOT__:
-      case Opcode::__IS__:
-      case Opcode::__ISNOT__: return true;
-      case Opcode::OP_ONE:
-      case Opcode::OP_ANY: {
-        int switched;
-        return only_gives(*f_.operators[size_t(i.x)].entry, &switched);
-      }
-      default: return false;
+    if (i.op == Opcode::OP_ONE || i.op == Opcode::OP_ANY) {
+      int switched;
+      return only_gives(*f_.operators[size_t(i.x)].entry, &switched);
     }
+    return bytecode::info_of(i.op).does != bytecode::Does::Acts;
   }
 
   void read(const lower::Flow& flow, size_t block, State* state) {

@@ -1,8 +1,8 @@
 // Which instructions of a block become groups. Nothing in a group waits for what runs after it.
 #include <algorithm>
 
-#include "facts.h"
 #include "grouped_block.h"
+#include "program/facts.h"
 
 namespace scriptlang::optimize {
 
@@ -23,34 +23,7 @@ void add(Set* to, size_t g) {
 bool has(const Set& set, size_t g) { return g / 64 < set.size() && (set[g / 64] >> (g % 64) & 1); }
 
 // Whether an instruction may run elsewhere between others of its kind.
-bool is_free(Opcode op) {
-  switch (op) {
-    case Opcode::GET_ATTR:
-    case Opcode::LIST_UNPACK:
-    case Opcode::TUPLE_CONSTRUCT:
-    case Opcode::NAMED_TUPLE_CONSTRUCT:
-    case Opcode::LIST_CONSTRUCT:
-    case Opcode::DICT_CONSTRUCT:
-    case Opcode::ISINSTANCE:
-    case Opcode::TUPLE_SLICE:
-    case Opcode::TUPLE_INDEX:
-    case Opcode::DICT_INDEX:
-    case Opcode::UNCHECKED_CAST:
-    case Opcode::__IS__:
-    case Opcode::__ISNOT__:
-    case Opcode::FORMAT:
-    case Opcode::DEVICE:
-    case Opcode::DTYPE:
-    case Opcode::DIM:
-    case Opcode::__NOT__:
-    case Opcode::TO_LIST:
-    case Opcode::NUM_TO_TENSOR:
-    case Opcode::IS_CUDA:
-    case Opcode::TUPLE_UNPACK:
-    case Opcode::UN_INITIALIZED: return true;
-    default: return false;
-  }
-}
+bool is_free(Opcode op) { return bytecode::info_of(op).does == bytecode::Does::Gives; }
 
 // Whether a constant is held by a group itself.
 bool is_plain(const Value& v) {

@@ -4,10 +4,10 @@
 // where nothing that has to run in between keeps them apart. Nothing moves over an instruction that
 // writes, draws a random number, or calls what is not seen here. An in-place operator on a tensor
 // that nobody else holds becomes one that gives a new tensor.
-#include "facts.h"
 #include "grouped_block.h"
 #include "lower/flow.h"
 #include "optimize.h"
+#include "program/facts.h"
 
 namespace scriptlang::optimize {
 

@@ -39,11 +39,10 @@ class Lifetimes {
     words[size_t(reg) / 64] &= ~(uint64_t(1) << (reg % 64));
   }
   static bool has(const Words& words, int reg) { return words[size_t(reg) / 64] >> (reg % 64) & 1; }
-  static bool jumps(Opcode op) {
-    return op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP;
-  }
   static bool ends(Opcode op) {
-    return op == Opcode::JMP || op == Opcode::RET || op == Opcode::RAISE_EXCEPTION;
+    const bytecode::Next next = bytecode::info_of(op).next;
+    return next == bytecode::Next::Jump || next == bytecode::Next::Return ||
+           next == bytecode::Next::Raise;
   }
 
   void find_blocks() {

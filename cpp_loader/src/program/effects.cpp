@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "facts.h"
 #include "ops/custom.h"
 
 namespace scriptlang {
@@ -19,43 +19,6 @@ using Levels = std::vector<uint8_t>;
 constexpr int64_t kWork = 1 << 24;  // slots visited before the analysis gives up
 constexpr size_t kMostCalls = 4096;
 constexpr int kRounds = 16;
-
-// Operators that give another shape or memory to the tensor that they write.
-bool reshapes(const std::string& name) {
-  static const std::unordered_set<std::string> names = {
-      "aten::squeeze_",       "aten::unsqueeze_",  "aten::transpose_",  "aten::swapaxes_",
-      "aten::swapdims_",      "aten::t_",          "aten::as_strided_", "aten::resize_",
-      "aten::resize_as_",     "aten::set_",        "aten::set_data",    "aten::detach_",
-      "aten::requires_grad_", "aten::retain_grad", "aten::grad",        "aten::backward"};
-  return names.count(name) != 0;
-}
-
-// Operators whose result may be an input, or a view of it, although their schema does not say so:
-// those of passes/constraints.py, and copies that return their input if nothing has to change.
-bool may_give_input(const std::string& name) {
-  static const std::unordered_set<std::string> names = [] {
-    std::unordered_set<std::string> made;
-    std::string_view text =
-        "dropout feature_dropout alpha_dropout feature_alpha_dropout type_as atleast_1d atleast_2d "
-        "atleast_3d broadcast_tensors meshgrid cartesian_prod combinations pad einsum block_diag "
-        "lstm gru rnn_tanh rnn_relu concat column_stack hstack vstack dstack tensor as_tensor to "
-        "rms_norm squeeze_copy repeat_interleave float_power flatten_dense_tensors resolve_conj "
-        "conj_physical quantize_per_tensor scaled_dot_product_attention _unsafe_view unsafe_split "
-        "unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set "
-        "contiguous reshape reshape_as flatten ravel cpu cuda pin_memory positive dequantize "
-        "chain_matmul fused_moving_avg_obs_fake_quant lift linalg_multi_dot native_dropout "
-        "quantized::relu6 quantized::conv_unpack quantized::conv1d_unpack quantized::conv2d_unpack "
-        "quantized::conv3d_unpack quantized::conv_transpose1d_unpack "
-        "quantized::conv_transpose2d_unpack quantized::conv_transpose3d_unpack "
-        "quantized::embedding_bag_unpack quantized::linear_unpack quantized::linear_unpack_fp16 ";
-    for (size_t from = 0, to; (to = text.find(' ', from)) != text.npos; from = to + 1) {
-      std::string found(text.substr(from, to - from));
-      made.insert(found.find("::") == found.npos ? "aten::" + found : found);
-    }
-    return made;
-  }();
-  return names.count(name) != 0;
-}
 
 constexpr TagSet kHolders = tag_bit(Tag::List) | tag_bit(Tag::Dict) | tag_bit(Tag::Tuple);
 constexpr TagSet kFixed = tag_bit(Tag::None) | tag_bit(Tag::Bool) | tag_bit(Tag::Int) |
@@ -146,9 +109,9 @@ Marks marks_of(const OpEntry& entry) {
     std::string_view piece = results.size() == schema.returns.size() ? results[k] : given;
     marks.returns.push_back(read(piece, schema.returns[k]));
   }
-  marks.reshapes = reshapes(schema.name);
+  marks.reshapes = reshapes(entry);
   // Of what a host registered nobody knows better.
-  marks.gives_input = may_give_input(schema.name) || (entry.at & kCustomEntry);
+  marks.gives_input = may_share(entry) || (entry.at & kCustomEntry);
   return marks;
 }
 

@@ -6,16 +6,18 @@ namespace scriptlang::bytecode {
 const OpcodeInfo& info_of(Opcode op) {
   switch (op) {
 #define SL_KINDS(...) {__VA_ARGS__}
-#define SL_OPCODE(name, number, x, n, pops, more_pops, pushes, more_pushes, next, runs, meaning) \
-  case Opcode::name: {                                                                           \
-    static constexpr OpcodeInfo info = {#name,                                                   \
-                                        Operand::x,                                              \
-                                        Operand::n,                                              \
-                                        {SL_KINDS pops, Count::more_pops},                       \
-                                        {SL_KINDS pushes, Count::more_pushes},                   \
-                                        Next::next,                                              \
-                                        runs};                                                   \
-    return info;                                                                                 \
+#define SL_OPCODE(name, number, x, n, pops, more_pops, pushes, more_pushes, next, does, runs, \
+                  meaning)                                                                    \
+  case Opcode::name: {                                                                        \
+    static constexpr OpcodeInfo info = {#name,                                                \
+                                        Operand::x,                                           \
+                                        Operand::n,                                           \
+                                        {SL_KINDS pops, Count::more_pops},                    \
+                                        {SL_KINDS pushes, Count::more_pushes},                \
+                                        Next::next,                                           \
+                                        Does::does,                                           \
+                                        runs};                                                \
+    return info;                                                                              \
   }
 #include "opcodes.def"
 #undef SL_KINDS
@@ -27,6 +29,7 @@ const OpcodeInfo& info_of(Opcode op) {
                                           {{}, Count::Operator},
                                           {{}, Count::Operator},
                                           Next::Next,
+                                          Does::Acts,
                                           true};
       return info;
     }
@@ -37,18 +40,15 @@ const OpcodeInfo& info_of(Opcode op) {
                                           {{}, Count::None},
                                           {{}, Count::None},
                                           Next::Raise,
+                                          Does::Acts,
                                           true};
       return info;
     }
     case Opcode::TUPLE_UNPACK: break;
   }
-  static constexpr OpcodeInfo info = {"OP",
-                                      Operand::Operator,
-                                      Operand::Count,
-                                      {{Kind::Tuple}, Count::None},
-                                      {{}, Count::N},
-                                      Next::Next,
-                                      true};
+  static constexpr OpcodeInfo info = {
+      "OP",           Operand::Operator, Operand::Count, {{Kind::Tuple}, Count::None},
+      {{}, Count::N}, Next::Next,        Does::Gives,    true};
   return info;
 }
 

@@ -68,6 +68,9 @@ enum class Count : uint8_t { None, N, X, NMinus1, NMinus2, XMinus1, Operator, Fu
 // What runs after an instruction.
 enum class Next : uint8_t { Next, Jump, Branch, Loop, Return, Raise };
 
+// What an instruction does besides; opcodes.def says each.
+enum class Does : uint8_t { Acts, Gives, Moves };
+
 // The values that an instruction takes off the stack or puts onto it, bottom first.
 struct Values {
   static constexpr int kMost = 4;
@@ -84,6 +87,7 @@ struct OpcodeInfo {
   Operand x, n;
   Values pops, pushes;
   Next next;
+  Does does;
   bool runs;  // false: only PyTorch's profiling executor makes it
 };
 

@@ -136,18 +136,6 @@ def tuple_of(name: str) -> Callable[..., Any]:
     return named(function, name)
 
 
-def creation(name: str) -> Callable[..., Any]:
-    """A factory that also takes `requires_grad`; a dtype of None is none, not the default type."""
-
-    def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
-        if kwargs.get("dtype", 0) is None:
-            del kwargs["dtype"]
-        made = call(f"aten::{name}", args, kwargs)
-        return made.requires_grad_() if requires_grad else made
-
-    return named(function, name)
-
-
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -235,36 +223,8 @@ def stft(
     )
 
 
-CREATION = (
-    "zeros",
-    "ones",
-    "full",
-    "empty",
-    "arange",
-    "range",
-    "linspace",
-    "logspace",
-    "eye",
-    "zeros_like",
-    "ones_like",
-    "full_like",
-    "empty_like",
-    "scalar_tensor",
-    "empty_strided",
-    "rand",
-    "randn",
-    "randint",
-    "randperm",
-    "rand_like",
-    "randn_like",
-    "randint_like",
-    "empty_permuted",
-    "hann_window",
-    "hamming_window",
-    "blackman_window",
-    "bartlett_window",
-    "kaiser_window",
-)
+TUPLES = ("chunk", "unbind", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")
+"""Functions that give a tuple where programs in the language get a list."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
@@ -292,21 +252,7 @@ FUNCTIONS.update(
     }
 )
 FUNCTIONS.update({name: at_least(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")})
-FUNCTIONS.update(
-    {
-        name: tuple_of(name)
-        for name in (
-            "chunk",
-            "unbind",
-            "split_with_sizes",
-            "tensor_split",
-            "hsplit",
-            "vsplit",
-            "dsplit",
-        )
-    }
-)
-FUNCTIONS.update({name: creation(name) for name in CREATION})
+FUNCTIONS.update({name: tuple_of(name) for name in TUPLES})
 """Functions of `scriptlang.*` that are called otherwise than the operators."""
 
 

@@ -14,6 +14,7 @@ from ... import dtypes as _dtypes
 from ... import layouts
 from ... import ops as _ops
 from .. import table
+from .creation import makes_tensors, requiring_grad
 from .dispatch import call
 
 NAMESPACES = ("aten", "prim")
@@ -46,9 +47,10 @@ def __getattr__(name: str) -> Any:
 
 
 def _eager(name: str) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def plain(*args: Any, **kwargs: Any) -> Any:
         return call(name, args, kwargs)
 
+    function = requiring_grad(plain) if makes_tensors(name) else plain
     function.__name__ = function.__qualname__ = name.partition("::")[2]
     schemas = "\n".join(op.text for op in table.overloads(name))
     function.__doc__ = f"{name}, whichever overload the arguments fit:\n\n{schemas}"

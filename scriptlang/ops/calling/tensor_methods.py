@@ -17,6 +17,7 @@ from ...storages import STORAGE_NAMES, TypedStorage, UntypedStorage, is_shared, 
 from ...tensors import Size, Tensor, as_tensor
 from .. import table
 from . import eager
+from .creation import makes_tensors, requiring_grad
 from .dispatch import call
 from .options import ONLY_CPU, To, device_argument, find_dtype, memory_format_argument
 
@@ -57,7 +58,7 @@ def of_operator(name: str) -> Callable[..., Any]:
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call(qualified, (self, *args), kwargs, method=True)
 
-    return function
+    return requiring_grad(function) if makes_tensors(qualified) else function
 
 
 def schemas(name: str) -> str | None:
@@ -277,21 +278,7 @@ ACCELERATORS = ("cuda", "ipu", "mtia", "xpu", "pin_memory", "record_stream")
 
 METHODS: dict[str, Callable[..., Any]] = {
     name: eager.FUNCTIONS[name]
-    for name in (
-        "nonzero",
-        "norm",
-        "stft",
-        "unique",
-        "unique_consecutive",
-        "split",
-        "chunk",
-        "unbind",
-        "split_with_sizes",
-        "tensor_split",
-        "hsplit",
-        "vsplit",
-        "dsplit",
-    )
+    for name in ("nonzero", "norm", "stft", "unique", "unique_consecutive", "split", *eager.TUPLES)
 }
 METHODS.update(
     {

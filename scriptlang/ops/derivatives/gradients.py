@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..table import declare, primitive
+from ..table import declare, describe, primitive
 from . import api, members
 from .state import is_leaf, version_of
+
+describe(
+    "detach. detach_. data. _version. is_leaf. output_nr. retains_grad. retain_grad. set_data. "
+    "requires_grad_. grad. backward. backward.TensorList _backward. "
+    "prim::data. prim::grad. prim::requires_grad.",
+    unrecorded=True,
+)
+describe("requires_grad_. retain_grad. grad. backward. backward.TensorList _backward.", asks=True)
+describe(
+    "backward. backward.TensorList _backward. retain_grad. retains_grad. set_data. _version. "
+    "prim::grad.",
+    looks_back=True,
+)
 
 declare(
     "aten::detach_(Tensor(a!) self) -> Tensor(a!)", lambda self: members.detach_(self), "primitive"

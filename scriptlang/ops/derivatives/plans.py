@@ -19,13 +19,6 @@ from .rules import Rule, rule_of
 from .state import alias, count_write, edge_of, needs, set_node, state_of, version_of
 from .views import NO_GRAD, SEVERAL, check_write, note_view, rebase, run_quietly
 
-UNRECORDED = frozenset(
-    "aten::detach aten::detach_ aten::requires_grad_ aten::retain_grad prim::data aten::backward "
-    "aten::_backward aten::grad aten::set_data aten::_version aten::is_leaf aten::output_nr "
-    "aten::retains_grad prim::grad prim::requires_grad aten::data".split()
-)
-"""Operators that are about derivatives themselves."""
-
 RESIZING = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_"})
 """Operators that change the memory of a tensor, which has to require no gradient."""
 
@@ -349,7 +342,7 @@ def plan_for(op: table.Operator) -> Any:
 def plan_of(op: table.Operator) -> Any:
     """How calls of an operator are recorded."""
     schema = op.schema
-    if schema.is_vararg or op.name in UNRECORDED:
+    if schema.is_vararg or op.facts.unrecorded:
         return THROUGH
     if not any(is_tensor_type(a.type) or is_list_of_tensors(a.type) for a in schema.arguments):
         return THROUGH

@@ -579,3 +579,4 @@ def take_along_dim(self, indices, dim):
 describe("index_put. index_put.hacked_twin", autocast="full")
 describe("nonzero", out_memory="apart")
 describe("index_add_ index_copy_ scatter_ scatter_add_ scatter_reduce_", row_major_copy=True)
+describe("argwhere masked_select nonzero nonzero_numpy where.", dynamic_shape=True)

@@ -441,3 +441,4 @@ describe(
 )
 describe("cat concat concatenate dstack hstack row_stack vstack", out="converts")
 describe("cat concat concatenate dstack hstack row_stack vstack", out_memory="apart")
+describe("repeat_interleave.Tensor", dynamic_shape=True)

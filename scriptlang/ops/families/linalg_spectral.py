@@ -558,3 +558,4 @@ describe(
     out_memory="free",
 )
 describe("matrix_exp", shape="like_first")
+describe("linalg_lstsq", dynamic_shape=True)

@@ -288,3 +288,4 @@ for _overload, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
 
 
 describe("nll_loss nll_loss2d", autocast="full")
+describe("_ctc_loss.Tensor", dynamic_shape=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...tensors import Tensor
-from ..table import primitive
+from ..table import describe, primitive
 
 
 class NestedTensor(Tensor):
@@ -95,3 +95,6 @@ def to_padded_tensor(self, padding, output_size):
     for i, n in enumerate(self.lengths):
         result[i, :n, : self._size[2]] = self._array[i, :n]
     return Tensor._wrap(result)
+
+
+describe("nested_to_padded_tensor to_padded_tensor", dynamic_shape=True)

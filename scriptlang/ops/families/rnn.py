@@ -366,3 +366,4 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
 describe("_thnn_fused_gru_cell _thnn_fused_lstm_cell", autocast="reduced")
 describe("gru lstm rnn_relu rnn_tanh", may_share=True)
 describe("gru lstm rnn_relu rnn_tanh", random=True)
+describe("_pack_padded_sequence _pad_packed_sequence", dynamic_shape=True)

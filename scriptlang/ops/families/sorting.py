@@ -330,3 +330,4 @@ def histc(self, bins, min, max):
 
 
 describe("bucketize", out_memory="free")
+describe("_unique2 bincount unique_consecutive unique_dim", dynamic_shape=True)

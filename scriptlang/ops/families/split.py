@@ -169,3 +169,4 @@ def unbind(self, dim):
 
 describe("tensor_split", may_copy=True)
 describe("unsafe_chunk unsafe_split unsafe_split_with_sizes", may_share=True)
+describe("tensor_split.tensor_indices_or_sections", dynamic_shape=True)

@@ -7,7 +7,7 @@ import numpy as np
 from ...limits import reserve
 from ...tensors import Tensor
 from ..shared.numeric import finish, working
-from ..table import primitive
+from ..table import describe, primitive
 
 
 @primitive("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
@@ -212,3 +212,6 @@ def deform_conv2d(
         result[b] = (w.reshape(groups, out_channels // groups, -1) @ gathered).reshape(-1, oh * ow)
     result += working(bias).reshape(1, -1, 1)
     return finish(result.reshape(n, out_channels, oh, ow), input.dtype)
+
+
+describe("torchvision::nms", dynamic_shape=True)

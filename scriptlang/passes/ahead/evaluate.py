@@ -42,11 +42,8 @@ MOST_CALLS = 50
 BACKWARD = ("backward",)
 """The family of operators for going backward, whose bodies take part in fusion."""
 
-APART = frozenset(
-    "aten::backward aten::_backward aten::retain_grad aten::set_data aten::_version aten::is_leaf "
-    "aten::output_nr aten::retains_grad prim::grad aten::detach_".split()
-)
-"""Operators that look at what tensors remember, which there is none of."""
+APART = frozenset(("aten::is_leaf", "aten::output_nr", "aten::detach_"))
+"""So do these, though a recorded call of a whole program has an answer for them."""
 
 
 class Entry(NamedTuple):
@@ -215,7 +212,7 @@ class Evaluator:
             return asking.SPECIAL[name](self, args)
         if name == "aten::tensor" and args[-1] is not False:
             return asking.leaf(self, operator, args)
-        if name in APART:
+        if operator.facts.looks_back or name in APART:
             raise NotStraight(f"{name} looks at what tensors remember")
         schema = operator.schema
         if containers.is_generic(operator):

@@ -87,10 +87,12 @@ class Growing(Propagation):
         """Find the facts of an operator without a rule: it is run on zeros, where all sizes are
         known and decide those of its results."""
         schema = node.schema
-        if schema is None or schema.is_mutable or schema.name in DECIDED_BY_ELEMENTS:
+        if schema is None or schema.is_mutable:
             return
         operator = table.find(schema.name, schema.overload)
-        if operator is None or operator.kernel is None or operator.facts.effect:
+        if operator is None or operator.facts.effect or operator.facts.dynamic_shape:
+            return
+        if operator.kernel is None:
             return
         facts = [self.get(v) for v in node.inputs]
         if not all(map(is_exact, facts)) or rule_of(schema.name, schema.overload) is not None:
@@ -126,13 +128,6 @@ def is_left(value: Any) -> bool:
 
 MOST_ELEMENTS = 1 << 20
 """Elements of the tensors that an operator is tried on."""
-
-DECIDED_BY_ELEMENTS = frozenset(
-    f"aten::{name}"
-    for name in "repeat_interleave _pack_padded_sequence _pad_packed_sequence linalg_lstsq "
-    "masked_select nonzero unique_dim _unique2 bincount to_padded_tensor".split()
-)
-"""Operators whose results have sizes that elements decide."""
 
 
 def is_exact(fact: Fact) -> bool:

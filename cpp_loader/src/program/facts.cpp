@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace scriptlang::optimize {
+namespace scriptlang {
 
 namespace {
 
@@ -14,6 +14,14 @@ constexpr std::string_view kOrdered[] = {
 };
 constexpr std::string_view kShares[] = {
 #define SL_SHARES(name) name,
+#include "facts.def"
+};
+constexpr std::string_view kReshapes[] = {
+#define SL_RESHAPES(name) name,
+#include "facts.def"
+};
+constexpr std::string_view kAsks[] = {
+#define SL_ASKS(name) name,
 #include "facts.def"
 };
 struct Random {
@@ -66,7 +74,19 @@ bool gives_fresh(const OpEntry& entry) {
   const size_t arrow = text.rfind(" -> ");
   if (text.find('!') != text.npos || arrow == text.npos) return false;
   if (text.find("(a", arrow) != text.npos || text.find("(*", arrow) != text.npos) return false;
-  return !std::binary_search(std::begin(kShares), std::end(kShares), name);
+  return !may_share(entry);
+}
+
+bool may_share(const OpEntry& entry) {
+  return std::binary_search(std::begin(kShares), std::end(kShares), entry.qualified_name());
+}
+
+bool reshapes(const OpEntry& entry) {
+  return std::binary_search(std::begin(kReshapes), std::end(kReshapes), entry.qualified_name());
+}
+
+bool asks_for_derivatives(std::string_view qualified_name) {
+  return std::binary_search(std::begin(kAsks), std::end(kAsks), qualified_name);
 }
 
 const OpEntry* out_of_place(const OpEntry& entry) {
@@ -74,4 +94,4 @@ const OpEntry* out_of_place(const OpEntry& entry) {
   return form ? find_op(form->other) : nullptr;
 }
 
-}  // namespace scriptlang::optimize
+}  // namespace scriptlang
