@@ -23,9 +23,12 @@ class OptionalExtension(build_ext):
 
     def copy_extensions_to_source(self):
         """For an editable install: what was not built is not copied."""
-        built = [e for e in self.extensions if os.path.exists(self.get_ext_fullpath(e.name))]
-        self.extensions = built
+        self.extensions = [e for e in self.extensions if self.built_file(e).exists()]
         super().copy_extensions_to_source()
+
+    def built_file(self, ext):
+        """Where the module is before it is copied (`get_ext_fullpath` says: beside the sources)."""
+        return pathlib.Path(self.build_lib, self.get_ext_filename(self.get_ext_fullname(ext.name)))
 
 
 class NativeEngine(OptionalExtension):

@@ -194,7 +194,7 @@ def to_bool(value: Any) -> bool:
 
 
 def to_str(value: Any) -> str:
-    """Of a subclass of str, as numpy's."""
+    """A plain str of an instance of a subclass, such as numpy.str_."""
     return str.__str__(value) if isinstance(value, str) else _refuse()
 
 

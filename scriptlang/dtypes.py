@@ -181,6 +181,7 @@ _default = float32
 
 
 def get_default_dtype() -> DType:
+    """The dtype of new tensors of Python floats."""
     return _default
 
 

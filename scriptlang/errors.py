@@ -163,6 +163,7 @@ def error_text(error: BaseException) -> str:
 
 
 def stack_text(stack: tuple[Frame, ...]) -> str:
+    """The text of a script stack, one call a line, the outermost first."""
     return "\n".join(["script stack (outermost first):", *map(str, stack)])
 
 

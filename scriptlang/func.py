@@ -44,7 +44,7 @@ def grad(
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The same, with what the function gives: (gradient, value)."""
+    """As `grad`, but give (gradient, value), with the value of the function."""
 
     @wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:

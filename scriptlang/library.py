@@ -275,6 +275,7 @@ class CustomOpDef:
         return self._opoverload(*args, **kwargs)
 
     def register_fake(self, fn: Body, /) -> Body:
+        """Say sizes and types of the results (see `register_fake` of the module)."""
         register_fake(self, fn)
         return fn
 
@@ -283,6 +284,7 @@ class CustomOpDef:
         return register_kernel(self, device_types, fn, allow_override=True, **how)
 
     def register_autograd(self, backward: Body, /, *, setup_context: Body | None = None) -> None:
+        """Say the derivative (see `register_autograd` of the module)."""
         register_autograd(self, backward, setup_context=setup_context)
 
     def __repr__(self) -> str:

@@ -230,6 +230,7 @@ class Future(Generic[R]):
         return self._value
 
     def value(self) -> R:
+        """The result, as `wait()` gives it."""
         return self.wait()
 
     def done(self) -> bool:

@@ -93,6 +93,7 @@ class Size(tuple[Any, ...]):
     """A shape: a tuple of ints that prints as PyTorch's and knows `numel()`."""
 
     def numel(self) -> int:
+        """The product of the sizes."""
         return math.prod(self)
 
     def __repr__(self) -> str:

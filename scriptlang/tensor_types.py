@@ -40,7 +40,13 @@ class _TensorType(type):
 
 for _name, _dtype in TYPED.items():
     globals()[_name] = _TensorType(
-        _name, (), {"dtype": dtypes.BY_NAME[_dtype], "__module__": __name__}
+        _name,
+        (),
+        {
+            "dtype": dtypes.BY_NAME[_dtype],
+            "__module__": __name__,
+            "__doc__": f"Tensors of {_dtype}: `{_name}([1, 2])`, `{_name}(2, 3)` make one.",
+        },
     )
 
 

@@ -146,16 +146,20 @@ class Tensor(Operators):
         return hook(self) if hook is not None else Size(self._size)
 
     def size(self, dim: int | None = None) -> Any:
+        """The sizes as a `Size`, or the size of one dimension."""
         shape = self.shape
         return shape if dim is None else shape[wrap_dim(dim, len(self._size))]
 
     def stride(self, dim: int | None = None) -> Any:
+        """The strides in elements as a tuple, or that of one dimension."""
         return self._stride if dim is None else self._stride[wrap_dim(dim, len(self._size))]
 
     def storage_offset(self) -> int:
+        """The place of the first element in the storage, in elements."""
         return self._offset
 
     def dim(self) -> int:
+        """The number of dimensions."""
         return len(self._size)
 
     ndimension = dim
@@ -165,6 +169,7 @@ class Tensor(Operators):
         return len(self._size)
 
     def numel(self) -> int:
+        """The number of elements."""
         return math.prod(self._size if shape_hook is None else self.shape)
 
     nelement = numel
@@ -181,9 +186,11 @@ class Tensor(Operators):
         return self.numel() * self.dtype.itemsize
 
     def data_ptr(self) -> int:
+        """The address of the first element."""
         return self._array.__array_interface__["data"][0]
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
+        """Whether elements lie by rows, or in the memory format, without gaps."""
         if not isinstance(memory_format, int):  # torch's own
             from .ops.calling.options import memory_format_argument
 
@@ -221,12 +228,15 @@ class Tensor(Operators):
         )
 
     def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating one (complex ones are not)."""
         return self.dtype.kind == "f"
 
     def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
         return self.dtype.kind == "c"
 
     def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
         return self.dtype.is_signed
 
     # to and from Python
@@ -276,6 +286,7 @@ class Tensor(Operators):
         return value
 
     def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers; one number without dimensions."""
         array = self._look("a Python list")._array
         return (
             array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" else array.tolist()

@@ -137,7 +137,7 @@ class Likeness:
     def members(
         self, a: dict[str, Any], b: dict[str, Any], alike: Callable[[Any, Any], bool]
     ) -> bool:
-        """Whether those are alike that the text names, or may use without a name."""
+        """Whether those members of two modules are alike that the code names or may imply."""
         self.looks -= len(a) + len(b)
         if self.looks < 0:
             return False

@@ -72,7 +72,8 @@ class BytecodeImporter:
                 a.type = T.ANY
 
     def _declare_attributes(self, name: str, attributes: list[str]) -> None:
-        """Those of a class that no object, or only its `__setstate__`, tells."""
+        """Declare the attributes that names.pkl lists of a class.  Its pickled objects do not show
+        them if there are none, or if `__setstate__` restores them."""
         known = self._class(name)
         if not known.attributes:
             for attribute in attributes:

@@ -165,7 +165,8 @@ class CheckpointPickler(Pickler):
         self.out += b")R\x87R"
 
     def one_tensor(self, t: Tensor) -> None:
-        """Of an element type without a class of storages as bytes, with the type behind."""
+        """One tensor.  If its element type has no class of storages, it is written as bytes,
+        with the type behind them."""
         if (
             isinstance(t, QuantizedTensor)
             or t.dtype not in BAREBONES

@@ -114,7 +114,7 @@ def named_in(value: Any) -> list[Any]:
 
 
 def recursive_functions(types: Iterable[T.Type], functions: Iterable[Function]) -> list[Function]:
-    """Of methods and functions those that call themselves, directly or by way of others."""
+    """The methods and functions that call themselves, directly or through others."""
     methods = [m for t in types if isinstance(t, T.ClassType) for m in t.methods.values()]
     calls = {f: callees(f) for f in (*methods, *functions)}
     found = []

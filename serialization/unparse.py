@@ -52,7 +52,8 @@ class Unparser(astunparse.Unparser):  # type: ignore[misc]  # a package without 
         super().__init__(tree, text)
 
     def dispatch(self, tree: Any) -> None:
-        """Where two parts begin (`self.conv` in `self.conv.forward(x)`), it is the outer's."""
+        """Print a node and note its place; where two nodes begin at one place (`self.conv` in
+        `self.conv.forward(x)`), the place is noted for the outer one."""
         span = getattr(tree, "span", None)
         if span is None or not is_known(span) or same_place(span, self.span):
             if span is not None and not isinstance(tree, ast.stmt) and is_known(span):

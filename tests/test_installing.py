@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pathlib
+import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -89,3 +91,36 @@ def test_children_have_the_package_that_tests_have():
         or "[sys." + "executable" in path.read_text(encoding="utf-8")
     }
     assert found == STARTS_PYTHON.keys()
+
+
+def copied(folder, monkeypatch):
+    """What setup.py copies beside the sources for an editable install, by file name."""
+    setuptools = pytest.importorskip("setuptools")
+    monkeypatch.setattr(setuptools, "setup", lambda **how: None)
+    build_ext = runpy.run_path(str(ROOT / "setup.py"))["NativeEngine"]
+    monkeypatch.chdir(folder)
+    package = "scriptlang.interpreter"
+    name = f"{package}._native"
+    distribution = setuptools.Distribution(
+        {
+            "packages": [package],
+            "package_dir": {package: "interpreter"},
+            "ext_modules": [setuptools.Extension(name, [])],
+        }
+    )
+    command = build_ext(distribution)
+    command.editable_mode = True
+    command.build_lib = str(folder / "lib")
+    command.ensure_finalized()
+    command.copy_extensions_to_source()
+    return {path.name for path in (folder / "interpreter").iterdir()}
+
+
+def test_an_editable_install_copies_the_engine_into_a_fresh_clone(tmp_path, monkeypatch):
+    file = "_native" + sysconfig.get_config_var("EXT_SUFFIX")
+    built = tmp_path / "lib" / "scriptlang" / "interpreter" / file
+    (tmp_path / "interpreter").mkdir()
+    assert copied(tmp_path, monkeypatch) == set()  # no compiler: it ends well, without
+    built.parent.mkdir(parents=True)
+    built.write_bytes(b"")
+    assert copied(tmp_path, monkeypatch) == {file}

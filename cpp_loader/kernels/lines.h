@@ -17,7 +17,7 @@ struct LineFunctions {
   Row sum, product, maximum, minimum;
   // The first place of a value that is in the row; of a NaN the first NaN.
   int64_t (*place)(int64_t n, const T* x, T value);
-  // to[j] together with x[j] of every row.
+  // to[j] = to[j] combined with column j of x: its sum, product or extreme.
   Columns add_columns, multiply_columns, maximum_of_columns, minimum_of_columns;
   // The same, NaN counting as 0.
   Columns add_numbers;

@@ -42,7 +42,7 @@ SELF = -2
 
 @record(frozen=True)
 class Slot:
-    """Where the value of one schema argument comes from.
+    """What gives one argument of a schema its value.
 
     source: index of a positional argument, name of a keyword, SELF, DEFAULT, or for `gathered`
     the first of the positional arguments that become one list.

@@ -99,7 +99,7 @@ class SugaredValue:
         )
 
     def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
-        """Its elements, where their number is known at compile time (or given, for a list)."""
+        """The elements, if their number is known at compile time (or given, for a list)."""
         return None
 
     def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
@@ -111,11 +111,11 @@ class SugaredValue:
         self.fail("cannot be iterated over", span, ITERABLE_HELP)
 
     def length(self, b: Builder, span: Span) -> Value | None:
-        """Of an iterable: how often a loop runs; None is without end."""
+        """How many turns a loop over this iterable takes; None if it does not end."""
         self.fail("has no length", span, "only containers, str and tensors have one")
 
     def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
-        """Of an iterable: the element of the `index`-th turn."""
+        """The element that the `index`-th turn of a loop over this iterable takes."""
         self.fail("cannot be iterated over", span, ITERABLE_HELP)
 
 

@@ -50,11 +50,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @without_gradients
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with uniform values of [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @without_gradients
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with normal values of that mean and standard deviation."""
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -118,16 +120,19 @@ def _reject_by_density(
 
 @without_gradients
 def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with `val`."""
     return tensor.fill_(val)
 
 
 @without_gradients
 def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
     return tensor.fill_(1.0)
 
 
 @without_gradients
 def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
     return tensor.zero_()
 
 
@@ -185,6 +190,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 @without_gradients
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with normal values of deviation gain * sqrt(2 / (fan_in + fan_out))."""
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
 
@@ -220,6 +226,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
+    """Fill with normal values of deviation gain / sqrt(fan), for the nonlinearity behind it."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
@@ -265,6 +272,7 @@ def _deprecated(function: Callable) -> Callable:
         return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = old
+    call.__doc__ = f"The former name of `{name}`."
     return call
 
 

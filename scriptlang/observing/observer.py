@@ -228,5 +228,5 @@ def classes_of(function: Function, values: Iterable[Any]) -> frozenset[T.ClassTy
 
 
 def tensor_values(values: Iterable[Value]) -> list[Value]:
-    """Those that are tensors, or lists of some."""
+    """The values among these that are tensors or lists of tensors."""
     return [v for v in values if T.without_none(v.type) in (T.TENSOR, T.ListType(T.TENSOR))]

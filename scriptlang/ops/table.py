@@ -253,7 +253,8 @@ def device_place(text: str) -> int | None:
 
 
 def on_cpu(kernel: Callable[..., Any], place: int, has_layout: bool) -> Callable[..., Any]:
-    """With a device that is the CPU; the layout in front of it must be strided."""
+    """The kernel behind a check that the argument at `place`, a device, is the CPU, and that the
+    layout in front of it, if there is one, is strided."""
 
     def checked(*args: Any) -> Tensor | bool | None:
         if has_layout and place < len(args) and args[place - 1]:

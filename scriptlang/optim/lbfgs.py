@@ -92,6 +92,7 @@ class LBFGS(Optimizer):
             start += count
 
     def put(self, values: list[Tensor]) -> None:
+        """Write values into the parameters."""
         for p, value in zip(self._params, values):
             p.detach().copy_(value)
             count_write(p)

@@ -55,9 +55,11 @@ class CompilationUnit:
             self._functions[name] = ScriptFunction(function)
 
     def find_function(self, name: str) -> ScriptFunction[..., Any] | None:
+        """The function of that name, or None."""
         return self._functions.get(name.removeprefix("__torch__."))
 
     def get_functions(self) -> list[ScriptFunction[..., Any]]:
+        """All functions, in the order in which they were defined."""
         return list(self._functions.values())
 
     def __getattr__(self, name: str) -> ScriptFunction[..., Any]:

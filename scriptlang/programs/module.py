@@ -456,12 +456,14 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return list(members.values())[key]
 
     def keys(self) -> list[str]:
+        """The names of the submodules, as of a ModuleDict."""
         return list(self._members())
 
     def values(self) -> list[Any]:
         return list(self._members().values())
 
     def items(self) -> list[tuple[str, Any]]:
+        """The names and submodules, as of a ModuleDict."""
         return list(self._members().items())
 
     @property
@@ -505,9 +507,11 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return type(self).__name__
 
     def get_extra_state(self) -> Any:
+        """Raises RuntimeError: all state of a compiled module is in its attributes."""
         raise RuntimeError("get_extra_state: compiled modules have no state besides attributes")
 
     def set_extra_state(self, state: Any) -> None:
+        """Raises RuntimeError: all state of a compiled module is in its attributes."""
         raise RuntimeError("set_extra_state: compiled modules have no state besides attributes")
 
     def save(self, target: Any, _extra_files: dict[Any, Any] | None = None) -> None:

@@ -28,7 +28,7 @@ Value converted(const Program& program, const Value& value, const TypeRef& type,
 
 // "__torch__.M.forward(__torch__.M self, Tensor x, int n=3) -> Tensor"
 std::string schema_text(const Function& function);
-// The same of a name, and of the arguments from one on.
+// A schema with the given name, and only the arguments from number `from` on.
 std::string schema_text(const std::string& name, const Function& function, size_t from);
 
 // The type of a value as error messages name it: "List[int]".

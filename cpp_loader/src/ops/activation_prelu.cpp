@@ -1,4 +1,4 @@
-// The activation whose slope is a tensor.
+// PReLU: the activation whose negative slope is a tensor of weights.
 #include "pointwise_binary.h"
 
 namespace scriptlang {

@@ -30,7 +30,7 @@ struct Met {
   }
 };
 
-// By hand: rows are short, and calls would take longer than these loops.
+// Loops instead of memcpy and memset: rows are short, and calls would take longer.
 template <class T>
 void lay_row(const Met& met, const T* line, int64_t step, int64_t n, T* to) {
   for (int64_t i = 0; i < met.low; ++i) to[i] = T(0);

@@ -45,7 +45,7 @@ struct Order {
   }
 };
 
-// The greatest or least along the last dimension; nothing has the greatest 0.
+// The greatest or least value along the last dimension. If it is empty, the greatest is 0.
 Tensor extreme(const Tensor& t, bool greatest) {
   int64_t last = t.dim() - 1;
   if (t.size(last) == 0) {

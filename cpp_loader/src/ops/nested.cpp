@@ -32,7 +32,7 @@ Lengths lengths_of(const Tensor& t) {
   return lengths;
 }
 
-// Zeros of the longest length, to be filled with the sequences.
+// Zeros, with room for the longest of the sequences in each row.
 Tensor padded_zeros(const Lengths& lengths, int64_t features, ScalarType dtype) {
   int64_t longest = 0;
   for (int64_t n : lengths) longest = std::max(longest, n);

@@ -102,10 +102,12 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent of each element."""
     return input.tanh()
 
 
 def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)) of each element."""
     return input.sigmoid()
 
 

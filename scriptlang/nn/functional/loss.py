@@ -147,7 +147,8 @@ def poisson_nll_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Of counts `target` under a Poisson distribution; full: with Stirling's term."""
+    """The negative log likelihood of counts `target` under a Poisson distribution; full: with
+    Stirling's term."""
     reduction = _reduction(size_average, reduce, reduction)
     if reduction != "none" and reduction != "mean" and reduction != "sum":
         raise ValueError(reduction + " is not a valid value for reduction")
@@ -178,7 +179,8 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Of `target` under normal distributions of mean `input`; ValueError for a variance below 0."""
+    """The negative log likelihood of `target` under normal distributions of mean `input`;
+    ValueError for a variance below 0."""
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -322,7 +324,7 @@ def binary_cross_entropy(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Of probabilities against targets in [0, 1]; ValueError for other sizes."""
+    """The cross entropy of probabilities and targets in [0, 1]; ValueError for other sizes."""
     code = _code(_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(

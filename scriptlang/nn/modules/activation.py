@@ -248,6 +248,8 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
+    """tanh(x)."""
+
     def forward(self, input: Tensor) -> Tensor:
         return torch.tanh(input)
 

@@ -67,16 +67,22 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
+    """|input - target|."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
+    """(input - target)^2."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
+    """Squared error / (2 beta) up to `beta`, and |error| - beta / 2 from there on."""
+
     def __init__(
         self,
         size_average: bool | None = None,
@@ -92,6 +98,8 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
+    """Squared error / 2 up to `delta`, and linear from there on."""
+
     __constants__ = ["reduction", "delta"]
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -103,6 +111,8 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
+    """-log probability of the target class; input: log probabilities (N, C, ...)."""
+
     __constants__ = ["ignore_index", "reduction"]
     ignore_index: int
 
@@ -132,6 +142,8 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
+    """Cross entropy of logits (N, C, ...) and class indices or class probabilities."""
+
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
     ignore_index: int
     label_smoothing: float
@@ -228,6 +240,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
+    """Negative log likelihood of counts under Poisson distributions."""
+
     __constants__ = ["log_input", "full", "eps", "reduction"]
     log_input: bool
     full: bool
@@ -259,6 +273,8 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
+    """Negative log likelihood of targets under normal distributions (input, target, var)."""
+
     __constants__ = ["full", "eps", "reduction"]
     full: bool
     eps: float
@@ -275,6 +291,8 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
+    """Kullback-Leibler divergence of log probabilities from target probabilities."""
+
     def __init__(
         self,
         size_average: bool | None = None,
@@ -290,11 +308,15 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
+    """Binary cross entropy of probabilities and targets in [0, 1]."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
+    """Binary cross entropy of logits, with a sigmoid inside; pos_weight: of positive targets."""
+
     weight: Optional[Tensor]
     pos_weight: Optional[Tensor]
 
@@ -317,6 +339,8 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class CTCLoss(_Loss):
+    """Connectionist temporal classification: log probabilities (T, N, C) against sequences."""
+
     __constants__ = ["blank", "reduction"]
     blank: int
     zero_infinity: bool
@@ -358,6 +382,8 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
+    """x for targets 1, max(0, margin - x) for targets -1."""
+
     def __init__(
         self,
         margin: float = 1.0,
@@ -372,6 +398,8 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class MarginRankingLoss(_MarginLoss):
+    """max(0, -target * (x1 - x2) + margin)."""
+
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction
@@ -379,6 +407,8 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
+    """1 - cos(x1, x2) for targets 1, max(0, cos(x1, x2) - margin) for targets -1."""
+
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction
@@ -386,16 +416,22 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
+    """Hinge loss of several classes each; targets are class indices, up to the first -1."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), for targets 1 and -1."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """Mean binary cross entropy of the logits of all classes."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(
             input, target, weight=self.weight, reduction=self.reduction
@@ -403,6 +439,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
+    """Hinge loss of one class each: how far others come within `margin` of it."""
+
     __constants__ = ["p", "margin", "reduction"]
     margin: float
     p: int
@@ -436,6 +474,8 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
+    """max(0, |anchor - positive| - |anchor - negative| + margin)."""
+
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
     margin: float
     p: float
@@ -476,6 +516,8 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
+    """As TripletMarginLoss, with a distance function of the caller."""
+
     __constants__ = ["margin", "swap", "reduction"]
     margin: float
     swap: bool

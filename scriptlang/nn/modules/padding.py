@@ -56,12 +56,16 @@ class _CircularPadNd(_PadNd):
 
 
 class CircularPad1d(_CircularPadNd):
+    """Pad 1 dimension with what stands at the other end."""
+
     def _check_input_dim(self, input):
         if input.dim() != 2 and input.dim() != 3:
             raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
 
 
 class CircularPad2d(_CircularPadNd):
+    """Pad 2 dimensions with what stands at the other end."""
+
     sides = staticmethod(_quadruple)
 
     def _check_input_dim(self, input):
@@ -70,6 +74,8 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
+    """Pad 3 dimensions with what stands at the other end."""
+
     sides = staticmethod(_sextuple)
 
     def _check_input_dim(self, input):
@@ -95,14 +101,18 @@ class _ConstantPadNd(_PadNd):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    pass
+    """Pad 1 dimension with `value`; negative paddings cut."""
 
 
 class ConstantPad2d(_ConstantPadNd):
+    """Pad 2 dimensions with `value`; negative paddings cut."""
+
     sides = staticmethod(_quadruple)
 
 
 class ConstantPad3d(_ConstantPadNd):
+    """Pad 3 dimensions with `value`; negative paddings cut."""
+
     sides = staticmethod(_sextuple)
 
 
@@ -115,14 +125,18 @@ class _ZeroPadNd(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPadNd):
-    pass
+    """Pad 1 dimension with zeros; negative paddings cut."""
 
 
 class ZeroPad2d(_ZeroPadNd):
+    """Pad 2 dimensions with zeros; negative paddings cut."""
+
     sides = staticmethod(_quadruple)
 
 
 class ZeroPad3d(_ZeroPadNd):
+    """Pad 3 dimensions with zeros; negative paddings cut."""
+
     sides = staticmethod(_sextuple)
 
 
@@ -134,14 +148,18 @@ class _ReflectionPadNd(_PadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    pass
+    """Pad 1 dimension with the mirror image, without repeating the edge."""
 
 
 class ReflectionPad2d(_ReflectionPadNd):
+    """Pad 2 dimensions with the mirror image, without repeating the edge."""
+
     sides = staticmethod(_quadruple)
 
 
 class ReflectionPad3d(_ReflectionPadNd):
+    """Pad 3 dimensions with the mirror image, without repeating the edge."""
+
     sides = staticmethod(_sextuple)
 
 
@@ -153,12 +171,16 @@ class _ReplicationPadNd(_PadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    pass
+    """Pad 1 dimension with copies of the edge."""
 
 
 class ReplicationPad2d(_ReplicationPadNd):
+    """Pad 2 dimensions with copies of the edge."""
+
     sides = staticmethod(_quadruple)
 
 
 class ReplicationPad3d(_ReplicationPadNd):
+    """Pad 3 dimensions with copies of the edge."""
+
     sides = staticmethod(_sextuple)

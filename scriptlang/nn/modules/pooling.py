@@ -124,6 +124,8 @@ class _MaxUnpoolNd(_Windows):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
+    """Put maxima back where MaxPool1d took them, by its indices; other elements are zero."""
+
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self._set(_single, kernel_size, stride, padding)
@@ -137,6 +139,8 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
+    """Put maxima back where MaxPool2d took them, by its indices; other elements are zero."""
+
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self._set(_pair, kernel_size, stride, padding)
@@ -150,6 +154,8 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
+    """Put maxima back where MaxPool3d took them, by its indices; other elements are zero."""
+
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self._set(_triple, kernel_size, stride, padding)
@@ -287,6 +293,8 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """Maxima of windows at pseudo-random places; give `output_size` or `output_ratio`."""
+
     def __init__(
         self,
         kernel_size: Any,
@@ -310,6 +318,8 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """Maxima of windows at pseudo-random places; give `output_size` or `output_ratio`."""
+
     def __init__(
         self,
         kernel_size: Any,
@@ -358,6 +368,8 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
+    """Norms of order `norm_type` of the windows of a tensor (N, C, L)."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
@@ -365,6 +377,8 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
+    """Norms of order `norm_type` of the windows of a tensor (N, C, H, W)."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
@@ -372,6 +386,8 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
+    """Norms of order `norm_type` of the windows of a tensor (N, C, D, H, W)."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
@@ -394,16 +410,24 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """Maxima of windows of a tensor (N, C, L), as many as `output_size` says; None keeps a size."""
+
     def forward(self, input: Tensor):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """Maxima of windows of a tensor (N, C, H, W), as many as `output_size` says; None keeps a
+    size."""
+
     def forward(self, input: Tensor):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """Maxima of windows of a tensor (N, C, D, H, W), as many as `output_size` says; None keeps
+    a size."""
+
     def forward(self, input: Tensor):
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
@@ -422,15 +446,23 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """Means of windows of a tensor (N, C, L), as many as `output_size` says; None keeps a size."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """Means of windows of a tensor (N, C, H, W), as many as `output_size` says; None keeps a
+    size."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """Means of windows of a tensor (N, C, D, H, W), as many as `output_size` says; None keeps a
+    size."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)

@@ -215,10 +215,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
+    """Images made larger by repeating the nearest pixel."""
+
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
+    """Images made larger by bilinear interpolation, with corners aligned."""
+
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -9,6 +9,7 @@ from ...tensors import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The elements of all parameters in one dimension, one after the other."""
     return torch.cat([p.reshape(-1) for p in parameters])
 
 

@@ -92,6 +92,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> Any:
+    """The weight and bias of a linear layer that does what it and the batch norm behind it do."""
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 

@@ -59,7 +59,7 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Optional[Tensor]) -> Optional[Tensor]:
-    """Where each place went."""
+    """The inverse of a permutation: at each place, where the permutation puts it."""
     if permutation is None:
         return None
     places = torch.empty_like(permutation)

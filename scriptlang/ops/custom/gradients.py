@@ -79,7 +79,7 @@ class Recording:
 
 
 class Through:
-    """Of operators that are only written in others: these are recorded."""
+    """How calls of a composite operator are recorded: by the operators that it calls."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         return kernel(*values)

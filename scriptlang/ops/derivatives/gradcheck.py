@@ -13,7 +13,7 @@ from .state import needs
 
 
 class GradcheckError(RuntimeError):
-    """Gradients differ from differences."""
+    """The computed gradients differ from numerical ones (finite differences)."""
 
 
 def gradcheck(

@@ -94,7 +94,8 @@ def selected(
 
 
 def separable(grad: Tensor, matrices: list[Tensor]) -> Tensor:
-    """Of what is a product with a matrix (before, after) along each of the last dimensions."""
+    """The gradient of an operator that multiplies each of the last dimensions by a matrix
+    (size before, size after)."""
     for i, matrix in enumerate(matrices):
         dim = i - len(matrices)
         grad = grad.transpose(dim, -1).matmul(matrix.t()).transpose(dim, -1)

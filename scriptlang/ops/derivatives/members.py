@@ -70,7 +70,7 @@ def set_grad(self: Tensor, value: Tensor | None) -> None:
 
 
 def get_data(self: Tensor) -> Tensor:
-    """The same memory; writes to it are not counted as those of the tensor."""
+    """A tensor with the same memory, without history and with a version counter of its own."""
     made = self.detach()
     if calls.recorder is not None:
         state_of(made).cell = [0]

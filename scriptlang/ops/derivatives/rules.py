@@ -81,7 +81,7 @@ class Expression:
 
     @property
     def schema(self) -> Schema:
-        """Of that function; what it returns is inferred."""
+        """The schema of the function that a rule becomes; the type of its result is inferred."""
         arguments = tuple(Argument(name, self.rule.types[name]) for name in self.names)
         return Schema("derivative", "", arguments, (Argument("", T.ANY),))
 

@@ -356,7 +356,7 @@ def log_sigmoid_rows(self):
 
 @primitive("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)")
 def log_sigmoid_forward(self):
-    """With the exponentials that PyTorch keeps for the derivative."""
+    """log(sigmoid(x)), and the buffer that PyTorch keeps for the derivative: exp(-|x|)."""
     x = working(self)
     check_floating("log_sigmoid_cpu", self, "f")
     return (finish(rows(log_sigmoid(x)), self.dtype), finish(rows(np.exp(-np.abs(x))), self.dtype))

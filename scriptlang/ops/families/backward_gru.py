@@ -33,7 +33,7 @@ def _check(
 
 
 def _check_result(name: str, t: Tensor | None, like: Tensor, width: int) -> None:
-    """Of one of the results of the forward run, or its gradient."""
+    """Check one of the results of the forward run, or its gradient."""
     if t is not None and (list(t.size()) != [like.size(0), width] or t.dtype != like.dtype):
         raise RuntimeError("{}: a tensor of size {} does not fit a result".format(name, t.size()))
 

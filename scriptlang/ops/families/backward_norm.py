@@ -28,7 +28,7 @@ def _check_channels(input: Tensor, weight: Tensor | None) -> None:
 
 
 def _wide(x: Tensor) -> Tensor:
-    """In the type that statistics are computed in."""
+    """The tensor in the type in which statistics are computed: float32 for half types."""
     if x.dtype == torch.float16 or x.dtype == torch.bfloat16:
         return x.to(dtype=torch.float32)
     return x
@@ -61,7 +61,8 @@ def _given(
     weight: Tensor | None,
     mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """In the types of what they belong to; what the mask leaves out is empty."""
+    """The gradients in the types of input and weight; an empty tensor for each one that the mask
+    does not ask for."""
     none = torch.zeros([0], dtype=input.dtype)
     dtype = input.dtype if weight is None else weight.dtype
     return (

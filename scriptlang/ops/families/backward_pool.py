@@ -32,7 +32,7 @@ def _check(grad_output: Tensor, self: Tensor, number: int) -> None:
 
 
 def _laid(made: Tensor, self: Tensor, number: int) -> Tensor:
-    """With channels last where the input is."""
+    """The tensor, laid out channels last if the input is."""
     last = 2 if number == 2 else 3
     if self.dim() != number + 2 or self.is_contiguous() or not self.is_contiguous(last):
         return made

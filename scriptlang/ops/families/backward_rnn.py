@@ -38,7 +38,7 @@ def _check(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor) -> None:
 
 
 def _check_result(t: Tensor | None, like: Tensor, width: int) -> None:
-    """Of one of the results of the forward run, or its gradient."""
+    """Check one of the results of the forward run, or its gradient."""
     if t is not None and (list(t.size()) != [like.size(0), width] or t.dtype != like.dtype):
         raise RuntimeError("lstm: a tensor of size {} does not fit a result".format(t.size()))
 

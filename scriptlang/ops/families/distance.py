@@ -78,7 +78,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
 
 @composite("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor")
 def euclidean_distance(x1: Tensor, x2: Tensor) -> Tensor:
-    """As a product: |x - y|^2 is |x|^2 - 2 x y + |y|^2."""
+    """Distances of all pairs by one matrix product: |x - y|^2 is |x|^2 - 2 x y + |y|^2."""
     a, b = (x1 * x1).sum([-1], True), (x2 * x2).sum([-1], True)
     left = torch.cat([x1 * -2, a, torch.ones_like(a)], -1)
     right = torch.cat([x2, torch.ones_like(b), b], -1)

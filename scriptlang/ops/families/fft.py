@@ -219,7 +219,7 @@ declare("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift(Tr
 
 
 def frequencies(n: int, d: float, half: bool) -> np.ndarray:
-    """Of n points a distance d apart; of no points the first is 0 / 0."""
+    """The sample frequencies of n points a distance d apart; n = 0 divides 0 by 0."""
     count = int(n / 2) + 1 if half else n
     if not 0 <= count < 1 << 40:
         raise RuntimeError(f"fftfreq: {count} frequencies")

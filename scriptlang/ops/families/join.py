@@ -257,7 +257,7 @@ def broadcast_tensors(tensors):
 
 
 def check_offset(offset: int) -> None:
-    """Of a diagonal that a matrix is made for."""
+    """Refuse an offset for which the matrix with that diagonal would be too large."""
     if abs(offset) >= 1 << 31:
         raise RuntimeError(f"diag_embed: offset {offset} is too large")
 

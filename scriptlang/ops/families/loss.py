@@ -9,7 +9,7 @@ from . import loss_kernels  # noqa: F401  declares the others
 
 
 def _difference(self: Tensor, target: Tensor) -> Tensor:
-    """Of a tensor of numbers and a mask, too."""
+    """input - target, also where one of them is a tensor of bools."""
     if self.dtype == torch.bool:
         self = self.to(target.dtype)
     if target.dtype == torch.bool:
@@ -274,7 +274,8 @@ def cross_entropy_loss(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Of class indices, or of class probabilities where the target has the input's size."""
+    """The cross entropy of logits and class indices, or class probabilities if the target has the
+    input's size."""
     if label_smoothing < 0.0 or label_smoothing > 1.0:
         raise RuntimeError(
             "label_smoothing must be between 0.0 and 1.0. Got: {}".format(label_smoothing)

@@ -16,7 +16,7 @@ from ..table import describe, primitive
 
 
 def _whole(f):
-    """f, which leaves integers as they are."""
+    """The function f for floating tensors, which returns integers unchanged."""
     return lambda a: a.copy() if a.dtype.kind in "ui" else f(a)
 
 

@@ -358,7 +358,7 @@ implicit("ScalarImplicit", "Scalar", number_of)
 
 @primitive("aten::hash.generic(t value) -> int")
 def hash_value(value):
-    """An int is its own hash; other values hash alike in every process."""
+    """The hash of a value: ints are their own, those of others are equal in every process."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, Tensor):

@@ -117,7 +117,8 @@ def bessel_k(order: float, scaled: bool):
 
 
 def airy_ai(x):
-    """By its series near zero, K of order 1/3 above (10.4.14), a cosine below (10.4.60)."""
+    """The Airy function Ai: its series near zero, K of order 1/3 above (Abramowitz and Stegun,
+    10.4.14), a cosine below (10.4.60)."""
     near = np.clip(x, -8, 2)
     cube = near**3
     f, g = np.ones_like(near), near.copy()

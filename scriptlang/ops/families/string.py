@@ -138,7 +138,7 @@ declare(
 @primitive("aten::split.str(str self, str? separator=None, int max=-1) -> str[]")
 @bytewise
 def split(text, separator, maximum):
-    """Without a separator, words (and `max` is not looked at, as in PyTorch)."""
+    """str.split; without a separator the words, and `max` is ignored, as in PyTorch."""
     if separator is None:
         return text.split()
     if not separator:

@@ -109,7 +109,8 @@ def is_one(size: tuple[int, ...], dims: list[int] | None) -> bool:
 
 
 def complex_of(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    """Not as a sum, in which an infinite part makes NaN of the other."""
+    """A complex number of two parts; real + 1j * imag would make NaN of a part beside an infinite
+    one."""
     made = np.empty(real.shape, np.complex128)
     made.real, made.imag = real, imag
     return made

@@ -35,6 +35,7 @@ class Generator:
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> Generator:
+        """Begin the stream of a seed; returns the generator."""
         self.first_seed = seed & (2**64 - 1)
         self.twister: Any = None
         self.spare: float | None = None
@@ -107,6 +108,7 @@ class Generator:
         return self.first_seed, self.bits.state, self.spare
 
     def restore(self, snapshot: tuple) -> None:
+        """Go back to a state that `snapshot` gave."""
         self.first_seed, self.bits.state, self.spare = snapshot
 
     @property
@@ -139,6 +141,7 @@ class Generator:
         return (self.words(n) & np.uint64(2**24 - 1)).astype(np.float32) * np.float32(2**-24)
 
     def uniform_of(self, n: int, dtype: DType) -> np.ndarray:
+        """n uniform numbers of [0, 1), drawn as PyTorch draws them for the dtype."""
         return self.uniform(n) if dtype is dtypes.float64 else self.uniform_single(n)
 
     def below(self, n: int, size: int) -> np.ndarray:
@@ -162,6 +165,7 @@ class Generator:
         return result
 
     def normal_pairs(self, n: int) -> np.ndarray:
+        """n normal numbers, drawn two at a time as PyTorch draws few of them."""
         result = []
         while len(result) < n:
             if self.spare is not None:

@@ -53,7 +53,7 @@ def check_order_of_norm(ord) -> None:
 
 
 def check_type_of_norm(given: DType, target: DType) -> None:
-    """Of numbers of one type, computed in another that is as wide."""
+    """Check that a norm may be computed in `dtype`: of the same category, and at least as wide."""
     if given.kind not in "fc":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "

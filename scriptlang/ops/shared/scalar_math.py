@@ -187,7 +187,7 @@ _power = quiet(math.pow, _numpy(np.power))
 
 
 def _product(a: complex, b: complex) -> complex:
-    """As C has it: a factor that is infinite makes the product so, whatever NaN comes of it."""
+    """A complex product as in C: it is infinite if a factor is, even where parts would be NaN."""
     made = a * b
     if not (math.isnan(made.real) and math.isnan(made.imag)):
         return made
@@ -243,7 +243,7 @@ def power_int(a: int, b: int) -> int:
 
 
 def _log(a) -> complex:
-    """Of a real number the real logarithm: NaN of a negative one, as in PyTorch."""
+    """The logarithm; for a real number the real one, so that a negative one gives NaN."""
     return COMPLEX["log"](a) if type(a) is complex else complex(REAL["log"](float(a)))
 
 

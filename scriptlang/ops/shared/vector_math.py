@@ -36,7 +36,7 @@ def fused(a: np.ndarray, b, c) -> np.ndarray:
 
 
 def polynomial(x: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
-    """By Horner's rule, the highest power first."""
+    """The value of a polynomial by Horner's rule; coefficients from the highest power down."""
     y = np.full_like(x, f32(coefficients[0]))
     for c in coefficients[1:]:
         y = fused(y, x, f32(c))
@@ -44,7 +44,7 @@ def polynomial(x: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
 
 
 def log(x: np.ndarray) -> np.ndarray:
-    """Of positive normal numbers."""
+    """The natural logarithm of positive normal numbers."""
     mantissa, exponent = np.frexp(x)
     low = mantissa < f32(0.707106781186547524)
     e = exponent.astype(f32) - low.astype(f32)

@@ -100,6 +100,7 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
+        """Whether a is better than best by more than the threshold."""
         sign = -1.0 if self.mode == "min" else 1.0
         by = (
             best * (1.0 + sign * self.threshold)

@@ -85,7 +85,7 @@ class Network:
             total += self.raise_flow(source, sink, levels)
 
     def reaching(self, sink: int) -> list[bool]:
-        """For each node whether a way with room leads from it to the sink."""
+        """For each node whether a path with free capacity leads from it to the sink."""
         found = [False] * len(self.edges)
         found[sink] = True
         pending = [sink]

@@ -109,7 +109,7 @@ def is_cheap(node: Node) -> bool:
 
 
 def bytes_of(v: Value, fact: Fact) -> int:
-    """What it takes to keep a value."""
+    """The bytes that a value takes if it is kept from the forward to the backward run."""
     if v.type != T.TENSOR:
         return 8
     if not isinstance(fact, TensorFacts) or fact.shape is None:

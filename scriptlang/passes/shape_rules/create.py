@@ -104,7 +104,7 @@ def of_number(c: Call) -> Any:
 
 @rule("tensor as_tensor.list", dtype=None)
 def of_list(c: Call) -> Any:
-    """Of nested lists of numbers."""
+    """The shape of a tensor made of nested lists of numbers."""
     shape, at = [], c[0]
     while isinstance(at, tuple):
         shape.append(len(at))

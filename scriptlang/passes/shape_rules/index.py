@@ -98,7 +98,7 @@ def one_shape(c: Call, shapes: list[Shape]) -> Shape:
 
 @rule("where", dtype=None)
 def places_where(c: Call) -> Any:
-    """Of one tensor: the places of what is true, a tensor for each dimension."""
+    """where(condition): the indices of True elements, a tensor for each dimension."""
     shape = c.shape("condition")
     n = c.fresh()
     return tuple(TensorFacts((n,), int64, 1) for _ in shape)

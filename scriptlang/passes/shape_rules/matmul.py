@@ -10,7 +10,7 @@ from . import Call, broadcast, rule
 
 
 def product_shape(c: Call, a: Shape, b: Shape) -> Shape:
-    """Of matmul: vectors at the ends, batches broadcast."""
+    """The shape that matmul gives: operands may be vectors, and dimensions of batches broadcast."""
     if not a or not b:
         raise Unknown
     rows = () if len(a) == 1 else a[-2:-1]

@@ -25,7 +25,7 @@ def reduction(c: Call) -> Any:
 
 @rule("max min median nanmedian", dtype="kernel")
 def extreme(c: Call) -> Any:
-    """Without `dim` one tensor; with it values and places."""
+    """min and max: one tensor without `dim`; with it values and indices."""
     if not c.has("dim"):
         c.tensor("self")
         return ()

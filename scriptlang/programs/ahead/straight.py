@@ -124,7 +124,7 @@ class Ahead:
 
 
 class Sources:
-    """By what is differentiated.
+    """What a function is differentiated by.
 
     places: arguments by their number; names: parameters and buffers; order: (is it an argument, its
     number in places or names), as the user named them.  kind: "one", "tuple" or "dict".

@@ -27,7 +27,8 @@ def inside_tensors(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor
 
 
 def below(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
-    """Where the result is the lower bound; where bounds cross it is the upper one."""
+    """A mask of the elements that `clamp` sets to its lower bound.  Where the lower bound is above
+    the upper one, `clamp` gives the upper one."""
     assert low is not None
     return (x < low) & (low < high) if high is not None else x < low
 

@@ -23,7 +23,7 @@ def picked(grad: Tensor, dim: int, index: Tensor, size: list[int]) -> Tensor:
 
 
 def gathered(grad: Tensor, dim: int, index: Tensor, size: list[int]) -> Tensor:
-    """Of a source that is larger than the index, only the first part was read."""
+    """The gradient of the source of a scatter, zero behind the part that the index made it read."""
     found = grad.gather(dim, index)
     return found if found.size() == size else widened(found, size)
 
@@ -58,7 +58,7 @@ def index_reduce_gradient(
     include_self: bool,
     result: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """As the reduction that scatters, with an index for every element."""
+    """The gradients of index_reduce: those of scatter_reduce with the index expanded."""
     if x.dim() == 0 or source.dim() == 0:
         rows = index.reshape([-1])
         flat = source.reshape([-1])

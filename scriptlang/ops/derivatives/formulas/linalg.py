@@ -104,7 +104,8 @@ def cholesky_solve_gradient(
 def lu_gradient(
     grad_l: Tensor | None, grad_u: Tensor | None, p: Tensor, low: Tensor, up: Tensor, pivot: bool
 ) -> Tensor | None:
-    """Of p low up.  Rows or columns behind the square part follow from it."""
+    """The gradient of the factors p, low and up.  What lies outside of their square part depends on
+    that part."""
     if grad_l is None and grad_u is None:
         return None
     gl = torch.zeros_like(low) if grad_l is None else grad_l

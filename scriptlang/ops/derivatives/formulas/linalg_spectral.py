@@ -66,7 +66,7 @@ def svd_gradient(
     s: Tensor,
     vh: Tensor,
 ) -> Tensor | None:
-    """Of the first min(m, n) singular vectors; others are not determined."""
+    """The gradient of an SVD by the first min(m, n) singular vectors; others are arbitrary."""
     k, m, n = s.size(-1), u.size(-2), vh.size(-1)
     u, vh = u.narrow(-1, 0, k), vh.narrow(-2, 0, k)
     if grad_u is None and grad_vh is None:
@@ -196,7 +196,7 @@ def matrix_exp_gradient(grad: Tensor, a: Tensor) -> Tensor:
 
 
 def constant(x: Tensor, value: Tensor) -> Tensor:
-    """Of the size of x, whose gradient is zero."""
+    """`value`, expanded to the size of x, which gets the gradient zero."""
     return torch.where(torch.zeros(x.size(), dtype=torch.bool), x, value)
 
 
@@ -266,7 +266,7 @@ def matrix_norm(a: Tensor, ord: float, dim: list[int], keepdim: bool) -> Tensor:
 
 
 def norm_of(a: Tensor, ord: Number | None, dim: list[int] | None, keepdim: bool) -> Tensor:
-    """Of vectors, or where an order and two dimensions are given of matrices."""
+    """A norm of vectors, or of matrices if an order and two dimensions are given."""
     if ord is None:
         return torch.linalg_vector_norm(a, 2, dim, keepdim)
     number = a.dim() if dim is None else len(dim)

@@ -7,7 +7,7 @@ from ...calling import functions as torch
 
 
 def wide(x: Tensor) -> Tensor:
-    """In the type that statistics are computed in."""
+    """x in the type in which statistics are computed: float32 for half types."""
     if x.dtype == torch.float16 or x.dtype == torch.bfloat16:
         return x.to(dtype=torch.float32)
     return x

@@ -41,7 +41,7 @@ def sgn_gradient(grad: Tensor, x: Tensor, sign: Tensor) -> Tensor:
 
 
 def sinc_gradient(grad: Tensor, x: Tensor) -> Tensor:
-    """Of sin(pi x) / (pi x), which is flat at 0."""
+    """The derivative of sin(pi x) / (pi x), which is 0 at 0."""
     at_zero = x == 0
     full = (x * torch.pi).masked_fill(at_zero, 1.0)
     slope = (full.cos() - full.sin() / full) / x.masked_fill(at_zero, 1.0)

@@ -67,7 +67,8 @@ def mean_gradient(
 def norm_gradient(
     grad: Tensor, x: Tensor, p: Number | None, norm: Tensor, dim: list[int] | None, keepdim: bool
 ) -> Tensor:
-    """Of (sum |x|^p)^(1/p).  At 0 it is 0; the norms inf and -inf share among what attains them."""
+    """The gradient of (sum |x|^p)^(1/p).  At 0 it is 0; that of the norms inf and -inf is shared
+    equally by the elements that attain them."""
     size = x.size()
     grad = restored(grad, size, dim, keepdim)
     norm = restored(norm, size, dim, keepdim)
@@ -118,7 +119,8 @@ def prod_dim_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int, keepdim
 
 
 def others(x: Tensor, dim: int) -> Tensor:
-    """For each element the product of all others along a dimension: of those before and behind."""
+    """For each element the product of all others along a dimension: the product of those before it
+    times that of those behind it."""
     first = torch.ones_like(x.narrow(dim, 0, 1))
     number = x.size(dim)
     before = torch.cat([first, x.narrow(dim, 0, number - 1)], dim).cumprod(dim)

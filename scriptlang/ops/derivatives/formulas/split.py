@@ -15,7 +15,7 @@ def like_others(grads: list[Tensor | None]) -> Tensor:
 
 
 def filled(grads: list[Tensor | None], sizes: list[list[int]]) -> list[Tensor]:
-    """The gradients, zeros for those that are not there."""
+    """The gradients of all parts, with zeros in place of undefined ones (None)."""
     one = like_others(grads)
     found: list[Tensor] = []
     for g, size in zip(grads, sizes):

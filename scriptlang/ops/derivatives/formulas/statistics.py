@@ -52,7 +52,8 @@ def correlation(x: Tensor) -> Tensor:
 def quantiles(
     x: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Tensor:
-    """Between the neighbours in order; q of one dimension comes first in the result."""
+    """Quantiles, interpolated between neighbours in sorted order.  If q has a dimension, it is the
+    first one of the result."""
     shape = [1 for _ in range(x.dim())]
     if dim is None:
         flat = x.reshape([-1])

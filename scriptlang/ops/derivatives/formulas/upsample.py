@@ -31,7 +31,7 @@ def matrices(
 
 
 def interpolated(kind: str, x: Tensor, m: int, align_corners: bool, scale: float | None) -> Tensor:
-    """Along one dimension, by the operator of its kind."""
+    """x with dimension 2 resized to m, by the interpolation that `kind` names."""
     if kind == "nearest1d" or kind == "nearest2d" or kind == "nearest3d":
         return torch.upsample_nearest1d(x, [m], scale)
     if kind == "nearest_exact1d" or kind == "nearest_exact2d" or kind == "nearest_exact3d":
