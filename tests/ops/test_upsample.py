@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.ops.harness import Arrays, both_tests, call
 
-A = Arrays("resize")
+A = Arrays("resize")  # the seed of what is recorded
 
 
 def samples():
@@ -69,4 +69,4 @@ def samples():
 
 
 SAMPLES = list(samples())
-test_recorded, test_pytorch = both_tests("resize", SAMPLES)
+test_recorded, test_pytorch = both_tests("upsample", SAMPLES)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.ops.harness import Arrays, both_tests, call
 
-A = Arrays("factors")
+A = Arrays("factors")  # the seed of what is recorded
 
 
 def samples():
@@ -30,4 +30,4 @@ def samples():
 
 
 SAMPLES = list(samples())
-test_recorded, test_pytorch = both_tests("factors", SAMPLES)
+test_recorded, test_pytorch = both_tests("linalg_spectral", SAMPLES)
