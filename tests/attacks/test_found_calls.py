@@ -65,8 +65,8 @@ REFUSED = {
     "labels that spread a loss": "aten::soft_margin_loss(T('float64', (4,), (1,), 0, 4, 'unit', "
     "1), T('int64', (2, 4), (4, 1), 0, 8, 'ones', 1), 0)",
     "an order of transforms of nothing": f"aten::fft_fftn({TALL}, None, [], 'nonsense')",
-    "masked writes of another type": f"aten::_unsafe_masked_index_put_accumulate({VECTOR}, {BOOLS}, "
-    f"[{PLACES}], {INTS})",
+    "masked writes of another type": "aten::_unsafe_masked_index_put_accumulate("
+    f"{VECTOR}, {BOOLS}, [{PLACES}], {INTS})",
     "a complex number among floats": f"aten::isin.Scalar_Tensor(complex(1.0, 0.0), {VECTOR}, "
     "False, False)",
     "segments of integers": f"aten::segment_reduce({INTS}, 'sum', T('int64', (1,), (1,), 0, 1, "
