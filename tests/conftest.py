@@ -8,6 +8,7 @@ import inspect
 import os
 import pathlib
 import re
+import signal
 import sys
 
 import pytest
@@ -25,6 +26,10 @@ from tests import golden, native_build, round_trip
 
 WHOLLY_ORACLE = re.compile(r"^pytestmark = .*\bpytest\.mark\.oracle\b", re.MULTILINE)
 """What a file says whose tests all compare with PyTorch."""
+
+# A shell starts what it runs in the background with SIGINT ignored, and Python leaves it so: tests
+# of Ctrl-C, and the processes that they start, would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("SCRIPTLANG_VERIFY", "1")
 round_trip.watch()

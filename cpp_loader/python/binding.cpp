@@ -19,6 +19,7 @@
 #include "code_archive.h"
 #include "convert.h"
 #include "errors.h"
+#include "gil.h"
 #include "memory.h"
 #include "names.h"
 #include "native_archive.h"
@@ -189,7 +190,7 @@ ToldState& told_state() {
 class GeneratorLock {
  public:
   explicit GeneratorLock(Generator& generator) : lock_(generator.mutex, std::defer_lock) {
-    nb::gil_scoped_release released;
+    WithoutPython released;
     lock_.lock();
   }
 

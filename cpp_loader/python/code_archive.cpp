@@ -17,6 +17,7 @@
 
 #include "archive/module.h"
 #include "convert.h"
+#include "gil.h"
 #include "python_program.h"
 #include "source/compiler.h"
 
@@ -43,8 +44,7 @@ class BufferLoan {
 
 void end_loan(void* user) {
   if (!Py_IsInitialized()) return;  // the process ends: its memory goes anyway
-  nb::gil_scoped_acquire gil;
-  delete static_cast<BufferLoan*>(user);
+  with_python([user] { delete static_cast<BufferLoan*>(user); });
 }
 
 std::shared_ptr<Bytes> bytes_of(nb::handle contents) {

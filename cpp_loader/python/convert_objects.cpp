@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "convert.h"
+#include "gil.h"
 #include "names.h"
 #include "values/type.h"
 
@@ -15,8 +16,7 @@ bool is_object_of(nb::handle value, nb::handle cls) {
 std::shared_ptr<void> host_of(nb::handle type) {
   return std::shared_ptr<void>(known().weak_reference(type).release().ptr(), [](void* p) {
     if (!Py_IsInitialized()) return;
-    nb::gil_scoped_acquire gil;
-    Py_DECREF(static_cast<PyObject*>(p));
+    with_python([p] { Py_DECREF(static_cast<PyObject*>(p)); });
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "arrays.h"
 #include "convert.h"
+#include "gil.h"
 #include "memory.h"
 #include "names.h"
 #include "values/quantizer.h"
@@ -51,8 +52,7 @@ struct Loan {
 
 void end_loan(void* user) {
   if (!Py_IsInitialized()) return;  // the process ends: its memory goes anyway
-  nb::gil_scoped_acquire gil;
-  delete static_cast<Loan*>(user);
+  with_python([user] { delete static_cast<Loan*>(user); });
 }
 
 // Over what a loan has asked for. Memory that Python may not write is copied: an operator that

@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "gil.h"
+
 namespace scriptlang::python {
 
 namespace nb = nanobind;
@@ -19,10 +21,11 @@ class Interrupts {
  private:
   bool check() {
     if (is_elsewhere_) return false;
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() == 0 && (is_main_ || find_thread())) return false;
-    PyErr_Fetch(&type_, &value_, &trace_);
-    return raised_ = true;
+    return with_python([this] {
+      if (PyErr_CheckSignals() == 0 && (is_main_ || find_thread())) return false;
+      PyErr_Fetch(&type_, &value_, &trace_);
+      return raised_ = true;
+    });
   }
 
   // This runs Python, where a signal's handler may raise, too: then it is false.

@@ -1,6 +1,7 @@
 // The Python type `Memory`: memory of the engine as a buffer that numpy can view.
 #include "memory.h"
 
+#include "gil.h"
 #include "turns.h"
 
 namespace scriptlang::python {
@@ -15,7 +16,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   Storage* storage = storage_of(self);
   Turn turn;  // a program that lets memory grow has the process alone
   if (!Turn::is_inside() && !turn.try_take(nullptr, Effect::Reads)) {
-    nb::gil_scoped_release released;
+    WithoutPython released;
     turn.take(nullptr, Effect::Reads);
   }
   storage->pin();

@@ -6,6 +6,7 @@
 
 #include "archive/save.h"
 #include "convert.h"
+#include "gil.h"
 #include "kernels/parallel.h"
 #include "lower/code.h"
 #include "optimize/reached.h"
@@ -34,7 +35,7 @@ class NativeArchive {
     Turn turn;
     Value value;
     {
-      nb::gil_scoped_release released;
+      WithoutPython released;
       value = module_->call(name, std::move(values), {}, context, limits, &turn);
     }
     nb::object result = ToPython(kMostValues, domain)(value);
@@ -62,7 +63,7 @@ class NativeArchive {
   nb::bytes save() {
     std::string bytes;
     {
-      nb::gil_scoped_release released;
+      WithoutPython released;
       scriptlang::save(module_.get(), module_->root(), {}, [&](const void* data, size_t size) {
         bytes.append(static_cast<const char*>(data), size);
       });
@@ -72,7 +73,7 @@ class NativeArchive {
 
   // Of all functions, where no methods are named. What restores objects runs in any case.
   std::vector<std::string> operators(const std::vector<std::string>& methods) {
-    nb::gil_scoped_release released;
+    WithoutPython released;
     module_->complete();
     const std::string kRestores = ".__setstate__";
     std::vector<const Function*> from;

@@ -113,7 +113,7 @@ nb::tuple call_operator(const std::string& name, nb::list arguments) {
   context.threads = kernels::thread_count();
   context.generator = &default_generator();
   {
-    nb::gil_scoped_release released;
+    WithoutPython released;
     entry->run(context, Args(values.data(), int(values.size())), results.data());
   }
   ToPython to_python;

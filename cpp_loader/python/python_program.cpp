@@ -233,7 +233,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
   context.interrupted = Interrupts::ask;
   context.interrupted_user = &interrupts;
   try {
-    nb::gil_scoped_release released;
+    WithoutPython released;
     if (!has_turn) result->turn.take(asked, effect, for_signals(), limits.milliseconds);
     result->value = scriptlang::run(*program_, function, std::move(values), context, limits);
     if (!interrupts.raised()) return;  // it may come when there is nothing left to stop

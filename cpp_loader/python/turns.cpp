@@ -1,12 +1,15 @@
 // Waiting for a turn from Python: gives up the GIL and handles signals meanwhile.
 #include "turns.h"
 
+#include "gil.h"
+
 namespace scriptlang::python {
 
 const Waiting& for_signals() {
   static const Waiting waiting = {[](void*) {
-                                    nb::gil_scoped_acquire gil;
-                                    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                                    with_python([] {
+                                      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                                    });
                                   },
                                   nullptr};
   return waiting;
@@ -15,20 +18,20 @@ const Waiting& for_signals() {
 void join_domains(const DomainRef& a, const DomainRef& b) {
   if (a.get() == b.get() || Domain::try_join(a.get(), b.get())) return;
   DomainRef held_a = a, held_b = b;
-  nb::gil_scoped_release released;
+  WithoutPython released;
   join(held_a.get(), held_b.get(), for_signals());
 }
 
 void look(Turn* turn, const DomainRef& domain, bool alone) {
   if (turn->try_look(domain.get(), alone)) return;
   DomainRef held = domain;
-  nb::gil_scoped_release released;
+  WithoutPython released;
   turn->look(held.get(), alone, for_signals());
 }
 
 PythonLock::PythonLock(std::recursive_mutex* mutex) : mutex_(mutex) {
   if (mutex_->try_lock()) return;
-  nb::gil_scoped_release released;
+  WithoutPython released;
   mutex_->lock();
 }
 PythonLock::~PythonLock() { mutex_->unlock(); }

@@ -94,23 +94,44 @@ def value_diff(a: dict[str, Any], b: dict[str, Any], rtol: float) -> Any:
             }
 
 
-def difference(x: Any, y: Any, rtol: float) -> str:
+def difference(x: Any, y: Any, rtol: float, seen: set[tuple[int, int]] | None = None) -> str:
+    """How two values differ; "" where they do not.
+
+    seen: pairs of objects that are being compared, which may contain themselves.
+    """
+    from ..objects import EnumValue, ScriptObject
     from ..tensors import Tensor
 
+    seen = set() if seen is None else seen
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return tensor_difference(x.detach(), y.detach(), rtol)
     if type(x) is not type(y):
         return "type"
-    if isinstance(x, (list, tuple)):
-        if len(x) != len(y):
-            return "length"
-        return next((d for u, v in zip(x, y) if (d := difference(u, v, rtol))), "")
+    if isinstance(x, (list, tuple, dict, ScriptObject)):
+        if (id(x), id(y)) in seen:
+            return ""
+        seen.add((id(x), id(y)))
+        why, inside = parts_of(x, y)
+        return why or next((d for u, v in inside if (d := difference(u, v, rtol, seen))), "")
+    if isinstance(x, (bool, int, float, complex, str, type(None))):
+        return "value" if repr(x) != repr(y) else ""  # -0.0 is not 0.0, and nan is nan
+    if isinstance(x, EnumValue):  # their types are of two archives
+        return "" if (x.known_name, x.value) == (y.known_name, y.value) else "value"
+    return "" if x == y else "value"
+
+
+def parts_of(x: Any, y: Any) -> tuple[str, list[tuple[Any, Any]]]:
+    """How two containers or objects of one class differ, without their parts; their parts."""
+    from ..objects import ScriptObject
+
     if isinstance(x, dict):
-        if list(x) != list(y):
-            return "keys"
-        return next((d for k in x if (d := difference(x[k], y[k], rtol))), "")
-    plain = (bool, int, float, complex, str, type(None))
-    return "value" if isinstance(x, plain) and repr(x) != repr(y) else ""
+        return ("keys" if list(x) != list(y) else ""), [(x[k], y.get(k)) for k in x]
+    if isinstance(x, ScriptObject):
+        names = [a.name for a in x.type.attributes]
+        if names != [a.name for a in y.type.attributes]:
+            return "attributes", []
+        return "", [(x.get(n), y.get(n)) for n in names]
+    return ("length" if len(x) != len(y) else ""), list(zip(x, y))
 
 
 def tensor_difference(x: Any, y: Any, rtol: float) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import enum
 import importlib
 import io
 import os
@@ -25,6 +26,7 @@ import numpy as np
 from .. import types as T
 from ..errors import ScriptError
 from ..ir import Function, Graph, Value
+from ..objects import EnumValue
 from ..ops import table
 from ..passes.pipeline import optimize
 from ..records import replace
@@ -334,8 +336,20 @@ def difference(x: Any, y: Any, rtol: float, atol: float) -> str:
     )
 
 
-def difference_in(x: Any, y: Any, rtol: float, atol: float, place: str = "result") -> str:
-    """How two results differ, which may be containers of both libraries."""
+def difference_in(
+    x: Any,
+    y: Any,
+    rtol: float,
+    atol: float,
+    place: str = "result",
+    seen: frozenset[int] = frozenset(),
+) -> str:
+    """How two results differ, which may be containers and objects of both libraries.
+
+    seen: the objects that this one is inside of, which may contain themselves.
+    """
+    if id(x) in seen:
+        return ""
     if hasattr(x, "detach") and hasattr(y, "detach"):
         why = difference(array_of(x), array_of(y), rtol, atol)
         return f"{place}: {why}" if why else ""
@@ -347,10 +361,34 @@ def difference_in(x: Any, y: Any, rtol: float, atol: float, place: str = "result
         if len(x) != len(y):
             return f"{place}: {len(x)} and {len(y)} values"
         parts = [(f"{place}[{i}]", *both) for i, both in enumerate(zip(x, y))]
-    elif isinstance(x, float) and isinstance(y, float):
-        return "" if np.isclose(x, y, rtol, atol, equal_nan=True) else f"{place}: {x} and {y}"
+    elif attributes_of(x) and all(hasattr(y, a) for a in attributes_of(x)):
+        parts = [(f"{place}.{a}", getattr(x, a), getattr(y, a)) for a in attributes_of(x)]
     else:
-        plain = (bool, int, str, type(None))
-        same = x == y if isinstance(x, plain) and isinstance(y, plain) else True
-        return "" if same else f"{place}: {x!r} and {y!r}"
-    return next((w for p, u, v in parts if (w := difference_in(u, v, rtol, atol, p))), "")
+        return "" if same_value(x, y, rtol, atol) else f"{place}: {x!r} and {y!r}"
+    inside = seen | {id(x)}
+    return next((w for p, u, v in parts if (w := difference_in(u, v, rtol, atol, p, inside))), "")
+
+
+def attributes_of(value: Any) -> list[str]:
+    """The names of the attributes of an instance of a script class."""
+    from ..programs.module import ScriptObjectFacade
+
+    known = isinstance(value, ScriptObjectFacade)
+    return [a.name for a in value._type.attributes] if known else []
+
+
+def same_value(x: Any, y: Any, rtol: float, atol: float) -> bool:
+    """Whether two values that are neither tensors nor containers agree.
+
+    Those of PyTorch have classes of their own: members of enums agree by name, devices by text.
+    """
+    plain = (bool, int, float, complex, str, type(None))
+    if isinstance(x, plain) or isinstance(y, plain):
+        if type(x) is not type(y):
+            return False
+        if isinstance(x, (float, complex)):
+            return bool(np.isclose(x, y, rtol, atol, equal_nan=True))
+        return bool(x == y)
+    if isinstance(x, (EnumValue, enum.Enum)) and isinstance(y, (EnumValue, enum.Enum)):
+        return x.name == y.name
+    return str(x) == str(y)

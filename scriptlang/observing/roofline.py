@@ -38,7 +38,8 @@ class Roof:
 
 
 def measure(size: int = 1024, elements: int = 1 << 24, runs: int = 12) -> Roof:
-    """size: of square matrices whose product is measured; elements: of tensors whose sum is."""
+    """size: of square matrices whose product is measured; elements: of
+    tensors whose elementwise maximum is."""
     a = from_numpy(np.ones((size, size), np.float32))
     x = from_numpy(np.ones(elements, np.float32))
     product, total = of_operator("aten::mm", ""), of_operator("aten::maximum", "")

@@ -16,6 +16,7 @@ from ..interpreter.native import load as load_native
 from ..interpreter.reach import operators_of
 from ..ir import Function
 from ..limits import Limits
+from ..passes.inline import callee
 
 
 @dataclass
@@ -40,7 +41,8 @@ class Part:
 class Report:
     """Facts about an archive.
 
-    functions: the public methods.  operators: name -> number of nodes over all of them, inlined.
+    functions: the public methods.  operators: name -> number of nodes over all of them, with calls
+    replaced by what they run; a method that another one calls is counted there alone.
     lacking: engine name -> operators of the archive that it has not.  errors: methods that do not
     compile.  parameters, parameter_bytes: count of elements and size of parameters and buffers.
     producer: what wrote it, as far as its records tell.  tree: its modules.
@@ -93,6 +95,7 @@ def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
     report.tree = tree_of(root)
     available = engines.available()
     report.lacking = {name: set() for name in available}
+    counted: list[tuple[Function, Counter[str]]] = []
     for function in root.type.methods.values():
         try:
             counts = operators_of(function)
@@ -102,10 +105,20 @@ def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
             report.errors.append(e)
             continue
         report.functions.append(function)
-        report.operators.update(counts)
+        counted.append((function, counts))
         for name in available:
             report.lacking[name].update(engines.engine(name).missing(function))
+    called = {f for caller in report.functions for f in callees(caller) if f is not caller}
+    for function, counts in counted:
+        if function in called:
+            report.operators |= counts
+        else:
+            report.operators += counts
     return report
+
+
+def callees(function: Function) -> set[Function]:
+    return {f for node in function.graph.walk() if (f := callee(node)) is not None}
 
 
 def reached_operators(path: str, methods: list[str]) -> list[str]:

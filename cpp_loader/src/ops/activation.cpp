@@ -106,7 +106,7 @@ SL_OP(aten_log_sigmoid_forward) {
 namespace {
 
 Tensor glu(const Tensor& self, int64_t dim) {
-  if (!is_floating(self.dtype()) && !is_complex(self.dtype())) {
+  if (!is_floating(self.dtype())) {
     raise(ErrorKind::NotImplementedError, "\"glu_cpu\" not implemented for '",
           dtype_display_name(self.dtype()), "'");
   }

@@ -26,6 +26,10 @@ Tensor xlog1py(const Input& self, const Input& other) {
   result.add(self);
   result.add(other);
   const ScalarType type = result.get_float();
+  if (is_complex(type)) {
+    raise(ErrorKind::NotImplementedError, "\"special_xlog1py_cpu\" not implemented for '",
+          dtype_display_name(type), "'");
+  }
   auto as_tensor = [&](const Input& in) {
     return to_dtype(in.tensor ? *in.tensor : Tensor::scalar(in.number.to_double()), type);
   };

@@ -9,16 +9,17 @@ namespace scriptlang {
 
 using namespace pointwise;
 
-// Numbers beside tensors of half types are rounded to these.
+// Numbers beside tensors of half types are rounded to these: by all that make a tensor of the
+// number first, which mul and div do not.
 Args round_numbers(Args args) {
-  for (int i : {0, 1}) {
-    if (args[i].is_tensor() || !args[1 - i].is_tensor()) continue;
-    const ScalarType type = args.tensor(1 - i).dtype();
-    const Scalar number = args.scalar(i);
-    if (number.kind == Scalar::Complex) continue;
-    if (type == ScalarType::Float16) args[i] = double(float(float16(float(number.to_double()))));
-    if (type == ScalarType::BFloat16) args[i] = double(float(bfloat16(float(number.to_double()))));
-  }
+  const int i = args[0].is_tensor() ? 1 : 0;  // which is the number
+  const ScalarType type = args.tensor(1 - i).dtype();
+  if (type != ScalarType::Float16 && type != ScalarType::BFloat16) return args;
+  if (args[i].is_tensor()) return args;
+  const Scalar number = args.scalar(i);
+  if (number.kind == Scalar::Complex || number.kind == Scalar::Bool) return args;
+  const float single = float(number.to_double());
+  args[i] = double(type == ScalarType::Float16 ? float(float16(single)) : float(bfloat16(single)));
   return args;
 }
 
@@ -34,6 +35,10 @@ struct Alpha {
 Alpha read_alpha(const Value& v, ScalarType type) {
   if (v.is_int() && v.raw_int() == 1) return {{}, true};
   Scalar s = Scalar::of(v);
+  SL_CHECK(is_complex(type) || s.kind != Scalar::Complex,
+           is_integral(type, true)
+               ? "For integral input tensors, argument alpha must not be a floating point number."
+               : "For non-complex input tensors, argument alpha must not be a complex number.");
   SL_CHECK(s.kind != Scalar::Bool || type == ScalarType::Bool,
            "Boolean alpha only supported for Boolean results.");
   Alpha alpha{};
@@ -41,8 +46,6 @@ Alpha read_alpha(const Value& v, ScalarType type) {
   if (alpha.is_one) return alpha;
   SL_CHECK(is_floating(type) || is_complex(type) || s.is_integral(),
            "For integral input tensors, argument alpha must not be a floating point number.");
-  SL_CHECK(is_complex(type) || s.kind != Scalar::Complex,
-           "For non-complex input tensors, argument alpha must not be a complex number.");
   check_fits(s, type);
   int64_t exact = s.is_integral() ? s.i : 0;
   alpha.params[0] = s.d;
@@ -159,6 +162,7 @@ SL_OP(aten_add_Tensor) {
   out[0] = add(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
 SL_OP(aten_add_Scalar) {
+  args = round_numbers(args);
   if (without_alpha(args, out, Binary::k_add)) return;
   out[0] = add(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
@@ -166,6 +170,7 @@ SL_OP(aten_add__Tensor) {
   out[0] = add(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
 }
 SL_OP(aten_add__Scalar) {
+  args = round_numbers(args);
   out[0] = add(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
 }
 SL_OP(aten_sub_Tensor) {
@@ -173,6 +178,7 @@ SL_OP(aten_sub_Tensor) {
   out[0] = sub(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
 SL_OP(aten_sub_Scalar) {
+  args = round_numbers(args);
   if (without_alpha(args, out, Binary::k_sub)) return;
   out[0] = sub(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
@@ -180,10 +186,14 @@ SL_OP(aten_sub__Tensor) {
   out[0] = sub(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
 }
 SL_OP(aten_sub__Scalar) {
+  args = round_numbers(args);
   out[0] = sub(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
 }
 SL_OP(aten_rsub_Tensor) { out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor()); }
-SL_OP(aten_rsub_Scalar) { out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor()); }
+SL_OP(aten_rsub_Scalar) {
+  args = round_numbers(args);
+  out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor());
+}
 SL_OP(aten_subtract_Tensor) { op_aten_sub_Tensor(ctx, args, out); }
 SL_OP(aten_subtract_Scalar) { op_aten_sub_Scalar(ctx, args, out); }
 SL_OP(aten_div_Tensor_mode) {
@@ -209,36 +219,42 @@ SL_OP(aten_floor_divide__Tensor) {
 }
 SL_OP(aten_floor_divide__Scalar) { op_aten_floor_divide__Tensor(ctx, args, out); }
 SL_OP(aten_pow_Tensor_Scalar) {
+  args = round_numbers(args);
   out[0] = power_of_tensor(args.tensor(0), args.scalar(1), Tensor());
 }
 SL_OP(aten_pow__Scalar) {
+  args = round_numbers(args);
   out[0] = power_of_tensor(args.tensor(0), args.scalar(1), args.tensor(0));
 }
 SL_OP(aten_pow_Tensor_Tensor) { binary(args, out, Binary::k_pow, "pow", kCommon); }
 SL_OP(aten_pow__Tensor) { binary_(args, out, Binary::k_pow, "pow", kCommon); }
 SL_OP(aten_pow_Scalar) {  // row-major, whatever the exponent is
-  binary(args, out, Binary::k_pow, "pow", kCommon);
+  binary(round_numbers(args), out, Binary::k_pow, "pow", kCommon);
   out[0] = to_contiguous(out[0].as_tensor());
 }
 SL_OP(aten_mul_Tensor) { binary(args, out, Binary::k_mul, "mul", kCommon); }
 SL_OP(aten_mul__Tensor) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
 SL_OP(aten_mul_Scalar) { binary(args, out, Binary::k_mul, "mul", kCommon); }
-SL_OP(aten_mul__Scalar) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_mul__Scalar) { binary_(round_numbers(args), out, Binary::k_mul, "mul", kCommon); }
 SL_OP(aten_multiply_Tensor) { binary(args, out, Binary::k_mul, "mul", kCommon); }
 SL_OP(aten_multiply__Tensor) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
 SL_OP(aten_multiply_Scalar) { binary(args, out, Binary::k_mul, "mul", kCommon); }
-SL_OP(aten_multiply__Scalar) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_multiply__Scalar) { binary_(round_numbers(args), out, Binary::k_mul, "mul", kCommon); }
 SL_OP(aten_remainder_Tensor) { binary(args, out, Binary::k_remainder, "remainder", kCommon); }
 SL_OP(aten_remainder__Tensor) { binary_(args, out, Binary::k_remainder, "remainder", kCommon); }
-SL_OP(aten_remainder_Scalar) { binary(args, out, Binary::k_remainder, "remainder", kCommon); }
-SL_OP(aten_remainder__Scalar) { binary_(args, out, Binary::k_remainder, "remainder", kCommon); }
+SL_OP(aten_remainder_Scalar) {
+  binary(round_numbers(args), out, Binary::k_remainder, "remainder", kCommon);
+}
+SL_OP(aten_remainder__Scalar) {
+  binary_(round_numbers(args), out, Binary::k_remainder, "remainder", kCommon);
+}
 SL_OP(aten_remainder_Scalar_Tensor) {
-  binary(args, out, Binary::k_remainder, "remainder", kCommon);
+  binary(round_numbers(args), out, Binary::k_remainder, "remainder", kCommon);
 }
 SL_OP(aten_fmod_Tensor) { binary(args, out, Binary::k_fmod, "fmod", kCommon); }
 SL_OP(aten_fmod__Tensor) { binary_(args, out, Binary::k_fmod, "fmod", kCommon); }
-SL_OP(aten_fmod_Scalar) { binary(args, out, Binary::k_fmod, "fmod", kCommon); }
-SL_OP(aten_fmod__Scalar) { binary_(args, out, Binary::k_fmod, "fmod", kCommon); }
+SL_OP(aten_fmod_Scalar) { binary(round_numbers(args), out, Binary::k_fmod, "fmod", kCommon); }
+SL_OP(aten_fmod__Scalar) { binary_(round_numbers(args), out, Binary::k_fmod, "fmod", kCommon); }
 SL_OP(aten_maximum) { binary(args, out, Binary::k_maximum, "maximum", kCommon); }
 SL_OP(aten_minimum) { binary(args, out, Binary::k_minimum, "minimum", kCommon); }
 SL_OP(aten_fmax) { binary(args, out, Binary::k_fmax, "fmax", kCommon); }

@@ -189,11 +189,12 @@ SL_OP(aten_fill__Scalar) {
   fill(args.tensor(0), args.scalar(1));
   out[0] = args.tensor(0);
 }
+static void check_number(const Tensor& value) {
+  SL_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
+           value.dim(), " dimensions.");
+}
 SL_OP(aten_fill__Tensor) {
-  SL_CHECK(args.tensor(1).dim() == 0,
-           "fill_ only supports 0-dimension value tensor but got "
-           "tensor with ",
-           args.tensor(1).dim(), " dimensions.");
+  check_number(args.tensor(1));
   fill(args.tensor(0), args.scalar(1));
   out[0] = args.tensor(0);
 }
@@ -202,7 +203,10 @@ SL_OP(aten_fill_Scalar) {
   fill(t, args.scalar(1));
   out[0] = t;
 }
-SL_OP(aten_fill_Tensor) { op_aten_fill_Scalar(ctx, args, out); }
+SL_OP(aten_fill_Tensor) {
+  check_number(args.tensor(1));
+  op_aten_fill_Scalar(ctx, args, out);
+}
 SL_OP(aten_zero_) {
   fill(args.tensor(0), int64_t{0});
   out[0] = args.tensor(0);

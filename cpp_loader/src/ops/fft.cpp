@@ -267,7 +267,10 @@ Tensor from_real_one(Args args, bool inverse) {
 Tensor complex_all(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
   Plan whole = plan_for(self, args[1], args[2]);
-  if (whole.dims.empty()) return contiguous_as(clone(self), complex_type(self.dtype()));
+  if (whole.dims.empty()) {
+    scale_for(args[3], 1, inverse);  // raises where there is no such mode
+    return contiguous_as(clone(self), complex_type(self.dtype()));
+  }
   return laid(
       self, whole, order_for(self, whole, Spectrum::kWhole),
       [&](const Tensor& x, const Plan& plan) { return transform_all(x, plan, args[3], inverse); });

@@ -175,6 +175,11 @@ SL_OP(aten__index_put_impl_) {
 SL_OP(aten__index_put_impl__hacked_twin) { op_aten__index_put_impl_(ctx, args, out); }
 SL_OP(aten__unsafe_masked_index_put_accumulate) {
   const Tensor& self = args.tensor(0);
+  if (args.list(2).size() == 0) raise(ErrorKind::IndexError, "at least one index must be provided");
+  SL_CHECK(self.dtype() == args.tensor(3).dtype(),
+           "Index put requires the source and destination dtypes match, got ",
+           dtype_display_name(self.dtype()), " for the destination and ",
+           dtype_display_name(args.tensor(3).dtype()), " for the source.");
   Tensor copy = clone(self);
   Tensor values =
       where_result(args.tensor(1), args.tensor(3), Scalar(int64_t{0}), args.tensor(3).dtype());

@@ -10,8 +10,7 @@ Value format(const Value* values, int64_t count);
 void format(Context& context, Args args, Value* out);
 const Value& tuple_index(const Tuple& tuple, int64_t index);
 const Value& dict_index(Dict& dict, const Value& key);  // raises KeyError
-double to_real(const Scalar& number);      // both raise RuntimeError where the result would be
-int64_t to_integer(const Scalar& number);  // another number
+int64_t to_integer(const Scalar& number);  // raises RuntimeError where it would be another number
 [[noreturn]] void raise_exception(const Value& message, const Value& class_name);
 // Nested lists of a tensor's elements; the element code is TorchScript's: 0 int, 1 float, 2 bool,
 // 3 complex.

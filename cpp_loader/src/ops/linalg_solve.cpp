@@ -143,6 +143,18 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
   return solve_triangular(adjoint(l), y, true, true, false);
 }
 
+// A triangle with a zero on its diagonal has no inverse.
+void check_no_zero_pivot(const Tensor& factor) {
+  const int64_t n = factor.size(factor.dim() - 1);
+  Tensor zeros = to_contiguous(eq(factor, Scalar(0.0)));
+  const bool* zero = zeros.data<bool>();
+  for (int64_t i = 0; i * n < zeros.numel(); ++i) {  // each row of each matrix
+    SL_CHECK(
+        !zero[i * n + i % n], "cholesky_inverse: The diagonal element ", i % n + 1,
+        " is zero, the inversion could not be completed because the input matrix is singular.");
+  }
+}
+
 // Solved where the matrices broadcast; the second result is the first operand, as given.
 void triangular_solve(Args args, Value* out) {
   const Tensor &b = args.tensor(0), &a = args.tensor(1);
@@ -232,6 +244,7 @@ SL_OP(aten_cholesky_solve) {
 SL_OP(aten_cholesky_inverse) {
   const Tensor& factor = args.tensor(0);
   check_square(factor, "cholesky_inverse");
+  check_no_zero_pivot(factor);
   out[0] = cholesky_solve(identity_like(factor), factor, args.boolean(1));
 }
 SL_OP(aten_linalg_tensorinv) { out[0] = tensor_inverse(args.tensor(0), args.integer(1)); }

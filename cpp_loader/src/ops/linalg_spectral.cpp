@@ -169,6 +169,12 @@ double epsilon_of(const Tensor& a) {
 
 // Which singular values [..., k] count, k > 0.
 Tensor counted(const Tensor& a, const Tensor& s, const Tolerance& given) {
+  for (const Value* v : {&given.absolute, &given.relative}) {
+    SL_CHECK(!v->is_tensor() || !is_complex(v->as_tensor().dtype()),
+             "torch.linalg: ", v == &given.absolute ? "atol" : "rtol",
+             " tensor of complex type is not supported. Got ",
+             dtype_display_name(v->as_tensor().dtype()));
+  }
   Value relative = given.relative;
   if (relative.is_none()) {
     bool stated = !given.absolute.is_none() && is_positive(given.absolute);

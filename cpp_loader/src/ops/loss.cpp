@@ -389,7 +389,10 @@ SL_OP(aten_soft_margin_loss) {
   const Tensor& self = args.tensor(0);
   const int64_t reduction = args.integer(2);
   SL_CHECK(reduction >= 0 && reduction <= 2, reduction, " is not a valid value for reduction");
-  Tensor loss = log1p(exp(neg(typed_as(self, mul(args.tensor(1), self)))));
+  Tensor product = mul(args.tensor(1), self);
+  SL_CHECK(product.sizes() == self.sizes(), "output with shape ", to_string(self.sizes()),
+           " doesn't match the broadcast shape ", to_string(product.sizes()));
+  Tensor loss = log1p(exp(neg(typed_as(self, product))));
   out[0] = reduce_laid(typed_as(self, loss), self, args.integer(2));
 }
 SL_OP(aten_poisson_nll_loss) { out[0] = poisson_nll(args); }

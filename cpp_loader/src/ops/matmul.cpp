@@ -442,8 +442,9 @@ SL_OP(aten_addmm_) {
 }
 SL_OP(aten_addmv) {
   for (int i : {3, 4}) check_fits(args.scalar(i), args.tensor(0).dtype());
-  out[0] = add_product(args.tensor(0), matrix_vector(args.tensor(1), args.tensor(2)),
-                       args.scalar(3), args.scalar(4));
+  Tensor product = matrix_vector(args.tensor(1), args.tensor(2));
+  view_expand(args.tensor(0), product.sizes());  // raises when self does not broadcast
+  out[0] = add_product(args.tensor(0), product, args.scalar(3), args.scalar(4));
 }
 SL_OP(aten_baddbmm) {
   out[0] = baddbmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4));

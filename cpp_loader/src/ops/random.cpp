@@ -197,6 +197,16 @@ void fill_parts(const Tensor& given, Fill fill) {
   copy_into(t, whole);
 }
 
+// A number that the half type rounds up to the end, which is out of the range, becomes its start.
+template <class Half>
+void stay_below(const Tensor& values, double from, double to) {
+  const float start = float(Half(float(from))), end = float(Half(float(to)));
+  float* data = values.data<float>();
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    if (float(Half(data[i])) == end) data[i] = start;
+  }
+}
+
 }  // namespace
 
 // Types narrower than float draw and compute as float does.
@@ -229,6 +239,8 @@ void fill_uniform(const Tensor& given, double from, double to, Generator& genera
     if (wide) fill_uniform_row(values.data<double>(), t.numel(), to - from, from, draw);
     else fill_uniform_row(values.data<float>(), t.numel(), float(to) - low, low, draw);
   }
+  if (type == ScalarType::Float16) stay_below<float16>(values, from, to);
+  if (type == ScalarType::BFloat16) stay_below<bfloat16>(values, from, to);
   if (!direct) copy_into(t, values);
 }
 

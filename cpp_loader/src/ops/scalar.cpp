@@ -260,15 +260,9 @@ int64_t language::to_integer(const Scalar& s) {
   }
   return int64_t(s.d);
 }
-double language::to_real(const Scalar& s) {
-  if (s.kind == Scalar::Complex && s.imag != 0) {
-    raise(ErrorKind::RuntimeError, "value cannot be converted to type double without overflow");
-  }
-  return s.d;
-}
-
 SL_OP(aten_Int_Scalar) { out[0].set_int(language::to_integer(args.scalar(0))); }
-SL_OP(aten_Float_Scalar) { out[0].set_double(language::to_real(args.scalar(0))); }
+// Of a complex number the real part, as PyTorch's.
+SL_OP(aten_Float_Scalar) { out[0].set_double(args.scalar(0).d); }
 SL_OP(aten_Float_int) { out[0].set_double(args.number(0)); }
 SL_OP(aten_Float_bool) { out[0].set_double(args.boolean(0)); }
 

@@ -12,6 +12,8 @@ namespace scriptlang {
 using namespace express;
 
 void op_aten_cumsum(Context&, Args, Value*);
+void check_has_dim(const Tensor& t, int64_t dim);  // scan_trapezoid.cpp
+void check_real_step(const char* name, const Input& step);
 
 namespace {
 
@@ -70,6 +72,10 @@ Tensor edge(const Tensor& f, int64_t dim, const Steps& steps, bool first, int64_
   };
   double sign = first ? 1 : -1;
   if (order == 1) return mul(div(sub(value(1), value(0)), step(0)), Scalar(sign));
+  if (!steps.uneven.defined()) {  // which may be infinite or zero
+    Tensor sum = add(mul(value(0), Scalar(-1.5)), mul(value(1), Scalar(2.0)));
+    return mul(div(add(sum, mul(value(2), Scalar(-0.5))), Scalar(steps.even)), Scalar(sign));
+  }
   Tensor near = step(0), far = step(1), both = add(near, far);
   Tensor a = neg(div(add(mul(near, Scalar(2.0)), far), mul(near, both)));
   Tensor b = div(both, mul(near, far)), c = neg(div(near, mul(far, both)));
@@ -241,13 +247,14 @@ Tensor correlation(const Tensor& self) {
 SL_OP(aten_cumulative_trapezoid_x) {
   const Tensor& y = args.tensor(0);
   int64_t dim = wrap_dim(args.integer(2), y.dim());
-  SL_CHECK(y.dim() > 0, "trapezoid: expected `y` with dimensions");
+  check_has_dim(y, dim);
   out[0] = running_sum(ctx, halves(y, neighbour_distances(y, args.tensor(1), dim), dim), dim);
 }
 SL_OP(aten_cumulative_trapezoid_dx) {
   const Tensor& y = args.tensor(0);
   int64_t dim = wrap_dim(args.integer(2), y.dim());
-  SL_CHECK(y.dim() > 0, "trapezoid: expected `y` with dimensions");
+  check_has_dim(y, dim);
+  check_real_step("cumulative_trapezoid", args.scalar(1));
   out[0] = running_sum(ctx, halves(y, args.scalar(1), dim), dim);
 }
 #define SL_GRADIENT(name, spacing, dims, order)                            \

@@ -5,6 +5,17 @@ namespace scriptlang {
 
 using namespace express;
 
+void check_has_dim(const Tensor& t, int64_t dim) {
+  if (t.dim() > 0) return;
+  raise(ErrorKind::IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
+}
+
+void check_real_step(const char* name, const Input& step) {
+  SL_CHECK(
+      step.tensor || !(step.number.kind == Scalar::Complex || step.number.kind == Scalar::Bool),
+      name, ": Currently, we only support dx as a real number.");
+}
+
 namespace {
 
 // Sums of neighbours, halved: the areas of trapezoids of width `dx`.
@@ -32,11 +43,12 @@ Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
 }
 
 Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
-  SL_CHECK(y.dim() > 0, "trapezoid: expected `y` with dimensions");
   dim = wrap_dim(dim, y.dim());
-  if (y.size(dim) == 0) { return sum_over(div(y, Scalar(1.0)), {dim}); }
+  check_has_dim(y, dim);
+  if (y.size(dim) == 0) return to_dtype(sum_over(y, {dim}), y.dtype());
   SL_CHECK(y.dtype() != ScalarType::Bool,
            "trapezoid: received a bool input for `y`, but bool is not supported");
+  check_real_step("trapezoid", dx);
   if (dx.tensor == nullptr) {  // all, but for half of the ends
     Tensor ends = add(view_select(y, dim, 0), view_select(y, dim, y.size(dim) - 1));
     return mul(sub(sum_over(y, {dim}), mul(ends, Scalar(0.5))), dx);

@@ -296,10 +296,13 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   return to_dtype(out, type);
 }
 
+void check_searched(ScalarType type) {
+  SL_CHECK(type != ScalarType::Bool && !is_complex(type),
+           "Unsupported input type encountered for isin(): ", dtype_display_name(type));
+}
+
 Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
-  for (const Tensor* t : {&elements, &wanted}) {
-    SL_CHECK(t->dtype() != ScalarType::Bool, "Unsupported input type encountered for isin(): Bool");
-  }
+  for (const Tensor* t : {&elements, &wanted}) check_searched(t->dtype());
   ScalarType type = comparable(result_type(elements, wanted));
   Tensor x = contiguous_as(elements, type), set = contiguous_as(wanted, type);
   Tensor out = Tensor::empty(elements.sizes(), ScalarType::Bool);
@@ -373,11 +376,13 @@ static Tensor element(const Scalar& s, ScalarType type) {
 
 SL_OP(aten_isin_Tensor_Tensor) { out[0] = isin(args.tensor(0), args.tensor(1), args.boolean(3)); }
 SL_OP(aten_isin_Tensor_Scalar) {
+  check_searched(args[1].is_bool() ? ScalarType::Bool : args.tensor(0).dtype());
   ScalarType type = result_type(args.tensor(0), args.scalar(1));
   Tensor one = element(args.scalar(1), type);
   out[0] = isin(args.tensor(0), one, args.boolean(3));
 }
 SL_OP(aten_isin_Scalar_Tensor) {
+  check_searched(args[0].is_bool() ? ScalarType::Bool : args.tensor(1).dtype());
   ScalarType type = result_type(args.tensor(1), args.scalar(0));
   Tensor one = element(args.scalar(0), type);
   out[0] = isin(one, args.tensor(1), args.boolean(3));

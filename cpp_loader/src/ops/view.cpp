@@ -26,17 +26,18 @@ Tensor move_dims(const Tensor& t, IntSpan from, IntSpan to) {
   SL_CHECK(from.size == to.size, "movedim: Invalid source or destination dims: source (",
            to_string(from), " dims) should contain the same number of dims as destination (",
            to_string(to), " dims)");
-  std::vector<int64_t> order(size_t(t.dim()), -1);
-  std::vector<bool> moved(size_t(t.dim()), false);
+  const size_t places = size_t(std::max<int64_t>(t.dim(), 1));  // a number's one may be named
+  std::vector<int64_t> order(places, -1);
+  std::vector<bool> moved(places, false);
   for (int64_t i = 0; i < from.size; ++i) {
     int64_t source = wrap_dim(from[i], t.dim()), target = wrap_dim(to[i], t.dim());
-    if (t.dim() == 0) return alias_of(t);
     SL_CHECK(!moved[size_t(source)], "movedim: repeated dim in `source` (", to_string(from), ")");
     SL_CHECK(order[size_t(target)] < 0, "movedim: repeated dim in `destination` (", to_string(to),
              ")");
     moved[size_t(source)] = true;
     order[size_t(target)] = source;
   }
+  if (t.dim() == 0) return alias_of(t);
   int64_t next = 0;
   for (int64_t& place : order) {
     if (place >= 0) continue;

@@ -310,7 +310,7 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if not self.is_floating_point():
-        raise RuntimeError("glu is not implemented for integral and bool tensors")
+        raise NotImplementedError("glu is not implemented for tensors of this type")
     if self.size(dim) % 2 != 0:
         raise RuntimeError(
             "Halving dimension must be even, but dimension {} is size {}".format(

@@ -43,6 +43,23 @@ def check_alpha(dtype: DType, *factors) -> None:
         check_fits(factor, dtype)
 
 
+def beside_halves(self, other) -> tuple:
+    """Both, a number rounded to the half type of the result."""
+    dtype = dtypes.result_type(self, other)
+    if dtype.kind != "f" or dtype.itemsize != 2:
+        return self, other
+    return tuple(
+        x if isinstance(x, (Tensor, bool)) else float(np.asarray(x, dtype.numpy))
+        for x in (self, other)
+    )
+
+
+def of_rounded(kernel):
+    """A kernel that PyTorch gives numbers as tensors, so that these are rounded to half types.
+    mul and div take them as they are."""
+    return lambda self, other, *rest: kernel(*beside_halves(self, other), *rest)
+
+
 def binary(f, name="", kinds="buifc"):
     """A kernel that computes in the result type."""
     return lambda self, other: apply(
@@ -214,7 +231,7 @@ for _name, _kernel in {
     "rsub": reverse_subtract,
 }.items():
     declare_pointwise(f"{_name}.Tensor", "Tensor other, *, Scalar alpha=1", _kernel)
-    declare_pointwise(f"{_name}.Scalar", "Scalar other, Scalar alpha=1", _kernel)
+    declare_pointwise(f"{_name}.Scalar", "Scalar other, Scalar alpha=1", of_rounded(_kernel))
 for _name, _kernel in {
     "mul": multiply,
     "multiply": multiply,
@@ -225,19 +242,31 @@ for _name, _kernel in {
     "fmod": fmod,
 }.items():
     declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
-    declare_pointwise(f"{_name}.Scalar", "Scalar other", _kernel)
+    _rounds = _kernel in (remainder, fmod)
+    declare_pointwise(
+        f"{_name}.Scalar", "Scalar other", of_rounded(_kernel) if _rounds else _kernel
+    )
+for _name in ("mul", "multiply"):
+    declare(
+        f"aten::{_name}_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+        lambda self, other: store(self, multiply(*beside_halves(self, other))),
+        "primitive",
+    )
 for _name in ("div", "divide"):
     for _type in ("Tensor", "Scalar"):
         declare_pointwise(
             f"{_name}.{_type}_mode", f"{_type} other, *, str? rounding_mode", divide_mode
         )
 declare(
-    "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", remainder, "primitive"
+    "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    of_rounded(remainder),
+    "primitive",
 )
 declare_pointwise("floor_divide", "Tensor other", floor_divide)
 declare_pointwise("floor_divide.Scalar", "Scalar other", floor_divide)
 for _name, _kernel in {"pow": power, "float_power": float_power}.items():
     declare_pointwise(f"{_name}.Tensor_Tensor", "Tensor exponent", _kernel)
+    _kernel = of_rounded(_kernel) if _kernel is power else _kernel
     declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar exponent", _kernel)
     declare(f"aten::{_name}.Scalar(Scalar self, Tensor exponent) -> Tensor", _kernel, "primitive")
     for _type in ("Scalar", "Tensor"):
@@ -259,11 +288,7 @@ def floating_binary(f, name, kinds="f", integers=True):
 
     def kernel(self, other):
         dtype = dtypes.result_type(self, other)
-        if dtype.kind == "f" and dtype.itemsize == 2:  # numbers are rounded to it, too
-            self, other = (
-                x if isinstance(x, Tensor) else float(np.asarray(x, dtype.numpy))
-                for x in (self, other)
-            )
+        self, other = beside_halves(self, other)
         return apply(f, floating(dtype) if integers else dtype, self, other, name=name, kinds=kinds)
 
     return kernel
@@ -352,9 +377,11 @@ def addcdiv(self, tensor1, tensor2, value):
 
 
 def lerp(self, end, weight):
-    tensors = [self, end, *([weight] if isinstance(weight, Tensor) else [])]
-    if len({x.dtype for x in tensors}) > 1:
+    if self.dtype is not end.dtype:
         raise RuntimeError(f"expected dtype {self.dtype} for `end` but got dtype {end.dtype}")
+    weighs = isinstance(weight, Tensor) and weight.dtype is not self.dtype
+    if weighs and (weight._size or not self._size or weight.dtype.kind == "c"):
+        raise RuntimeError(f"expected dtype {self.dtype} for `weight` but got dtype {weight.dtype}")
     if self.dtype.kind not in "fc":
         raise unsupported("lerp_kernel", self.dtype)
     if isinstance(weight, complex) and self.dtype.kind != "c":

@@ -313,6 +313,7 @@ def isin(elements, test_elements, assume_unique, invert):
             )
 
     tensor = elements if isinstance(elements, Tensor) else test_elements
+    dtypes.result_type(elements, test_elements)  # raises for unsigned types that have none
 
     def array(x):
         if isinstance(x, Tensor):
@@ -341,11 +342,20 @@ def is_nonzero(self):
     return bool(self)
 
 
+def check_number(value) -> None:
+    if isinstance(value, Tensor) and value._size:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.dim()} dimensions."
+        )
+
+
 @primitive(
     "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
 )
 def fill_(self, value):
+    check_number(value)
     value = value.item() if isinstance(value, Tensor) else value
     check_fits(value, self.dtype)
     self._array[...] = array_of(value, self.dtype)

@@ -27,9 +27,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
         raise RuntimeError("eps must be non-negative, got: {}".format(eps))
     common = torch.promote_types(x1.dtype, x2.dtype)
     x1, x2 = x1.to(dtype=common), x2.to(dtype=common)
-    if not x1.is_floating_point() and not x1.is_complex():
+    if not x1.is_floating_point():
         raise RuntimeError(
-            "expected common dtype to be floating point, yet both inputs are integral"
+            "expected common dtype to be floating point, yet the common dtype is another"
         )
     pair = torch.broadcast_tensors([x1, x2])
     a = torch.linalg_vector_norm(pair[0], 2, [dim], True).clamp_min(eps)

@@ -565,6 +565,11 @@ def take(self, index):
 )
 def take_along_dim(self, indices, dim):
     check_long("take_along_dim()", indices)
+    if dim is not None and indices.dim() != self.dim():
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
     array = self._array if dim is not None else self._array.reshape(-1)
     at = indices._array if dim is not None else indices._array.reshape(-1)
     axis = 0 if dim is None else wrap_dim(dim, len(self._size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import numpy as np
@@ -504,7 +505,22 @@ def cholesky_solve(self, input2, upper):
         )
     u = triangle(input2._array.copy(), upper, False)
     a = adjoint(u) @ u if upper else u @ adjoint(u)
-    return by_columns(np.linalg.solve(a, self._array), self._array)
+    try:
+        return by_columns(np.linalg.solve(a, self._array), self._array)
+    except np.linalg.LinAlgError:  # a zero on a diagonal: each matrix by itself, those without one
+        return by_columns(solved_where_possible(a, self._array), self._array)
+
+
+def solved_where_possible(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solutions of a x = b; NaN where a matrix is singular, as division by zero gives."""
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a = np.broadcast_to(a, (*lead, *a.shape[-2:]))
+    b = np.broadcast_to(b, (*lead, *b.shape[-2:]))
+    x = np.full(b.shape, np.nan, b.dtype)
+    for at in np.ndindex(lead):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            x[at] = np.linalg.solve(a[at], b[at])
+    return x
 
 
 @primitive(
@@ -515,6 +531,12 @@ def cholesky_solve(self, input2, upper):
 def cholesky_inverse(self, upper):
     matrices("cholesky_inverse", self, square=True)
     check_floating("cholesky_inverse", self)
+    zero = (np.diagonal(self._array, axis1=-2, axis2=-1) == 0).reshape(-1)
+    if zero.any():
+        raise RuntimeError(
+            f"cholesky_inverse: The diagonal element {int(zero.argmax()) % self._size[-1] + 1} is "
+            "zero, the inversion could not be completed because the input matrix is singular."
+        )
     u = triangle(self._array.copy(), upper, False)
     a = adjoint(u) @ u if upper else u @ adjoint(u)
     return by_columns(np.linalg.inv(a), self._array)

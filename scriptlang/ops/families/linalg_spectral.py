@@ -254,6 +254,12 @@ def matrix_exp(self):
 
 def tolerance(name, x, a, atol, rtol, default_rtol) -> tuple:
     """(absolute, relative) tolerances from numbers, tensors or neither."""
+    for kind, t in (("atol", atol), ("rtol", rtol)):
+        if isinstance(t, Tensor) and t.dtype.kind == "c":
+            raise RuntimeError(
+                f"torch.linalg.{name}: {kind} tensor of complex type is not supported. "
+                f"Got {DISPLAY[t.dtype.name]}"
+            )
 
     def array(t):
         return t._array[..., None] if isinstance(t, Tensor) else t

@@ -180,7 +180,14 @@ def poisson_nll_loss(
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if reduction < 0 or reduction > 2:
         raise RuntimeError("{} is not a valid value for reduction".format(reduction))
-    loss = torch.log1p((-_typed_as(self, target * self)).exp())
+    product = target * self
+    if product.size() != self.size():
+        raise RuntimeError(
+            "output with shape {} doesn't match the broadcast shape {}".format(
+                self.size(), product.size()
+            )
+        )
+    loss = torch.log1p((-_typed_as(self, product)).exp())
     return _reduced(_laid_as(_typed_as(self, loss), self, reduction), reduction)
 
 

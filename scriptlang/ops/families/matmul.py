@@ -78,6 +78,8 @@ def dot(self, tensor):
 @primitive("aten::vdot(Tensor self, Tensor other) -> Tensor")
 def vdot(self, other):
     check_vectors(self, other)
+    if self.dtype is dtypes.bool:
+        raise unsupported("dot", self.dtype)
     return finish(np.vdot(working(self), working(other)), self.dtype)
 
 

@@ -373,6 +373,11 @@ def max_unpool2d(self, indices, output_size):
     "int[3] padding) -> Tensor"
 )
 def max_unpool3d(self, indices, output_size, stride, padding):
+    if len(output_size) != 3:
+        raise RuntimeError(
+            "There should be exactly three elements (depth, height, width) in output_size, "
+            f"but got {len(output_size)} elements."
+        )
     if self.dim() not in (4, 5):
         raise RuntimeError(
             f"Input to max_unpooling3d should be a 4d or 5d Tensor, but got size {list(self._size)}"

@@ -64,7 +64,12 @@ def uniform_(self, low, high, generator):
         return fill(self, parts[::2] + 1j * parts[1::2])
     values = of(generator).uniform_of(self.numel(), self.dtype)
     low, high = values.dtype.type(low), values.dtype.type(high)
-    return fill(self, fused(values, high - low, low))
+    values = fused(values, high - low, low)
+    if self.dtype.itemsize == 2:  # what rounds up to the end, which is out of range, starts again
+        half = self.dtype.numpy
+        start, end = (x.astype(half).astype(values.dtype) for x in (low, high))
+        values[values.astype(half).astype(values.dtype) == end] = start
+    return fill(self, values)
 
 
 def check_deviation(std) -> None:

@@ -151,9 +151,11 @@ def trapezoids(y: Tensor, x, dim: int):
 
 
 def trapezoid(y, x, dim):
-    if y._size and y._size[wrap_dim(dim, len(y._size))] == 0:
-        return sum_dim(cast(y, floating(y.dtype)), [dim])
+    check_has_dim(y, dim)
+    if y._size[wrap_dim(dim, len(y._size))] == 0:
+        return cast(sum_dim(y, [dim]), y.dtype)
     check_no_bool(y)
+    check_real_step("trapezoid", x)
     if not isinstance(x, Tensor):  # all, but for half of the ends
         axis = wrap_dim(dim, len(y._size))
         a = array_of(y, y.dtype, working_type(y.dtype))
@@ -164,13 +166,26 @@ def trapezoid(y, x, dim):
     return Tensor._wrap(np.asarray(np.sum(areas, axis=axis)).astype(dtype.numpy))
 
 
+def check_has_dim(y: Tensor, dim: int) -> None:
+    wrap_dim(dim, len(y._size))
+    if not y._size:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+
+
+def check_real_step(name: str, step) -> None:
+    if isinstance(step, (bool, complex)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+
+
 def check_no_bool(y: Tensor) -> None:
     if y.dtype is dtypes.bool:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
 
 
 def cumulative_trapezoid(y, x, dim):
+    check_has_dim(y, dim)
     check_no_bool(y)
+    check_real_step("cumulative_trapezoid", x)
     if isinstance(x, Tensor):
         check_no_bool(x)
     areas, axis, dtype = trapezoids(y, x, dim)
@@ -210,7 +225,8 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
     results = []
     for axis, step in zip(axes, steps):
         by = step._array if isinstance(step, Tensor) else 1 if step is None else step
-        turns = isinstance(by, complex)  # which the result is divided by
+        # The result is divided by it, where numpy takes no such step.
+        turns = isinstance(by, complex) or not isinstance(step, Tensor) and by == 0
         value = np.gradient(array, 1 if turns else by, axis=axis, edge_order=edge_order)
         made = Tensor._wrap(np.ascontiguousarray(value).astype(out.numpy))
         results.append(table.find("aten::div", "Scalar").kernel(made, by) if turns else made)

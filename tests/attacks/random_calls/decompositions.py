@@ -113,6 +113,8 @@ def _symmetric(a, result, given):
 
 def _eigen(a, result, given):
     """Sums of powers of eigenvalues, in any order, and what vectors leave."""
+    if len(result) > 1 and result[1].ndim != result[0].ndim + 1:
+        return []  # one tensor is both outputs
     values = result[0] / max(np.abs(a).max(), 1e-300)
     sums = [(values**k).sum(-1) for k in range(1, values.shape[-1] + 1)]
     left = (

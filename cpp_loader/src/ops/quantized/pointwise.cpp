@@ -172,6 +172,7 @@ void check_zero_point(ScalarType type, int64_t zero_point) {
 Tensor matmul_codes(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
   activation(a, "quantized::matmul");
   activation(b, "quantized::matmul");
+  SL_CHECK(a.dtype() == b.dtype(), "MatMul operands should have same data type.");
   check_zero_point(a.dtype(), zero_point);
   return encode(matmul(numbers_of(a), numbers_of(b)), a.dtype(), scale, zero_point);
 }
