@@ -175,6 +175,7 @@ class Tensor(Operators):
     nelement = numel
 
     def element_size(self) -> int:
+        """The bytes of one element."""
         return self.dtype.itemsize
 
     @property
@@ -238,8 +239,6 @@ class Tensor(Operators):
     def is_signed(self) -> bool:
         """Whether the dtype has negative numbers."""
         return self.dtype.is_signed
-
-    # to and from Python
 
     def numpy(self) -> np.ndarray:
         """The same memory as a numpy array."""

@@ -93,6 +93,14 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def settled_garbage():
+    """What earlier files of tests have left lives to the end, too: tests that ask the collector
+    look at what they have made themselves."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".case":
         return CaseFile.from_parent(parent, path=file_path)

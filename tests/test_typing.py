@@ -7,6 +7,9 @@ types to the language.
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,3 +110,52 @@ def test_checkers_are_told_all_public_names():
         "preserve_format",
         "channels_last",
     }
+
+
+PUBLIC = (
+    "scriptlang",
+    *(f"scriptlang.{name}" for name in ("jit", "autograd", "library", "func", "errors", "limits")),
+    *(f"scriptlang.{name}" for name in ("optim", "optim.lr_scheduler")),
+    *(f"scriptlang.nn{name}" for name in ("", ".functional", ".init", ".utils")),
+)
+"""Modules whose names are for users."""
+
+SAID_BY_THE_CALLER = {"next_rate", "rate_at", "update"}
+"""Methods that classes of users' fill in: the class that calls them says what they give."""
+
+
+def has_words(owner: type, name: str) -> bool:
+    """Whether a method, or what it takes the place of, has a docstring."""
+    return any((getattr(vars(c).get(name), "__doc__", None) or "").strip() for c in owner.__mro__)
+
+
+def silent(module: object) -> list[str]:
+    """Functions, classes and methods of ours without a docstring, by their names in a module."""
+    found = []
+    names = getattr(module, "__all__", None) or dir(module)
+    for name in names:
+        public = getattr(module, name, None) if not name.startswith("_") else None
+        is_ours = str(getattr(public, "__module__", "")).startswith("scriptlang")
+        if not is_ours or not (inspect.isfunction(public) or inspect.isclass(public)):
+            continue
+        if not (public.__doc__ or "").strip():
+            found.append(name)
+        is_layer = inspect.isclass(public) and issubclass(public, scriptlang.nn.Module)
+        if inspect.isclass(public) and not is_layer:  # layers say what their `forward` does
+            methods = [m for m, f in vars(public).items() if inspect.isfunction(f) and m[0] != "_"]
+            found += [f"{name}.{m}" for m in methods if not has_words(public, m)]
+    return [n for n in found if n.rpartition(".")[2] not in SAID_BY_THE_CALLER]
+
+
+def test_public_names_have_docstrings():
+    found = {name: silent(importlib.import_module(name)) for name in PUBLIC}
+    assert not {name: names for name, names in found.items() if names}
+
+
+def test_a_silent_function_is_found():
+    module = types.ModuleType("scriptlang.of_the_test")
+    text = "def said():\n    'What.'\ndef unsaid(): pass\nclass C:\n 'It.'\n def f(self): pass"
+    exec(text, vars(module))
+    for public in (module.said, module.unsaid, module.C):
+        public.__module__ = module.__name__
+    assert silent(module) == ["C.f", "unsaid"]

@@ -31,10 +31,8 @@ R = TypeVar("R")
 
 
 class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of either engine
-    """A compiled function.  Calling it runs it on its engine.
-
-    `schema`, `graph` and `code` show it; `python_function` is what it was compiled from, or None.
-    """
+    """A compiled function.  Calling it runs it on its engine; `schema`, `graph` and `code` show it;
+    `python_function` is what it was compiled from, or None."""
 
     python_function = None
 
@@ -460,6 +458,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return list(self._members())
 
     def values(self) -> list[Any]:
+        """The submodules, as of a ModuleDict."""
         return list(self._members().values())
 
     def items(self) -> list[tuple[str, Any]]:

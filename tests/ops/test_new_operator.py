@@ -19,6 +19,7 @@ from scriptlang import types as T
 from scriptlang.dtypes import float32
 from scriptlang.ir import Function
 from scriptlang.ops import table
+from scriptlang.ops.derivatives import plans
 from scriptlang.ops.table import composite, describe, primitive
 from scriptlang.passes import (
     autocast,
@@ -111,6 +112,9 @@ def family(monkeypatch):
     primitive("test::flat_(Tensor(a!) self) -> Tensor(a!)", reshapes=True)(flat)
     primitive("test::maybe(Tensor self) -> Tensor", may_share=True)(maybe_it)
     primitive("test::note(Tensor self) -> ()", effect="ordered")(lambda self: None)
+    primitive("test::tail(Tensor(a) self) -> Tensor(a)")(lambda self: self[1:])
+    primitive("test::forget_(Tensor(a!) self) -> Tensor(a!)", unrecorded=True)(maybe_it)
+    primitive("test::ask(Tensor self) -> ()", asks=True, effect="ordered")(lambda self: None)
     composite("test::waves(Tensor self) -> Tensor")(waves)
     yield
 
@@ -159,7 +163,7 @@ def test_groups_may_hold_it():
 
 
 def test_aliases_know_what_it_may_share():
-    for kind, shares in (("maybe", True), ("wave", False)):
+    for kind, shares in (("maybe", True), ("tail", True), ("wave", False)):
         graph = graph_of(f"  %y : Tensor = test::{kind}(%x)\n")
         analysis = AliasAnalysis(graph)
         assert analysis.may_alias(graph.inputs[0], graph.outputs[0]) is shares
@@ -267,6 +271,34 @@ def test_forms_have_what_holds_for_them():
     facts = form.facts
     assert facts.pointwise and facts.autocast == "full" and not facts.fusible
     assert form.may_reshape and not table.find("test::wave_").may_reshape
+
+
+def test_derivatives_know_what_is_about_them():
+    assert plans.plan_of(table.find("test::forget_")) is plans.THROUGH
+    assert plans.plan_of(table.find("test::wave_")) is not plans.THROUGH
+
+
+def test_the_tables_of_the_native_engine_have_it(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "cpp_loader" / "tools"))
+    import generate_ops_def
+
+    names = ("wave", "wave_", "noise", "flat_", "maybe", "note", "forget_", "ask")
+    operators = [table.find(f"test::{name}") for name in names]
+    monkeypatch.setattr(table, "every_operator", lambda: operators)
+    lines = generate_ops_def.facts_text().splitlines()
+    rows = {line for line in lines if line.startswith("SL_")}
+    assert rows == {
+        'SL_ORDERED("test::ask")',
+        'SL_ORDERED("test::note")',
+        'SL_RANDOM("test::noise", -1)',
+        'SL_SHARES("test::maybe")',
+        'SL_RESHAPES("test::ask")',
+        'SL_RESHAPES("test::flat_")',
+        'SL_RESHAPES("test::forget_")',
+        'SL_ASKS("test::ask")',
+        'SL_OUT_OF_PLACE("test::wave_", "test::wave")',
+    }
+    assert 'SL_FUSIBLE("test::wave")' in generate_ops_def.fusible_text().splitlines()
 
 
 def test_a_fact_that_there_is_not_is_refused():
