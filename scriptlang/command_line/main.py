@@ -61,7 +61,9 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for library in getattr(options, "load", ()):
             load_plugin(library)
-        return options.run(options, out)
+        code = options.run(options, out)
+        sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
+        return code
     except UsageError as e:
         out.error(str(e))
         return USAGE

@@ -65,6 +65,12 @@ REFUSED = {
     "labels that spread a loss": "aten::soft_margin_loss(T('float64', (4,), (1,), 0, 4, 'unit', "
     "1), T('int64', (2, 4), (4, 1), 0, 8, 'ones', 1), 0)",
     "an order of transforms of nothing": f"aten::fft_fftn({TALL}, None, [], 'nonsense')",
+    "complex bounds of codes": f"quantized::threshold({BYTES}, complex(-1.0, 1.0), -1.0)",
+    "slopes of integers": f"aten::prelu({INTS}, T('int32', (1,), (1,), 0, 1, 'ones', 4))",
+    "means of small integers": "aten::avg_pool1d(T('int32', (1, 1, 4), (4, 4, 1), 0, 4, 'plain', "
+    "4), [2], [], [0], True, True)",
+    "an infinite range of bins": f"aten::histogramdd.int_bins({TALL}, 2, [0.0, inf, 0.0, 1.0], "
+    "None, False)",
     "masked writes of another type": "aten::_unsafe_masked_index_put_accumulate("
     f"{VECTOR}, {BOOLS}, [{PLACES}], {INTS})",
     "a complex number among floats": f"aten::isin.Scalar_Tensor(complex(1.0, 0.0), {VECTOR}, "
@@ -253,6 +259,8 @@ REFUSED = {
 }
 
 ANSWERED = {
+    "one slope for a number": "quantized::prelu(Q(T('uint8', (), (), 0, 1, 'plain', 4), 1.0, 3, "
+    "None), T('float32', (1,), (1,), 0, 1, 'plain', 4), 0.5, 3)",
     "an integral over nothing": "aten::trapz.dx(T('int64', (3, 0), (1, 1), 0, 0, 'unit', 4), -0.5, "
     "-1)",
     "a triangle with a zero": f"aten::cholesky_solve({MATRIX}, {SINGULAR}, False)",

@@ -77,21 +77,21 @@ def test_a_signal_ends_going_back_through_a_native_call():
 
     y = scriptlang.script(powers, engine="native")(scriptlang.ones(2, requires_grad=True))
     assert type(y.grad_fn).__name__ == "ProgramNode"
-    start = time.monotonic()
+    start = time.process_time()  # of the processor: what else the machine does is not counted
     y.backward(retain_graph=True)
-    whole = time.monotonic() - start
+    whole = time.process_time() - start
 
     def stop(number, frame):
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, stop)
+    before = signal.signal(signal.SIGPROF, stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, whole / 8)
-        start = time.monotonic()
+        signal.setitimer(signal.ITIMER_PROF, whole / 8)
+        start = time.process_time()
         with pytest.raises(KeyboardInterrupt):
             y.backward(retain_graph=True)
-        assert time.monotonic() - start < whole * 0.7
+        assert time.process_time() - start < whole * 0.7
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
     y.backward()

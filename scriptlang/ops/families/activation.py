@@ -253,6 +253,7 @@ def prelu(self, weight):
                 f"parameter numbers = {weight.numel()} and channel size = "
                 f"{channels}."
             )
+    check_floating("prelu_cpu", self, "f")
     x, w = working(self), working(weight)
     if weight.numel() == 1:
         w = w.reshape(())

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from ... import dtypes
 from ...limits import reserve
 from ...tensors import Tensor
 from ..shared.elementwise import DISPLAY
@@ -176,7 +177,7 @@ def max_pool(x: Tensor, n: int, kernel, stride, padding, dilation, ceil_mode):
 
 def avg_pool(x: Tensor, n: int, kernel, stride, padding, ceil_mode, include_pad, divisor=None):
     name = f"avg_pool{n}d"
-    if x.dtype.kind not in "if":
+    if x.dtype.kind != "f" and x.dtype is not dtypes.int64:
         raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[x.dtype.name]}'")
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")

@@ -317,6 +317,8 @@ def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
     low, high = (
         limits if limits is not None else (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
     )
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogram(): range of [{low}, {high}] is not finite")
     if low > high:
         raise RuntimeError("torch.histogram(): max must be larger than min")
     if low == high:

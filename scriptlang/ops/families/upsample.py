@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...dtypes import DISPLAY, DType
 from ...tensors import Tensor
-from ..shared.elementwise import check_kind
+from ..shared.elementwise import check_kind, unsupported
 from ..shared.layout import in_format_of
 from ..table import declare, describe, primitive
 
@@ -429,6 +429,8 @@ for _name, _kernel in (
 def affine_grid_generator(theta, size, align_corners):
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    if theta.dtype is dtypes.bool:
+        raise unsupported("affine_grid", theta.dtype)
     axes = []
     for n in size[2:]:
         line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)

@@ -246,6 +246,8 @@ def clamp(x, low, high):
 )
 def threshold(x, bound, value):
     x = check_activation(x, "quantized::threshold")
+    if isinstance(bound, complex) or isinstance(value, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow")
     values = x.numbers()
     return quantize_rounding_first(
         np.where(values > bound, values, np.float32(value)),
@@ -293,10 +295,13 @@ def leaky_relu(x, slope, inplace, scale, zero_point):
 def prelu(x, weight, scale, zero_point):
     values = check_activation(x, "quantized::prelu").numbers()
     slope = numbers(weight)
-    slope = (
-        slope
-        if slope.size == 1
-        else slope.reshape([-1 if d == 1 else 1 for d in range(values.ndim)])
+    channels = values.shape[1] if values.ndim > 1 else 1
+    if slope.size not in (1, channels):
+        raise RuntimeError(
+            f"quantized::prelu: {slope.size} slopes for a tensor of size {list(values.shape)}"
+        )
+    slope = slope.reshape(
+        () if slope.size == 1 else [-1 if d == 1 else 1 for d in range(values.ndim)]
     )
     return quantize_rounding_first(
         np.where(values > 0, values, values * slope), x.dtype, scale, zero_point
