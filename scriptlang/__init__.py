@@ -167,4 +167,6 @@ def _other(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(HOME) | {"jit", "device"})
+    # No function is called here: names of this module hide Python's, once they have been asked for
+    # (`set`, `sorted` and `any` are operators).
+    return [*{*globals(), *HOME, "jit", "device"}]

@@ -7,6 +7,7 @@ types to the language.
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import inspect
 import types
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import scriptlang
+from scriptlang.ops.calling import functions
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -145,6 +147,26 @@ def silent(module: object) -> list[str]:
             methods = [m for m, f in vars(public).items() if inspect.isfunction(f) and m[0] != "_"]
             found += [f"{name}.{m}" for m in methods if not has_words(public, m)]
     return [n for n in found if n.rpartition(".")[2] not in SAID_BY_THE_CALLER]
+
+
+def code_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield inner
+            yield from code_in(inner)
+
+
+def test_operators_hide_no_function_that_the_package_uses():
+    """`scriptlang.set` is an operator, and a name of the module once somebody has asked for it."""
+    assert callable(scriptlang.set) and callable(scriptlang.sorted) and callable(scriptlang.any)
+    assert "relu_nobody_has" not in dir(scriptlang) and "script" in dir(scriptlang)
+    for module in (scriptlang, functions):
+        source = Path(module.__file__).read_text(encoding="utf-8")
+        used = {n for c in code_in(compile(source, "", "exec")) for n in c.co_names}
+        assert used >= {"AttributeError"}
+        known = {n for n in used if hasattr(builtins, n) and not n.startswith("__")}
+        hidden = {n for n in known if hasattr(module, n)}
+        assert not hidden
 
 
 def test_public_names_have_docstrings():

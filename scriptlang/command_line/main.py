@@ -56,14 +56,29 @@ class UsageError(Exception):
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code.  Errors print without a traceback."""
     given = sys.argv[1:] if argv is None else argv
+    try:
+        return run_command(given)
+    except BrokenPipeError:
+        return OK
+    finally:
+        write_rest()
+
+
+def write_rest() -> None:
+    """Write what waits in the buffer: Python itself would complain of a reader that has gone."""
+    try:
+        print(end="", flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has seen enough
+
+
+def run_command(given: list[str]) -> int:
     options = parser(given).parse_args(given)
     out = Output(options.json, options.quiet)
     try:
         for library in getattr(options, "load", ()):
             load_plugin(library)
-        code = options.run(options, out)
-        sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
-        return code
+        return options.run(options, out)
     except UsageError as e:
         out.error(str(e))
         return USAGE
@@ -73,8 +88,7 @@ def main(argv: list[str] | None = None) -> int:
         out.error(str(e))
         return FAULT
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has seen enough
-        return OK
+        raise
     except OSError as e:
         out.error(f"{e.filename or ''}: {e.strerror or e}")
         return FAULT
