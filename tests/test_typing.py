@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import scriptlang
-from scriptlang.ops.calling import functions
+from scriptlang.ops.calling import eager, functions
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -167,6 +167,11 @@ def test_operators_hide_no_function_that_the_package_uses():
         known = {n for n in used if hasattr(builtins, n) and not n.startswith("__")}
         hidden = {n for n in known if hasattr(module, n)}
         assert not hidden
+
+
+def test_functions_that_are_no_operators_have_docstrings():
+    assert len(eager.FUNCTIONS) > 20
+    assert not [name for name, f in eager.FUNCTIONS.items() if not (f.__doc__ or "").strip()]
 
 
 def test_public_names_have_docstrings():

@@ -45,6 +45,7 @@ def at_least(name: str) -> Callable[..., Any]:
 
 def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
+    function.__doc__ = functions.described(f"aten::{name}")
     return function
 
 
@@ -69,6 +70,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 
 
 def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
+    """The indices of elements that are not 0: a row for each, or with `as_tuple` a tensor for each
+    dimension."""
     return (
         tuple(call("aten::nonzero_numpy", (input,)))
         if as_tuple
@@ -88,6 +91,7 @@ def where(condition: Any, *values: Any) -> Any:
 def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, dtype: Any = None
 ) -> Any:
+    """The p-norm of all elements or over `dim`; "nuc" is the sum of singular values."""
     if p == "nuc":
         args = (input, keepdim) if dim is None else (input, dim, keepdim)
         return call("aten::nuclear_norm", args)
@@ -103,6 +107,8 @@ def unique(
     return_counts: Any = False,
     dim: Any = None,
 ) -> Any:
+    """The different elements, or slices of `dim`; with their places and counts where these are
+    asked for."""
     result = (
         call("aten::_unique2", (input, sorted, return_inverse, return_counts))
         if dim is None
@@ -114,6 +120,8 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None
 ) -> Any:
+    """The first of each run of equal elements, or slices of `dim`; with their places and counts
+    where these are asked for."""
     result = call("aten::unique_consecutive", (input, return_inverse, return_counts, dim))
     return _wanted(result, return_inverse, return_counts)
 
@@ -124,6 +132,7 @@ def _wanted(result: Any, inverse: bool, counts: bool) -> Any:
 
 
 def split(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
+    """Views of pieces of one size, or of a list of sizes, along `dim`."""
     return tuple(call("aten::split", (tensor, split_size_or_sections, dim)))
 
 
@@ -179,19 +188,27 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def result_type(*operands: Any) -> Any:
+    """The dtype that an operator gives for such tensors and numbers."""
     return dtypes.result_type(*operands)
 
 
 def promote_types(a: Any, b: Any) -> Any:
+    """The smallest dtype that both may become."""
     return dtypes.promote(dtypes.as_dtype(a), dtypes.as_dtype(b))
 
 
 def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor."""
     return isinstance(value, Tensor)
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    return Size(np.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
+    """The shape that tensors of these shapes have together; RuntimeError where they have none."""
+    given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    try:
+        return Size(np.broadcast_shapes(*given))
+    except ValueError as e:
+        raise RuntimeError(f"broadcast_shapes: {e}") from None
 
 
 def stft(
@@ -206,6 +223,7 @@ def stft(
     onesided: Any = None,
     return_complex: Any = None,
 ) -> Any:
+    """The Fourier transforms of windows that move over a signal, as aten::stft has them."""
     return call(
         "aten::stft",
         (

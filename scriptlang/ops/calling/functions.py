@@ -52,6 +52,11 @@ def _eager(name: str) -> Callable[..., Any]:
 
     function = requiring_grad(plain) if makes_tensors(name) else plain
     function.__name__ = function.__qualname__ = name.partition("::")[2]
-    schemas = "\n".join(op.text for op in table.overloads(name))
-    function.__doc__ = f"{name}, whichever overload the arguments fit:\n\n{schemas}"
+    function.__doc__ = described(name)
     return function
+
+
+def described(name: str) -> str:
+    """The docstring of a function that calls an operator: its schemas."""
+    schemas = "\n".join(op.text for op in table.overloads(name))
+    return f"{name}, whichever overload the arguments fit:\n\n{schemas}"
