@@ -87,7 +87,7 @@ def run_command(given: list[str]) -> int:
             return failed(e, out)
         out.error(str(e))
         return FAULT
-    except BrokenPipeError:
+    except BrokenPipeError:  # an OSError, but no fault: `main` ends quietly
         raise
     except OSError as e:
         out.error(f"{e.filename or ''}: {e.strerror or e}")

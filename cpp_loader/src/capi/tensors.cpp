@@ -13,7 +13,7 @@ namespace scriptlang::capi {
 
 // The one table of element types: outside name, inside name.
 // clang-format off
-#define SL_DTYPES(X)                                                                             \
+#define SL_DTYPE_PAIRS(X)                                                                        \
   X(SL_UINT8, UInt8) X(SL_INT8, Int8) X(SL_INT16, Int16) X(SL_INT32, Int32) X(SL_INT64, Int64)   \
   X(SL_FLOAT16, Float16) X(SL_FLOAT32, Float32) X(SL_FLOAT64, Float64)                           \
   X(SL_COMPLEX32, Complex32) X(SL_COMPLEX64, Complex64) X(SL_COMPLEX128, Complex128)             \
@@ -24,7 +24,7 @@ namespace scriptlang::capi {
 // Programs pass dtypes as ints: both sides must mean the same.
 // clang-format off
 #define X(outside, inside) static_assert(int(outside) == int(ScalarType::inside), "dtypes");
-SL_DTYPES(X)
+SL_DTYPE_PAIRS(X)
 #undef X
 // clang-format on
 
@@ -34,7 +34,7 @@ sl_dtype dtype_of(ScalarType type) {
 #define X(outside, inside) \
   case ScalarType::inside: \
     return outside;
-    SL_DTYPES(X)
+    SL_DTYPE_PAIRS(X)
 #undef X
       // clang-format on
     case ScalarType::Undefined: break;
