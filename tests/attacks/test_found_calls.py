@@ -36,6 +36,12 @@ SIX = "T('float32', (2, 3), (1, 2), 0, 6, 'zeros', 0)"
 CODES = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 0, None)"
 
 REFUSED = {
+    "places of a triangle as floats": "aten::tril_indices(3, 3, 0, 6, None, None, None)",
+    "places of a triangle as bytes": "aten::triu_indices(3, 3, 0, 0, None, None, None)",
+    "a triangle of endless rows": "aten::tril_indices(9223372036854775807, 1, 0, None, None, None, "
+    "None)",
+    "a triangle of endless columns": "aten::triu_indices(1, 9223372036854775807, 0, None, None, "
+    "None, None)",
     "a bool among floats": f"aten::isin.Tensor_Scalar({VECTOR}, True, False, False)",
     "floats for a bool": f"aten::isin.Scalar_Tensor(True, {VECTOR}, False, False)",
     "codes of two types multiplied": f"quantized::matmul({BYTES}, {CODES}, 1.0, 0)",

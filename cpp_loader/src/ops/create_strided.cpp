@@ -47,6 +47,11 @@ Tensor triangle_indices(Args args, bool lower) {
   many = many || __builtin_mul_overflow(lower ? rows - bottom : top, columns, &wholes) ||
          __builtin_add_overflow(parts / 2, wholes, &count) || count >= kLimit;
   SL_CHECK(!many, "a matrix of ", rows, " x ", columns, " has too many indices");
+  ScalarType type = args.dtype(3, ScalarType::Int64);
+  if (type != ScalarType::Int64 && type != ScalarType::Int32) {
+    raise(ErrorKind::NotImplementedError, lower ? "\"tril" : "\"triu",
+          "_indices\" not implemented for '", dtype_display_name(type), "'");
+  }
   Tensor out = Tensor::empty({2, count}, ScalarType::Int64);
   int64_t *row = out.data<int64_t>(), *column = row + count;
   for (int64_t r = lower ? top : 0; r < (lower ? rows : bottom) && count > 0; ++r) {
@@ -55,7 +60,7 @@ Tensor triangle_indices(Args args, bool lower) {
     std::iota(column, column + length, first);
     column += length;
   }
-  return to_dtype(out, args.dtype(3, ScalarType::Int64));
+  return to_dtype(out, type);
 }
 
 // Kept dense: the dimensions lie in memory in the order of `layout`.

@@ -385,24 +385,46 @@ for _name, _f in (("triu", np.triu), ("tril", np.tril)):
     )
 
 
-def _indices(f):
+def triangle_count(rows: int, columns: int, offset: int) -> int:
+    """How many elements of a matrix lie on the diagonal `offset` or below it."""
+    first = min(max(0, -offset), rows)  # the first row that has one
+    whole = min(max(first, columns - offset - 1), rows)  # from here on all of a row
+    growing = whole - first
+    return growing * (first + offset + 1) + growing * (growing - 1) // 2 + (rows - whole) * columns
+
+
+def _indices(name: str):
+    lower = name == "tril"
+
     def kernel(row, col, offset, dtype, *_):
         check_counts(row=row, col=col)
         offset = min(max(offset, -row - col), row + col)  # further away it is the same
-        if f is np.tril_indices:  # what lies beyond the triangle may be as large as it likes
+        if lower:  # what lies beyond the triangle may be as large as it likes
             col = min(col, max(0, row + offset))
         else:
             row = min(row, max(0, col - offset))
-        return Tensor._wrap(np.stack(f(row, offset, col)).astype(chosen(dtype, dtypes.int64).numpy))
+        count = triangle_count(row, col, offset if lower else offset - 1)
+        count = count if lower else row * col - count
+        if count >= 1 << 40:
+            raise RuntimeError(f"a matrix of {row} x {col} has too many indices")
+        target = chosen(dtype, dtypes.int64)
+        if target.name not in ("int32", "int64"):
+            raise NotImplementedError(
+                f"\"{name}_indices\" not implemented for '{DISPLAY[target.name]}'"
+            )
+        if not count:
+            row = col = 0
+        places = (np.tril_indices if lower else np.triu_indices)(row, offset, col)
+        return Tensor._wrap(np.stack(places).astype(target.numpy))
 
     return kernel
 
 
-for _name, _f in (("triu", np.triu_indices), ("tril", np.tril_indices)):
+for _name in ("triu", "tril"):
     declare(
         f"aten::{_name}_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, "
         "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-        _indices(_f),
+        _indices(_name),
         "primitive",
     )
 

@@ -106,7 +106,7 @@ for _d in (1, 2, 3):
     )
 
 
-@primitive("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", may_share=True)
+@primitive("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
 def pad_circular(self, pad):
     dims = len(pad) // 2
     array, n = self._array, len(self._size)
@@ -125,7 +125,7 @@ def pad_circular(self, pad):
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
         places = np.arange(-max(before, 0), kept + max(after, 0)) % max(kept, 1)
         array = np.take(array, first + places, axis=axis)
-    return Tensor._wrap(np.ascontiguousarray(array))
+    return Tensor._wrap(np.array(array, order="C"))  # never the input itself
 
 
 MODES = {"reflect": REFLECT, "replicate": REPLICATE}

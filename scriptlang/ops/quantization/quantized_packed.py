@@ -63,11 +63,17 @@ def check_activation(x: Tensor, name: str) -> QuantizedTensor:
     return x
 
 
+LARGEST_ZERO = 1 << 16
+"""A zero point of the output may lie beyond the codes, but not further than this."""
+
+
 def check_plain(name: str, x: QuantizedTensor, zero_point: int) -> None:
     """Layers take bytes, whose zero points are codes."""
     low, high = limits(x.dtype)
-    if x.dtype.itemsize != 1 or not all(
-        low <= z <= high for z in (x.quantizer.zero_point, zero_point)
+    if (
+        x.dtype.itemsize != 1
+        or not low <= x.quantizer.zero_point <= high
+        or abs(zero_point) > LARGEST_ZERO
     ):
         raise RuntimeError(f"{name} takes inputs of quint8 or qint8 with zero points of that range")
 
@@ -393,6 +399,13 @@ def convolve_and_add(relu: bool):
     def kernel(x, other, params, scale, zero_point):
         made = convolution_of(params, 2)
         x = check_activation(x, "quantized::conv2d_add")
+        if x.dim() != 4:
+            raise RuntimeError(f"an input of {x.dim()} dimensions does not fit a weight of 4")
+        low, high = limits(x.dtype)
+        if x.dtype.itemsize != 1 or not low <= x.quantizer.zero_point <= high:
+            raise RuntimeError(
+                "a quantized convolution takes inputs of quint8 or qint8 and zero points that fit"
+            )
         sums = channels_last(products(centred(x), made)).astype(np.float32)
         shape = (1, -1, 1, 1)
         weight_scale = made.weight.quantizer.all_scales()
