@@ -62,19 +62,6 @@ def test_the_lists_are_what_the_command_writes():
 
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CXX", "c++")), reason="no C++ compiler")
-def test_the_engine_lists_the_operators_that_its_sources_define():
-    """`python cpp_loader/tools/generate_ops_def.py` brings ops.def up to date."""
-    root = pathlib.Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "cpp_loader/tools/generate_ops_def.py", "--check"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.skipif(not shutil.which(os.environ.get("CXX", "c++")), reason="no C++ compiler")
 def test_native_kernels_stand_in_the_files_of_their_families():
     """`python cpp_loader/tools/families.py` shows which file has which."""
     done = subprocess.run(

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import io
 import math
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -20,22 +18,10 @@ from scriptlang.errors import script_stack
 from scriptlang.programs.module import ScriptFunction
 from tests.interpreter import random_programs
 
-from .archives import FIXTURES, TESTS, changed, records, zipped
+from .archives import FIXTURES, changed, records, zipped
 
 _native, WHY = native.load()
 pytestmark = pytest.mark.skipif(_native is None, reason=WHY)
-
-
-@pytest.mark.parametrize("program", ["source_rules", "overloads", "bodies"])
-def test_generated_tables_are_fresh(program):
-    """`python cpp_loader/tools/generate_....py` brings the file up to date."""
-    done = subprocess.run(
-        [sys.executable, f"cpp_loader/tools/generate_{program}.py", "--check"],
-        cwd=TESTS.parent,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def without_bytecode(contents: bytes) -> bytes:
