@@ -42,7 +42,7 @@ struct LoopRow {
   X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf)       \
   X(erfc) X(erfinv) X(sigmoid) X(lgamma) X(digamma) X(reciprocal) X(log_sigmoid) X(silu)         \
   X(mish) X(softplus) X(elu) X(gelu) X(gelu_tanh) X(hardswish) X(hardsigmoid) X(hardshrink)      \
-  X(softshrink) X(leaky_relu) X(logit) X(nan_to_num) X(frac) X(sinc) X(i0) X(ndtr)              \
+  X(softshrink) X(leaky_relu) X(logit) X(nan_to_num) X(frac) X(sinc) X(i0)                      \
   X(abs) X(neg) X(sign) X(square) X(ceil) X(floor) X(round) X(trunc) X(bitwise_not) X(relu)      \
   X(clamp) X(clamp_min) X(clamp_max) X(threshold) X(round_decimals) X(isnan) X(isinf)            \
   X(isfinite) X(isposinf) X(isneginf) X(signbit) X(logical_not) X(copy) X(conj) X(angle)         \

@@ -110,8 +110,7 @@ T gelu_tanh(T x) {
   X(gelu_tanh, gelu_tanh(x))                                                  \
   X(hardswish, x* clamped(x + T(3), T(0), T(6)) / T(6))                       \
   X(hardsigmoid, clamped(x + T(3), T(0), T(6)) / T(6))                        \
-  X(logit, logit(x, constant<T>(p, 0)))                                       \
-  X(ndtr, static_cast<T>(0.5 * std::erfc(-double(x) * 0.70710678118654752440)))
+  X(logit, logit(x, constant<T>(p, 0)))
 // clang-format on
 
 // clang-format off

@@ -17,7 +17,6 @@ SHARED: dict[str, str] = {
     # Functions of one element are made by one table of loops, whatever they mean.
     "activation": "pointwise_unary",
     "compare": "pointwise_unary convert_layout geometry sorting_unique",
-    "special_functions": "pointwise_unary",
     "arithmetic": "create_complex",
     # What a conversion of one element is, programs ask of tensors.
     "convert": "view geometry",

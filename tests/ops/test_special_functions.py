@@ -34,7 +34,7 @@ AT_INFINITY = {
 
 
 def samples():
-    for name in [*special_functions.UNARY, *special_functions.UNARY_OF_X]:
+    for name in [*special_functions.UNARY, *special_functions.UNARY_OF_X, "special_ndtr"]:
         for x in (
             A.normal(3, 4) * 4,
             A.uniform(5),
@@ -89,4 +89,6 @@ def test_modified_bessel_functions_satisfy_theirs(x):
 
 def test_the_normal_distribution_and_its_inverse():
     p = from_numpy(np.array([1e-12, 1e-3, 0.3, 0.5, 0.99]))
-    np.testing.assert_allclose(F.special_ndtr(F.special_ndtri(p)).numpy(), p.numpy(), rtol=1e-9)
+    again = F.special_ndtr(F.special_ndtri(p)).numpy()
+    # One is added before halving, as PyTorch does: the last bit of one is the limit.
+    np.testing.assert_allclose(again, p.numpy(), rtol=1e-9, atol=2.0**-53)

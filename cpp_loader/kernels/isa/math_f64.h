@@ -166,9 +166,6 @@ SL_INLINE double erfc_f64(double x) {
   return x < 0.0 ? 2.0 - y : y;
 }
 SL_INLINE float erfc_f32(float x) { return static_cast<float>(erfc_f64(static_cast<double>(x))); }
-SL_INLINE float ndtr_f32(float x) {
-  return static_cast<float>(0.5 * erfc_f64(static_cast<double>(x) * -0.7071067811865476));
-}
 
 SL_INLINE float erfinv_f32(float x) {
   // erfinv(x) / x as polynomials of w = -log(1 - x^2), or of its root in the tails.

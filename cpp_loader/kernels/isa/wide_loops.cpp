@@ -101,7 +101,6 @@ UNARY(asinh, asinh_f32(x))
 UNARY(acosh, acosh_f32(x))
 UNARY(atanh, atanh_f32(x))
 UNARY(erfc, erfc_f32(x))
-UNARY(ndtr, ndtr_f32(x))
 UNARY(erfinv, erfinv_f32(x))
 
 #define BINARY(name, formula)                                                          \

@@ -7,7 +7,7 @@ namespace scriptlang::kernels::SL_ISA {
 // clang-format off
 #define SL_DOUBLE_UNARY_NAMES(X)                                                          \
   X(atan) X(asin) X(acos) X(tan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(erfc) X(erfinv) \
-  X(lgamma) X(ndtr)
+  X(lgamma)
 #define SL_DOUBLE_BINARY_NAMES(X)                                                         \
   X(atan2) X(pow) X(hypot) X(fmod) X(remainder) X(div_floor) X(div_trunc) X(logaddexp)    \
   X(logaddexp2) X(xlogy) X(copysign)

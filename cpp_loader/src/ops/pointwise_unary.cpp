@@ -151,7 +151,6 @@ SL_OP(aten_special_digamma) { unary(args, out, Unary::k_digamma, "digamma", kToF
 SL_OP(aten_special_psi) { unary(args, out, Unary::k_digamma, "digamma", kToFloat); }
 SL_OP(aten_special_i0) { unary(args, out, Unary::k_i0, "i0", kToFloat); }
 SL_OP(aten_special_sinc) { unary(args, out, Unary::k_sinc, "sinc", kToFloat); }
-SL_OP(aten_special_ndtr) { unary(args, out, Unary::k_ndtr, "ndtr", kToFloat); }
 
 // Results of the operand's type; some types are refused by the table of loops.
 SL_OP(aten_abs) { unary(args, out, Unary::k_abs, "abs", kSame); }

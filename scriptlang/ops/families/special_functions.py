@@ -1,7 +1,7 @@
 """The `special_` operators: Bessel and gamma families, error functions, orthogonal polynomials.
 
-All compute in float64 and round once; formulas are those of Abramowitz and Stegun, by number where
-they are used.
+Kernels compute in float64 and round once; formulas are those of Abramowitz and Stegun, by number
+where they are used.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 
 from ... import dtypes
 from ...tensors import Tensor
+from ..calling import functions as torch
 from ..shared.elementwise import apply, declare_pointwise, floating, store
 from ..shared.layout import rows
 from ..shared.special import digamma, erfc, erfinv, lgamma
-from ..table import declare, describe, primitive
+from ..table import composite, declare, describe, primitive
 
 EULER = 0.5772156649015329
 SERIES_LIMIT = 16.0
@@ -304,10 +305,6 @@ def erfcx(x):
     )
 
 
-def ndtr(x):
-    return erfc(-x / math.sqrt(2)) / 2
-
-
 def log_ndtr(x):
     z = x / math.sqrt(2)
     return np.where(
@@ -428,7 +425,6 @@ UNARY = {
     "special_modified_bessel_k0": bessel_k(0, False),
     "special_modified_bessel_k1": bessel_k(1, False),
     "special_erfcx": erfcx,
-    "special_ndtr": ndtr,
     "special_log_ndtr": log_ndtr,
     "special_ndtri": ndtri,
     "special_entr": entr,
@@ -497,7 +493,13 @@ def polygamma_(self, n):
     return store(self, polygamma(n, self))
 
 
-describe("mvlgamma special_ndtr", out_memory="free")
+@composite("aten::special_ndtr(Tensor self) -> Tensor", pointwise=True, out_memory="free")
+def special_ndtr(self: Tensor) -> Tensor:
+    """Rounds after each step, as PyTorch does: below -6 the result is zero."""
+    return (1 + torch.erf(self * 0.7071067811865476)) * 0.5
+
+
+describe("mvlgamma", out_memory="free")
 describe(
     """special_airy_ai special_chebyshev_polynomial_t special_chebyshev_polynomial_u
          special_chebyshev_polynomial_v special_chebyshev_polynomial_w special_hermite_polynomial_h
