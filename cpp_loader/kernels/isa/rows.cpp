@@ -177,41 +177,98 @@ void log_softmax(int64_t n, const float* x, float* y) {
 template <bool Least>
 float extreme_of_stretch(int64_t n, const float* x) {
   constexpr float kNone = Least ? __builtin_inff() : -__builtin_inff();
-  auto beyond = [](float a, float b) SL_ALWAYS { return Least ? a < b : a > b; };
-  float lanes[4 * kLanesF];
-  for (int j = 0; j < 4 * kLanesF; ++j) lanes[j] = kNone;
+  auto beyond = [](Vector<float> a, Vector<float> b)
+                    SL_ALWAYS { return Least ? at_most(a, b) : at_least(a, b); };
+  Vector<float> best[kSums];
+  SL_UNROLL for (int j = 0; j < kSums; ++j) best[j] = Vector<float>{} + kNone;
+  auto unordered = best[0] != best[0];
   int64_t i = 0;
-  bool nan = false;
-  for (; i + 4 * kLanesF <= n; i += 4 * kLanesF) {
-    int has_nan = 0;
-    for (int j = 0; j < 4 * kLanesF; ++j) {
-      float v = x[i + j];
-      has_nan |= v != v;
-      lanes[j] = beyond(v, lanes[j]) ? v : lanes[j];
+  for (; i + kSums * kLanesF <= n; i += kSums * kLanesF) {
+    SL_UNROLL for (int j = 0; j < kSums; ++j) {
+      Vector<float> v = load(x + i + j * kLanesF);
+      unordered |= v != v;
+      best[j] = beyond(v, best[j]);
     }
-    nan |= has_nan != 0;
   }
-  float best = kNone;
-  for (; i < n; ++i) {
-    nan |= x[i] != x[i];
-    best = beyond(x[i], best) ? x[i] : best;
+  for (; i + kLanesF <= n; i += kLanesF) {
+    Vector<float> v = load(x + i);
+    unordered |= v != v;
+    best[0] = beyond(v, best[0]);
   }
-  for (int j = 0; j < 4 * kLanesF; ++j) best = beyond(lanes[j], best) ? lanes[j] : best;
-  return nan ? __builtin_nanf("") : best;
+  Vector<float> top = beyond(beyond(best[0], best[1]), beyond(best[2], best[3]));
+  float most = kNone;
+  bool nan = false;
+  auto look = [&](float v) SL_ALWAYS {
+    nan |= v != v;
+    most = (Least ? v < most : v > most) ? v : most;
+  };
+  for (; i < n; ++i) look(x[i]);
+  for (int j = 0; j < kLanesF; ++j) {
+    look(top[j]);
+    nan |= unordered[j] != 0;
+  }
+  return nan ? __builtin_nanf("") : most;
+}
+
+// e^x of x that are not above zero; zero where it is less than half of the least normal number.
+// Shorter than exp_f32: one factor is enough for such powers of two.
+SL_INLINE Vector<float> exp_falling(Vector<float> x) {
+  typedef uint32_t Bits __attribute__((vector_size(SL_VECTOR_BYTES)));
+  x = at_least(x, splat(-88.0f));
+  Vector<float> shifted = x * 1.44269504f + kShifter, whole = shifted - kShifter;
+  Vector<float> r = x - whole * 0.693359375f;
+  r = r - whole * -2.12194440e-4f;
+  Vector<float> p = r * 1.97926764e-4f + 1.3945858e-3f;
+  p = p * r + 8.33349856e-3f;
+  p = p * r + 4.16662788e-2f;
+  p = p * r + 1.66666658e-1f;
+  p = p * r + 5.00000007e-1f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  return p * (Vector<float>)(((Bits)shifted + 127) << 23);
+}
+
+// Writes e^(x - top) where y is given, top being the greatest; the sum of all, block by block.
+float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
+  Vector<float> shift = splat(top);
+  float total = 0;
+  for (int64_t first = 0; first < n; first += kBlock) {
+    if (first > 0) worked(4 * kBlock);
+    int64_t end = min_of(first + kBlock, n), i = first;
+    Vector<float> sums[kSums] = {};
+    auto add = [&](int64_t at, Vector<float>& to) SL_ALWAYS {
+      Vector<float> power = exp_falling(load(x + at) - shift);
+      if (y) store(y + at, power);
+      to += power;
+    };
+    for (; i + kSums * kLanesF <= end; i += kSums * kLanesF) {
+      SL_UNROLL for (int j = 0; j < kSums; ++j) add(i + j * kLanesF, sums[j]);
+    }
+    for (; i + kLanesF <= end; i += kLanesF) add(i, sums[0]);
+    if (i < end) {
+      float rest[kLanesF];
+      for (float& r : rest) r = -__builtin_inff();
+      size_t bytes = static_cast<size_t>(end - i) * sizeof(float);
+      __builtin_memcpy(rest, x + i, bytes);
+      Vector<float> power = exp_falling(load(rest) - shift);
+      store(rest, power);
+      if (y) __builtin_memcpy(y + i, rest, bytes);
+      sums[1] += power;
+    }
+    total += sum_lanes<float>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  }
+  return total;
 }
 
 void softmax(int64_t n, const float* x, float* y) {
-  float top = extreme<false>(n, x);
-  in_stretches(n, [&](int64_t first, int64_t last) {
-    map_f32(last - first, x + first, y + first, [top](float v) { return exp_f32(v - top); });
-  });
-  float scale = 1.0f / sum(n, y);
+  float scale = 1.0f / exp_falling_sum(n, x, extreme<false>(n, x), y);
   in_stretches(n, [&](int64_t first, int64_t last) {
     SL_INDEPENDENT
     for (int64_t i = first; i < last; ++i) y[i] *= scale;
   });
 }
 
+// Of any `top`: what is above it may be infinite.
 float sum_exp(int64_t n, const float* x, float top) {
   constexpr int64_t kPiece = 1024;
   float total = 0;
@@ -227,7 +284,7 @@ float sum_exp(int64_t n, const float* x, float top) {
 
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
-  float shift = log_f32(sum_exp(n, x, top));
+  float shift = log_f32(exp_falling_sum(n, x, top, nullptr));
   in_stretches(n, [&](int64_t first, int64_t last) {
     SL_INDEPENDENT
     for (int64_t i = first; i < last; ++i) y[i] = x[i] - top - shift;
