@@ -129,6 +129,16 @@ TEST(wide_rows_and_many_channels) {
     check(set, shape(1, 60, 1, 1, 640, 64, 32, 0, 1), false);
   });
 }
+TEST(one_channel_of_any_width) {
+  for_sets([](const KernelSet& set) {
+    for (int64_t width : {4, 5, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 40, 63, 65, 100})
+      for (int64_t height : {6, 7, 13})
+        for (int64_t kernel : {3, 5})
+          for (int64_t stride : {1, 2, 3})
+            for (int64_t padding : {kernel / 2, int64_t{1}, int64_t{3}})
+              check(set, shape(1, 2, 1, height, width, kernel, stride, padding, 1), true);
+  });
+}
 TEST(threads_share_a_convolution) {
   set_thread_count(3);
   for_sets([](const KernelSet& set) {

@@ -288,21 +288,50 @@ bool mostly_padding(const ConvShape& s) {
   return (1 - share) * static_cast<double>(s.taps() * s.out_pixels()) > kCopyCost * met;
 }
 
-// Results [first, first + Together * W) of a row: sums of shifted rows.
-template <class T, int Together>
-SL_INLINE void depthwise_piece(const T* from, const T* w, const int64_t* offsets, int64_t taps,
-                               Vector<T> bias, int64_t left, Activation activation, T* y) {
+// What is the same for all rows of a result that has one channel in.
+template <class T>
+struct OneChannel {
+  const T* w;
+  const int64_t* offsets;  // of the taps in the frame
+  int64_t taps;
+  Vector<T> bias;
+  Activation activation;
+  int64_t row, y_row;  // from a row of results to the next: in the frame, and in the result
+};
+
+// Together vectors of each of some rows: sums of shifted rows. Vectors may reach into the next
+// row, which is written later, and not beyond `end`.
+template <class T, int Rows, int Together>
+SL_INLINE void depthwise_piece(const OneChannel<T>& c, const T* from, T* y, const T* end) {
   constexpr int W = kLanes<T>;
-  Vector<T> sum[Together];
-  SL_UNROLL for (int j = 0; j < Together; ++j) sum[j] = bias;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    const T* at = from + offsets[tap];
-    Vector<T> weight = splat(w[tap]);
-    SL_UNROLL for (int j = 0; j < Together; ++j) sum[j] += weight * load(at + j * W);
+  Vector<T> sum[Rows][Together];
+  SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Together; ++j) sum[r][j] =
+      c.bias;
+  for (int64_t tap = 0; tap < c.taps; ++tap) {
+    const T* at = from + c.offsets[tap];
+    const Vector<T> weight = splat(c.w[tap]);
+    SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Together; ++j)
+        sum[r][j] += weight * load(at + r * c.row + j * W);
   }
-  SL_UNROLL for (int j = 0; j < Together; ++j) {
-    store_first(y + j * W, activate<T>(sum[j], activation),
-                static_cast<int>(min_of(left - j * W, W)));
+  SL_UNROLL for (int r = 0; r < Rows; ++r, y += c.y_row)
+      SL_UNROLL for (int j = 0; j < Together; ++j) {
+    const Vector<T> result = activate<T>(sum[r][j], c.activation);
+    const int64_t left = end - (y + j * W);
+    if (left >= W) store(y + j * W, result);
+    else store_lanes(y + j * W, result, first_lanes<T>(static_cast<int>(max_of(0, left))));
+  }
+}
+
+// The same columns of `rows` rows.
+template <class T, int Together>
+SL_NOINLINE void depthwise_columns(const OneChannel<T>& c, int64_t rows, const T* from, T* y,
+                                   const T* end) {
+  constexpr int kRows = Together == 1 ? 6 : Together == 2 ? 4 : 2;
+  for (; rows >= kRows; rows -= kRows, from += kRows * c.row, y += kRows * c.y_row) {
+    depthwise_piece<T, kRows, Together>(c, from, y, end);
+  }
+  for (; rows > 0; --rows, from += c.row, y += c.y_row) {
+    depthwise_piece<T, 1, Together>(c, from, y, end);
   }
 }
 
@@ -310,25 +339,30 @@ SL_INLINE void depthwise_piece(const T* from, const T* w, const int64_t* offsets
 template <class T>
 void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int64_t* offsets) {
   constexpr int W = kLanes<T>;
+  constexpr void (*kColumns[])(const OneChannel<T>&, int64_t, const T*, T*, const T*) = {
+      nullptr, &depthwise_columns<T, 1>, &depthwise_columns<T, 2>, &depthwise_columns<T, 3>,
+      &depthwise_columns<T, 4>};
   const ConvShape& s = c.shape;
-  int64_t taps = s.taps(), width = s.out[2];
+  const int64_t taps = s.taps(), rows = s.out[1], width = s.out[2];
+  OneChannel<T> one;
+  one.offsets = offsets;
+  one.taps = taps;
+  one.activation = c.activation;
+  one.row = s.stride[1] * f.row;
+  one.y_row = width;
   for (int64_t o = 0; o < s.outputs; ++o) {
-    const T* w = c.w + o * taps;
-    Vector<T> bias = splat(c.bias ? c.bias[o] : T(0));
-    T* y = c.y + o * s.out_pixels();
-    for (int64_t row = 0; row < s.out[0] * s.out[1]; ++row, y += width) {
-      const T* from = x + f.pixel(s, row / s.out[1], row % s.out[1], 0);
+    one.w = c.w + o * taps;
+    one.bias = splat(c.bias ? c.bias[o] : T(0));
+    const T* end = c.y + (o + 1) * s.out_pixels();
+    for (int64_t d = 0; d < s.out[0]; ++d) {
+      const T* from = x + f.pixel(s, d, 0, 0);
+      T* y = c.y + (o * s.out[0] + d) * rows * width;
       int64_t at = 0;
-      for (; width - at >= 4 * W; at += 4 * W) {
-        depthwise_piece<T, 4>(from + at, w, offsets, taps, bias, width - at, c.activation, y + at);
-      }
-      for (; width - at > W; at += 2 * W) {
-        depthwise_piece<T, 2>(from + at, w, offsets, taps, bias, width - at, c.activation, y + at);
-      }
-      if (at < width) {
-        depthwise_piece<T, 1>(from + at, w, offsets, taps, bias, width - at, c.activation, y + at);
-      }
-      multiplied(width * taps);
+      for (; width - at > 4 * W; at += 4 * W) kColumns[4](one, rows, from + at, y + at, end);
+      const int64_t left = ceil_div(width - at, W);
+      at = max_of(0, width - left * W);  // some columns twice, rather than a part of a vector
+      kColumns[left](one, rows, from + at, y + at, end);
+      multiplied(rows * width * taps);
     }
   }
 }

@@ -21,9 +21,10 @@ struct Frame {
     volume = plane * depth;
   }
   int64_t tap(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
-    int64_t column = w * s.dilation[2];
-    return d * s.dilation[0] * plane + h * s.dilation[1] * row + column % s.stride[2] * run +
-           column / s.stride[2];
+    const int64_t column = w * s.dilation[2], from = d * s.dilation[0] * plane;
+    const int64_t rows = from + h * s.dilation[1] * row;
+    if (s.stride[2] == 1) return rows + column;  // small images feel divisions
+    return rows + column % s.stride[2] * run + column / s.stride[2];
   }
   int64_t pixel(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
     return d * s.stride[0] * plane + h * s.stride[1] * row + w;
@@ -54,10 +55,80 @@ void frame_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
   }
 }
 
+// Short rows take longer to call memcpy for than to copy.
+template <class T>
+SL_INLINE void copy_row(int64_t n, const T* from, T* to) {
+  constexpr int W = kLanes<T>;
+  if (n >= W) {
+    for (int64_t i = 0; i + W <= n; i += W) store(to + i, load(from + i));
+    store(to + n - W, load(from + n - W));
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+  }
+}
+
+// Columns of even numbers to one place, those of odd ones to another.
+template <class T, int... I>
+SL_INLINE void part_columns(const T* from, T* even, T* odd, std::integer_sequence<int, I...>) {
+  const Vector<T> a = load(from), b = load(from + kLanes<T>);
+  store(even, __builtin_shufflevector(a, b, (2 * I)...));
+  store(odd, __builtin_shufflevector(a, b, (2 * I + 1)...));
+}
+
+// A row of stride 2 within its padding, which is there already.
+template <class T>
+SL_INLINE void part_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
+  constexpr int W = kLanes<T>;
+  const int64_t pad = s.padding[2], width = s.in[2];
+  int64_t i = 0;
+  auto one = [&](int64_t column) SL_ALWAYS {
+    const int64_t at = column + pad;
+    to[(at & 1) * f.run + at / 2] = from[column];
+  };
+  auto many = [&](int64_t column) SL_ALWAYS {
+    T* even = to + (column + pad) / 2;
+    part_columns<T>(from + column, even, even + f.run, std::make_integer_sequence<int, W>{});
+  };
+  if (pad & 1 && width > 0) one(i++);
+  const int64_t first = i;
+  for (; i + 2 * W <= width; i += 2 * W) many(i);
+  if (i > first && width - i > 1) {
+    i = width - 2 * W - ((width - first) & 1);
+    many(i);
+    i += 2 * W;
+  }
+  for (; i < width; ++i) one(i);
+}
+
+// A whole channel, row after row.
+template <class T>
+void frame_channel(const ConvShape& s, const Frame& f, const T* x, T* to) {
+  const bool known = s.stride[2] <= 2;
+  if (known) __builtin_memset(to, 0, static_cast<size_t>(f.volume) * sizeof(T));
+  for (int64_t d = 0; d < f.depth; ++d)
+    for (int64_t h = 0; h < f.height; ++h, to += f.row) {
+      const int64_t from_d = d - s.padding[0], from_h = h - s.padding[1];
+      if (from_d < 0 || from_d >= s.in[0] || from_h < 0 || from_h >= s.in[1]) {
+        if (!known) __builtin_memset(to, 0, static_cast<size_t>(f.row) * sizeof(T));
+        continue;
+      }
+      const T* from = x + (from_d * s.in[1] + from_h) * s.in[2];
+      if (s.stride[2] == 1) copy_row(s.in[2], from, to + s.padding[2]);
+      else if (known) part_row(s, f, from, to);
+      else frame_row(s, f, from, to);
+    }
+}
+
 template <class T>
 void frame_input(const ConvShape& s, const Frame& f, const T* x, T* to) {
   int64_t rows = f.depth * f.height;
   int64_t grain = max_of(1, 65536 / max_of(1, f.row));
+  if (s.channels * rows <= grain) {
+    for (int64_t channel = 0; channel < s.channels; ++channel) {
+      frame_channel(s, f, x + channel * s.in_pixels(), to + channel * f.volume);
+    }
+    return;
+  }
   parallel_for(s.channels * rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t channel = i / rows, d = i % rows / f.height - s.padding[0];

@@ -40,15 +40,25 @@ SL_INLINE float power_of_two(int32_t n) {
   return float_of(static_cast<int32_t>((static_cast<uint32_t>(n) + 127) << 23));
 }
 
-SL_INLINE float exp_reduced(float r) {
-  float p = 1.97926764e-4f;
-  p = p * r + 1.3945858e-3f;
+// (e^r - 1 - r) / r^2 of |r| <= log(2) / 2, for numbers and vectors
+template <class V>
+SL_INLINE V exp_tail(V r) {
+  V p = r * 1.97926764e-4f + 1.3945858e-3f;
   p = p * r + 8.33349856e-3f;
   p = p * r + 4.16662788e-2f;
   p = p * r + 1.66666658e-1f;
-  p = p * r + 5.00000007e-1f;
-  p = p * r + 1.0f;
-  return p * r + 1.0f;
+  return p * r + 5.00000007e-1f;
+}
+template <class V>
+SL_INLINE V exp_reduced(V r) {
+  return (exp_tail(r) * r + 1.0f) * r + 1.0f;
+}
+
+// r with x = r + n log(2)
+SL_INLINE float reduced_power(float x, int32_t* n) {
+  float whole = nearest(x * 1.44269504f, n);
+  float r = x - whole * 0.693359375f;
+  return r - whole * -2.12194440e-4f;
 }
 
 SL_INLINE float exp_f32(float x) {
@@ -56,12 +66,18 @@ SL_INLINE float exp_f32(float x) {
   x = x > 89.0f ? 89.0f : x;
   x = x < -104.0f ? -104.0f : x;
   int32_t n;
-  float whole = nearest(x * 1.44269504f, &n);
-  float r = x - whole * 0.693359375f;
-  r = r - whole * -2.12194440e-4f;
+  float r = reduced_power(x, &n);
   // 2^n in two factors: n reaches 128 and -150, where one factor has no normal float.
   int32_t half = n >> 1;
   return exp_reduced(r) * power_of_two(half) * power_of_two(difference(n, half));
+}
+
+// e^x of x <= 0, and zero where that is less than half of the least normal number.
+SL_INLINE float exp_of_negative(float x) {
+  x = x < -88.0f ? -88.0f : x;
+  int32_t n;
+  float r = reduced_power(x, &n);
+  return exp_reduced(r) * power_of_two(n);
 }
 
 SL_INLINE float exp2_f32(float x) {
@@ -123,17 +139,18 @@ SL_INLINE float with_sign(float magnitude, float sign) {
   return float_of(bits_of(magnitude) | (bits_of(sign) & static_cast<int32_t>(0x80000000)));
 }
 
+// e^x - 1 of |x| <= 87: what is left of 1 is not lost.
+SL_INLINE float expm1_within(float x) {
+  int32_t n;
+  float r = reduced_power(x, &n), power = power_of_two(n);
+  return power * (exp_tail(r) * r * r + r) + (power - 1.0f);
+}
+
+// tanh(t) = (e^2t - 1) / (e^2t + 1); beyond 10 it is 1 in float.
 SL_INLINE float tanh_f32(float x) {
   float t = absolute(x);
-  float square = x * x;
-  float p = -0.00552840958f;
-  p = p * square + 0.0204830792f;
-  p = p * square - 0.0536928808f;
-  p = p * square + 0.133308985f;
-  p = p * square - 0.333332628f;
-  float small = x * (square * p + 1.0f);  // keeps the sign of a zero
-  float large = 1.0f - 2.0f / (exp_f32(2.0f * (t > 10.0f ? 10.0f : t)) + 1.0f);
-  return t < 0.65f ? small : with_sign(large, x);
+  float y = expm1_within(2.0f * (t > 10.0f ? 10.0f : t));
+  return with_sign(y / (y + 2.0f), x);
 }
 
 SL_INLINE float erf_f32(float x) {
@@ -158,7 +175,7 @@ SL_INLINE float erf_f32(float x) {
   q = q * t - 0.6336268148f;
   q = q * t - 1.129397272f;
   q = q * t + 0.0001534196079f;
-  return t < 0.92f ? small : with_sign(1.0f - exp_f32(q), x);
+  return t < 0.92f ? small : with_sign(1.0f - exp_of_negative(q), x);
 }
 
 // log(1 + x), what the sum loses put back.
@@ -172,18 +189,7 @@ SL_INLINE float log1p_f32(float x) {
 SL_INLINE float expm1_f32(float x) {
   float low = x > 87.0f ? 87.0f : x;
   low = low < -87.0f ? -87.0f : low;
-  int32_t n;
-  float whole = nearest(low * 1.44269504f, &n);
-  float r = low - whole * 0.693359375f;
-  r = r - whole * -2.12194440e-4f;
-  float p = 1.97926764e-4f;
-  p = p * r + 1.3945858e-3f;
-  p = p * r + 8.33349856e-3f;
-  p = p * r + 4.16662788e-2f;
-  p = p * r + 1.66666658e-1f;
-  p = p * r + 5.00000007e-1f;
-  float power = power_of_two(n);
-  float y = power * (p * r * r + r) + (power - 1.0f);
+  float y = expm1_within(low);
   y = x > 87.0f ? exp_f32(x) : y;
   return x == 0.0f ? x : y;
 }

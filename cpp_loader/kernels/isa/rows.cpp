@@ -211,21 +211,14 @@ float extreme_of_stretch(int64_t n, const float* x) {
 }
 
 // e^x of x that are not above zero; zero where it is less than half of the least normal number.
-// Shorter than exp_f32: one factor is enough for such powers of two.
+// As exp_of_negative, of vectors.
 SL_INLINE Vector<float> exp_falling(Vector<float> x) {
   typedef uint32_t Bits __attribute__((vector_size(SL_VECTOR_BYTES)));
   x = at_least(x, splat(-88.0f));
   Vector<float> shifted = x * 1.44269504f + kShifter, whole = shifted - kShifter;
   Vector<float> r = x - whole * 0.693359375f;
   r = r - whole * -2.12194440e-4f;
-  Vector<float> p = r * 1.97926764e-4f + 1.3945858e-3f;
-  p = p * r + 8.33349856e-3f;
-  p = p * r + 4.16662788e-2f;
-  p = p * r + 1.66666658e-1f;
-  p = p * r + 5.00000007e-1f;
-  p = p * r + 1.0f;
-  p = p * r + 1.0f;
-  return p * (Vector<float>)(((Bits)shifted + 127) << 23);
+  return exp_reduced(r) * (Vector<float>)(((Bits)shifted + 127) << 23);
 }
 
 // Writes e^(x - top) where y is given, top being the greatest; the sum of all, block by block.
