@@ -282,8 +282,9 @@ void convolve_by_taps(const Conv<T>& c) {
 // takes as long as kCopyCost products.
 bool mostly_padding(const ConvShape& s) {
   constexpr double kCopyCost = 40;
+  if (s.channels == 1) return false;  // before the share is computed, for each of many channels
   double share = useful_share(s), met = 1;
-  if (s.channels == 1 || share >= kMostlyInside) return false;
+  if (share >= kMostlyInside) return false;
   for (int64_t t = 0; t < s.taps(); ++t) met += MetTap(s, t).pixels() > 0;
   return (1 - share) * static_cast<double>(s.taps() * s.out_pixels()) > kCopyCost * met;
 }
