@@ -173,6 +173,14 @@ void log_softmax(int64_t n, const float* x, float* y) {
   });
 }
 #else
+// f of all lanes, in the first one: f has to be associative and commutative.
+template <int By, class V, class F, int... I>
+SL_INLINE V fold_lanes(V v, F f, std::integer_sequence<int, I...> lanes) {
+  v = f(v, __builtin_shufflevector(v, v, ((I + By) % kLanesF)...));
+  if constexpr (By > 1) return fold_lanes<By / 2>(v, f, lanes);
+  else return v;
+}
+
 // The greatest element, or the least.
 template <bool Least>
 float extreme_of_stretch(int64_t n, const float* x) {
@@ -196,16 +204,13 @@ float extreme_of_stretch(int64_t n, const float* x) {
     best[0] = beyond(v, best[0]);
   }
   Vector<float> top = beyond(beyond(best[0], best[1]), beyond(best[2], best[3]));
-  float most = kNone;
-  bool nan = false;
-  auto look = [&](float v) SL_ALWAYS {
-    nan |= v != v;
-    most = (Least ? v < most : v > most) ? v : most;
-  };
-  for (; i < n; ++i) look(x[i]);
-  for (int j = 0; j < kLanesF; ++j) {
-    look(top[j]);
-    nan |= unordered[j] != 0;
+  constexpr auto kAll = std::make_integer_sequence<int, kLanesF>{};
+  float most = fold_lanes<kLanesF / 2>(top, beyond, kAll)[0];
+  auto either = [](auto a, auto b) SL_ALWAYS { return a | b; };
+  bool nan = fold_lanes<kLanesF / 2>(unordered, either, kAll)[0] != 0;
+  for (; i < n; ++i) {
+    nan |= x[i] != x[i];
+    most = (Least ? x[i] < most : x[i] > most) ? x[i] : most;
   }
   return nan ? __builtin_nanf("") : most;
 }
