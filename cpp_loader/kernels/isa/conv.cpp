@@ -21,6 +21,7 @@ constexpr int64_t kDepth = 256;      // products between two visits of a result 
 constexpr int64_t kGroupPanels = 8;  // panels that one task gathers
 constexpr int64_t kFewPixels = 8;    // up to here dot products waste less
 constexpr int64_t kSplitRows = 2 * kTileRows;
+constexpr int64_t kStretchWork = 1 << 20;  // multiply-adds of depthwise rows done in one go
 
 // Neighbouring pixels of a panel that lie in one output row.
 struct Segment {
@@ -351,20 +352,24 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
   one.activation = c.activation;
   one.row = s.stride[1] * f.row;
   one.y_row = width;
+  // Rows between two looks at the time.
+  const int64_t stretch = max_of(12, kStretchWork / (width * taps));
   for (int64_t o = 0; o < s.outputs; ++o) {
     one.w = c.w + o * taps;
     one.bias = splat(c.bias ? c.bias[o] : T(0));
     const T* end = c.y + (o + 1) * s.out_pixels();
-    for (int64_t d = 0; d < s.out[0]; ++d) {
-      const T* from = x + f.pixel(s, d, 0, 0);
-      T* y = c.y + (o * s.out[0] + d) * rows * width;
-      int64_t at = 0;
-      for (; width - at > 4 * W; at += 4 * W) kColumns[4](one, rows, from + at, y + at, end);
-      const int64_t left = ceil_div(width - at, W);
-      at = max_of(0, width - left * W);  // some columns twice, rather than a part of a vector
-      kColumns[left](one, rows, from + at, y + at, end);
-      multiplied(rows * width * taps);
-    }
+    for (int64_t d = 0; d < s.out[0]; ++d)
+      for (int64_t first = 0; first < rows; first += stretch) {
+        const int64_t count = min_of(stretch, rows - first);
+        const T* from = x + f.pixel(s, d, first, 0);
+        T* y = c.y + ((o * s.out[0] + d) * rows + first) * width;
+        int64_t at = 0;
+        for (; width - at > 4 * W; at += 4 * W) kColumns[4](one, count, from + at, y + at, end);
+        const int64_t left = ceil_div(width - at, W);
+        at = max_of(0, width - left * W);  // some columns twice, rather than a part of a vector
+        kColumns[left](one, count, from + at, y + at, end);
+        multiplied(count * width * taps);
+      }
   }
 }
 
