@@ -139,6 +139,12 @@ TEST(one_channel_of_any_width) {
               check(set, shape(1, 2, 1, height, width, kernel, stride, padding, 1), true);
   });
 }
+TEST(one_channel_in_several_stretches_of_rows) {
+  for_sets([](const KernelSet& set) {
+    check(set, shape(1, 2, 1, 300, 700, 3, 1, 1, 1), true);
+    check(set, shape(1, 1, 1, 20000, 9, 3, 1, 1, 1), false);
+  });
+}
 TEST(threads_share_a_convolution) {
   set_thread_count(3);
   for_sets([](const KernelSet& set) {
