@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from scriptlang import from_numpy, ones
-from tests.ops.harness import Arrays, both_tests, call
+from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 from tests.ops.one_operator import chosen, run_natively
 
 A = Arrays("segments")
+FLOAT, DOUBLE = TorchDtype(6), TorchDtype(7)
 
 
 def samples():
@@ -42,6 +43,41 @@ def samples():
     masked[1] = -np.inf
     yield call("_safe_softmax", masked, -1)
     yield call("_safe_softmax", masked, 0)
+    yield from grouped_products()
+
+
+def grouped_products():
+    def product(*values, **given):
+        return call("_grouped_mm", *values, **given)
+
+    rows, columns = f32(8, 4), f32(4, 8)
+    left, right = f32(3, 8, 4), f32(3, 4, 8)
+    ends = np.array([2, 2, 8], np.int32)
+    yield product(left, right)
+    yield product(rows, right, ends)
+    yield product(left, columns, ends)
+    yield product(columns, f32(8, 4), ends)
+    yield product(f32(8, 4), right, np.array([1, 3, 8], np.int32), None, FLOAT)
+    for values in (
+        (rows, right),
+        (left, right, ends),
+        (rows, right, ends[:2]),
+        (left[:2], right),
+        (rows, right, ends.astype(np.int64)),
+        (rows, right, ends[None]),
+        (rows, right, ends, rows[0]),
+        (rows, right, ends, None, DOUBLE),
+        (rows[0], right, ends),
+        (rows, right[0, 0], ends),
+        (rows, right.transpose(0, 2, 1).copy(), ends),
+        (rows.astype(np.float64), right, ends),
+        (rows, right.astype(np.int32), ends),
+    ):
+        yield product(*values)
+
+
+def f32(*sizes: int) -> np.ndarray:
+    return A.normal(*sizes).astype(np.float32)
 
 
 SAMPLES = list(samples())
@@ -65,6 +101,16 @@ def test_segments_outside_of_the_data_are_refused(given):
     operator, values = chosen("segment_reduce", [ones(6, 3), "sum"], settings)
     for run in (lambda: operator.kernel(*values), lambda: run_natively(operator, values)):
         with pytest.raises(RuntimeError, match="segment_reduce"):
+            run()
+
+
+@pytest.mark.parametrize("ends", [[3, 2], [9, 9], [-1, 8]], ids=str)
+def test_groups_outside_of_the_rows_are_refused(ends):
+    """PyTorch leaves rows unwritten."""
+    given = ones(8, 4), ones(2, 4, 4), from_numpy(np.array(ends, np.int32)), None, None
+    operator, values = chosen("_grouped_mm", given, {})
+    for run in (lambda: operator.kernel(*values), lambda: run_natively(operator, values)):
+        with pytest.raises(RuntimeError, match="_grouped_mm: offset"):
             run()
 
 

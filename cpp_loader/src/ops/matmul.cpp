@@ -296,31 +296,63 @@ Sizes leading(const Tensor& t, int64_t dropped) {
   return Sizes(t.sizes().begin(), t.sizes().end() - dropped);
 }
 
-// Rows of `self` up to each offset times the matrix of their group.
+void check_grouped(const Tensor& a, const Tensor& b, const Tensor& ends, const Args& args) {
+  auto check_type = [](const char* name, const Tensor& t) {
+    ScalarType type = t.dtype();
+    SL_CHECK(
+        type == ScalarType::Float32 || type == ScalarType::BFloat16 || type == ScalarType::Float16,
+        "Expected ", name, " to be Float32, BFloat16 or Float16 matrix, got ",
+        dtype_display_name(type));
+  };
+  check_type("mat_a", a);
+  check_type("mat_b", b);
+  SL_CHECK(a.dim() == 2 || a.dim() == 3, "mat_a has to be 2 or 3d");
+  SL_CHECK(b.dim() == 2 || b.dim() == 3, "mat_b has to be 2 or 3d");
+  SL_CHECK(a.size(a.dim() - 1) == b.size(b.dim() - 2),
+           "contraction dimension of mat_a and mat_b must match");
+  SL_CHECK(ends.defined() != (a.dim() == 3 && b.dim() == 3),
+           "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d");
+  SL_CHECK(!ends.defined() || ends.dim() == 1, "offs has to be 1D");
+  SL_CHECK(!ends.defined() || ends.dtype() == ScalarType::Int32, "Offsets have to be int32");
+  SL_CHECK(!args.opt_tensor(3).defined(), "Bias not supported yet");
+  SL_CHECK(args.none(4) || args.dtype(4) == a.dtype(),
+           "Grouped gemm output dtype must match `mat_a` dtype");
+  check_same_type(a, b);
+  int64_t groups = ends.defined() ? ends.numel() : b.size(0);
+  SL_CHECK((a.dim() == 2 || a.size(0) == groups) && (b.dim() == 2 || b.size(0) == groups),
+           ends.defined() ? "matrix batch sizes have to match" : "batched dimension has to match");
+}
+
+// A product for each group.  A 3-D operand holds a matrix for each group; a 2-D one is cut at the
+// offsets, where the groups end.  What lies behind the last offset is zero.
 Tensor grouped(Args args) {
-  const Tensor &x = args.tensor(0), &w = args.tensor(1), &ends = args.opt_tensor(2);
-  if (!ends.defined() && x.dim() == 3 && w.dim() == 3) return batched_product(x, w);
-  SL_CHECK(ends.defined() && x.dim() == 2 && w.dim() == 3 && w.size(1) == x.size(1),
-           "_grouped_mm takes (rows, k) with (groups, k, n) and offsets, or two batches without; "
-           "got sizes ",
-           to_string(x.sizes()), " and ", to_string(w.sizes()));
-  SL_CHECK(x.dtype() == w.dtype() && ends.dim() == 1 && ends.numel() <= w.size(0),
-           "_grouped_mm: ", ends.numel(), " offsets do not fit ", w.size(0), " groups");
-  Tensor at = contiguous_as(ends, ScalarType::Int64);
-  Tensor y = Tensor::zeros({x.size(0), w.size(2)}, x.dtype());
+  const Tensor &a = args.tensor(0), &b = args.tensor(1), &offsets = args.opt_tensor(2);
+  check_grouped(a, b, offsets, args);
+  if (!offsets.defined()) return batched_product(a, b);
+  Tensor ends = contiguous_as(offsets, ScalarType::Int32);
+  bool both = a.dim() == 2 && b.dim() == 2;
+  Sizes sizes{a.size(a.dim() - 2), b.size(b.dim() - 1)};
+  int64_t length = both ? a.size(1) : a.dim() == 2 ? a.size(0) : b.size(1);
+  if (both) sizes.insert(sizes.begin(), ends.numel());
+  Tensor y = Tensor::zeros(sizes, a.dtype());
   int64_t start = 0;
-  for (int64_t i = 0; i < at.numel(); ++i) {
-    int64_t end = at.data<int64_t>()[i];
-    SL_CHECK(end >= start && end <= x.size(0), "_grouped_mm: offset ", end, " is not between ",
-             start, " and ", x.size(0));
-    if (end > start) {
-      copy_into(view_narrow(y, 0, start, end - start),
-                matrix_product(view_narrow(x, 0, start, end - start), view_select(w, 0, i)));
+  for (int64_t i = 0; i < ends.numel(); ++i) {
+    int64_t end = ends.data<int32_t>()[i];
+    SL_CHECK(end >= start && end <= length, "_grouped_mm: offset ", end, " is not between ", start,
+             " and ", length);
+    auto cut = [&](const Tensor& t, int64_t dim) {
+      return view_narrow(t, dim, start, end - start);
+    };
+    if (end > start && both) {
+      copy_into(view_select(y, 0, i), matrix_product(cut(a, 1), cut(b, 0)));
+    } else if (end > start && a.dim() == 2) {
+      copy_into(cut(y, 0), matrix_product(cut(a, 0), view_select(b, 0, i)));
+    } else if (end > start) {
+      copy_into(cut(y, 1), matrix_product(view_select(a, 0, i), cut(b, 1)));
     }
     start = end;
   }
-  const Tensor& bias = args.opt_tensor(3);
-  return bias.defined() ? binary_result(y, bias, kernels::Binary::k_add, "add", Rule::kSame) : y;
+  return y;
 }
 
 }  // namespace

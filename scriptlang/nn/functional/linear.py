@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ops.calling import functions as torch
+from ...tensors import Tensor
 
 linear, bilinear = torch.linear, torch.bilinear
 conv1d, conv2d, conv3d, conv_tbc = torch.conv1d, torch.conv2d, torch.conv3d, torch.conv_tbc
@@ -10,3 +11,16 @@ conv_transpose1d, conv_transpose2d = torch.conv_transpose1d, torch.conv_transpos
 conv_transpose3d = torch.conv_transpose3d
 pixel_shuffle, pixel_unshuffle = torch.pixel_shuffle, torch.pixel_unshuffle
 channel_shuffle = native_channel_shuffle = torch.channel_shuffle
+
+
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: int | None = None,
+) -> Tensor:
+    """A product for each group: a 3-D operand holds a matrix for each group, a 2-D one is cut at
+    `offs`, where its groups end."""
+    return torch._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)

@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 
-from ...dtypes import DISPLAY
+from ...dtypes import DISPLAY, by_code, int32
 from ...limits import reserve
 from ...tensors import Tensor, wrap_dim
 from ..shared.elementwise import check_kind
-from ..shared.numeric import finish, working
+from ..shared.numeric import check_same_dtype, finish, working
 from ..table import primitive
 
 REDUCTIONS = {
@@ -114,28 +114,64 @@ def coo_to_csr(self, size, out_int32):
     "ScalarType? out_dtype=None) -> Tensor"
 )
 def grouped_mm(self, mat2, offs, bias, out_dtype):
-    """Rows of `self` up to each offset times the matrix of their group."""
-    if self.dtype is not mat2.dtype:
-        raise RuntimeError(
-            f"expected scalar type {DISPLAY[self.dtype.name]} but found {DISPLAY[mat2.dtype.name]}"
-        )
-    if offs is None or self.dim() != 2 or mat2.dim() != 3 or mat2._size[1] != self._size[1]:
-        if offs is None and self.dim() == mat2.dim() == 3:
-            return finish(working(self) @ working(mat2), self.dtype)
-        raise RuntimeError(
-            "_grouped_mm takes (rows, k) with (groups, k, n) and offsets, or two "
-            f"batches without; got sizes {list(self._size)} and {list(mat2._size)}"
-        )
+    """A product for each group.  A 3-D operand holds a matrix for each group; a 2-D one is cut at
+    the offsets, where the groups end.  What lies behind the last offset is zero."""
+    check_grouped(self, mat2, offs, bias, out_dtype)
     x, w = working(self), working(mat2)
-    result = np.zeros((x.shape[0], w.shape[2]), x.dtype)
-    start = 0
-    if offs.dim() != 1 or offs.numel() > mat2._size[0]:
-        raise RuntimeError(f"_grouped_mm: {offs.numel()} offsets do not fit {mat2._size[0]} groups")
-    for i, end in enumerate(offs._array.tolist()):
-        if not start <= end <= self._size[0]:
+    if offs is None:
+        return finish(x @ w, self.dtype)
+    shape = (x.shape[-2], w.shape[-1])
+    both = x.ndim == w.ndim
+    groups = group_bounds(offs, x.shape[1] if both else shape[0 if x.ndim == 2 else 1])
+    result = np.zeros((len(groups), *shape) if both else shape, x.dtype)
+    for i, (start, end) in enumerate(groups):
+        part = slice(start, end)
+        if both:
+            result[i] = x[:, part] @ w[part]
+        elif x.ndim == 2:
+            result[part] = x[part] @ w[i]
+        else:
+            result[:, part] = x[i] @ w[:, part]
+    return finish(result, self.dtype)
+
+
+def check_grouped(a: Tensor, b: Tensor, offs: Tensor | None, bias, out_dtype) -> None:
+    for name, x in (("mat_a", a), ("mat_b", b)):
+        if x.dtype.name not in ("float32", "bfloat16", "float16"):
             raise RuntimeError(
-                f"_grouped_mm: offset {end} is not between {start} and {self._size[0]}"
+                f"Expected {name} to be Float32, BFloat16 or Float16 matrix, "
+                f"got {DISPLAY[x.dtype.name]}"
             )
-        result[start:end] = x[start:end] @ w[i]
-        start = end
-    return finish(result if bias is None else result + working(bias), self.dtype)
+    for name, x in (("mat_a", a), ("mat_b", b)):
+        if x.dim() not in (2, 3):
+            raise RuntimeError(f"{name} has to be 2 or 3d")
+    if a._size[-1] != b._size[-2]:
+        raise RuntimeError("contraction dimension of mat_a and mat_b must match")
+    if (offs is None) != (a.dim() == b.dim() == 3):
+        raise RuntimeError(
+            "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d"
+        )
+    if offs is not None and offs.dim() != 1:
+        raise RuntimeError("offs has to be 1D")
+    if offs is not None and offs.dtype is not int32:
+        raise RuntimeError("Offsets have to be int32")
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    if out_dtype is not None and by_code(out_dtype) is not a.dtype:
+        raise RuntimeError("Grouped gemm output dtype must match `mat_a` dtype")
+    check_same_dtype("expected m1 and m2", a, b)
+    groups = [x._size[0] for x in (a, b) if x.dim() == 3]
+    if offs is not None:
+        groups.append(offs.numel())
+    if groups[0] != groups[-1]:
+        what = "batched dimension has" if offs is None else "matrix batch sizes have"
+        raise RuntimeError(f"{what} to match")
+
+
+def group_bounds(offs: Tensor, length: int) -> list[tuple[int, int]]:
+    """The start and the end of each group."""
+    bounds = list(itertools.pairwise([0, *offs._array.tolist()]))
+    for start, end in bounds:
+        if not start <= end <= length:
+            raise RuntimeError(f"_grouped_mm: offset {end} is not between {start} and {length}")
+    return bounds

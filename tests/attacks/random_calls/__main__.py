@@ -96,6 +96,11 @@ def main() -> int:
     parser.add_argument("--call", help="run this call alone")
     parser.add_argument("--list", help="print the calls of this overload")
     given = parser.parse_args()
+    for name in given.engines.split(","):
+        if name not in ("native", "python", "torch"):
+            parser.error(
+                f"there is no engine {name}: give native, python, torch, or several with commas"
+            )
     if given.native:
         given.native = os.path.abspath(given.native)
     if given.call:
