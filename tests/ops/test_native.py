@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native en
 FAMILIES = sorted(path.stem for path in harness.RECORDED.glob("*.npz"))
 
 
-COMPOSED = ("backward", "nested")
+COMPOSED = ("backward", "nested", "sequences")
 """Families without a native kernel."""
 
 

@@ -9,6 +9,8 @@ namespace scriptlang {
 
 using namespace pointwise;
 
+Tensor floor_divide_halves(const Tensor& a, const Tensor& b, const Tensor& into);
+
 // Numbers beside tensors of half types are rounded to these: by all that make a tensor of the
 // number first, which mul and div do not.
 Args round_numbers(Args args) {
@@ -91,7 +93,17 @@ bool without_alpha(Args args, Value* out, Binary op) {
 
 // ---- division with a rounding mode
 
+// Quotients of half types are rounded before they are cut, unless the divisor is a number.
+bool rounds_quotient(ScalarType type, const Input& b) {
+  return (type == ScalarType::Float16 || type == ScalarType::BFloat16) && b.tensor &&
+         b.tensor->numel() != 1;
+}
+
 Tensor floor_divide(const Input& a, const Input& b, const Tensor& into) {
+  const ScalarType type = result_type(a, b);
+  if (a.tensor && rounds_quotient(type, b)) {
+    return floor_divide_halves(to_dtype(*a.tensor, type), to_dtype(*b.tensor, type), into);
+  }
   return binary_result(a, b, Binary::k_div_floor, "div_floor", kCommon, nullptr, into);
 }
 
@@ -103,8 +115,7 @@ Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& i
            "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
            "but found '",
            text, "'");
-  ScalarType type = result_type(a, b);
-  if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {  // rounded before it is cut
+  if (rounds_quotient(result_type(a, b), b)) {
     Tensor quotient = binary_result(a, b, Binary::k_div, "div", kCommon, nullptr, into);
     return unary_result(quotient, kernels::Unary::k_trunc, "trunc", kCommon, nullptr, quotient);
   }
@@ -263,8 +274,6 @@ SL_OP(aten_gcd) { binary(args, out, Binary::k_gcd, "gcd", kCommon); }
 SL_OP(aten_gcd_) { binary_(args, out, Binary::k_gcd, "gcd", kCommon); }
 SL_OP(aten_lcm) { binary(args, out, Binary::k_lcm, "lcm", kCommon); }
 SL_OP(aten_lcm_) { binary_(args, out, Binary::k_lcm, "lcm", kCommon); }
-SL_OP(aten_nextafter) { binary(args, out, Binary::k_nextafter, "nextafter", kCommon); }
-SL_OP(aten_nextafter_) { binary_(args, out, Binary::k_nextafter, "nextafter", kCommon); }
 SL_OP(aten_heaviside) {
   SL_CHECK(args.tensor(0).dtype() == args.tensor(1).dtype(),
            "heaviside is not yet implemented for tensors with different dtypes.");
@@ -296,23 +305,5 @@ SL_OP(aten_copysign_Tensor) { binary(args, out, Binary::k_copysign, "copysign", 
 SL_OP(aten_copysign__Tensor) { binary_(args, out, Binary::k_copysign, "copysign", kFloat); }
 SL_OP(aten_copysign_Scalar) { binary(args, out, Binary::k_copysign, "copysign", kFloat); }
 SL_OP(aten_copysign__Scalar) { binary_(args, out, Binary::k_copysign, "copysign", kFloat); }
-SL_OP(aten_xlogy_Tensor) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
-SL_OP(aten_xlogy__Tensor) { binary_(args, out, Binary::k_xlogy, "xlogy", kFloat); }
-SL_OP(aten_xlogy_Scalar_Other) {
-  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
-}
-SL_OP(aten_xlogy__Scalar_Other) {
-  binary_(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
-}
-SL_OP(aten_xlogy_Scalar_Self) {
-  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
-}
-SL_OP(aten_special_xlogy_other_scalar) {
-  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
-}
-SL_OP(aten_special_xlogy_self_scalar) {
-  binary(round_numbers(args), out, Binary::k_xlogy, "xlogy", kFloat);
-}
-SL_OP(aten_special_xlogy) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
 
 }  // namespace scriptlang

@@ -58,6 +58,9 @@ struct Pointwise {
   // The inputs are arguments of the operator, not used again: one that nobody else holds may give
   // its memory to the result.
   bool may_reuse = false;
+  // Where `compute` is a half type, operands of other types are rounded to it first; not the last
+  // one, if this is set and it has one element.
+  bool last_is_exact = false;
   // When given, written to (in place, or an out argument); else a fresh tensor is made.
   Tensor out;
 };

@@ -15,6 +15,8 @@ Tensor binary_result(const Input& a, const Input& b, Binary op, const char* name
   if (rule == Rule::kToBool) p.produced = ScalarType::Bool;
   p.params = params;
   p.may_reuse = may_reuse;
+  p.last_is_exact = op == Binary::k_mul || op == Binary::k_div || op == Binary::k_div_floor ||
+                    op == Binary::k_div_trunc;
   p.count = 2;
   p.in[0] = a;
   p.in[1] = b;

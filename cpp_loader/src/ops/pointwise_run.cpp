@@ -455,9 +455,25 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   return p.out;
 }
 
+// The operands that have to be rounded to the half type first, as conversions of their own.
+__attribute__((noinline)) void round_operands(Pointwise& p, Tensor* made) {
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor* t = p.in[i].tensor;
+    if (t == nullptr || t->dtype() == p.compute || itemsize(t->dtype()) == 1) continue;
+    if (i == 0 && p.first != ScalarType::Undefined) continue;
+    if (i + 1 == p.count && p.last_is_exact && t->numel() == 1) continue;
+    made[i] = to_dtype(*t, p.compute);
+    p.in[i].tensor = &made[i];
+  }
+}
+
 }  // namespace
 
 Tensor run(Pointwise& p) {
+  Tensor made[kMaxInputs];
+  if (p.compute == ScalarType::Float16 || p.compute == ScalarType::BFloat16) {
+    round_operands(p, made);
+  }
   Loop loop = (*p.table)[loop_type(p.compute)];
   if (loop == nullptr) not_implemented(p);
   // Some operators have loops for the 16-bit floats, too.

@@ -41,12 +41,23 @@ def call(
     candidates = table.overloads(name)
     if not candidates:
         raise AttributeError(f"there is no operator {name}")
+    found = None
     for op in candidates:
         values = bind(op.schema, args, kwargs, method)
         if isinstance(values, list):
-            _choices[key] = op
-            return run(op, values)
-    raise TypeError(refusal(name, candidates, args, kwargs, method))
+            if not became_numbers((*args, *kwargs.values()), values):
+                found = op, values
+                break
+            found = found or (op, values)  # a tensor is rather taken as it is
+    if found is None:
+        raise TypeError(refusal(name, candidates, args, kwargs, method))
+    _choices[key] = found[0]
+    return run(*found)
+
+
+def became_numbers(given: Sequence[Any], values: list[Any]) -> bool:
+    """Whether a tensor among the arguments is not among the bound values."""
+    return any(isinstance(x, Tensor) and all(x is not v for v in values) for x in given)
 
 
 _choices: dict[tuple[Any, ...], table.Operator] = {}

@@ -22,6 +22,7 @@ from ..shared.elementwise import (
     lying,
     store,
     unsupported,
+    working_type,
 )
 from ..shared.layout import rows
 from ..table import declare, describe, primitive
@@ -95,11 +96,14 @@ def is_bool(x) -> bool:
     return isinstance(x, bool) or isinstance(x, Tensor) and x.dtype is BOOL
 
 
-multiply = binary(np.multiply, "mul")
+def multiply(self, other):
+    dtype = dtypes.result_type(self, other)
+    return apply(np.multiply, dtype, self, other, name="mul", last_is_exact=True)
 
 
 def true_divide(self, other):
-    return apply(np.true_divide, floating(dtypes.result_type(self, other)), self, other)
+    dtype = floating(dtypes.result_type(self, other))
+    return apply(np.true_divide, dtype, self, other, last_is_exact=True)
 
 
 def check_divisor(dtype: DType, self, other) -> None:
@@ -117,21 +121,30 @@ def floor_divide(self, other):
     check_kind("div_floor", dtype, "uif")
     check_divisor(dtype, self, other)
     f = np.floor_divide if dtype.kind in "ui" else special.floor_divide
-    return apply(f, dtype, self, other)
+    if rounds_quotient(dtype, other):
+
+        def f(a, b):
+            return special.floor_divide_halves(a, b, lambda x: rounded(x, dtype))
+
+    return apply(f, dtype, self, other, last_is_exact=True)
 
 
 def trunc_divide(self, other):
     dtype = dtypes.result_type(self, other)
     check_kind("div_trunc", dtype, "uif")
     check_divisor(dtype, self, other)
-    return apply(
-        special.trunc_divide_int
-        if dtype.kind in "ui"
-        else lambda a, b: np.trunc(rounded(a / b, dtype)),
-        dtype,
-        self,
-        other,
-    )
+
+    def f(a, b):
+        return np.trunc(rounded(a / b, dtype) if rounds_quotient(dtype, other) else a / b)
+
+    f = special.trunc_divide_int if dtype.kind in "ui" else f
+    return apply(f, dtype, self, other, last_is_exact=True)
+
+
+def rounds_quotient(dtype: DType, divisor) -> bool:
+    """Quotients of half types are rounded before they are cut, unless the divisor is a number."""
+    half = working_type(dtype) != dtype.numpy
+    return half and isinstance(divisor, Tensor) and divisor.numel() != 1
 
 
 def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
@@ -314,12 +327,25 @@ for _name, _f, _kinds in (
     ("lcm", np.lcm, "ui"),
 ):
     declare_pointwise(_name, "Tensor other", binary(_f, _name, _kinds))
-for _base, _f in {
-    "xlogy": special.xlogy,
-    "special_xlogy": special.xlogy,
-    "special_xlog1py": special.xlog1py,
-}.items():
-    _kernel = floating_binary(_f, _base)
+
+
+def times_log(log, name):
+    """self * log(other), zero where self is, NaN where other is; half types round the logarithm."""
+
+    def kernel(self, other):
+        dtype = floating(dtypes.result_type(self, other))
+
+        def f(a, b):
+            product = a * rounded(log(b), dtype)
+            return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), product))
+
+        return apply(f, dtype, *beside_halves(self, other), name=name, kinds="f")
+
+    return kernel
+
+
+for _base, _log in {"xlogy": np.log, "special_xlogy": np.log, "special_xlog1py": np.log1p}.items():
+    _kernel = times_log(_log, _base)
     _tensor = "" if _base.startswith("special") else ".Tensor"
     _scalar = "self_scalar" if _base.startswith("special") else "Scalar_Self"
     _other = "other_scalar" if _base.startswith("special") else "Scalar_Other"
@@ -339,8 +365,18 @@ def nextafter(self, other):
 
 @primitive("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", pointwise=True, out="exact")
 def ldexp(self, other):
-    dtype = floating(dtypes.result_type(self, other))
-    return apply(lambda a, b: a * np.power(a.dtype.type(2), b), dtype, self, other)
+    """self * 2^other; of an exponent that is an integer PyTorch takes 32 bits."""
+    if self.dtype.kind != "f" or other.dtype.kind not in "bui":
+        return multiply(self, power(2.0, other))
+    check_broadcast(self, other)
+    if other.dtype is BOOL or other.dtype in dtypes.BAREBONES:
+        raise NotImplementedError(
+            f"\"ldexp_cpu_exp\" not implemented for '{DISPLAY[other.dtype.name]}'"
+        )
+    x = array_of(self, self.dtype, working_type(self.dtype))
+    with np.errstate(all="ignore"):
+        result = np.asarray(np.ldexp(x, other._array.astype(np.int32)))
+    return lying(result.astype(self.dtype.numpy), self.dtype, self, other)
 
 
 @primitive(

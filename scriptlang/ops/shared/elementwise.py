@@ -18,11 +18,14 @@ from .layout import copied, is_dense, laid, laid_like, pointwise_order, resize
 def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
     """A tensor's array, or a number's, in an element type (integers wrap, as in PyTorch).
 
-    working: numpy's type to give instead, for half types that compute in float32.
+    working: numpy's type to give instead, for half types that compute in float32.  Tensors are
+    rounded to the half type first; numbers are not.
     """
     target = working or dtype.numpy
     if isinstance(x, Tensor):
         array = x._array
+        if target != dtype.numpy and array.dtype != dtype.numpy and array.dtype.itemsize > 1:
+            array = array_of(x, dtype)
         if array.dtype == target:
             return array
         if array.dtype.kind == "c" and target.kind != "c":
@@ -121,19 +124,29 @@ def lying(array: np.ndarray, dtype: DType | None, *operands: Any) -> Tensor:
 
 
 def apply(
-    f: Callable, dtype: DType, *operands: Any, name: str = "", kinds: str = "buifc"
+    f: Callable,
+    dtype: DType,
+    *operands: Any,
+    name: str = "",
+    kinds: str = "buifc",
+    last_is_exact: bool = False,
 ) -> Tensor:
     """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
 
     f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
     The result lies as the operands do.
+    last_is_exact: a last operand of one element is not rounded to a half type first.
     """
     check_broadcast(*operands)  # before types, as PyTorch does
     check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
     working = working_type(dtype)
     try:
         with np.errstate(all="ignore"):
-            result = np.asarray(f(*[array_of(x, dtype, working) for x in operands]))
+            arrays = [array_of(x, dtype, working) for x in operands]
+            last = operands[-1]
+            if last_is_exact and isinstance(last, Tensor) and last.numel() == 1:
+                arrays[-1] = array_of(last, dtypes.BY_NAME[working.name])
+            result = np.asarray(f(*arrays))
             if result.dtype == working and working != dtype.numpy:
                 result = result.astype(dtype.numpy)
     except TypeError:  # a ufunc that has no loop for the type

@@ -186,17 +186,6 @@ def i0(x):
     return np.i0(x).reshape(x.shape)
 
 
-def xlogy(a, b):
-    """a * log(b), zero where a is (nan where b is)."""
-    with np.errstate(all="ignore"):
-        return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log(b)))
-
-
-def xlog1py(a, b):
-    """a * log(1 + b), zero where a is (nan where b is)."""
-    return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log1p(b)))
-
-
 def logaddexp(a, b):
     """log(exp(a) + exp(b)); of complex numbers too."""
     if a.dtype.kind != "c":
@@ -215,6 +204,18 @@ def floor_divide(a, b):
     """Division rounded down, as Python's; division by zero gives what true division gives."""
     with np.errstate(all="ignore"):
         return np.where(b == 0, a / b, np.floor_divide(a, b)).astype(a.dtype)
+
+
+def floor_divide_halves(a, b, rounded):
+    """The same as PyTorch's loops of half types divide, which round every step."""
+    quotient, rest = a / b, rounded(np.fmod(a, b))
+    exact = rounded(rounded(a - rest) / b)
+    apart = (rest != 0) & ((b < 0) != (rest < 0))
+    exact = np.where(apart, rounded(exact - 1), exact)
+    down = np.floor(exact)
+    down = np.where(rounded(exact - down) > 0.5, rounded(down + 1), down)
+    down = np.where(exact == 0, np.copysign(a.dtype.type(0), quotient), down)
+    return np.where(b == 0, quotient, down)
 
 
 def trunc_divide_int(a, b):
