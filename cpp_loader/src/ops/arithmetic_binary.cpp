@@ -137,6 +137,13 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
   }
   bool real = exponent.kind != Scalar::Complex;
   double e = exponent.d;
+  if (e == 0.0 && exponent.imag == 0.0 && is_complex(type)) {  // also of what is not finite
+    if (is_symbolic(base)) Recording::give_up();
+    if (into.defined()) check_writable(into);
+    Tensor ones = into.defined() ? into : Tensor::empty_like(base, type);
+    fill(ones, Scalar(1.0));
+    return ones;
+  }
   auto one = [&](kernels::Unary op, const char* name) {
     Pointwise p;
     p.table = &kernels::loops(op);

@@ -101,8 +101,8 @@ Sizes result_sizes(const Settings& s, const Tensor& input, const Tensor& weight)
     size_t u = size_t(i);
     int64_t in = input.size(i + 2), k = weight.size(i + 2);
     constexpr int64_t kLimit = int64_t{1} << 40;  // keeps the products below in range
-    SL_CHECK(s.padding[u] < kLimit && s.stride[u] < kLimit && s.dilation[u] < kLimit &&
-                 in < kLimit && k < (int64_t{1} << 20) && s.dilation[u] * k < kLimit,
+    SL_CHECK(s.padding[u] < kLimit && s.stride[u] < kLimit && (s.dilation[u] < kLimit || k == 1) &&
+                 in < kLimit && k < (int64_t{1} << 20) && (k == 1 || s.dilation[u] * k < kLimit),
              "the convolution's sizes are too large: input ", to_string(input.sizes()));
     SL_CHECK(!__builtin_mul_overflow(framed, in + 2 * s.padding[u] + s.stride[u], &framed) &&
                  !__builtin_mul_overflow(patch, k, &patch) && framed < kLimit && patch < kLimit,
@@ -344,10 +344,11 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   check_settings(s, input, weight, bias);
   ScalarType dtype = input.dtype();
   if (is_complex(dtype)) return complex_convolution(input, weight, bias, s);
-  // Integers are exact in float64 up to 2^53.
-  bool wide = dtype == ScalarType::Float64 || is_integral(dtype, false);
-  ScalarType computed = wide ? ScalarType::Float64 : ScalarType::Float32;
-  if (!wide && !is_floating(dtype)) {
+  const bool integers = is_integral(dtype, false);
+  ScalarType computed = integers                       ? ScalarType::Int64
+                        : dtype == ScalarType::Float64 ? dtype
+                                                       : ScalarType::Float32;
+  if (!integers && !is_floating(dtype)) {
     raise(ErrorKind::NotImplementedError, "\"slow_conv2d_cpu\" not implemented for '",
           dtype_display_name(dtype), "'");
   }
@@ -357,7 +358,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   Tensor y = Tensor::empty(sizes, computed);
   Tensor x = contiguous_as(input, computed), w = contiguous_as(weight, computed);
   Tensor b = bias.defined() ? contiguous_as(bias, computed) : bias;
-  if (y.numel() > 0) convolve_into(y, x, w, b, s);
+  if (y.numel() > 0) (integers ? convolve_integers : convolve_into)(y, x, w, b, s);
   return in_format(to_dtype(y, dtype), result_format(input, weight, s));
 }
 
@@ -486,7 +487,7 @@ SL_OP(aten_conv_tbc) {
            to_string(weight.sizes()));
   Value given[7] = {view_permute(self, {1, 2, 0}),
                     view_permute(weight, {2, 1, 0}),
-                    args[2],
+                    to_dtype(args.tensor(2), self.dtype()),
                     int_list({1}),
                     int_list({args.integer(3)}),
                     int_list({1}),

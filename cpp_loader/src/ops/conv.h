@@ -27,6 +27,9 @@ int64_t result_format(const Tensor& input, const Tensor& weight, const Settings&
 // Of contiguous tensors of float32 or float64, with elements, that fit together.
 void convolve_into(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                    const Settings& s);
+// The same of int64.
+void convolve_integers(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+                       const Settings& s);
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                    const Settings& s);
 

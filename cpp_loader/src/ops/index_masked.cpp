@@ -89,7 +89,9 @@ SL_OP(aten_masked_scatter_) {
 }
 SL_OP(aten__unsafe_masked_index) {
   const Tensor& self = args.tensor(0);
-  std::vector<Tensor> indices = clamped_indices(self, args.opt_tensors(2));
+  const std::vector<Tensor> given = args.opt_tensors(2);
+  if (given.empty()) raise(ErrorKind::IndexError, "at least one index must be provided");
+  std::vector<Tensor> indices = clamped_indices(self, given);
   if (self.numel() == 0) {
     out[0] = full(args.tensor(1).sizes(), self.dtype(), args.scalar(3));
     return;

@@ -122,6 +122,8 @@ Tensor condition(Context& ctx, const Tensor& a, const Value& p) {
     bool least = !p.is_none() && Scalar::of(p).to_double() < 0;
     return least ? div(low, high) : div(high, low);
   }
+  SL_CHECK(!p.is_string() || p.as_string() == "fro" || p.as_string() == "nuc",
+           "linalg.cond got an invalid norm type: ", p.as_string());
   check_square(a, "linalg.cond");
   if (a.numel() == 0) return Tensor::zeros(batch_sizes(a), to_real(a.dtype()));
   Tensor info, reverse = inverse(a, &info);

@@ -54,6 +54,7 @@ SL_OP(aten_addbmm) {
            dtype_display_name(self.dtype()), ", ", dtype_display_name(a.dtype()), " and ",
            dtype_display_name(b.dtype()));
   Tensor all = batched_product(a, b);
+  view_expand(self, {all.size(1), all.size(2)});  // raises when self does not broadcast
   if (is_half(self) && all.size(0) > 0) {
     out[0] = addbmm_of_halves(self, a, b, args.scalar(3), args.scalar(4));
   } else {

@@ -92,6 +92,8 @@ void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, cons
                          const Tensor& samples, Value* out) {
   SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, "fractional_max_pool", n, "d(): Expected a ",
            n + 1, "D or ", n + 2, "D tensor, but got size ", to_string(self.sizes()));
+  SL_CHECK(samples.dtype() == self.dtype(),
+           "Expect _random_samples to have the same dtype as input");
   SL_CHECK(kernel.size() == n && output.size() == n, "fractional_max_pool", n,
            "d: kernel_size and output_size must be a single int or a tuple of ", n, " ints");
   Fraction p;
@@ -143,7 +145,10 @@ void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, cons
 SL_OP(aten_max_unpool2d) { out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 2); }
 SL_OP(aten_max_unpool3d) {
   const Ints stride = args.ints(3, 3);
-  args.ints(4, 3);
+  const Ints padding = args.ints(4);
+  SL_CHECK(padding.size() == 3,
+           "There should be exactly three elements (depth, height, width) in padding, but got: ",
+           padding.size(), " elements.");
   SL_CHECK(std::all_of(stride.begin(), stride.end(), [](int64_t s) { return s > 0; }),
            "strides should be greater than zero, but got stride: ", to_string(stride));
   out[0] = max_unpool(args.tensor(0), args.tensor(1), args.ints(2), 3);

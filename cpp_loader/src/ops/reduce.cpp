@@ -463,8 +463,15 @@ SL_OP(aten_nanmean) {
   const Tensor& self = args.tensor(0);
   Dims dims = reduced_dims(args[1], self.dim());
   ScalarType result = args.dtype(3, self.dtype());
-  SL_CHECK(is_floating(result), "nanmean(): expected input to have floating point dtype but got ",
-           dtype_display_name(result));
+  SL_CHECK(!is_complex(self.dtype()), "nansum on CPU does not support complex inputs");
+  SL_CHECK(is_floating(self.dtype()),
+           "nanmean(): expected input to have floating point or complex dtype but got ",
+           dtype_display_name(self.dtype()));
+  SL_CHECK(
+      is_floating(result),
+      "nanmean(): could not infer output dtype. Optional dtype must be either a floating point "
+      "or complex dtype. Got: ",
+      dtype_display_name(result));
   Tensor numbers = unary_result(self, kernels::Unary::k_isnan, "isnan", Rule::kToBool);
   numbers = unary_result(numbers, kernels::Unary::k_logical_not, "not", Rule::kToBool);
   out[0] = binary_result(sum(without_nan(self), dims, args.boolean(2), result),

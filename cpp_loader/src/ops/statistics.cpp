@@ -178,6 +178,9 @@ SL_OP(aten_histogram_bin_ct) {
   const Tensor& self = args.tensor(0);
   check_type(self);
   Tensor x = contiguous_as(reshape(self, {self.numel(), 1}), ScalarType::Float64);
+  SL_CHECK(args.none(2) || args.doubles(2).size() == 2,
+           "torch.histogramdd: a range has a least and a greatest number, but got ",
+           args.doubles(2).size());
   histogram(self, edges_along(x, 0, args.integer(1), args.doubles(2)), args.opt_tensor(3),
             args.boolean(4), out);
 }

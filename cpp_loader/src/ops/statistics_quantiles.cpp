@@ -31,7 +31,7 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
                 std::string_view how, bool skip_nan) {
   SL_CHECK(self.numel() > 0, "quantile() input tensor must be non-empty");
   SL_CHECK(q.dim() <= 1, "quantile() q must be a scalar or 1D tensor");
-  SL_CHECK(is_floating(self.dtype()),
+  SL_CHECK(self.dtype() == ScalarType::Float32 || self.dtype() == ScalarType::Float64,
            "quantile() input tensor must be either float or double dtype");
   SL_CHECK(self.dtype() == q.dtype(), "quantile() q tensor must be same dtype as the input tensor");
   SL_CHECK(

@@ -197,9 +197,21 @@ def float_power(self, other):
 
 def powers_by(exponent):
     """The power -0.5 is an inverse root, also of -0 and of -inf."""
-    if isinstance(exponent, Tensor) or exponent != -0.5:
+    if isinstance(exponent, Tensor):
+        return power_of_complex
+    if exponent != -0.5:
         return np.power
     return lambda a, b: np.power(a, b) if a.dtype.kind == "c" else 1 / np.sqrt(a)
+
+
+def power_of_complex(a, b):
+    """As exp(b * log(a)) gives it where the logarithm is not finite, though b is zero."""
+    powers = np.power(a, b)
+    if powers.dtype.kind != "c":
+        return powers
+    return np.where((b == 0) & ((a == 0) | ~np.isfinite(a)), complex("nan+nanj"), powers).astype(
+        powers.dtype
+    )
 
 
 def of_number(base, powers: Tensor) -> Tensor:

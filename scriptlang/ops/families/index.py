@@ -208,6 +208,7 @@ def scatter_(self, dim, index, src, reduce=None):
     key = grid(index, dim) if index._size else (index._array.reshape(1),)
     if not self._size:
         key = (index._array.reshape(-1),)
+        value = value.reshape(-1) if isinstance(value, np.ndarray) else value
     if reduce is None:
         target[key] = value
     else:
@@ -521,6 +522,7 @@ def clamped(self, indices) -> list:
 def unsafe_masked_index(self, mask, indices, fill):
     """Elements at indices that count only where the mask holds; `fill` elsewhere."""
     found = index(self, clamped(self, indices))._array
+    fill = bool(fill) if self.dtype.kind == "b" else fill
     return Tensor._wrap(np.where(mask._array, found, array_of(fill, self.dtype)))
 
 

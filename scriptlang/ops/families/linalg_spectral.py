@@ -228,6 +228,8 @@ def matrix_power(self, n):
         return matrix_power(inv(self), -n)
     if n == 1:
         return Tensor._wrap(copied(self))
+    if self.dtype.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
     made = np.linalg.matrix_power(self._array, n).astype(self.dtype.numpy)
     return Tensor._wrap(rows(made))
 

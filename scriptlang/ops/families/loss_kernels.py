@@ -6,8 +6,9 @@ import itertools
 
 import numpy as np
 
+from ...dtypes import float32
 from ...tensors import Tensor
-from ..shared.elementwise import DISPLAY
+from ..shared.elementwise import DISPLAY, check_fits
 from ..shared.numeric import check_floating, finish, working
 from ..table import declare, describe, primitive
 
@@ -124,6 +125,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     check_margin(self, "multi_margin_loss_cpu")
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
+    check_fits(margin, float32)
     x = np.atleast_2d(working(self))
     index = np.atleast_1d(target._array).reshape(-1, 1)
     if target.dim() > 1 or len(x) != len(index):
@@ -177,6 +179,10 @@ def multilabel_margin_loss(self, target, reduction):
 def target_rows(targets: Tensor, lengths: list[int]) -> list[np.ndarray]:
     """The targets of each sequence, out of a padded matrix or one concatenated row."""
     array = targets._array
+    if array.ndim > 1 and len(array) != len(lengths):
+        raise RuntimeError(
+            f"targets of size {list(targets._size)} do not fit a batch of {len(lengths)}"
+        )
     if array.ndim == 1 and len(lengths) != 1 or array.ndim == 1 and array.size == sum(lengths):
         ends = np.cumsum([0, *lengths])
         return [array[a:b] for a, b in itertools.pairwise(ends)]
@@ -243,7 +249,11 @@ def ctc_parts(
 
 
 def lengths_of(value) -> list[int]:
-    return np.atleast_1d(value._array).tolist() if isinstance(value, Tensor) else list(value)
+    if not isinstance(value, Tensor):
+        return list(value)
+    if value.dtype.kind not in "bui":
+        raise RuntimeError("ctc_loss: input_lengths and target_lengths must be integral")
+    return np.atleast_1d(value._array).tolist()
 
 
 def ctc_forward(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):

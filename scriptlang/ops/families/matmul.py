@@ -163,6 +163,11 @@ def linear(input, weight, bias):
         )
     check_same_dtype("expected m1 and m2", input, weight, bias)
     result = product(working(input), working(weight).T)
+    if bias is not None and bias.dim() > max(result.ndim, 1):
+        raise RuntimeError(
+            f"linear: a bias of sizes {list(bias._size)} does not fit a result of sizes "
+            f"{list(result.shape)}"
+        )
     if bias is not None:
         result = result + working(bias)
     return finish(rows(result), input.dtype)

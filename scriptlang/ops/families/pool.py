@@ -405,6 +405,8 @@ def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
     name = f"fractional_max_pool{n}d"
     kernel, out = sized(f"{name}: kernel_size", kernel, n), sized(f"{name}: output_size", out, n)
     check_input(name, x, n)
+    if samples.dtype is not x.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
     size = x._size[-n:]
     for s, k, o in zip(size, kernel, out):
         if o + k - 1 > s:

@@ -145,7 +145,9 @@ def trapezoids(y: Tensor, x, dim: int):
         place = place.reshape([-1 if d == axis else 1 for d in range(len(y._size))])
     elif place.ndim < a.ndim:  # it broadcasts
         place = place.reshape([1] * (a.ndim - place.ndim) + list(place.shape))
-    if place.shape[axis] != a.shape[axis]:
+    have, want = place.shape[axis], a.shape[axis]
+    broadcasts = len(x._size) > 1 and 2 in (have, want)  # one difference, for all
+    if have != want and not broadcasts:
         raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
     return sides * np.diff(place, axis=axis) / 2, axis, out
 

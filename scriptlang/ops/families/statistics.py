@@ -358,6 +358,11 @@ def histogram(self, bins, limits, weight, density):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype}'")
     x = self._array.reshape(-1)
+    if weight is not None and weight._size != self._size:
+        raise RuntimeError(
+            "torch.histogram(): if weight tensor is provided it should have the same shape as the "
+            f"input, got {weight.numel()} weights for {self.numel()} values"
+        )
     if limits is not None and (len(limits) != 2 or limits[0] > limits[1]):
         raise RuntimeError(
             f"torch.histogramdd: a range has a least and a greatest number, but got {list(limits)}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...limits import reserve
 from ...tensors import Tensor
-from ..shared.numeric import finish, working
+from ..shared.numeric import check_floating, finish, working
 from ..table import describe, primitive
 
 
@@ -181,6 +181,7 @@ def deform_conv2d(
             "deform_conv2d: input, weight and offset must have 4 dimensions, got "
             f"sizes {list(input._size)}, {list(weight._size)}, {list(offset._size)}"
         )
+    check_floating("deform_conv2d", input, "f")
     x, w, moves = working(input), working(weight), working(offset)
     n, channels = x.shape[:2]
     out_channels, _, kh, kw = w.shape
