@@ -84,6 +84,17 @@ def test_a_last_number_is_not_rounded(name, beside, engine):
     assert (once != twice).any()
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_on_a_tensor_of_nobody_else(name, engine):
+    """Its memory may not become the result's while it is written to."""
+    a = from_numpy(HALVES)
+    source = f"def f(a, b):\n    c = a.clone()\n    return a.clone().{name}(b), c.{name}(b)\n"
+    f = CompilationUnit(source).f
+    one, other = type(f)(f._function, engine, None, None)(a, a + 1)
+    np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
 def test_tensors_without_dimensions_stay_tensors():
     a, b = operands("float16", "an int", False)
     want = run("mul_", "python", a, b)

@@ -114,7 +114,7 @@ Tensor nextafter(const Tensor& a, const Tensor& b) {
 }
 
 void xlogy_(Args args, Value* out) {
-  const Tensor& self = args.tensor(0);
+  const Tensor self = args.tensor(0);  // a second owner: its memory is not the result's
   xlogy(args, out);
   check_can_cast(out[0].as_tensor().dtype(), self.dtype());
   store(self, out[0].as_tensor());
