@@ -34,7 +34,12 @@ AT_INFINITY = {
 
 
 def samples():
-    for name in [*special_functions.UNARY, *special_functions.UNARY_OF_X, "special_ndtr"]:
+    for name in [
+        *special_functions.UNARY,
+        *special_functions.UNARY_OF_X,
+        "special_ndtr",
+        "special_entr",
+    ]:
         for x in (
             A.normal(3, 4) * 4,
             A.uniform(5),

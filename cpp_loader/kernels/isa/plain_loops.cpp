@@ -142,7 +142,7 @@ SL_INLINE T replaced(T x, T nan, T above, T below) {
   X(trunc, truncated(x))                                                      \
   X(frac, x - truncated(x))                                                   \
   X(hardshrink, x >= -p && x <= p ? T(0) : x)                                 \
-  X(softshrink, x > p ? x - p : x < -p ? x + p : x * T(0))                    \
+  X(softshrink, x > p ? x - p : x < -p ? x + p : x == x ? T(0) : x)           \
   X(nan_to_num, replaced(x, p, q, r))                                         \
   X(isnan, x != x)                                                            \
   X(isinf, is_infinite(x))                                                    \

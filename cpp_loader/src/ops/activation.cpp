@@ -3,7 +3,7 @@
 
 #include "view.h"
 #include "express.h"
-#include "pointwise.h"
+#include "pointwise_binary.h"
 
 namespace scriptlang {
 
@@ -83,7 +83,9 @@ SL_OP(aten_softplus) {
   activation(args, out, Unary::k_softplus, "softplus", softplus_params(args));
 }
 SL_OP(aten_hardshrink) {
-  activation(args, out, Unary::k_hardshrink, "hardshrink", shrink_params(args));
+  Params p = shrink_params(args);
+  p.values[0] = round_to_half(p.values[0], args.tensor(0).dtype());
+  activation(args, out, Unary::k_hardshrink, "hardshrink", p);
 }
 SL_OP(aten_softshrink) {
   double lambda = exact_at(args, 1);
@@ -114,8 +116,10 @@ Tensor glu(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
   int64_t size = self.size(dim);
   SL_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension ", dim, " is size ", size);
-  return express::mul(view_narrow(self, dim, 0, size / 2),
-                      express::sigmoid(view_narrow(self, dim, size / 2, size / 2)));
+  const ScalarType computed = loop_type(self.dtype());  // rounded once
+  Tensor x = to_dtype(view_narrow(self, dim, 0, size / 2), computed);
+  Tensor gate = to_dtype(view_narrow(self, dim, size / 2, size / 2), computed);
+  return to_dtype(express::mul(x, express::sigmoid(gate)), self.dtype());
 }
 
 }  // namespace

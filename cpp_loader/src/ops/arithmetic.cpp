@@ -9,8 +9,6 @@ namespace scriptlang {
 
 using namespace express;
 
-Args round_numbers(Args args);  // beside tensors of half types
-
 namespace {
 
 // Powers in float64 (or complex128), whatever the operands are.
@@ -57,16 +55,12 @@ Tensor times_log(const Input& self, const Input& other, Tensor log(const Tensor&
   return product;
 }
 
-// One loop, but in half types, which round the logarithm.
 void xlogy(Args args, Value* out) {
   args = round_numbers(args);
   const Input self = Input::of(args[0]), other = Input::of(args[1]);
   const ScalarType type = result_type(self, other);
-  if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {
-    out[0] = times_log(self, other, log, "xlogy");
-  } else {
-    pointwise::binary(args, out, Binary::k_xlogy, "xlogy", Rule::kFloat);
-  }
+  if (loop_type(type) != type) out[0] = express::xlogy(self, other);
+  else pointwise::binary(args, out, Binary::k_xlogy, "xlogy", Rule::kFloat);
 }
 
 // Writes the result of an in-place form.
@@ -122,6 +116,12 @@ void xlogy_(Args args, Value* out) {
 }
 
 }  // namespace
+
+Tensor express::xlogy(const Input& a, const Input& b) {
+  const ScalarType type = result_type(a, b);
+  return loop_type(type) != type ? times_log(a, b, log, "xlogy")
+                                 : binary_result(a, b, Binary::k_xlogy, "xlogy", Rule::kFloat);
+}
 
 // As PyTorch's loops of half types divide, which round every step.
 Tensor floor_divide_halves(const Tensor& a, const Tensor& b, const Tensor& into) {

@@ -11,8 +11,12 @@ using namespace pointwise;
 
 Tensor floor_divide_halves(const Tensor& a, const Tensor& b, const Tensor& into);
 
-// Numbers beside tensors of half types are rounded to these: by all that make a tensor of the
-// number first, which mul and div do not.
+double round_to_half(double number, ScalarType type) {
+  if (type == ScalarType::Float16) return double(float(float16(float(number))));
+  if (type == ScalarType::BFloat16) return double(float(bfloat16(float(number))));
+  return number;
+}
+
 Args round_numbers(Args args) {
   const int i = args[0].is_tensor() ? 1 : 0;  // which is the number
   const ScalarType type = args.tensor(1 - i).dtype();
@@ -20,8 +24,7 @@ Args round_numbers(Args args) {
   if (args[i].is_tensor()) return args;
   const Scalar number = args.scalar(i);
   if (number.kind == Scalar::Complex || number.kind == Scalar::Bool) return args;
-  const float single = float(number.to_double());
-  args[i] = double(type == ScalarType::Float16 ? float(float16(single)) : float(bfloat16(single)));
+  args[i] = round_to_half(number.to_double(), type);
   return args;
 }
 
@@ -159,7 +162,7 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
     if (e == 2.0 && (is_floating(type) || is_integral(type, false))) {
       return one(kernels::Unary::k_square, "pow");
     }
-    if (is_floating(type) && !integers) {
+    if (is_floating(type) && !integers && type != ScalarType::Float16) {
       if (e == 0.5) return one(kernels::Unary::k_sqrt, "pow");
       if (e == -0.5) return one(kernels::Unary::k_rsqrt, "pow");
       if (e == -1.0) return one(kernels::Unary::k_reciprocal, "pow");

@@ -8,7 +8,7 @@
 #include "scratch.h"
 #include "../../kernels/parallel.h"
 #include "layout.h"
-#include "pointwise.h"
+#include "pointwise_binary.h"
 #include "values/zeros.h"
 
 namespace scriptlang {
@@ -110,6 +110,17 @@ void fill_between(T* to, int64_t n, T start, T end) {
   if (n == 1) to[0] = start;
 }
 
+// The same, of numbers that are rounded at every step.
+void fill_between_halves(float* to, int64_t n, double first, double last, ScalarType type) {
+  auto rounded = [&](float x) { return float(round_to_half(x, type)); };
+  const float start = rounded(float(first)), end = rounded(float(last));
+  const float step = n > 1 ? rounded((end - start) / float(n - 1)) : 0.0f;
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = i < n / 2 ? start + rounded(step * float(i)) : end - rounded(step * float(n - i - 1));
+  }
+  if (n == 1) to[0] = start;
+}
+
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarType dtype) {
   SL_CHECK(steps >= 0, "number of steps must be non-negative");
   bool wide = dtype == ScalarType::Float64 || is_integral(dtype, true);
@@ -129,7 +140,11 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarTyp
   } else if (wide) {
     fill_between(t.data<double>(), steps, start.to_double(), end.to_double());
   }
-  if (!wide) fill_between(t.data<float>(), steps, float(start.to_double()), float(end.to_double()));
+  if (loop_type(dtype) != dtype) {
+    fill_between_halves(t.data<float>(), steps, start.to_double(), end.to_double(), dtype);
+  } else if (!wide) {
+    fill_between(t.data<float>(), steps, float(start.to_double()), float(end.to_double()));
+  }
   return to_dtype(t, dtype);
 }
 

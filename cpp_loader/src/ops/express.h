@@ -21,7 +21,6 @@ SL_EXPRESS_BINARY(div, div, Rule::kFloat)
 SL_EXPRESS_BINARY(pow, pow, Rule::kSame)
 SL_EXPRESS_BINARY(maximum, maximum, Rule::kSame)
 SL_EXPRESS_BINARY(minimum, minimum, Rule::kSame)
-SL_EXPRESS_BINARY(xlogy, xlogy, Rule::kFloat)
 SL_EXPRESS_BINARY(squared_difference, squared_difference, Rule::kSame)
 SL_EXPRESS_BINARY(remainder, remainder, Rule::kSame)
 SL_EXPRESS_BINARY(eq, eq, Rule::kToBool)
@@ -33,6 +32,8 @@ SL_EXPRESS_BINARY(ge, ge, Rule::kToBool)
 SL_EXPRESS_BINARY(logical_and, logical_and, Rule::kToBool)
 SL_EXPRESS_BINARY(logical_or, logical_or, Rule::kToBool)
 #undef SL_EXPRESS_BINARY
+
+Tensor xlogy(const Input& a, const Input& b);  // half types round the logarithm
 
 #define SL_EXPRESS_UNARY(name, op, rule) \
   inline Tensor name(const Tensor& a) { return unary_result(a, Unary::k_##op, #op, rule); }

@@ -282,6 +282,13 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
   bool row = self.dim() == 1 && self.size(0) == b.size(1);
   if (row && is_one(beta) && is_one(alpha)) return matrix_product(a, b, self);
   view_expand(self, {a.size(0), b.size(1)});  // raises when self does not broadcast
+  if (loop_type(self.dtype()) != self.dtype()) {  // rounded once
+    auto wide = [](const Tensor& t) { return to_dtype(t, ScalarType::Float32); };
+    factor_for(beta, self.dtype());
+    factor_for(alpha, self.dtype());
+    return to_dtype(add_product(wide(self), matrix_product(wide(a), wide(b)), beta, alpha),
+                    self.dtype());
+  }
   return add_product(self, matrix_product(a, b), beta, alpha);
 }
 

@@ -7,6 +7,7 @@
 #include "express.h"
 #include "layers.h"
 #include "layout.h"
+#include "pointwise_binary.h"
 #include "recording.h"
 #include "values/pooled.h"
 #include "view.h"
@@ -354,6 +355,10 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
            "Expected more than 0 values per channel when training, got input size ",
            to_string(input.sizes()));
   Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);
+  ScalarType saved = input.dtype();  // of the statistics
+  for (const Tensor* t : {&running_var, &running_mean, &bias, &weight}) {
+    if (t->defined()) saved = t->dtype();
+  }
   Normed result;
   result.mean = Tensor::empty({channels}, computed);
   Tensor variance = Tensor::empty({channels}, computed);
@@ -378,8 +383,13 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     Pooled<T> scale(size_t(channels), T(0)), shift(size_t(channels), T(0));
     for (int64_t c = 0; c < channels; ++c) {
       rstd[c] = T(1) / std::sqrt(var[c] + T(eps));
+      T center = mean[c];
+      if (training) {  // as they are saved
+        rstd[c] = T(round_to_half(rstd[c], saved));
+        center = T(round_to_half(center, saved));
+      }
       scale[size_t(c)] = rstd[c] * (gamma ? gamma[c] : T(1));
-      shift[size_t(c)] = (beta ? beta[c] : T(0)) - mean[c] * scale[size_t(c)];
+      shift[size_t(c)] = (beta ? beta[c] : T(0)) - center * scale[size_t(c)];
     }
     if (by_columns) {
       scale_columns(from, to, images, channels, pixels, scale.data(), shift.data());

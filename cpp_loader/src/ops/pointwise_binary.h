@@ -3,6 +3,17 @@
 
 #include "pointwise_direct.h"
 
+namespace scriptlang {
+
+// Numbers beside tensors of half types are rounded to these: by all that make a tensor of the
+// number first, which mul and div do not.
+Args round_numbers(Args args);
+
+// A number as an element of a half type, if it is one.
+double round_to_half(double number, ScalarType type);
+
+}  // namespace scriptlang
+
 namespace scriptlang::pointwise {
 
 using kernels::Binary;

@@ -1,4 +1,7 @@
 // Special functions: Bessel and gamma families, error functions, orthogonal polynomials.
+#include <limits>
+
+#include "express.h"
 #include "pointwise.h"
 
 namespace scriptlang {
@@ -19,6 +22,14 @@ void special(Args args, Value* out, Unary op, const char* name) {
 
 void special(Args args, Value* out, Binary op, const char* name) {
   out[0] = binary_result(Input::of(args[0]), Input::of(args[1]), op, name, Rule::kFloat);
+}
+
+// The logarithm is rounded first, as in PyTorch's loop.
+Tensor entr_of_halves(const Tensor& x) {
+  using namespace express;
+  const Scalar zero(0.0), least(-std::numeric_limits<double>::infinity());
+  Tensor below = where(isnan(x), x, least);
+  return where(gt(x, zero), mul(neg(x), log(x)), where(eq(x, zero), zero, below));
 }
 
 Tensor polygamma(int64_t n, const Tensor& self, const Tensor& into = Tensor()) {
@@ -57,7 +68,11 @@ SL_SPECIAL(special_airy_ai, airy_ai)
 SL_SPECIAL(special_erfcx, erfcx)
 SL_SPECIAL(special_log_ndtr, log_ndtr)
 SL_SPECIAL(special_ndtri, ndtri)
-SL_SPECIAL(special_entr, entr)
+SL_OP(aten_special_entr) {
+  const Tensor& self = args.tensor(0);
+  if (loop_type(self.dtype()) != self.dtype()) out[0] = entr_of_halves(self);
+  else special(args, out, Unary::k_entr, "entr");
+}
 
 #define SL_SPECIAL_TWO(symbol, name) \
   SL_OP(aten_##symbol) { special(args, out, Binary::k_##name, #name); }

@@ -11,7 +11,7 @@ from ... import dtypes
 from ...tensors import Tensor, wrap_dim
 from ..calling import functions as torch
 from ..shared import special
-from ..shared.elementwise import DISPLAY, check_factor, check_fits
+from ..shared.elementwise import DISPLAY, check_factor, check_fits, rounded_number
 from ..shared.layout import laid_like, rows
 from ..shared.numeric import check_floating, finish, working
 from ..table import composite, declare, describe, primitive
@@ -21,7 +21,7 @@ SQRT_HALF = math.sqrt(0.5)
 
 
 def relu(x):
-    return np.maximum(x, x.dtype.type(0))
+    return np.where(x < 0, x.dtype.type(0), x)  # which keeps -0
 
 
 def gelu(x, approximate):
@@ -71,7 +71,11 @@ def hardshrink(x, bound):
 def softshrink(x, bound):
     if bound < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {bound}.")
-    return np.where(x > bound, x - bound, np.where(x < -bound, x + bound, x * 0))
+    return np.where(
+        x > bound,
+        x - bound,
+        np.where(x < -bound, x + bound, np.where(np.isnan(x), x, x.dtype.type(0))),
+    )
 
 
 def threshold(x, bound, value):
@@ -128,6 +132,8 @@ def pointwise(f: Callable, kinds: str, kernel_name: str) -> Callable:
         check_floating(kernel_name, self, kinds)
         exact = EXACT.get(kernel_name, ())
         args = [setting(v, self.dtype, i in exact) for i, v in enumerate(args)]
+        if kernel_name == "hardshrink_cpu":
+            args = [rounded_number(args[0], self.dtype)]
         with np.errstate(all="ignore"):
             return finish(laid_like(f(working(self), *args), self), self.dtype)
 
@@ -306,6 +312,13 @@ def celu(self: Tensor, alpha: float = 1.0) -> Tensor:
     return torch.elu(self, alpha, 1.0, 1.0 / alpha)
 
 
+def _single(self: Tensor) -> Tensor:
+    """In float32, if it is of a half type: what is computed is rounded once."""
+    if self.dtype == torch.float16 or self.dtype == torch.bfloat16:
+        return self.to(dtype=torch.float32)
+    return self
+
+
 @composite("aten::glu(Tensor self, int dim=-1) -> Tensor", out="converts")
 def glu(self: Tensor, dim: int = -1) -> Tensor:
     if self.dim() == 0:
@@ -318,8 +331,8 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
                 dim, self.size(dim)
             )
         )
-    parts = self.chunk(2, dim)
-    return parts[0] * torch.sigmoid(parts[1])
+    parts = _single(self).chunk(2, dim)
+    return (parts[0] * torch.sigmoid(parts[1])).to(dtype=self.dtype)
 
 
 @primitive(

@@ -13,6 +13,7 @@ from ..shared.elementwise import (
     DISPLAY,
     apply,
     array_of,
+    beside_halves,
     check_broadcast,
     check_factor,
     check_fits,
@@ -20,6 +21,7 @@ from ..shared.elementwise import (
     declare_pointwise,
     floating,
     lying,
+    rounded,
     store,
     unsupported,
     working_type,
@@ -42,17 +44,6 @@ def check_alpha(dtype: DType, *factors) -> None:
                 "For non-complex input tensors, argument alpha must not be a complex number."
             )
         check_fits(factor, dtype)
-
-
-def beside_halves(self, other) -> tuple:
-    """Both, a number rounded to the half type of the result."""
-    dtype = dtypes.result_type(self, other)
-    if dtype.kind != "f" or dtype.itemsize != 2:
-        return self, other
-    return tuple(
-        x if isinstance(x, (Tensor, bool)) else float(np.asarray(x, dtype.numpy))
-        for x in (self, other)
-    )
 
 
 def of_rounded(kernel):
@@ -147,11 +138,6 @@ def rounds_quotient(dtype: DType, divisor) -> bool:
     return half and isinstance(divisor, Tensor) and divisor.numel() != 1
 
 
-def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
-    """The array with the precision of `dtype`, where it is computed in a wider type."""
-    return a if a.dtype == dtype.numpy else a.astype(dtype.numpy).astype(a.dtype)
-
-
 def divide_mode(self, other, mode):
     if mode is None:
         return true_divide(self, other)
@@ -187,7 +173,24 @@ def power(self, other):
         return of_number(self, apply(special.int_power, dtype, self, other))
     if not isinstance(other, Tensor) and other == 2:
         return apply(np.square, dtype, self)
+    if dtype.kind == "f" and dtype.itemsize == 2 and not isinstance(other, Tensor):
+        return apply(powers_of_halves(other, dtype), dtype, self, other)
     return of_number(self, apply(powers_by(other), dtype, self, other))
+
+
+def powers_of_halves(exponent: float, dtype: DType):
+    """bfloat16 rounds the square in a cube; float16 has roots as powers have them: of -0 and -inf
+    they are positive."""
+    if dtype is dtypes.bfloat16 and exponent == 3:
+        return lambda a, b: rounded(a * a, dtype) * a
+    if dtype is dtypes.float16 and abs(exponent) == 0.5:
+
+        def root(a, b):
+            made = np.sqrt(np.where(a == -np.inf, np.inf, a) + a.dtype.type(0))
+            return made if exponent > 0 else 1 / made
+
+        return root
+    return powers_by(exponent)
 
 
 def float_power(self, other):

@@ -48,16 +48,31 @@ def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dt
     return (grad_output - output.exp() * grad_output.sum([dim], True)).to(dtype=input_dtype)
 
 
+def _single(x: Tensor) -> Tensor:
+    """In float32, if it is of a half type: what is computed is rounded once."""
+    if x.dtype == torch.float16 or x.dtype == torch.bfloat16:
+        return x.to(dtype=torch.float32)
+    return x
+
+
 @composite("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
-    output = output.to(dtype=torch.result_type(grad_output, output))  # bytes would wrap
-    return grad_output * (output * (1 - output)).conj()
+    common = torch.result_type(grad_output, output)
+    grad, x = grad_output.to(dtype=common), output.to(dtype=common)  # bytes would wrap
+    if x.is_complex():
+        return grad * (x * (1 - x)).conj()
+    if x.dtype != torch.float16:  # which PyTorch rounds at every step
+        grad, x = _single(grad), _single(x)
+    return (grad * (1 - x) * x).to(dtype=common)
 
 
 @composite("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
-    output = output.to(dtype=torch.result_type(grad_output, output))  # bytes would wrap
-    return grad_output * (1 - output * output).conj()
+    common = torch.result_type(grad_output, output)
+    grad, x = _single(grad_output.to(dtype=common)), _single(output.to(dtype=common))
+    if x.is_floating_point():
+        return (grad * ((1 - x) * (1 + x))).to(dtype=common)  # keeps its digits near 1
+    return grad * (1 - x * x).conj()
 
 
 @composite(
@@ -73,8 +88,10 @@ def threshold_backward(grad_output: Tensor, self: Tensor, threshold: float) -> T
 def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     if not (self.is_floating_point() or self.is_complex()):
         raise RuntimeError("silu_backward takes floating point or complex tensors")
-    gate = torch.sigmoid(self)
-    return grad_output * (gate * (1 + self * (1 - gate))).conj()
+    common = torch.result_type(grad_output, self)
+    grad, x = _single(grad_output), _single(self)
+    gate = torch.sigmoid(x)
+    return (grad * (gate * (1 + x * (1 - gate))).conj()).to(dtype=common)
 
 
 @composite(
@@ -85,6 +102,127 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 def hardtanh_backward(grad_output: Tensor, self: Tensor, low: float, high: float) -> Tensor:
     grad, self = _common(grad_output, self)
     return torch.where((self <= low) | (self >= high), 0, grad)
+
+
+def _check_floating(x: Tensor, name: str) -> None:
+    if not x.is_floating_point():
+        raise NotImplementedError('"{}" not implemented for this element type'.format(name))
+
+
+@composite(
+    'aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor',
+    out="converts",
+)
+def gelu_backward(grad_output: Tensor, self: Tensor, approximate: str = "none") -> Tensor:
+    if approximate != "none" and approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    _check_floating(self, "GeluBackwardKernelImpl")
+    common = torch.result_type(grad_output, self)
+    grad, x = _single(grad_output), _single(self)
+    if approximate == "tanh":
+        steep = 0.7978845608028654 * (1 + 3 * 0.044715 * x * x)
+        t = torch.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))
+        made = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * steep
+    else:
+        density = 0.3989422804014327 * torch.exp(-0.5 * x * x)
+        made = 0.5 * (1 + torch.erf(x * 0.7071067811865476)) + x * density
+    return (grad * made).to(dtype=common)
+
+
+@composite(
+    "aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, "
+    "bool is_result, Tensor self_or_result) -> Tensor",
+    out="converts",
+)
+def elu_backward(
+    grad_output: Tensor,
+    alpha: float,
+    scale: float,
+    input_scale: float,
+    is_result: bool,
+    self_or_result: Tensor,
+) -> Tensor:
+    _check_floating(self_or_result, "elu_backward_cpu")
+    if is_result and alpha < 0:
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not "
+            "supported. This is caused by calling in-place forward function with a negative slope, "
+            "please call out-of-place version instead."
+        )
+    common = torch.result_type(grad_output, self_or_result)
+    grad, x = _single(grad_output), _single(self_or_result)
+    if is_result:
+        below = grad * input_scale * (x + alpha * scale)
+    else:
+        below = grad * input_scale * (alpha * scale) * torch.exp(x * input_scale)
+    return torch.where(x <= 0, below, grad * scale).to(dtype=common)
+
+
+@composite(
+    "aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)"
+    " -> Tensor",
+    out="converts",
+)
+def softplus_backward(grad_output: Tensor, self: Tensor, beta: float, threshold: float) -> Tensor:
+    _check_floating(self, "softplus_backward_cpu")
+    common = torch.result_type(grad_output, self)
+    grad, x = _single(grad_output), _single(self) * beta
+    z = torch.exp(x)
+    return torch.where(x > threshold, grad, grad * z / (z + 1)).to(dtype=common)
+
+
+@composite("aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", out="converts")
+def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    _check_floating(self, "hardswish_backward_cpu")
+    common = torch.result_type(grad_output, self)
+    grad, x = _single(grad_output), _single(self)
+    middle = torch.where(x < 3, grad * (x / 3 + 0.5), grad)
+    return torch.where(x <= -3, 0, middle).to(dtype=common)
+
+
+@composite("aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", out="converts")
+def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    _check_floating(self, "hardsigmoid_backward")
+    common = torch.result_type(grad_output, self)
+    grad, x = _single(grad_output), _single(self)
+    return torch.where((x > -3) & (x < 3), grad / 6, 0).to(dtype=common)
+
+
+@composite(
+    "aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor",
+    out="converts",
+)
+def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+    """buffer: exp(-|self|), as log_sigmoid_forward gives it."""
+    _check_floating(self, "log_sigmoid_backward_cpu")
+    common = torch.result_type(grad_output, self)
+    grad, x, z = _single(grad_output), _single(self), _single(buffer)
+    part = z / (1 + z)
+    return (grad * torch.where(x < 0, 1 - part, part)).to(dtype=common)
+
+
+@composite("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor")
+def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    _check_floating(self, "mish_backward_cpu")
+    common = torch.result_type(grad_output, self)
+    grad, x = _single(grad_output), _single(self)
+    t = torch.tanh(torch.log1p(torch.exp(x)))
+    return (grad * (t + x * torch.sigmoid(x) * (1 - t * t))).to(dtype=common)
+
+
+@composite(
+    "aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
+    out="converts",
+)
+def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
+    _check_floating(self, "logit_backward_cpu")
+    common = torch.result_type(grad_output, self)
+    grad, x = grad_output.to(dtype=common), self.to(dtype=common)
+    made = grad / (x * (1 - x))  # half types round every step
+    if eps is not None:
+        return torch.where((x >= eps) & (x <= 1 - eps), made, 0).to(dtype=common)
+    ends = torch.where((x == 0) | (x == 1), grad * float("inf"), made)
+    return torch.where((x < 0) | (x > 1), float("nan"), ends).to(dtype=common)
 
 
 @composite(

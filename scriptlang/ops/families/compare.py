@@ -10,6 +10,7 @@ from ...tensors import Tensor
 from ..shared.elementwise import (
     apply,
     array_of,
+    beside_halves,
     cast,
     check_apart,
     check_broadcast,
@@ -46,7 +47,7 @@ ALIASES = {
 def comparison(name, f):
     kinds = "buifc" if name in ("eq", "ne") else "buif"
     return lambda self, other: apply(
-        f, dtypes.result_type(self, other), self, other, name=name, kinds=kinds
+        f, dtypes.result_type(self, other), *beside_halves(self, other), name=name, kinds=kinds
     )
 
 

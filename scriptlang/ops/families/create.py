@@ -9,7 +9,15 @@ import numpy as np
 from ... import dtypes
 from ...dtypes import DType
 from ...tensors import Tensor
-from ..shared.elementwise import DISPLAY, cast, check_fits, lying, unsupported
+from ..shared.elementwise import (
+    DISPLAY,
+    cast,
+    check_fits,
+    lying,
+    rounded,
+    rounded_number,
+    unsupported,
+)
 from ..shared.fresh import check_size, filled, like
 from ..shared.layout import dense_strides, rows
 from ..table import declare, describe, primitive
@@ -199,11 +207,22 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
         work, start, end = np.float64, int(start), int(end)
     else:
         work = np.float64 if dtype.itemsize == 8 else np.float32
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        return line_of_halves(start, end, steps, dtype)
     step = work((end - start) / max(steps - 1, 1))
     i = np.arange(steps).astype(work)
     return np.where(
         np.arange(steps) < steps // 2, work(start) + step * i, work(end) - step * (steps - 1 - i)
     )
+
+
+def line_of_halves(start: float, end: float, steps: int, dtype: DType) -> np.ndarray:
+    """The same, where every step is rounded."""
+    start, end = (np.float32(rounded_number(x, dtype)) for x in (start, end))
+    step = np.float32(rounded_number((end - start) / np.float32(max(steps - 1, 1)), dtype))
+    i = np.arange(steps).astype(np.float32)
+    up, down = (rounded(step * n, dtype) for n in (i, steps - 1 - i))
+    return np.where(np.arange(steps) < steps // 2, start + up, end - down)
 
 
 def linspace(start, end, steps, dtype=None, *_):

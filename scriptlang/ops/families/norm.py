@@ -93,6 +93,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
         update(running_mean, mean, momentum)
         update(running_var, var * n / np.float64(n - 1), momentum)  # of one value: NaN
         invstd = 1 / np.sqrt(var + eps)
+        mean, invstd = (s.astype(saved).astype(np.float64) for s in (mean, invstd))
         result = scale_and_shift(array, mean, invstd, weight, bias, shape)
     return (
         finish(in_format_of(result, x), x.dtype),

@@ -10,7 +10,15 @@ from ... import dtypes
 from ...dtypes import bool as BOOL
 from ...tensors import Tensor
 from ..shared import special
-from ..shared.elementwise import apply, check_kind, declare_pointwise, floating, store
+from ..shared.elementwise import (
+    apply,
+    check_kind,
+    declare_pointwise,
+    floating,
+    rounded,
+    rounded_number,
+    store,
+)
 from ..shared.layout import copied, rows
 from ..table import describe, primitive
 
@@ -250,14 +258,19 @@ def nan_to_num(self, nan, posinf, neginf):
     pointwise=True,
 )
 def logit(self, eps):
+    """log(x / (1 - x)), x kept within eps of the ends; half types round every step."""
+    dtype = floating(self.dtype)
+
     def f(a):
         x = a
         if eps is not None:  # the bounds may cross
-            x = np.where(a > a.dtype.type(1 - eps), a.dtype.type(1 - eps), a)
-            x = np.where(a < a.dtype.type(eps), a.dtype.type(eps), x)
-        return np.log(x / (1 - x))
+            low = a.dtype.type(rounded_number(eps, dtype))
+            high = a.dtype.type(rounded_number(1 - low, dtype))
+            x = np.where(a > high, high, a)
+            x = np.where(a < low, low, x)
+        return np.log(rounded(x / rounded(1 - x, dtype), dtype))
 
-    return apply(f, floating(self.dtype), self, name="logit", kinds="f")
+    return apply(f, dtype, self, name="logit", kinds="f")
 
 
 describe(

@@ -16,13 +16,17 @@ from .join import cat
 from .reduce import sum_dim
 from .view import narrow
 
+WIDER = {"float32": np.float64, "complex64": np.complex128}
+"""The types in which running sums and products of float32 and complex64 are kept."""
+
 
 def scan(f):
     def kernel(self, dim, dtype=None):
         out = summed(self.dtype, dtype)
         axis = wrap_dim(dim, len(self._size))
         array = self._array.astype(widened(out), copy=False)
-        value = f(array, axis=axis, dtype=array.dtype) if array.ndim else array.copy()
+        sums = WIDER.get(array.dtype.name, array.dtype)
+        value = f(array, axis=axis, dtype=sums) if array.ndim else array.copy()
         return cast(Tensor._wrap(np.asarray(value, order="C")), out)
 
     return kernel

@@ -322,12 +322,17 @@ def ndtri(p):
     return np.select([p == 0, p == 1, (p > 0) & (p < 1)], [-np.inf, np.inf, y], np.nan)
 
 
-def entr(x):
-    return np.where(
-        x > 0,
-        -x * np.log(np.where(x > 0, x, 1)),
-        np.where(x == 0, 0.0, np.where(np.isnan(x), x, -np.inf)),
-    )
+def entr(self: Tensor) -> Tensor:
+    """-x * log(x), of which half types round the logarithm."""
+    dtype = floating(self.dtype)
+
+    def f(a: np.ndarray) -> np.ndarray:
+        x = a.astype(np.float64)
+        log = np.log(np.where(x > 0, x, 1)).astype(dtype.numpy).astype(np.float64)
+        below = np.where(x == 0, 0.0, np.where(np.isnan(x), x, -np.inf))
+        return np.where(x > 0, -x * log, below).astype(a.dtype)
+
+    return apply(f, dtype, self, name="special_entr", kinds="f")
 
 
 def spherical_bessel_j0(x):
@@ -427,7 +432,6 @@ UNARY = {
     "special_erfcx": erfcx,
     "special_log_ndtr": log_ndtr,
     "special_ndtri": ndtri,
-    "special_entr": entr,
 }
 UNARY_OF_X = {
     "special_airy_ai": airy_ai,
@@ -437,6 +441,7 @@ UNARY_OF_X = {
 }
 for _name, _f in UNARY.items():
     declare_pointwise(_name, "", lambda self, f=_f, n=_name: rounded(f, self, name=n))
+declare_pointwise("special_entr", "", entr)
 for _name, _f in UNARY_OF_X.items():
     declare(
         f"aten::{_name}(Tensor x) -> Tensor",

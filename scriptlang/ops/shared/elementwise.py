@@ -46,6 +46,28 @@ def working_type(dtype: DType) -> np.dtype:
     return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.numpy
 
 
+def beside_halves(self: Any, other: Any) -> tuple[Any, Any]:
+    """Both, a number rounded to the half type of the result."""
+    dtype = dtypes.result_type(self, other)
+    if dtype.kind != "f" or dtype.itemsize != 2:
+        return self, other
+    first, second = (
+        x if isinstance(x, (Tensor, bool)) else rounded_number(x, dtype) for x in (self, other)
+    )
+    return first, second
+
+
+def rounded_number(value: Any, dtype: DType) -> Any:
+    """A number as an element of a half type, if it is one."""
+    half = dtype.kind == "f" and dtype.itemsize == 2
+    return float(np.asarray(value, dtype.numpy)) if half else value
+
+
+def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
+    """The array with the precision of `dtype`, where it is computed in a wider type."""
+    return a if a.dtype == dtype.numpy else a.astype(dtype.numpy).astype(a.dtype)
+
+
 def floating(dtype: DType) -> DType:
     """The type that integers compute in where the result is not integral: the default float."""
     return dtypes.get_default_dtype() if dtype.kind in "bui" else dtype
