@@ -119,7 +119,9 @@ SL_OP(aten_ge__Scalar) { binary_(round_numbers(args), out, Binary::k_ge, "ge", k
 SL_OP(aten_greater_equal_Tensor) { binary(args, out, Binary::k_ge, "ge", kCompare); }
 SL_OP(aten_greater_equal__Tensor) { binary_(args, out, Binary::k_ge, "ge", kCompare); }
 SL_OP(aten_greater_equal_Scalar) { binary(round_numbers(args), out, Binary::k_ge, "ge", kCompare); }
-SL_OP(aten_greater_equal__Scalar) { binary_(round_numbers(args), out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_greater_equal__Scalar) {
+  binary_(round_numbers(args), out, Binary::k_ge, "ge", kCompare);
+}
 SL_OP(aten_logical_and) { binary(args, out, Binary::k_logical_and, "logical_and", kCompare); }
 SL_OP(aten_logical_and_) { binary_(args, out, Binary::k_logical_and, "logical_and", kCompare); }
 SL_OP(aten_logical_or) { binary(args, out, Binary::k_logical_or, "logical_or", kCompare); }

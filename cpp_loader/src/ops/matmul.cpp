@@ -281,7 +281,7 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
            " and ", shape2(b), ")");
   bool row = self.dim() == 1 && self.size(0) == b.size(1);
   if (row && is_one(beta) && is_one(alpha)) return matrix_product(a, b, self);
-  view_expand(self, {a.size(0), b.size(1)});  // raises when self does not broadcast
+  view_expand(self, {a.size(0), b.size(1)});      // raises when self does not broadcast
   if (loop_type(self.dtype()) != self.dtype()) {  // rounded once
     auto wide = [](const Tensor& t) { return to_dtype(t, ScalarType::Float32); };
     factor_for(beta, self.dtype());
