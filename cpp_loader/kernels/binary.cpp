@@ -146,23 +146,30 @@ T heaviside(T a, T b) {
   else return a == T(0) ? b : static_cast<T>(a > T(0));
 }
 
+// The least number has no opposite: it stays, and its divisors may be negative, as in PyTorch.
 template <class T>
-T gcd(T a, T b) {
-  Wrapping<T> x = a < T(0) ? Wrapping<T>(0) - Wrapping<T>(a) : Wrapping<T>(a);
-  Wrapping<T> y = b < T(0) ? Wrapping<T>(0) - Wrapping<T>(b) : Wrapping<T>(b);
-  while (y != 0) {
-    Wrapping<T> r = x % y;
-    x = y;
-    y = r;
-  }
-  return static_cast<T>(x);
+T magnitude(T a) {
+  return a < T(0) ? static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a)) : a;
 }
 template <class T>
+T gcd(T a, T b) {
+  a = magnitude(a);
+  b = magnitude(b);
+  while (a != T(0)) {
+    T rest = std::is_signed_v<T> && a == T(-1) ? T(0) : static_cast<T>(b % a);
+    b = a;
+    a = rest;
+  }
+  return b;
+}
+// In 32 bits at least, of which smaller types take the lowest.
+template <class T>
 T lcm(T a, T b) {
+  using Wide = std::conditional_t<(sizeof(T) < 4), int32_t, T>;
   T g = gcd(a, b);
   if (g == T(0)) return T(0);
-  T product = static_cast<T>(Wrapping<T>(quotient(a, g)) * Wrapping<T>(b));
-  return product < T(0) ? static_cast<T>(Wrapping<T>(0) - Wrapping<T>(product)) : product;
+  Wide product = static_cast<Wide>(Wrapping<Wide>(quotient(a, g)) * Wrapping<Wide>(b));
+  return static_cast<T>(magnitude(product));
 }
 
 template <class T>

@@ -338,8 +338,8 @@ for _name, _f, _kinds in (
     ("minimum", np.minimum, "buif"),
     ("fmax", np.fmax, "buif"),
     ("fmin", np.fmin, "buif"),
-    ("gcd", np.gcd, "ui"),
-    ("lcm", np.lcm, "ui"),
+    ("gcd", special.gcd, "ui"),
+    ("lcm", special.lcm, "ui"),
 ):
     declare_pointwise(_name, "Tensor other", binary(_f, _name, _kinds))
 

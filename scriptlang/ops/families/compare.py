@@ -128,7 +128,8 @@ def _left(a, b):
 
 def _right(a, b):
     bits = a.dtype.itemsize * 8
-    return np.right_shift(a, np.where((b < 0) | (b >= bits), bits - 1, b))
+    shifted = np.right_shift(a, np.where((b < 0) | (b >= bits), bits - 1, b))
+    return np.where((b < 0) | (b >= bits), 0, shifted) if a.dtype.kind == "u" else shifted
 
 
 for _name, _f, _magic in (

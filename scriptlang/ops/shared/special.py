@@ -224,6 +224,42 @@ def trunc_divide_int(a, b):
     return quotient + ((quotient < 0) & (quotient * b != a)).astype(quotient.dtype)
 
 
+def gcd(a, b):
+    """The greatest common divisor.  The least number has no opposite: it stays, and its divisors
+    may be negative, as in PyTorch."""
+    found = np.gcd(a, b)
+    if a.dtype.kind == "u":
+        return found
+    least = np.iinfo(a.dtype).min
+    odd = np.broadcast_to((a == least) | (b == least), found.shape)
+    if odd.any():
+        pairs = zip(*(np.broadcast_to(x, found.shape)[odd].tolist() for x in (a, b)))
+        found = np.array(found)
+        found[odd] = [divisor(x, y, least) for x, y in pairs]
+    return found
+
+
+def divisor(a: int, b: int, least: int) -> int:
+    a, b = (x if x == least else abs(x) for x in (a, b))
+    while a:
+        a, b = b - a * int_quotient(b, a), a
+    return b
+
+
+def int_quotient(a: int, b: int) -> int:
+    """Rounded towards zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def lcm(a, b):
+    """The least common multiple, in 32 bits at least, of which smaller types take the lowest."""
+    wide = np.int32 if a.dtype.itemsize < 4 else a.dtype
+    with np.errstate(all="ignore"):
+        g = gcd(a, b)
+        parts = trunc_divide_int(a, np.where(g == 0, 1, g).astype(a.dtype))
+        return np.abs(parts.astype(wide) * b.astype(wide)).astype(a.dtype)
+
+
 def int_power(a, b):
     """Integer power with wrapping; a negative exponent gives the real result, truncated."""
     if a.dtype.kind == "b":
