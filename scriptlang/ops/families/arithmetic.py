@@ -14,6 +14,7 @@ from ..shared.elementwise import (
     apply,
     array_of,
     beside_halves,
+    cast,
     check_broadcast,
     check_factor,
     check_fits,
@@ -382,7 +383,8 @@ def nextafter(self, other):
 def ldexp(self, other):
     """self * 2^other; of an exponent that is an integer PyTorch takes 32 bits."""
     if self.dtype.kind != "f" or other.dtype.kind not in "bui":
-        return multiply(self, power(2.0, other))
+        common = dtypes.result_type(self, other)
+        return multiply(self, power(2.0, other if common.kind in "bui" else cast(other, common)))
     check_broadcast(self, other)
     if other.dtype is BOOL or other.dtype in dtypes.BAREBONES:
         raise NotImplementedError(
