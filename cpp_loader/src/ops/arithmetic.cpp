@@ -162,10 +162,7 @@ SL_OP(aten_float_power__Scalar) { op_aten_float_power__Tensor(ctx, args, out); }
 SL_OP(aten_ldexp_Tensor) {
   const Tensor &self = args.tensor(0), &other = args.tensor(1);
   const bool exact = is_floating(self.dtype()) && is_integral(other.dtype(), true);
-  const ScalarType common = result_type(self, other);
-  const bool whole = is_integral(common, true);
-  out[0] = exact ? ldexp_exactly(self, other)
-                 : mul(self, pow(Scalar(2.0), whole ? other : to_dtype(other, common)));
+  out[0] = exact ? ldexp_exactly(self, other) : mul(self, pow(Scalar(2.0), other));
 }
 SL_OP(aten_nextafter) { out[0] = nextafter(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_nextafter_) {

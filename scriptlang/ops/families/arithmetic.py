@@ -14,7 +14,6 @@ from ..shared.elementwise import (
     apply,
     array_of,
     beside_halves,
-    cast,
     check_broadcast,
     check_factor,
     check_fits,
@@ -383,8 +382,7 @@ def nextafter(self, other):
 def ldexp(self, other):
     """self * 2^other; of an exponent that is an integer PyTorch takes 32 bits."""
     if self.dtype.kind != "f" or other.dtype.kind not in "bui":
-        common = dtypes.result_type(self, other)
-        return multiply(self, power(2.0, other if common.kind in "bui" else cast(other, common)))
+        return multiply(self, power(2.0, other))
     check_broadcast(self, other)
     if other.dtype is BOOL or other.dtype in dtypes.BAREBONES:
         raise NotImplementedError(
