@@ -420,6 +420,7 @@ SL_OP(aten_sum_complex) {
 SL_OP(prim_rangelist) {
   int64_t n = args.integer(0);
   Ref<List> list = List::make();
+  list->reserve(size_t(std::max<int64_t>(n, 0)));  // raises at once where there is not so much
   for (int64_t k = 0; k < n; ++k) list->push(k);
   out[0] = std::move(list);
 }
