@@ -183,8 +183,8 @@ std::complex<R> complex_expm1(std::complex<R> z) {
 #define SL_COMPLEX_TOO(X)                                                     \
   X(log1p, complex_log1p(x))                                                  \
   X(expm1, complex_expm1(x))                                                  \
-  X(exp2, std::exp(x * T(0.69314718055994530942)))                            \
-  X(log2, std::log(x) * T(1.4426950408889634074))                             \
+  X(exp2, std::exp(x * typename T::value_type(0.69314718055994530942)))       \
+  X(log2, std::log(x) * typename T::value_type(1.4426950408889634074))        \
   X(sinc, sinc(x))                                                            \
   X(nan_to_num, T(nan_to_num(x.real(), p), nan_to_num(x.imag(), p)))
 // clang-format on

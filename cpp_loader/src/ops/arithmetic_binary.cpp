@@ -158,11 +158,12 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
     return run(p);
   };
   bool integers = is_integral(base.dtype(), true);
-  if (real && type != ScalarType::Bool && !is_complex(type)) {
-    if (e == 2.0 && (is_floating(type) || is_integral(type, false))) {
+  if (real && type != ScalarType::Bool) {
+    const bool numbers = is_floating(type) || is_complex(type);
+    if (e == 2.0 && (numbers || is_integral(type, false))) {
       return one(kernels::Unary::k_square, "pow");
     }
-    if (is_floating(type) && !integers && type != ScalarType::Float16) {
+    if (numbers && !integers && type != ScalarType::Float16) {
       if (e == 0.5) return one(kernels::Unary::k_sqrt, "pow");
       if (e == -0.5) return one(kernels::Unary::k_rsqrt, "pow");
       if (e == -1.0) return one(kernels::Unary::k_reciprocal, "pow");

@@ -25,7 +25,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int64_t length = self.size(self.dim() - 1);
   constexpr int64_t kLimit = int64_t{1} << 31;
   SL_CHECK(offset > -kLimit && offset < kLimit, "diag_embed: offset ", offset, " is too large");
-  int64_t side = Exact(length) + std::abs(offset);
+  int64_t side = Exact(length) + (offset < 0 ? Exact(0) - offset : Exact(offset));
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 1);
   sizes.insert(sizes.begin() + std::min(dim1, dim2), side);
   sizes.insert(sizes.begin() + std::max(dim1, dim2), side);

@@ -5,6 +5,7 @@
 #include "index.h"
 #include "layout.h"
 #include "pointwise.h"
+#include "values/exact.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -12,6 +13,17 @@ namespace scriptlang {
 namespace {
 
 // `pad` holds (before, after) for the last dimension, then the one before it, and so on.
+// What a padding below zero leaves of a dimension.
+Tensor cut(const Tensor& t, int64_t d, int64_t pad, bool at_start) {
+  if (pad >= 0) return t;
+  const int64_t left = t.size(d) + pad;
+  SL_CHECK(left >= 0, "narrow(): length must be non-negative.");
+  return view_narrow(t, d, at_start ? t.size(d) - left : 0, left);
+}
+
+// How many elements of a dimension a padding below zero takes away.
+int64_t cut_of(int64_t pad, int64_t size) { return pad < 0 ? -std::max(pad, -size) : 0; }
+
 Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   SL_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
   int64_t n = pad.size / 2;
@@ -29,8 +41,8 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
              " resulted in a negative output size, which is invalid. Check dimension ", d,
              " of your input.");
     sizes[size_t(d)] = size;
-    if (before < 0) from = view_slice(from, d, -before, from.size(d));
-    if (after < 0) from = view_slice(from, d, 0, std::max<int64_t>(0, from.size(d) + after));
+    from = cut(from, d, before, true);
+    from = cut(from, d, after, false);
   }
   bool only_cut = std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p <= 0; });
   if (only_cut) {
@@ -116,14 +128,14 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
     if (before == 0 && after == 0) continue;
     int64_t first = 0, shift = before;
     if (edge == Edge::kCircular) {
-      first = std::max<int64_t>(-before, 0);
+      first = cut_of(before, size);
       shift = std::max<int64_t>(before, 0);
-      size -= first + std::max<int64_t>(-after, 0);
+      size -= first + cut_of(after, size);
       SL_CHECK(size > 0, "Negative padding value is resulting in an empty dimension");
     }
     Working<int64_t> from(size_t(total), 0);
     for (int64_t j = 0; j < total; ++j) {
-      from[size_t(j)] = first + source_of(edge, j - shift, size);
+      from[size_t(j)] = first + source_of(edge, Exact(j) - shift, size);
     }
     result = selected(result, d, from, std::clamp<int64_t>(shift, 0, total - 1), format);
   }

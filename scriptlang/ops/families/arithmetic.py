@@ -202,9 +202,9 @@ def powers_by(exponent):
     """The power -0.5 is an inverse root, also of -0 and of -inf."""
     if isinstance(exponent, Tensor):
         return power_of_complex
-    if exponent != -0.5:
-        return np.power
-    return lambda a, b: np.power(a, b) if a.dtype.kind == "c" else 1 / np.sqrt(a)
+    if exponent == 0.5:
+        return lambda a, b: np.sqrt(a) if a.dtype.kind == "c" else np.power(a, b)
+    return np.power if exponent != -0.5 else lambda a, b: 1 / np.sqrt(a)
 
 
 def power_of_complex(a, b):

@@ -32,6 +32,8 @@ def constant_pad_nd(self, pad, value=0):
                 f"and {after} resulted in a negative output size, which is "
                 f"invalid. Check dimension {d} of your input."
             )
+        if self._size[d] + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
         inside[d] = slice(max(before, 0), size[d] - max(after, 0))
         outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
     if math.prod(size) > 1 << 55:

@@ -44,6 +44,17 @@ def _sinc(a):
     return np.where(x == 0, a.dtype.type(1), np.sin(x) / np.where(x == 0, 1, x))
 
 
+def _log1p(a):
+    if a.dtype.kind != "c":
+        return np.log1p(a)
+    near = np.where(np.abs(a) < 0.5, a, 0)  # where 1 + a loses digits
+    x, y = near.real, near.imag
+    real = np.where(np.abs(a) < 0.5, np.log1p(x * (2 + x) + y * y) / 2, np.log(1 + a).real)
+    result = np.empty_like(a)
+    result.real, result.imag = real, np.arctan2(a.imag, 1 + a.real)
+    return result
+
+
 FLOAT = {
     "sqrt": np.sqrt,
     "rsqrt": lambda a: 1 / np.sqrt(a),
@@ -53,7 +64,7 @@ FLOAT = {
     "log": np.log,
     "log2": np.log2,
     "log10": np.log10,
-    "log1p": np.log1p,
+    "log1p": _log1p,
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,
