@@ -455,8 +455,18 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   return p.out;
 }
 
-// The operands that have to be rounded to the half type first, as conversions of their own.
-__attribute__((noinline)) void round_operands(Pointwise& p, Tensor* made) {
+Tensor run_as_given(Pointwise& p) {
+  Loop loop = (*p.table)[loop_type(p.compute)];
+  if (loop == nullptr) not_implemented(p);
+  // Some operators have loops for the 16-bit floats, too.
+  Loop own = loop_type(p.compute) == p.compute ? loop : (*p.table)[p.compute];
+  if (own != nullptr && run_directly(p, own)) return std::move(p.out);
+  return run_planned(p, loop);
+}
+
+// Operands of other types are rounded to the half type first, by conversions of their own.
+__attribute__((noinline)) Tensor run_in_halves(Pointwise& p) {
+  Tensor made[kMaxInputs];
   for (int i = 0; i < p.count; ++i) {
     const Tensor* t = p.in[i].tensor;
     if (t == nullptr || t->dtype() == p.compute || itemsize(t->dtype()) == 1) continue;
@@ -465,21 +475,14 @@ __attribute__((noinline)) void round_operands(Pointwise& p, Tensor* made) {
     made[i] = to_dtype(*t, p.compute);
     p.in[i].tensor = &made[i];
   }
+  return run_as_given(p);
 }
 
 }  // namespace
 
 Tensor run(Pointwise& p) {
-  Tensor made[kMaxInputs];
-  if (p.compute == ScalarType::Float16 || p.compute == ScalarType::BFloat16) {
-    round_operands(p, made);
-  }
-  Loop loop = (*p.table)[loop_type(p.compute)];
-  if (loop == nullptr) not_implemented(p);
-  // Some operators have loops for the 16-bit floats, too.
-  Loop own = loop_type(p.compute) == p.compute ? loop : (*p.table)[p.compute];
-  if (own != nullptr && run_directly(p, own)) return std::move(p.out);
-  return run_planned(p, loop);
+  const bool halves = p.compute == ScalarType::Float16 || p.compute == ScalarType::BFloat16;
+  return halves ? run_in_halves(p) : run_as_given(p);
 }
 
 }  // namespace scriptlang
