@@ -42,6 +42,7 @@ HOMES = {
         "no_grad",
         "set_grad_enabled",
     ),
+    ".batching": ("vmap",),
     ".programs.freezing": ("freeze", "optimize_for_inference"),
     ".programs.optimizing": ("optimize",),
     ".programs.ahead.functions": ("value_and_grad", "aot_backward"),

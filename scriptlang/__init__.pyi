@@ -26,6 +26,7 @@ from .api import script as script
 from .api import set_num_threads as set_num_threads
 from .api import trace as trace
 from .api import trace_module as trace_module
+from .batching import vmap as vmap
 from .dtypes import DType as DType
 from .dtypes import bfloat16 as bfloat16
 from .dtypes import bool as bool

@@ -2,6 +2,7 @@
 
 func.grad(f)(x)             the gradient of what f gives, a single number
 func.jacrev(f)(x)           the Jacobian, row by row
+func.vmap(f)(batch)         f of each example of a batch
 func.jvp(f, (x,), (v,))     what f gives, and how fast that changes where x changes by v
 
 There is no forward mode beneath `jvp` and `jacfwd`: the gradients of a function are linear in those
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from .batching import vmap
 from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.derivatives.api import grad as gradients
@@ -21,7 +23,7 @@ from .ops.derivatives.recorder import activate
 from .ops.derivatives.state import alias, needs
 from .tensors import Tensor
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
 
 
 def grad(

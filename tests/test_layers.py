@@ -75,6 +75,7 @@ LAYERS = (
         "api",
         "grad_mode",
         "autograd",
+        "batching",
         "func",
         "library",
         "optim",

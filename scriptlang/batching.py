@@ -1,0 +1,187 @@
+"""vmap: a function of one example as a function of a batch.
+
+The function is called once for each example, and what it gives is stacked.  So it may do what a
+program may do, branch on values too; it takes the time of as many calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .ops.calling import functions
+from .tensor_types import get_rng_state, set_rng_state
+from .tensors import Tensor
+
+RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function, mapped over a dimension of its arguments, as torch.vmap maps it.
+
+    in_dims: the dimension of each positional argument that counts the examples, in the structure
+    of the arguments (tuples, lists, dicts), or one int for all; None: the same for all examples.
+    out_dims: where that dimension stands in the results; None: what the last call gave.
+    randomness: whether examples draw "different" numbers, the "same" ones, or none ("error").
+    chunk_size: taken, and without effect.
+
+    Raises ValueError where the arguments do not fit `in_dims` or each other.
+    """
+    if randomness not in RANDOMNESS:
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. "
+            f"Got {randomness}"
+        )
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    name = getattr(func, "__name__", repr(func))
+
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        dims = dims_of(args, in_dims, name)
+        mapped = [(t, d) for t, d in pairs(args, dims) if d is not None]
+        sizes = [t.size(d) for t, d in mapped]
+        if not sizes:
+            raise ValueError("vmap: Expected at least one Tensor to vmap over")
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+                f"sizes {sizes} for the mapped dimension"
+            )
+        results = []
+        start = get_rng_state()
+        for i in range(max(sizes[0], 1)):  # of no example: of zeros, for its shape
+            if randomness == "same":
+                set_rng_state(start)
+            given = [picked(a, d, i if sizes[0] else None) for a, d in zip(args, dims)]
+            results.append(func(*given, **kwargs))
+            if randomness == "error" and not functions.equal(start, get_rng_state()):
+                raise RuntimeError(
+                    "vmap: called random operation while in randomness error mode. Please either "
+                    "use the 'same' or 'different' randomness flags on vmap or perform the "
+                    "randomness operation out of vmap"
+                )
+        return stacked(results, places(results[0], out_dims, name), sizes[0], name)
+
+    return run
+
+
+def dims_of(args: tuple[Any, ...], in_dims: Any, name: str) -> list[Any]:
+    """For each argument the dimensions of its tensors, in its structure."""
+    where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+            "trying to vmap over a function with no inputs. The latter is unsupported."
+        )
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}."
+        )
+    given = (in_dims,) * len(args) if isinstance(in_dims, int) else in_dims
+    if len(given) != len(args):
+        raise ValueError(
+            f"{where}: in_dims is not compatible with the structure of `inputs`: it is for "
+            f"{len(given)} arguments, and {len(args)} are given."
+        )
+    return [spread(a, d, where) for a, d in zip(args, given)]
+
+
+def spread(value: Any, dim: Any, where: str) -> Any:
+    """`dim` in the structure of a value, checked against its tensors."""
+    if isinstance(value, (list, tuple, dict)):
+        if dim is None or isinstance(dim, int):
+            dim = like(value, lambda key: dim)
+        if type(dim) is not type(value) or keys(dim) != keys(value):
+            raise ValueError(f"{where}: in_dims is not compatible with the structure of `inputs`.")
+        return like(value, lambda key: spread(value[key], dim[key], where))
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer "
+            "dimension or None."
+        )
+    if not isinstance(value, Tensor):
+        raise ValueError(
+            f"{where}: Got in_dim={dim} for an input but the input is of type {type(value)}. We "
+            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+        )
+    if not -value.dim() <= dim < value.dim():
+        raise ValueError(
+            f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of "
+            f"dimensionality {value.dim()} so expected in_dim to satisfy -{value.dim()} <= in_dim "
+            f"< {value.dim()}."
+        )
+    return dim
+
+
+def keys(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, dict) else list(range(len(value)))
+
+
+def like(value: Any, part: Callable[[Any], Any]) -> Any:
+    """A container of the same kind, with part(key) in each place."""
+    if isinstance(value, dict):
+        return {key: part(key) for key in value}
+    parts = [part(key) for key in range(len(value))]
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def pairs(value: Any, dim: Any) -> list[tuple[Any, Any]]:
+    """(tensor or other value, its dimension) for all that a value holds."""
+    if isinstance(value, (list, tuple, dict)):
+        return [pair for key in keys(value) for pair in pairs(value[key], dim[key])]
+    return [(value, dim)]
+
+
+def picked(value: Any, dim: Any, i: int | None) -> Any:
+    """Example i of what is mapped; zeros of its shape where there is none."""
+    if isinstance(value, (list, tuple, dict)):
+        return like(value, lambda key: picked(value[key], dim[key], i))
+    if dim is None:
+        return value
+    if i is None:
+        shape = list(value.shape)
+        del shape[dim]
+        return functions.zeros(shape, dtype=value.dtype)
+    return value.select(dim, i)
+
+
+def places(result: Any, out_dims: Any, name: str) -> Any:
+    """`out_dims` in the structure of a result."""
+    if isinstance(out_dims, int) or out_dims is None:
+        if not isinstance(result, (list, tuple, dict)):
+            return out_dims
+        return like(result, lambda key: places(result[key], out_dims, name))
+    if not isinstance(result, (list, tuple, dict)) or keys(result) != keys(out_dims):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+            "the structure of `outputs`."
+        )
+    return like(result, lambda key: places(result[key], out_dims[key], name))
+
+
+def stacked(results: list[Any], dim: Any, size: int, name: str) -> Any:
+    """What the calls gave, with the examples in dimension `dim`."""
+    first = results[0]
+    if isinstance(first, (list, tuple, dict)):
+        return like(first, lambda key: stacked([r[key] for r in results], dim[key], size, name))
+    if dim is None:
+        return results[-1]
+    if not isinstance(first, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did "
+            "you mean to set out_dims= to None for output?"
+        )
+    made = functions.stack(results, dim)
+    return made if size else made.narrow(dim, 0, 0)
