@@ -90,18 +90,43 @@ class HookedModule:
             prepend=prepend,
         )
 
-    def _no_backward(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """`hook(module, grad_input, grad_output)`, whenever the gradients of the arguments are
+        there: tuples with a gradient for each positional argument and for each result, None for
+        what is no tensor.  What it gives, if not None, takes the place of grad_input."""
+        return put(self._backward_hooks, hook, prepend=prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(module, grad_output)`, before the module is gone through; what it gives, if not
+        None, takes the place of grad_output."""
+        return put(self._backward_pre_hooks, hook, prepend=prepend)
+
+    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         raise NotImplementedError(
-            "modules have no hooks of gradients; set them on tensors by Tensor.register_hook"
+            "register_backward_hook is deprecated in PyTorch and not there; "
+            "register_full_backward_hook is"
         )
 
-    register_full_backward_hook = register_full_backward_pre_hook = _no_backward
-    register_backward_hook = _no_backward
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._backward_hooks or self._backward_pre_hooks:
+            return HookedModule._call_hooked_backward(self, args, kwargs)
         if not self._forward_hooks and not self._forward_pre_hooks:
             return self.forward(*args, **kwargs)
         return HookedModule._call_hooked(self, self.forward, args, kwargs)
+
+    def _call_hooked_backward(self, args: tuple, kwargs: dict) -> Any:
+        from .backward_hooks import HookedCall
+
+        call = HookedCall(
+            self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values())
+        )
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            return self.forward(*call.arguments(args), **kwargs)
+
+        return call.results(HookedModule._call_hooked(self, forward, args, kwargs))
 
     def _call_hooked(self, forward: Callable, args: tuple, kwargs: dict) -> Any:
         """Call `forward` between the hooks of a module, of ours or compiled."""
