@@ -312,7 +312,7 @@ def celu(self: Tensor, alpha: float = 1.0) -> Tensor:
     return torch.elu(self, alpha, 1.0, 1.0 / alpha)
 
 
-def _single(self: Tensor) -> Tensor:
+def single(self: Tensor) -> Tensor:
     """In float32, if it is of a half type: what is computed is rounded once."""
     if self.dtype == torch.float16 or self.dtype == torch.bfloat16:
         return self.to(dtype=torch.float32)
@@ -331,7 +331,7 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
                 dim, self.size(dim)
             )
         )
-    parts = _single(self).chunk(2, dim)
+    parts = single(self).chunk(2, dim)
     return (parts[0] * torch.sigmoid(parts[1])).to(dtype=self.dtype)
 
 

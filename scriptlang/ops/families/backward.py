@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...tensors import Tensor
 from ..calling import functions as torch
 from ..table import composite
+from .activation import single
 
 
 @composite("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor")
@@ -48,13 +49,6 @@ def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dt
     return (grad_output - output.exp() * grad_output.sum([dim], True)).to(dtype=input_dtype)
 
 
-def _single(x: Tensor) -> Tensor:
-    """In float32, if it is of a half type: what is computed is rounded once."""
-    if x.dtype == torch.float16 or x.dtype == torch.bfloat16:
-        return x.to(dtype=torch.float32)
-    return x
-
-
 @composite("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     common = torch.result_type(grad_output, output)
@@ -62,14 +56,14 @@ def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     if x.is_complex():
         return grad * (x * (1 - x)).conj()
     if x.dtype != torch.float16:  # which PyTorch rounds at every step
-        grad, x = _single(grad), _single(x)
+        grad, x = single(grad), single(x)
     return (grad * (1 - x) * x).to(dtype=common)
 
 
 @composite("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     common = torch.result_type(grad_output, output)
-    grad, x = _single(grad_output.to(dtype=common)), _single(output.to(dtype=common))
+    grad, x = single(grad_output.to(dtype=common)), single(output.to(dtype=common))
     if x.is_floating_point():
         return (grad * ((1 - x) * (1 + x))).to(dtype=common)  # keeps its digits near 1
     return grad * (1 - x * x).conj()
@@ -89,7 +83,7 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     if not (self.is_floating_point() or self.is_complex()):
         raise RuntimeError("silu_backward takes floating point or complex tensors")
     common = torch.result_type(grad_output, self)
-    grad, x = _single(grad_output), _single(self)
+    grad, x = single(grad_output), single(self)
     gate = torch.sigmoid(x)
     return (grad * (gate * (1 + x * (1 - gate))).conj()).to(dtype=common)
 
@@ -118,7 +112,7 @@ def gelu_backward(grad_output: Tensor, self: Tensor, approximate: str = "none") 
         raise RuntimeError("approximate argument must be either none or tanh.")
     _check_floating(self, "GeluBackwardKernelImpl")
     common = torch.result_type(grad_output, self)
-    grad, x = _single(grad_output), _single(self)
+    grad, x = single(grad_output), single(self)
     if approximate == "tanh":
         steep = 0.7978845608028654 * (1 + 3 * 0.044715 * x * x)
         t = torch.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))
@@ -150,7 +144,7 @@ def elu_backward(
             "please call out-of-place version instead."
         )
     common = torch.result_type(grad_output, self_or_result)
-    grad, x = _single(grad_output), _single(self_or_result)
+    grad, x = single(grad_output), single(self_or_result)
     if is_result:
         below = grad * input_scale * (x + alpha * scale)
     else:
@@ -166,7 +160,7 @@ def elu_backward(
 def softplus_backward(grad_output: Tensor, self: Tensor, beta: float, threshold: float) -> Tensor:
     _check_floating(self, "softplus_backward_cpu")
     common = torch.result_type(grad_output, self)
-    grad, x = _single(grad_output), _single(self) * beta
+    grad, x = single(grad_output), single(self) * beta
     z = torch.exp(x)
     return torch.where(x > threshold, grad, grad * z / (z + 1)).to(dtype=common)
 
@@ -175,7 +169,7 @@ def softplus_backward(grad_output: Tensor, self: Tensor, beta: float, threshold:
 def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     _check_floating(self, "hardswish_backward_cpu")
     common = torch.result_type(grad_output, self)
-    grad, x = _single(grad_output), _single(self)
+    grad, x = single(grad_output), single(self)
     middle = torch.where(x < 3, grad * (x / 3 + 0.5), grad)
     return torch.where(x <= -3, 0, middle).to(dtype=common)
 
@@ -184,7 +178,7 @@ def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     _check_floating(self, "hardsigmoid_backward")
     common = torch.result_type(grad_output, self)
-    grad, x = _single(grad_output), _single(self)
+    grad, x = single(grad_output), single(self)
     return torch.where((x > -3) & (x < 3), grad / 6, 0).to(dtype=common)
 
 
@@ -196,7 +190,7 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
     """buffer: exp(-|self|), as log_sigmoid_forward gives it."""
     _check_floating(self, "log_sigmoid_backward_cpu")
     common = torch.result_type(grad_output, self)
-    grad, x, z = _single(grad_output), _single(self), _single(buffer)
+    grad, x, z = single(grad_output), single(self), single(buffer)
     part = z / (1 + z)
     return (grad * torch.where(x < 0, 1 - part, part)).to(dtype=common)
 
@@ -205,7 +199,7 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     _check_floating(self, "mish_backward_cpu")
     common = torch.result_type(grad_output, self)
-    grad, x = _single(grad_output), _single(self)
+    grad, x = single(grad_output), single(self)
     t = torch.tanh(torch.log1p(torch.exp(x)))
     return (grad * (t + x * torch.sigmoid(x) * (1 - t * t))).to(dtype=common)
 
