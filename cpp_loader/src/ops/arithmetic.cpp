@@ -46,7 +46,7 @@ Tensor times_log(const Input& self, const Input& other, Tensor log(const Tensor&
           dtype_display_name(type), "'");
   }
   auto as_tensor = [&](const Input& in) {
-    return in.tensor ? to_dtype(*in.tensor, type) : full(IntSpan(), type, in.number);
+    return to_dtype(in.tensor ? *in.tensor : full(IntSpan(), ScalarType::Float64, in.number), type);
   };
   Tensor x = as_tensor(self), y = as_tensor(other);
   Tensor nothing = logical_and(eq(x, Scalar(0.0)), logical_not(isnan(y)));
