@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
+from scriptlang.jit import CompilationUnit
 from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
@@ -151,3 +153,13 @@ def test_a_conversion_that_changes_nothing_is_the_tensor_itself():
     x = from_numpy(np.ones(2, np.float32))
     assert x.to(dtype=6) is x and x.contiguous() is x and x.float() is x and x.clone() is not x
     assert x.to(dtype=6, copy=True) is not x and x.cpu() is x
+
+
+@pytest.mark.parametrize("engine", sorted(available()))
+@pytest.mark.parametrize("rank, strides", [(4, (60, 1, 15, 3)), (5, (360, 1, 90, 18, 3))])
+def test_empty_tensors_lie_in_a_memory_format(rank, strides, engine):
+    name = "channels_last" if rank == 4 else "channels_last_3d"
+    body = f"torch.empty({[2, 3, 4, 5, 6][:rank]}, memory_format=torch.{name})"
+    f = CompilationUnit(f"def f():\n    return {body}\n").f
+    made = type(f)(f._function, engine, None, None)()
+    assert made.stride() == strides

@@ -18,7 +18,7 @@ from ..shared.elementwise import (
     rounded_number,
     unsupported,
 )
-from ..shared.fresh import check_size, filled, like
+from ..shared.fresh import check_size, filled, laid_out, like
 from ..shared.layout import dense_strides, rows
 from ..table import declare, describe, primitive
 
@@ -32,14 +32,19 @@ def chosen(dtype: int | None, default: DType | None = None) -> DType:
     return dtypes.by_code(dtype)
 
 
+declare(
+    f"aten::empty.memory_format(int[] size, *, {OPTIONS}, MemoryFormat? memory_format=None) "
+    "-> Tensor",
+    lambda size, dtype, layout, device, pin, fmt: laid_out(size, 0, chosen(dtype), fmt),
+    "primitive",
+)
 for _name, _value in (("zeros", 0), ("ones", 1), ("empty", 0)):
-    _more = ", MemoryFormat? memory_format=None" if _name == "empty" else ""
-    _dot = ".memory_format" if _name == "empty" else ""
-    declare(
-        f"aten::{_name}{_dot}(int[] size, *, {OPTIONS}{_more}) -> Tensor",
-        lambda size, dtype, *_, v=_value: filled(size, v, chosen(dtype)),
-        "primitive",
-    )
+    if _name != "empty":
+        declare(
+            f"aten::{_name}(int[] size, *, {OPTIONS}) -> Tensor",
+            lambda size, dtype, *_, v=_value: filled(size, v, chosen(dtype)),
+            "primitive",
+        )
     declare(
         f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
         lambda self, dtype, layout, device, pin, fmt, v=_value: like(

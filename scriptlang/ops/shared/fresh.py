@@ -26,6 +26,16 @@ def filled(size, value, dtype: DType) -> Tensor:
     return Tensor._wrap(np.full(check_size(size), array_of(value, dtype), dtype.numpy))
 
 
+def laid_out(size, value, dtype: DType, memory_format: int | None) -> Tensor:
+    """A filled tensor in a memory format."""
+    if memory_format not in (2, 3):
+        return filled(size, value, dtype)
+    check_rank(memory_format, len(size))
+    base = filled([math.prod(check_size(size))], value, dtype)
+    strides = dense_strides(size, format_order(len(size), memory_format))
+    return Tensor(base._storage, dtype, tuple(size), strides, 0)
+
+
 def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Tensor:
     """A filled tensor of the same size, in a memory format or with its dimensions in the order
     of those of x."""
