@@ -59,7 +59,7 @@ void xlogy(Args args, Value* out) {
   args = round_numbers(args);
   const Input self = Input::of(args[0]), other = Input::of(args[1]);
   const ScalarType type = result_type(self, other);
-  if (loop_type(type) != type) out[0] = express::xlogy(self, other);
+  if (is_half(type)) out[0] = express::xlogy(self, other);
   else pointwise::binary(args, out, Binary::k_xlogy, "xlogy", Rule::kFloat);
 }
 
@@ -89,9 +89,7 @@ uint16_t next_bits(uint16_t x, uint16_t y, uint16_t infinity) {
 
 Tensor nextafter(const Tensor& a, const Tensor& b) {
   const ScalarType type = result_type(a, b);
-  if (type != ScalarType::Float16 && type != ScalarType::BFloat16) {
-    return binary_result(a, b, Binary::k_nextafter, "nextafter", Rule::kSame);
-  }
+  if (!is_half(type)) { return binary_result(a, b, Binary::k_nextafter, "nextafter", Rule::kSame); }
   // Made by an operator, so that they lie and broadcast as its result does.
   Tensor result = half_op(a, b, Binary::k_add, "nextafter");
   if (is_symbolic(result)) Recording::give_up();
@@ -119,8 +117,8 @@ void xlogy_(Args args, Value* out) {
 
 Tensor express::xlogy(const Input& a, const Input& b) {
   const ScalarType type = result_type(a, b);
-  return loop_type(type) != type ? times_log(a, b, log, "xlogy")
-                                 : binary_result(a, b, Binary::k_xlogy, "xlogy", Rule::kFloat);
+  return is_half(type) ? times_log(a, b, log, "xlogy")
+                       : binary_result(a, b, Binary::k_xlogy, "xlogy", Rule::kFloat);
 }
 
 // As PyTorch's loops of half types divide, which round every step.

@@ -20,7 +20,7 @@ double round_to_half(double number, ScalarType type) {
 Args round_numbers(Args args) {
   const int i = args[0].is_tensor() ? 1 : 0;  // which is the number
   const ScalarType type = args.tensor(1 - i).dtype();
-  if (type != ScalarType::Float16 && type != ScalarType::BFloat16) return args;
+  if (!is_half(type)) return args;
   if (args[i].is_tensor()) return args;
   const Scalar number = args.scalar(i);
   if (number.kind == Scalar::Complex || number.kind == Scalar::Bool) return args;
@@ -98,8 +98,7 @@ bool without_alpha(Args args, Value* out, Binary op) {
 
 // Quotients of half types are rounded before they are cut, unless the divisor is a number.
 bool rounds_quotient(ScalarType type, const Input& b) {
-  return (type == ScalarType::Float16 || type == ScalarType::BFloat16) && b.tensor &&
-         b.tensor->numel() != 1;
+  return is_half(type) && b.tensor && b.tensor->numel() != 1;
 }
 
 Tensor floor_divide(const Input& a, const Input& b, const Tensor& into) {

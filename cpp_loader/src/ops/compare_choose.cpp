@@ -32,10 +32,9 @@ Tensor where(const Tensor& condition, const Input& a, const Input& b) {
            dtype_display_name(condition.dtype()));
   const ScalarType type = result_type(a, b);
   // Numbers become float32 first: what is beyond float16 is infinite, as masks have it.
-  const bool is_half = type == ScalarType::Float16 || type == ScalarType::BFloat16;
   for (const Input* choice : {&a, &b}) {
     if (choice->tensor) continue;
-    check_fits(choice->number, is_half ? ScalarType::Float32 : type);
+    check_fits(choice->number, loop_type(type));
   }
   return where_result(condition, a, b, type);
 }

@@ -153,7 +153,7 @@ void check_fits(const Scalar& s, ScalarType type) {
 }
 
 void check_factor(const Scalar& s, ScalarType type) {
-  bool half = type == ScalarType::Float16 || type == ScalarType::BFloat16;
+  bool half = is_half(type);
   check_fits(s, half ? ScalarType::Float32 : type);
 }
 

@@ -140,7 +140,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarTyp
   } else if (wide) {
     fill_between(t.data<double>(), steps, start.to_double(), end.to_double());
   }
-  if (loop_type(dtype) != dtype) {
+  if (is_half(dtype)) {
     fill_between_halves(t.data<float>(), steps, start.to_double(), end.to_double(), dtype);
   } else if (!wide) {
     fill_between(t.data<float>(), steps, float(start.to_double()), float(end.to_double()));

@@ -32,8 +32,7 @@ double scale_for(const Value& norm, int64_t n, bool inverse) {
 }
 
 ScalarType complex_type(ScalarType t) {
-  SL_CHECK(t != ScalarType::Float16 && t != ScalarType::BFloat16, "Unsupported dtype ",
-           dtype_display_name(t));
+  SL_CHECK(!is_half(t), "Unsupported dtype ", dtype_display_name(t));
   return to_complex(float_type(t));
 }
 

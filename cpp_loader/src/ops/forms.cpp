@@ -199,7 +199,7 @@ void read_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   const ScalarType to = args.tensor(args.size() - outs).dtype();
   const bool floats = (is_floating(self.dtype()) || is_complex(self.dtype())) &&
                       (is_floating(to) || is_complex(to));
-  const bool wide = to != ScalarType::Float16 && to != ScalarType::BFloat16;
+  const bool wide = !is_half(to);
   if (floats && !(wide && leaves_one(self, args[1]))) args[0] = in_precision(self, to_real(to));
   out<How>(base, outs, ctx, args, results);
 }

@@ -305,7 +305,7 @@ void index_put(const Tensor& self, const std::vector<Tensor>& given, const Tenso
   int64_t item = self.itemsize();
   kernels::Convert wide = kernels::converter(ScalarType::Float32, type);
   kernels::Convert narrow = kernels::converter(type, ScalarType::Float32);
-  if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {
+  if (is_half(type)) {
     for_runs(places, item, [&](int64_t at, int64_t value, int64_t bytes) {
       for (int64_t i = 0; i < bytes; i += item) {
         float a, b;

@@ -191,7 +191,7 @@ void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
     return;
   }
   ScalarType type = self.dtype();
-  if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {
+  if (is_half(type)) {
     Tensor wide = to_dtype(self, ScalarType::Float32);
     scatter(wide, dim, index, to_dtype(src, ScalarType::Float32), how);
     return copy_into(self, wide);

@@ -144,8 +144,7 @@ void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Te
            "size ",
            to_string(self.sizes()), " and ", index.numel(), " indices along dimension ", dim);
   ScalarType type = self.dtype();
-  ScalarType computed =
-      type == ScalarType::Float16 || type == ScalarType::BFloat16 ? ScalarType::Float32 : type;
+  ScalarType computed = is_half(type) ? ScalarType::Float32 : type;
   Tensor rows = clone(contiguous_as(to, computed)), values = contiguous_as(from, computed);
   Tensor places = contiguous_as(index, ScalarType::Int64);
   int64_t n = rows.size(0), outer = n ? rows.numel() / n : 0;

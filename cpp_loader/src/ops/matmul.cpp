@@ -201,9 +201,7 @@ Tensor half_product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpa
 
 Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
   ScalarType dtype = a.dtype();
-  if (dtype == ScalarType::Float16 || dtype == ScalarType::BFloat16) {
-    return half_product(a, b, bias, sizes);
-  }
+  if (is_half(dtype)) { return half_product(a, b, bias, sizes); }
   if (dtype == ScalarType::Int8 || dtype == ScalarType::UInt8 || dtype == ScalarType::Int16) {
     // What wraps in few bits is the low part of what wraps in 32.
     Tensor wide = product(to_dtype(a, ScalarType::Int32), to_dtype(b, ScalarType::Int32),
@@ -281,8 +279,8 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
            " and ", shape2(b), ")");
   bool row = self.dim() == 1 && self.size(0) == b.size(1);
   if (row && is_one(beta) && is_one(alpha)) return matrix_product(a, b, self);
-  view_expand(self, {a.size(0), b.size(1)});      // raises when self does not broadcast
-  if (loop_type(self.dtype()) != self.dtype()) {  // rounded once
+  view_expand(self, {a.size(0), b.size(1)});  // raises when self does not broadcast
+  if (is_half(self.dtype())) {                // rounded once
     auto wide = [](const Tensor& t) { return to_dtype(t, ScalarType::Float32); };
     factor_for(beta, self.dtype());
     factor_for(alpha, self.dtype());

@@ -22,8 +22,6 @@ Tensor scaled_sum(const Tensor& self, const Scalar& self_factor, const Tensor& p
   return beta.to_bool() ? add(times(self, beta), scaled) : scaled;
 }
 
-bool is_half(const Tensor& t) { return is_floating(t.dtype()) && t.itemsize() == 2; }
-
 // Sums of half types are rounded after every matrix.
 Tensor addbmm_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta,
                         const Scalar& alpha) {
@@ -55,7 +53,7 @@ SL_OP(aten_addbmm) {
            dtype_display_name(b.dtype()));
   Tensor all = batched_product(a, b);
   view_expand(self, {all.size(1), all.size(2)});  // raises when self does not broadcast
-  if (is_half(self) && all.size(0) > 0) {
+  if (is_half(self.dtype()) && all.size(0) > 0) {
     out[0] = addbmm_of_halves(self, a, b, args.scalar(3), args.scalar(4));
   } else {
     Tensor product = to_dtype(sum_over(all, {0}), a.dtype());
@@ -71,7 +69,7 @@ SL_OP(aten_addr) {
   ResultType common;
   for (const Tensor* t : {&self, &a, &b}) common.add(*t);
   for (int i : {3, 4}) check_alpha(args[i], common.get());
-  if (is_half(self)) {
+  if (is_half(self.dtype())) {
     out[0] = addr_of_halves(self, a, b, args.scalar(3), args.scalar(4));
   } else {
     out[0] = scaled_sum(to_dtype(self, common.get()), args.scalar(3), mul(view_unsqueeze(a, 1), b),

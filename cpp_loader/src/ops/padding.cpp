@@ -12,7 +12,6 @@ namespace scriptlang {
 
 namespace {
 
-// `pad` holds (before, after) for the last dimension, then the one before it, and so on.
 // What a padding below zero leaves of a dimension.
 Tensor cut(const Tensor& t, int64_t d, int64_t pad, bool at_start) {
   if (pad >= 0) return t;
@@ -24,6 +23,7 @@ Tensor cut(const Tensor& t, int64_t d, int64_t pad, bool at_start) {
 // How many elements of a dimension a padding below zero takes away.
 int64_t cut_of(int64_t pad, int64_t size) { return pad < 0 ? -std::max(pad, -size) : 0; }
 
+// `pad` holds (before, after) for the last dimension, then the one before it, and so on.
 Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   SL_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
   int64_t n = pad.size / 2;

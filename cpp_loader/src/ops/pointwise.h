@@ -101,9 +101,7 @@ bool is_dense(const Tensor& t);  // no gaps, no element twice, in some order of 
 bool overlaps_itself(const Tensor& t);  // an expanded dimension: elements share memory
 
 // The loops' stand-in for a type they have no arithmetic for.
-constexpr ScalarType loop_type(ScalarType t) {
-  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
-}
+constexpr ScalarType loop_type(ScalarType t) { return is_half(t) ? ScalarType::Float32 : t; }
 
 // Writes a number as an element of the type.
 void store_number(const Scalar& s, ScalarType type, void* to);

@@ -50,14 +50,13 @@ Tensor logit_of_halves(const Tensor& self, double eps) {
 SL_OP(aten_logit) {
   const Tensor& self = args.tensor(0);
   double p[kernels::kParams] = {args.number(1, -1.0)};
-  out[0] = loop_type(self.dtype()) != self.dtype()
-               ? logit_of_halves(self, p[0])
-               : unary_result(self, Unary::k_logit, "logit", Rule::kFloat, p);
+  out[0] = is_half(self.dtype()) ? logit_of_halves(self, p[0])
+                                 : unary_result(self, Unary::k_logit, "logit", Rule::kFloat, p);
 }
 SL_OP(aten_logit_) {
   const Tensor& self = args.tensor(0);
   double p[kernels::kParams] = {args.number(1, -1.0)};
-  if (loop_type(self.dtype()) != self.dtype()) {
+  if (is_half(self.dtype())) {
     check_writable(self);
     copy_into(self, logit_of_halves(self, p[0]));
     out[0] = self;

@@ -287,7 +287,7 @@ bool store_plain(const Scalar& s, ScalarType type, Slot* to) {
 bool run_directly(Pointwise& p, Loop loop) {
   ScalarType produced = p.produced == ScalarType::Undefined ? p.compute : p.produced;
   if (p.first != ScalarType::Undefined) return false;
-  if (produced != p.compute && loop_type(produced) != produced) return false;
+  if (produced != p.compute && is_half(produced)) return false;
   if (p.result != ScalarType::Undefined && p.result != produced) return false;
   Slot numbers[kMaxInputs];
   const void* in[kMaxInputs];
@@ -481,7 +481,7 @@ __attribute__((noinline)) Tensor run_in_halves(Pointwise& p) {
 }  // namespace
 
 Tensor run(Pointwise& p) {
-  const bool halves = p.compute == ScalarType::Float16 || p.compute == ScalarType::BFloat16;
+  const bool halves = is_half(p.compute);
   return halves ? run_in_halves(p) : run_as_given(p);
 }
 

@@ -17,7 +17,7 @@ using Complex = std::complex<double>;
 // The type that sums are kept in: integers in int64, small floats in float32.
 ScalarType sum_type(ScalarType t) {
   if (is_integral(t, true)) return ScalarType::Int64;
-  if (t == ScalarType::Float16 || t == ScalarType::BFloat16) return ScalarType::Float32;
+  if (is_half(t)) return ScalarType::Float32;
   if (is_complex(t)) return ScalarType::Complex128;
   return t;
 }
@@ -165,7 +165,7 @@ Tensor mean_over(const Tensor& self, const Dims& dims, bool keepdim, ScalarType 
   }
   double count = 1;
   for (int64_t d : dims) count *= double(self.size(d));
-  bool small = result == ScalarType::Float16 || result == ScalarType::BFloat16;
+  bool small = is_half(result);
   Tensor total = sum(self, dims, keepdim, small ? ScalarType::Float32 : result);
   total = binary_result(total, Scalar(count), kernels::Binary::k_div, "mean", Rule::kSame, nullptr,
                         total);

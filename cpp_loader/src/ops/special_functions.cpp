@@ -70,7 +70,7 @@ SL_SPECIAL(special_log_ndtr, log_ndtr)
 SL_SPECIAL(special_ndtri, ndtri)
 SL_OP(aten_special_entr) {
   const Tensor& self = args.tensor(0);
-  if (loop_type(self.dtype()) != self.dtype()) out[0] = entr_of_halves(self);
+  if (is_half(self.dtype())) out[0] = entr_of_halves(self);
   else special(args, out, Unary::k_entr, "entr");
 }
 

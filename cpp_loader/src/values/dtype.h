@@ -74,6 +74,10 @@ constexpr bool is_barebones(ScalarType t) {
   return t == ScalarType::UInt16 || t == ScalarType::UInt32 || t == ScalarType::UInt64;
 }
 constexpr bool is_floating(ScalarType t) { return category(t) == TypeCategory::Floating; }
+// Of 16 bits: loops compute them as float32.
+constexpr bool is_half(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16;
+}
 constexpr bool is_complex(ScalarType t) { return category(t) == TypeCategory::Complex; }
 constexpr bool is_integral(ScalarType t, bool with_bool) {
   return category(t) == TypeCategory::Integral ||

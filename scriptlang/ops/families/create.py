@@ -38,13 +38,13 @@ declare(
     lambda size, dtype, layout, device, pin, fmt: laid_out(size, 0, chosen(dtype), fmt),
     "primitive",
 )
+for _name, _value in (("zeros", 0), ("ones", 1)):
+    declare(
+        f"aten::{_name}(int[] size, *, {OPTIONS}) -> Tensor",
+        lambda size, dtype, *_, v=_value: filled(size, v, chosen(dtype)),
+        "primitive",
+    )
 for _name, _value in (("zeros", 0), ("ones", 1), ("empty", 0)):
-    if _name != "empty":
-        declare(
-            f"aten::{_name}(int[] size, *, {OPTIONS}) -> Tensor",
-            lambda size, dtype, *_, v=_value: filled(size, v, chosen(dtype)),
-            "primitive",
-        )
     declare(
         f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
         lambda self, dtype, layout, device, pin, fmt, v=_value: like(

@@ -31,9 +31,13 @@ def laid_out(size, value, dtype: DType, memory_format: int | None) -> Tensor:
     if memory_format not in (2, 3):
         return filled(size, value, dtype)
     check_rank(memory_format, len(size))
-    base = filled([math.prod(check_size(size))], value, dtype)
-    strides = dense_strides(size, format_order(len(size), memory_format))
-    return Tensor(base._storage, dtype, tuple(size), strides, 0)
+    return ordered(check_size(size), value, dtype, format_order(len(size), memory_format))
+
+
+def ordered(size, value, dtype: DType, order) -> Tensor:
+    """A filled tensor with its dimensions in an order in memory."""
+    base = filled([math.prod(size)], value, dtype)
+    return Tensor(base._storage, dtype, size, dense_strides(size, order), 0)
 
 
 def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Tensor:
@@ -42,8 +46,7 @@ def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Te
     size = x._size
     check_rank(memory_format, len(size))
     order = order_of(x) if memory_format in (None, 1) else format_order(len(size), memory_format)
-    base = filled([math.prod(size)], value, dtype)
-    return Tensor(base._storage, dtype, size, dense_strides(size, order), 0)
+    return ordered(size, value, dtype, order)
 
 
 def formatted(x: Tensor, memory_format: int) -> Tensor:
