@@ -20,25 +20,12 @@ constexpr Operator kComparisons[] = {
     {"==", 0, Sign::Equal},     {"!=", 0, Sign::NotEqual}, {"<", 0, Sign::Less},
     {"<=", 0, Sign::LessEqual}, {">", 0, Sign::Greater},   {">=", 0, Sign::GreaterEqual},
 };
-constexpr std::string_view kKeywords[] = {
-    "if",    "else",   "elif",    "for",      "while",    "in",    "is",     "not",
-    "and",   "or",     "def",     "class",    "return",   "pass",  "with",   "as",
-    "raise", "assert", "break",   "continue", "lambda",   "del",   "import", "from",
-    "try",   "except", "finally", "global",   "nonlocal", "yield", "async",  "await",
-};
 
 }  // namespace
 
-bool ExpressionParser::is_keyword(std::string_view word) {
-  for (std::string_view k : kKeywords) {
-    if (k == word) return true;
-  }
-  return false;
-}
-
-Node* ExpressionParser::tuple(const Token& start, const std::vector<Node*>& items) {
+Node* ExpressionParser::tuple(const Token& start, Row items) {
   Node* made = node(NodeKind::Tuple, start);
-  made->items = row(items);
+  made->items = items;
   return made;
 }
 
@@ -53,12 +40,13 @@ Node* ExpressionParser::expression_list() {
   const Token start = token_;
   Node* first = expression();
   if (!token_.is(",")) return first;
-  std::vector<Node*> found{first};
+  Growing found(this);
+  found.push(first);
   while (accept(",")) {
     if (ends_list()) break;
-    found.push_back(expression());
+    found.push(expression());
   }
-  return tuple(start, found);
+  return tuple(start, found.row());
 }
 
 Node* ExpressionParser::expression() {
@@ -109,6 +97,7 @@ Node* ExpressionParser::negation() {
 
 Sign ExpressionParser::comparison_sign() {
   if (token_.kind == TokenKind::Word) {
+    if (!token_.keyword) return Sign::None;
     if (accept("is")) return accept("not") ? Sign::IsNot : Sign::Is;
     if (accept("in")) return Sign::In;
     if (accept("not")) {
@@ -220,7 +209,8 @@ Node* ExpressionParser::call(const Token& begin, Node* function) {
   Node* made = node(NodeKind::Call, begin);
   made->a = function;
   take();
-  std::vector<Node*> arguments, keywords;
+  Growing arguments(this);
+  size_t by_position = 0;  // the others are keywords
   while (!accept(")")) {
     Node* argument = expression();
     if (token_.is("=") && argument->kind == NodeKind::Name) {
@@ -228,15 +218,17 @@ Node* ExpressionParser::call(const Token& begin, Node* function) {
       Node* keyword = node(NodeKind::Keyword, argument);
       keyword->text = argument->text;
       keyword->a = expression();
-      keywords.push_back(keyword);
+      arguments.push(keyword);
     } else {
-      if (!keywords.empty()) fail("an argument by position stands behind one by name");
-      arguments.push_back(argument);
+      if (arguments.size() > by_position++) {
+        fail("an argument by position stands behind one by name");
+      }
+      arguments.push(argument);
     }
     if (!token_.is(")")) expect(",");
   }
-  made->items = row(arguments);
-  made->more = row(keywords);
+  made->items = arguments.row(0, by_position);
+  made->more = arguments.row(by_position, arguments.size());
   return made;
 }
 
@@ -265,15 +257,16 @@ Node* ExpressionParser::subscript(const Token& begin, Node* owner) {
   made->a = owner;
   take();
   const Token start = token_;
-  std::vector<Node*> found{index()};
+  Growing found(this);
+  found.push(index());
   bool is_tuple = false;
   while (accept(",")) {
     is_tuple = true;
     if (token_.is("]")) break;
-    found.push_back(index());
+    found.push(index());
   }
   expect("]");
-  made->b = is_tuple ? tuple(start, found) : found[0];
+  made->b = is_tuple ? tuple(start, found.row()) : found[0];
   return made;
 }
 
@@ -312,7 +305,7 @@ Node* ExpressionParser::atom() {
 
 Node* ExpressionParser::word() {
   const std::string_view text = token_.text;
-  if (is_keyword(text)) fail("'", text, "' begins no expression");
+  if (token_.keyword) fail("'", text, "' begins no expression");
   const Token at = take();
   if (text == "None") return node(NodeKind::None, at);
   if (text == "True") return node(NodeKind::True, at);
@@ -333,42 +326,43 @@ Node* ExpressionParser::string() {
 
 Row ExpressionParser::items(std::string_view close) {
   Level level(this);
-  std::vector<Node*> found;
+  Growing found(this);
   while (!accept(close)) {
-    found.push_back(expression());
+    found.push(expression());
     if (token_.is("for")) fail("a comprehension is nothing that archives have");
     if (!token_.is(close)) expect(",");
   }
-  return row(found);
+  return found.row();
 }
 
 Node* ExpressionParser::parenthesised(const Token& start) {
-  if (accept(")")) return tuple(start, {});
+  if (accept(")")) return tuple(start, Row());
   Node* first = expression();
   if (!token_.is(",")) {
     expect(")");
     return first;
   }
-  std::vector<Node*> found{first};
+  Growing found(this);
+  found.push(first);
   while (accept(",")) {
     if (token_.is(")")) break;
-    found.push_back(expression());
+    found.push(expression());
   }
   expect(")");
-  return tuple(start, found);
+  return tuple(start, found.row());
 }
 
 Node* ExpressionParser::dict(const Token& start) {
   Level level(this);
   Node* made = node(NodeKind::Dict, start);
-  std::vector<Node*> found;
+  Growing found(this);
   while (!accept("}")) {
-    found.push_back(expression());
+    found.push(expression());
     expect(":");
-    found.push_back(expression());
+    found.push(expression());
     if (!token_.is("}")) expect(",");
   }
-  made->items = row(found);
+  made->items = found.row();
   return made;
 }
 

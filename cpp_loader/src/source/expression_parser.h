@@ -47,9 +47,8 @@ class ExpressionParser {
                ? std::string_view("the end of the line")
                : token_.text.substr(0, 60);
   }
-  static bool is_keyword(std::string_view word);
   std::string_view name() {
-    if (token_.kind != TokenKind::Word || is_keyword(token_.text)) {
+    if (token_.kind != TokenKind::Word || token_.keyword) {
       fail("a name should stand where '", shown(), "' does");
     }
     return take().text;
@@ -69,15 +68,34 @@ class ExpressionParser {
     made->at = like->at;
     return made;
   }
-  Row row(const std::vector<Node*>& nodes) {
+  Row row(Node* const* nodes, size_t count) {
     Row made;
-    made.count = uint32_t(nodes.size());
-    made.first = static_cast<Node**>(arena_.take(nodes.size() * sizeof(Node*)));
-    std::copy(nodes.begin(), nodes.end(), made.first);
+    made.count = uint32_t(count);
+    made.first = static_cast<Node**>(arena_.take(count * sizeof(Node*)));
+    std::copy(nodes, nodes + count, made.first);
     return made;
   }
 
-  Node* tuple(const Token& start, const std::vector<Node*>& items);
+  // A row that grows, of which others may grow inside: all of them lie on one stack.
+  class Growing {
+   public:
+    explicit Growing(ExpressionParser* parser) : parser_(*parser), begin_(parser->stack_.size()) {}
+    Growing(const Growing&) = delete;
+    ~Growing() { parser_.stack_.resize(begin_); }
+    void push(Node* node) { parser_.stack_.push_back(node); }
+    size_t size() const { return parser_.stack_.size() - begin_; }
+    Node* operator[](size_t k) const { return parser_.stack_[begin_ + k]; }
+    Row row(size_t from, size_t to) const {
+      return parser_.row(parser_.stack_.data() + begin_ + from, to - from);
+    }
+    Row row() const { return row(0, size()); }
+
+   private:
+    ExpressionParser& parser_;
+    size_t begin_;
+  };
+
+  Node* tuple(const Token& start, Row items);
   bool ends_list() const;
   // `a, b,` is a tuple.
   Node* expression_list();
@@ -109,6 +127,7 @@ class ExpressionParser {
   Arena& arena_;
   Lexer lexer_;
   Token token_;
+  std::vector<Node*> stack_;  // of what grows
   int depth_ = 0;
 };
 

@@ -1,5 +1,4 @@
 // Branches and loops: jumps, and what names are where ways meet.
-#include <algorithm>
 
 #include "emitter.h"
 
@@ -62,11 +61,10 @@ const Variable* Emitter::find_in(const Frame& frame, std::string_view name) cons
 // Lets the names that two branches bind be what they are after both.
 void Emitter::merge(const Frame& then, const Frame& other, bool then_on, bool other_on) {
   std::vector<std::string_view> names;
-  for (const Frame* frame : {&then, &other}) {
-    for (auto& [name, value] : frame->values) names.push_back(name);
+  for (auto& [name, value] : then.values) names.push_back(name);
+  for (auto& [name, value] : other.values) {
+    if (!then.values.count(name)) names.push_back(name);
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
   Frame& here = frames_.back();
   for (std::string_view name : names) {
     const Variable* a = then_on ? find_in(then, name) : nullptr;
@@ -94,7 +92,7 @@ void Emitter::merge(const Frame& then, const Frame& other, bool then_on, bool ot
     }
     if (!known) joined = Variable();
     joined.gone = !known;
-    here.values[name] = joined;
+    here.values[name] = std::move(joined);
   }
 }
 

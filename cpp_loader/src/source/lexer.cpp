@@ -19,6 +19,32 @@ bool starts_word(char c) {
 }
 bool in_word(char c) { return starts_word(c) || is_digit(c); }
 
+// What Python reserves, by the alphabet: a name is compared with those of its first letter.
+constexpr std::string_view kKeywords[] = {
+    "and",    "as",   "assert", "async",  "await",  "break",   "class",    "continue",
+    "def",    "del",  "elif",   "else",   "except", "finally", "for",      "from",
+    "global", "if",   "import", "in",     "is",     "lambda",  "nonlocal", "not",
+    "or",     "pass", "raise",  "return", "try",    "while",   "with",     "yield",
+};
+
+struct FirstLetters {
+  uint8_t begin[27] = {};  // of each letter, in kKeywords
+  constexpr FirstLetters() {
+    for (std::string_view k : kKeywords) ++begin[k[0] - 'a' + 1];
+    for (int letter = 0; letter < 26; ++letter) begin[letter + 1] += begin[letter];
+  }
+};
+constexpr FirstLetters kFirst;
+
+bool is_keyword(std::string_view word) {
+  if (word[0] < 'a' || word[0] > 'z') return false;
+  const int letter = word[0] - 'a';
+  for (int k = kFirst.begin[letter]; k < kFirst.begin[letter + 1]; ++k) {
+    if (kKeywords[k] == word) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Lexer::Lexer(const SourceFile& file, Arena* arena, Budget* budget)
@@ -121,9 +147,11 @@ void Lexer::skip_blanks() {
 }
 
 Token Lexer::word() {
-  size_t begin = position_;
-  while (in_word(peek())) ++position_;
-  return made(TokenKind::Word, begin);
+  const size_t begin = position_, size = text_.size();
+  while (position_ < size && in_word(text_[position_])) ++position_;
+  Token token = made(TokenKind::Word, begin);
+  token.keyword = is_keyword(token.text);
+  return token;
 }
 
 Token Lexer::number() {

@@ -20,6 +20,7 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::End;
+  bool keyword = false;  // a Word that Python reserves
   uint32_t line = 1;
   uint32_t at = 0;        // offset
   std::string_view text;  // as written; of a string what it stands for

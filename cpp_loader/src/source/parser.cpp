@@ -37,7 +37,7 @@ class Parser : ExpressionParser {
   Parser(SourceFile* file, Arena* arena, Budget* budget) : ExpressionParser(file, arena, budget) {}
 
   Row file() {
-    std::vector<Node*> found;
+    Growing found(this);
     while (token_.kind != TokenKind::End) {
       if (token_.kind == TokenKind::NewLine) {
         take();
@@ -47,44 +47,44 @@ class Parser : ExpressionParser {
         statement(&found);
       }
     }
-    return row(found);
+    return found.row();
   }
 
  private:
   Row block() {
     Level level(this);
     expect(":");
-    std::vector<Node*> found;
+    Growing found(this);
     if (token_.kind != TokenKind::NewLine) {
       simple_line(&found);
-      return row(found);
+      return found.row();
     }
     take();
     if (token_.kind != TokenKind::Indent) fail("a block is missing");
     take();
     while (token_.kind != TokenKind::Dedent && token_.kind != TokenKind::End) statement(&found);
     if (token_.kind == TokenKind::Dedent) take();
-    return row(found);
+    return found.row();
   }
 
-  void statement(std::vector<Node*>* out) {
+  void statement(Growing* out) {
     if (token_.kind == TokenKind::NewLine) {
       take();
       return;
     }
-    if (token_.kind == TokenKind::Word) {
+    if (token_.keyword) {
       if (Node* made = compound()) {
-        out->push_back(made);
+        out->push(made);
         return;
       }
     }
     simple_line(out);
   }
 
-  void simple_line(std::vector<Node*>* out) {
+  void simple_line(Growing* out) {
     do {
       if (token_.kind == TokenKind::NewLine) break;
-      out->push_back(simple());
+      out->push(simple());
     } while (accept(";"));
     if (token_.kind == TokenKind::End) return;
     if (token_.kind != TokenKind::NewLine) fail("'", shown(), "' should begin a line");
@@ -120,7 +120,8 @@ class Parser : ExpressionParser {
     made->a = expression();
     made->items = block();
     if (token_.is("elif")) {
-      made->more = row({conditional()});
+      Node* other = conditional();
+      made->more = row(&other, 1);
     } else if (accept("else")) {
       made->more = block();
     }
@@ -129,12 +130,12 @@ class Parser : ExpressionParser {
 
   Node* with() {
     Node* made = node(NodeKind::With, take());
-    std::vector<Node*> items;
+    Growing items(this);
     do {
-      items.push_back(expression());
-      items.push_back(accept("as") ? expression() : nullptr);
+      items.push(expression());
+      items.push(accept("as") ? expression() : nullptr);
     } while (accept(","));
-    made->items = row(items);
+    made->items = items.row();
     made->more = block();
     return made;
   }
@@ -144,7 +145,7 @@ class Parser : ExpressionParser {
     Node* made = node(NodeKind::Function, take());
     made->text = name();
     expect("(");
-    std::vector<Node*> parameters;
+    Growing parameters(this);
     bool by_name = false;
     while (!accept(")")) {
       if (accept("*")) {
@@ -156,11 +157,11 @@ class Parser : ExpressionParser {
         if (by_name) parameter->sign = Sign::ByName;
         if (accept(":")) parameter->a = expression();
         if (accept("=")) parameter->b = expression();
-        parameters.push_back(parameter);
+        parameters.push(parameter);
       }
       if (!token_.is(")")) expect(",");
     }
-    made->items = row(parameters);
+    made->items = parameters.row();
     if (accept("->")) made->b = expression();
     made->more = block();
     return made;
@@ -179,7 +180,7 @@ class Parser : ExpressionParser {
   }
 
   Node* simple() {
-    if (token_.kind == TokenKind::Word) {
+    if (token_.keyword) {
       const std::string_view word = token_.text;
       if (word == "pass") return node(NodeKind::Pass, take());
       if (word == "break") return node(NodeKind::Break, take());
@@ -223,24 +224,25 @@ class Parser : ExpressionParser {
       return made;
     }
     Node* made = node(NodeKind::Assign, start);
-    std::vector<Node*> targets{first};
-    while (accept("=")) targets.push_back(expression_list());
-    made->a = targets.back();
-    targets.pop_back();
-    made->items = row(targets);
+    Growing targets(this);
+    targets.push(first);
+    while (accept("=")) targets.push(expression_list());
+    made->a = targets[targets.size() - 1];
+    made->items = targets.row(0, targets.size() - 1);
     return made;
   }
 
   Node* targets() {
     const Token start = token_;
-    std::vector<Node*> found{unary()};
+    Growing found(this);
+    found.push(unary());
     bool is_tuple = false;
     while (accept(",")) {
       is_tuple = true;
       if (token_.is("in")) break;
-      found.push_back(unary());
+      found.push(unary());
     }
-    return is_tuple ? tuple(start, found) : found[0];
+    return is_tuple ? tuple(start, found.row()) : found[0];
   }
 };
 
