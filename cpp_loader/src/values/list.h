@@ -117,7 +117,7 @@ struct List : Counted {
   void adapt(Kind kind);
   void become_values();
   void put(size_t at,
-           Value&& value) noexcept;  // constructs it at an unused position; it must match the kind
+           Value&& value) noexcept;  // constructs it at an unused position
   void grow(size_t count, size_t least = 0);
   void release() noexcept;
 

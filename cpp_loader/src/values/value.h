@@ -486,9 +486,7 @@ struct Tuple : Counted {
   // Empty, with room for `count` items, all of which must be added.
   static Ref<Tuple> with_room(size_t count, TypeRef named = {});
   void add(Value item) noexcept { new (items.data() + items.size_++) Value(std::move(item)); }
-  void has_all(size_t count) noexcept {
-    items.size_ = count;
-  }  // after values were constructed at items.data()
+  void has_all(size_t count) noexcept { items.size_ = count; }  // values were constructed
   static constexpr size_t bytes_of(size_t count) { return sizeof(Tuple) + count * sizeof(Value); }
   // Constructs a thread-local tuple in a block of bytes_of(count) bytes. The caller must construct
   // the values at items.data().

@@ -20,7 +20,7 @@ void walk(const Value& root, Visit&& visit) {
   std::unordered_set<const void*> seen;
   auto add = [&](const Value* first, size_t count) {
     for (size_t k = count; k-- > 0;)
-      pending.push_back(first + k);  // reversed, so that the first is popped first
+      pending.push_back(first + k);  // reversed: the last is popped first
   };
   while (!pending.empty()) {
     const Value& value = *pending.back();
