@@ -26,11 +26,11 @@ namespace scriptlang {
   X(KeyError, "KeyError")                                                             \
   X(NotImplementedError, "NotImplementedError")                                       \
   X(ZeroDivisionError, "ZeroDivisionError")                                           \
-  X(MemoryError, "MemoryError")            /* the machine's or the caller's limit */ \
+  X(MemoryError, "MemoryError")            /* the machine's or the caller's limit */  \
   X(LimitError, "LimitError")              /* instructions, depth or time used up */  \
-  X(Cancelled, "Cancelled")                /* the caller cancelled the call */ \
+  X(Cancelled, "Cancelled")                /* the caller cancelled the call */        \
   X(ArchiveError, "ArchiveError")          /* malformed, unsafe or unsupported file */ \
-  X(MissingOperator, "MissingOperator")    /* an operator that is not implemented */ \
+  X(MissingOperator, "MissingOperator")    /* an operator that is not implemented */  \
   X(Raised, "Raised")                      /* raised by the program; see class_name */
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Quantizers: making them, attaching them to tensors, comparing them.
+// Quantizers: construction, and attaching them to tensors.
 #include "quantizer.h"
 
 #include "raw_view.h"

@@ -275,7 +275,7 @@ class Value {
   static Value of_fresh(const char* begin, size_t size, const char* limit);
   // Takes over a string that the caller has written; its first `size` bytes are the text.
   static Value of_written(String* string, size_t size) noexcept;
-  static Value of_digits(int64_t number);  // its text
+  static Value of_digits(int64_t number);  // the decimal digits
   // The payload of the inline string of the decimal digits; 0 if they do not fit.
   static uint64_t short_digits(int64_t number) noexcept;
   // The payload of the inline string head + tail; 0 if an operand or the result is not inline.
@@ -486,7 +486,8 @@ struct Tuple : Counted {
   // Empty, with room for `count` items, all of which must be added.
   static Ref<Tuple> with_room(size_t count, TypeRef named = {});
   void add(Value item) noexcept { new (items.data() + items.size_++) Value(std::move(item)); }
-  void has_all(size_t count) noexcept { items.size_ = count; }  // values were constructed
+  // Sets the number of items after the caller has constructed them at items.data().
+  void has_all(size_t count) noexcept { items.size_ = count; }
   static constexpr size_t bytes_of(size_t count) { return sizeof(Tuple) + count * sizeof(Value); }
   // Constructs a thread-local tuple in a block of bytes_of(count) bytes. The caller must construct
   // the values at items.data().

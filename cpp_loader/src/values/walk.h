@@ -19,8 +19,7 @@ void walk(const Value& root, Visit&& visit) {
   std::vector<const Value*> pending{&root};
   std::unordered_set<const void*> seen;
   auto add = [&](const Value* first, size_t count) {
-    for (size_t k = count; k-- > 0;)
-      pending.push_back(first + k);  // reversed: the last is popped first
+    for (size_t k = count; k-- > 0;) pending.push_back(first + k);  // the first on top
   };
   while (!pending.empty()) {
     const Value& value = *pending.back();
