@@ -12,8 +12,8 @@ struct Request {
   std::vector<Tensor> outputs;
   std::vector<Tensor> grad_outputs;  // undefined: ones, for one-element outputs
   std::vector<Tensor> inputs;        // tensors whose gradients are wanted; none: all leaves
-  std::vector<Edge> edges;  // wanted, too, given by edge; their gradients follow those of `inputs`
-  bool accumulate = false;  // into the leaves; else the gradients are returned
+  std::vector<Edge> edges;           // wanted as well; these gradients follow
+  bool accumulate = false;           // into the leaves; else the gradients are returned
   bool keeps_graph = false;
   bool creates_graph = false;
   bool allows_unused = false;

@@ -56,8 +56,7 @@ class ViewNode final : public Node {
     }
     Tensor made = run(ctx, rule, std::move(arguments), task.records).as_tensor();
     if (!splits_) return {made};
-    made = call(ctx, "aten::clone",
-                {made, Value(int64_t(0))});  // contiguous, so that pairs are adjacent
+    made = call(ctx, "aten::clone", {made, Value(int64_t(0))});  // makes pairs adjacent
     return {call(ctx, "aten::view_as_complex", {made})};
   }
 

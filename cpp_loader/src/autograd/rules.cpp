@@ -92,8 +92,7 @@ const RuleFunction& function_of(const std::string& name) {
   std::unique_ptr<const RuleFunction>& found = known[name];
   if (found) return *found;
   auto classes = std::make_shared<ClassTable>();
-  constexpr int kToday =
-      1 << 20;  // newer than any file format: operators have their current meaning
+  constexpr int kToday = 1 << 20;  // newer than any file: operators have today's meaning
   source::Compiler compiler(source::Sources(), classes, kToday);
   auto made = std::make_unique<RuleFunction>();
   made->function = compiler.derivative(name);

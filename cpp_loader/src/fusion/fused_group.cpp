@@ -210,8 +210,7 @@ std::unique_ptr<FusedPlan> FusedGroup::make_plan(Context& context, const Value* 
     const std::vector<Value>& stack = straight.run(std::move(symbolic));
     for (int k = 0; k < function_.results; ++k) {
       int value = recording.find(stack[size_t(k)].as_tensor());
-      if (value < int(plan->tensors.size()))
-        Recording::give_up();  // an argument is returned unchanged
+      if (value < int(plan->tensors.size())) Recording::give_up();  // returns an argument
       plan->results.push_back(value);
     }
     bool fits = recording.values().size() <= FusedPlan::kMaxValues;

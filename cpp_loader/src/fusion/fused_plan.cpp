@@ -23,9 +23,9 @@ void add_once(Indices* to, int v) {
 struct Draft {
   Indices steps;
   std::vector<int64_t> sizes;  // the shape that its loops run over
-  int row_dims = 0;  // how many of the last dimensions form a row; 0 if it has no row functions
-  bool is_whole = false;  // a single operator, run as a whole
-  Indices after;          // drafts that must run before it
+  int row_dims = 0;            // number of last dimensions that form a row; 0: no rows
+  bool is_whole = false;       // a single operator, run as a whole
+  Indices after;               // drafts that must run before it
 
   RowShape shape() const { return {sizes, row_dims}; }
 };

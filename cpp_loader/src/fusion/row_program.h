@@ -51,7 +51,7 @@ class RowProgram : public StreamProgram {
   struct Way {
     bool at_once = false;           // one call for all rows
     bool is_late = false;           // long rows only: runs after all pieces
-    int64_t step[kMaxInputs] = {};  // inside a row
+    int64_t step[kMaxInputs] = {};  // of the inputs, inside a row
   };
 
   bool compile(const Recording& recording, const std::vector<int>& steps,

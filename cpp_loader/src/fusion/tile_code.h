@@ -24,7 +24,7 @@ struct TileCode {
     Place place = Place::kBuffer;
     int at = 0;  // stream, buffer or cell
     Extent extent = Extent::kFull;
-    int64_t size = 0;  // of an element
+    int64_t size = 0;  // element size in bytes
 
     bool is_one() const { return extent == Extent::kOne; }
   };
