@@ -4,8 +4,8 @@
 
 namespace scriptlang::kernels {
 
-// One pass over the rows of a matrix, with up to three parts. A part is skipped if its first
-// pointer is null.
+// One pass over the rows of a matrix. It has three parts, each of which is skipped if its first
+// pointer is null; the second and third are not used together.
 template <class T>
 struct RowSweep {
   int64_t rows = 0, n = 0;

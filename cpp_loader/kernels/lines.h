@@ -42,7 +42,8 @@ struct AllLineFunctions {
   void (*minimum_i32)(int64_t n, const int32_t* x, int32_t* to);
   void (*maximum_u8)(int64_t n, const uint8_t* x, uint8_t* to);
   void (*minimum_u8)(int64_t n, const uint8_t* x, uint8_t* to);
-  // Counts the nonzero bytes of a row; adds those of each column to to[j].
+  // count_row returns the number of nonzero bytes of a row; count_columns sets to[j] to that of
+  // column j.
   int64_t (*count_row)(int64_t n, const uint8_t* x);
   void (*count_columns)(int64_t rows, int64_t width, const uint8_t* x, int64_t stride, int64_t* to);
   // to[j] += x[j] for every row of float16 or bfloat16; null if the instruction set cannot convert
