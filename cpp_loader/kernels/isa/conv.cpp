@@ -21,12 +21,11 @@ constexpr int64_t kDepth = 256;      // products added between two updates of a 
 constexpr int64_t kGroupPanels = 8;  // panels that one task gathers at a time
 constexpr int64_t kFewPixels = 8;    // for up to this many, dot products waste less
 constexpr int64_t kSplitRows = 2 * kTileRows;
-constexpr int64_t kStretchWork =
-    1 << 20;  // multiply-adds of depthwise rows between two checks for a stop
+constexpr int64_t kStretchWork = 1 << 20;  // multiply-adds of depthwise rows at a time
 
 // Neighbouring pixels of a panel that lie in one output row.
 struct Segment {
-  int64_t from;  // in the frame
+  int64_t from;  // offset in the frame
   int to, length;
 };
 

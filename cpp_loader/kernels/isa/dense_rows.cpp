@@ -9,7 +9,7 @@ namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int W = kLanes<double>;
-constexpr int kTogether = 4;  // rows
+constexpr int kTogether = 4;  // rows per pass
 
 template <int Rows, bool Updates, bool Multiplies, bool Adds>
 SL_INLINE void sweep_rows(const RowSweep<double>& s, int64_t first) {

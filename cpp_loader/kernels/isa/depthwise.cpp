@@ -15,10 +15,9 @@ namespace {
 
 constexpr int W = kLanes<float>;
 constexpr int kTogether = 7;
-constexpr int64_t kLowRows = 3;  // per thread: with fewer, too many rows are read twice
-constexpr int64_t kBandBytes = 512
-                               << 10;   // of the input; a band is read once per vector of channels
-constexpr int64_t kSmallWork = 50'000;  // multiply-adds that are not worth a thread
+constexpr int64_t kLowRows = 3;            // per thread: with fewer, too many rows are read twice
+constexpr int64_t kBandBytes = 512 << 10;  // of the input; read once per vector of channels
+constexpr int64_t kSmallWork = 50'000;     // multiply-adds that are not worth a thread
 
 // A row of results for one vector of channels, which may be partial.
 struct ResultRow {

@@ -16,7 +16,7 @@ constexpr int64_t kPiecePanels = 3;         // so few that A is not packed
 constexpr int64_t kPieceBytes = 384 << 10;  // of B, widened at once
 constexpr int64_t kDotRows = 8;             // up to this many rows of A, dot products are used
 constexpr int64_t kDotBytes = 64 << 10;
-constexpr int64_t kChunkWork = 400'000;  // multiply-adds that are worth a chunk of a thread
+constexpr int64_t kChunkWork = 400'000;  // multiply-adds that are worth a chunk for a thread
 
 // Conversion between float32 and a 16-bit type; `step` is the stride in elements.
 struct Widening {
