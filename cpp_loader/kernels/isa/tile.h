@@ -80,7 +80,7 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
   Lanes<T> lanes[Vectors];  // existing ones
   SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(t.columns - j * W);
   const bool through_memory = !kLeavesOut && t.columns < Vectors * W;
-  constexpr bool kStreams = Vectors > kTileVectors;  // B is read once, so it is prefetched here
+  constexpr bool kStreams = Vectors > kTileVectors;          // prefetches B, which is read once
   if (t.added != nullptr) prefetch_added(t, Rows, Vectors);  // needed after the products
   if (t.start == Start::kResult || t.start == Start::kColumnBias) {
     const T* from = t.start == Start::kResult ? t.c : t.bias;
