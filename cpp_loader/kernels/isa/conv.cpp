@@ -68,7 +68,7 @@ template <class T>
 struct Job {
   const Conv<T>& conv;
   const Frame& frame;
-  const T* x;  // framed
+  const T* x;  // the framed input
   const int64_t* offsets;
   int64_t k, pixels, panels;
   const T* packed_w;  // null: weights are not packed
@@ -398,8 +398,8 @@ void convolve_panels(Job<T>& job) {
       splits = max_of(1, min_of(ceil_div(2 * threads, groups), s.outputs / kSplitRows));
     }
   }
-  // Packing pays off if many panels use the weights. If rows are split, the splits need not begin
-  // at a tile.
+  // Packing pays off if many panels use the weights. It is not possible if rows are split, as a
+  // split need not begin at a tile.
   bool packs = splits == 1 && job.panels >= 16;
   Scratch space(packs ? sizeof(T) * static_cast<size_t>(s.outputs * job.k + 2 * kLanes<T>) : 0);
   if (packs) {

@@ -76,8 +76,8 @@ alignas(64) constexpr float kPowersRest[16] = {0.0f,
                                                -1.1239278e-08f,
                                                9.84532811e-09f};
 constexpr float kMagicSixteenth = kMagic / 16;  // a sum with it is rounded to sixteenths
-SL_INLINE F16 looked_up(const float* table,
-                        F16 marked) {  // by the last four bits
+// Looks up entries by the last four bits of `marked`.
+SL_INLINE F16 looked_up(const float* table, F16 marked) {
   return _mm512_permutexvar_ps(_mm512_castps_si512(marked), _mm512_load_ps(table));
 }
 
@@ -106,8 +106,8 @@ SL_INLINE F16 over_sigmoid(F16 x) {
 SL_INLINE F16 exp2_512(F16 x) {
   x = at_least(at_most(x, 129.0f), -151.0f);
   F16 marked = _mm512_add_ps(x, all(kMagicSixteenth)), power = looked_up(kPowers, marked);
-  F16 rest =
-      _mm512_mul_ps(looked_up(kPowersRest, marked), all(1.44269504f));  // multiplied by p below
+  // Multiplied by p below.
+  F16 rest = _mm512_mul_ps(looked_up(kPowersRest, marked), all(1.44269504f));
   F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), r = _mm512_sub_ps(x, n);
   F16 p = fma(r, all(5.55041087e-2f), all(0.240234271f));
   p = fma(p, r, all(0.693147181f));

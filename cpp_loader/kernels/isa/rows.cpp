@@ -69,7 +69,7 @@ float sum_squares(int64_t n, const float* x, float center) {
 
 constexpr int64_t kStretch = 1 << 20;  // elements of a very long row between two checks for a stop
 
-// Calls f(first, last) for stretches of a row.
+// Calls f(first, last) for stretches of a row, checking for a stop between them.
 template <class F>
 SL_INLINE void in_stretches(int64_t n, F f) {
   for (int64_t first = 0; first < n; first += kStretch) {

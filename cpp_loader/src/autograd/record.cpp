@@ -194,8 +194,8 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
         "the arguments requires grad.");
   }
   if (records && op.rule->kind == Rule::Instead) return run_instead(ctx, op, args, out, results);
-  const std::vector<Value> kept(args.data(),
-                                args.data() + count);  // operators may move `args`
+  // A copy, because operators may move from their arguments.
+  const std::vector<Value> kept(args.data(), args.data() + count);
   NodeRef node;
   if (records && op.rule->kind != Rule::Nothing) {
     if (op.is_in_place) check_in_place(args.tensor(0));

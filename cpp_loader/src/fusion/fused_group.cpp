@@ -217,7 +217,7 @@ std::unique_ptr<FusedPlan> FusedGroup::make_plan(Context& context, const Value* 
     if (!fits || !make_parts(recording, plan.get())) plan->parts.clear();
   } catch (const Recording::Impossible&) {
     plan->parts.clear();
-  } catch (const Error&) {  // the call will raise it, at the operator's place
+  } catch (const Error&) {  // calling the function will raise it
     plan->parts.clear();
   }
   return plan;
@@ -332,7 +332,7 @@ bool FusedGroup::run(Context& context, Value* args) {
   if (plan->parts.empty()) return false;
   try {
     execute(*plan, args, count);
-  } catch (const Error&) {  // the call will raise it, at the operator's place
+  } catch (const Error&) {  // calling the function will raise it
     return false;
   }
   return true;

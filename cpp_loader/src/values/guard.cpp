@@ -32,7 +32,7 @@ struct Pages {
     uintptr_t at = reinterpret_cast<uintptr_t>(block);
     end = reinterpret_cast<unsigned char*>(rounded(at + bytes, page()));
     begin = reinterpret_cast<unsigned char*>(at & ~uintptr_t(page() - 1));
-    if (begin == end) begin -= page();  // a block of no bytes
+    if (begin == end) begin -= page();  // an empty block
   }
   unsigned char *begin, *end;
 };

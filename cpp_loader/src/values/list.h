@@ -116,8 +116,8 @@ struct List : Counted {
   void publish_elements() const;
   void adapt(Kind kind);
   void become_values();
-  void put(size_t at,
-           Value&& value) noexcept;  // constructs it at an unused position
+  // Constructs an element at an unused position; it must match the kind.
+  void put(size_t at, Value&& value) noexcept;
   void grow(size_t count, size_t least = 0);
   void release() noexcept;
 

@@ -64,7 +64,7 @@ struct Kept {
     uint32_t count;
   } classes[kClasses];
   quick::Small small;
-  int64_t bytes;  // of blocks that are not small
+  int64_t bytes;  // of kept blocks above 16 KB
 };
 SL_THREAD_WORD Kept* kept = nullptr;  // null before first use and when the thread ends
 SL_THREAD_WORD bool is_over = false;  // the thread is ending and keeps nothing more
@@ -103,8 +103,7 @@ void advise([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
   if (bytes < kWorth) return;
   uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + kPage - 1) & ~uintptr_t(kPage - 1);
   uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) & ~uintptr_t(kPage - 1);
-  madvise(reinterpret_cast<void*>(begin), end - begin,
-          MADV_HUGEPAGE);  // a hint, which may be refused
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a hint only
 #endif
 }
 

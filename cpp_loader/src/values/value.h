@@ -259,7 +259,7 @@ class Value {
   }
   static Value of_character(char c) noexcept { return of_bytes(uint8_t(c), 1); }
   static Value of_text(std::string_view text);
-  static Value of_text(std::string_view head, std::string_view tail);  // one after the other
+  static Value of_text(std::string_view head, std::string_view tail);  // concatenated
   // The text of `size` bytes at `begin`. The bytes up to `limit` must be readable, so that eight
   // can be loaded at once.
   static Value of_piece(const char* begin, size_t size, const char* limit) {
