@@ -73,7 +73,7 @@ struct Dict : Counted {
   void release() noexcept;
 
   Entry* entries_ = nullptr;       // the block also holds the table; erased entries have no key
-  uint32_t count_ = 0, room_ = 0;  // of entries
+  uint32_t count_ = 0, room_ = 0;  // entries, including erased ones; and capacity
   uint32_t mask_ = 0;              // number of buckets (a power of two) minus one
   std::atomic<uint32_t> last_{0};  // index of the entry found or set last; read by any thread
   int64_t live_ = 0;
