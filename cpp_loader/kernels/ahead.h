@@ -1,5 +1,5 @@
-// Rows that are read in order from far away are asked for before they are wanted: what a processor
-// fetches ahead by itself ends with every page, and a row of 4 KB is one.
+// Prefetches rows that are read in order from distant memory. The hardware prefetcher stops at each
+// page boundary, and a row of 4 KB fills a page.
 #pragma once
 #include <cstdint>
 
@@ -7,12 +7,13 @@ namespace scriptlang::kernels {
 
 class Ahead {
  public:
-  // So many rows, of so many bytes, one after the other.
+  // Rows of `bytes` bytes that lie one after the other. Nothing is prefetched if they fit into the
+  // second-level cache or one row exceeds the first-level cache.
   Ahead(int64_t rows, int64_t bytes)
       : bytes_(rows * bytes > kFar && bytes <= kMost ? bytes : 0),
         distance_((kDistance / (bytes > 0 ? bytes : 1) + 1) * bytes) {}
 
-  // Asks for what is wanted some rows after the one that begins here; it need not be there.
+  // Prefetches the row that lies some rows after this one; it need not exist.
   void fetch(const void* row) const {
     constexpr int64_t kLine = 64;
     const char* at = static_cast<const char*>(row) + distance_;
@@ -20,8 +21,8 @@ class Ahead {
   }
 
  private:
-  static constexpr int64_t kFar = 4 << 20;    // more than a second cache holds
-  static constexpr int64_t kMost = 16 << 10;  // less than a first cache holds
+  static constexpr int64_t kFar = 4 << 20;    // more than a second-level cache holds
+  static constexpr int64_t kMost = 16 << 10;  // less than a first-level cache holds
   static constexpr int64_t kDistance = 8 << 10;
   int64_t bytes_, distance_;
 };

@@ -1,4 +1,4 @@
-// Pointwise functions of two operands, for element types that the loops of isa/ leave out.
+// Pointwise functions of two operands, for element types without loops in isa/.
 #include <cmath>
 #include <limits>
 
@@ -19,7 +19,7 @@ constexpr bool kIsInt = std::is_integral_v<T> && !kIsBool<T>;
   raise(ErrorKind::RuntimeError, "ZeroDivisionError");
 }
 
-// C's quotient; the one case that overflows wraps.
+// C's quotient. The least number divided by -1 wraps.
 template <class T>
 T quotient(T a, T b) {
   if (b == T(0)) division_by_zero();
@@ -38,7 +38,7 @@ T div_floor(T a, T b) {
     }
     return q;
   } else {
-    // Python's rule: exact where a / b is, and consistent with the remainder.
+    // Python's floor division: exact if a / b is, and consistent with the remainder.
     if (b == T(0)) return a / b;
     T mod = std::fmod(a, b);
     T div = (a - mod) / b;
@@ -146,7 +146,8 @@ T heaviside(T a, T b) {
   else return a == T(0) ? b : static_cast<T>(a > T(0));
 }
 
-// The least number has no opposite: it stays, and its divisors may be negative, as in PyTorch.
+// The absolute value. That of the least number wraps to itself, so a common divisor may be
+// negative, as in PyTorch.
 template <class T>
 T magnitude(T a) {
   return a < T(0) ? static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a)) : a;
@@ -162,7 +163,7 @@ T gcd(T a, T b) {
   }
   return b;
 }
-// In 32 bits at least, of which smaller types take the lowest.
+// Computed in at least 32 bits; smaller types take the low bits.
 template <class T>
 T lcm(T a, T b) {
   using Wide = std::conditional_t<(sizeof(T) < 4), int32_t, T>;
@@ -197,7 +198,8 @@ T multiply(T a, T b) {
   else return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
 }
 
-// The factor of add_scaled: an integer type takes it from the second slot, where it is exact.
+// The factor `alpha` of add_scaled. Integer types read it from the second slot, which holds it
+// exactly as an int64.
 template <class T>
 T alpha(const double* p) {
   if constexpr (kIsInt<T> || kIsBool<T>) {
@@ -243,7 +245,7 @@ T alpha(const double* p) {
   X(xlogy, xlogy(x, y))
 // clang-format on
 
-// In double precision, rounded once; polynomials are in isa/special_loops.cpp.
+// Computed in double precision and rounded once. Polynomials are in isa/special_loops.cpp.
 // clang-format off
 #define SL_SPECIAL_BINARY(X)                                                  \
   X(zeta, zeta(v, w))                                                         \
@@ -387,7 +389,7 @@ struct Tables {
 };
 
 #if !defined(SL_ONE_ISA)
-// And what the instruction set has, which goes before.
+// The tables above, with the loops of the instruction set taking precedence.
 Tables all_tables() {
   Tables t;
   for (const FastLoop& l : kernels().plain_loops->binary) {

@@ -1,9 +1,9 @@
-// Whether this processor runs the kernels of this build.
+// Whether this processor can run the kernels of this build.
 #pragma once
 
 namespace scriptlang::kernels {
 
-// Of any instruction set; of the only one, where the build has one.
+// True if it supports any instruction set of the build (or the only one that the build has).
 bool can_run();
 
 }  // namespace scriptlang::kernels

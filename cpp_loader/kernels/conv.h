@@ -1,4 +1,4 @@
-// Convolution of one image and one group: what it is asked to do. isa/conv.cpp does the work.
+// Convolution of one image and one group: the arguments. isa/conv.cpp does the work.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,8 @@
 
 namespace scriptlang::kernels {
 
-// Depth, height, width; a 1-d or 2-d convolution has ones (and no padding) in front.
+// Order of dimensions: depth, height, width. A 1-d or 2-d convolution has leading ones (and no
+// padding there).
 struct ConvShape {
   int64_t channels = 0, outputs = 0;
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
@@ -18,7 +19,8 @@ struct ConvShape {
 };
 
 // y [outputs][out] = activation(bias [outputs] + w [outputs][channels][kernel] * x [channels][in]),
-// all contiguous; bias may be null. The shape is consistent and fits in memory.
+// all contiguous; bias may be null. The caller has checked that the shape is consistent and that
+// sizes do not overflow.
 template <class T>
 struct Conv {
   ConvShape shape;
@@ -29,9 +31,9 @@ struct Conv {
   Activation activation = Activation::kNone;
 };
 
-// dw [outputs][channels][kernel] = for each tap the sums, over all pixels of all images, of
-// g [outputs][out] times what lies under the tap of x [channels][in]; images are so many elements
-// apart.
+// The weight gradient dw [outputs][channels][kernel]: per tap, the sum over all pixels of all
+// images of g [outputs][out] times the element of x [channels][in] under the tap. x_image and
+// g_image are the strides between images, in elements.
 template <class T>
 struct ConvWeights {
   ConvShape shape;

@@ -1,5 +1,5 @@
-// Conversion between element types, as PyTorch's `to` does it: to bool by "is not zero", from
-// complex by dropping the imaginary part, floats to integers towards zero.
+// Conversions between element types, as PyTorch's `to` does them: nonzero numbers become True,
+// complex numbers lose their imaginary part, floats are truncated to integers.
 #include <algorithm>
 #include <cstring>
 
@@ -27,8 +27,8 @@ To convert_one(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Values that do not fit become the least one, as x86 converts; types narrower than 32 bits
-    // take the low bits of a 64-bit integer.
+    // Values out of range become the least one, as with x86 instructions; types narrower than 32
+    // bits take the low bits of a 64-bit integer.
     if constexpr (sizeof(To) == 4 && std::is_signed_v<To>) {
       if (!(x >= From(INT32_MIN) && x < From(2147483648.0))) return INT32_MIN;
     }
@@ -40,14 +40,14 @@ To convert_one(From x) {
   }
 }
 
-// What a pointer to elements points to. A bool may be any byte: see view.dtype.
+// Reads an element. A bool may be any byte, because view.dtype makes bools of other types.
 template <class From>
 From element_at(const void* at) {
   if constexpr (std::is_same_v<From, bool>) return *static_cast<const uint8_t*>(at) != 0;
   else return *static_cast<const From*>(at);
 }
 
-// Between two of these every instruction set has a loop (isa/plain_loops.cpp).
+// Types between which every instruction set has conversions (isa/plain_loops.cpp).
 template <class T>
 constexpr bool kIsUsual = std::is_arithmetic_v<T> && scalar_type<T>() != ScalarType::Undefined &&
                           !std::is_same_v<T, int16_t>;
@@ -85,7 +85,7 @@ SL_ARITHMETIC_TYPES(X)
 template <class T>
 constexpr bool kIsShort = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-// Elements that lie side by side, of which one type has 16 bits and the other is not float.
+// Converts contiguous elements by way of float: one type has 16 bits and the other is not float.
 [[maybe_unused]] void convert_by_float(int64_t n, char* to, ScalarType to_type, const char* from,
                                        ScalarType from_type) {
   constexpr int64_t kBlock = 1024;
@@ -131,7 +131,7 @@ void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t f
   }
 }
 
-// Between float32 and the 16-bit floats by this machine's instructions.
+// Converts between float32 and a 16-bit float with vector instructions if elements are contiguous.
 template <class To, class From>
 void convert_fast(int64_t n, void* to, int64_t to_stride, const void* from, int64_t from_stride) {
   if (to_stride != sizeof(To) || from_stride != sizeof(From)) {
@@ -163,7 +163,7 @@ Convert fast_converter(ScalarType to, ScalarType from) {
   return nullptr;
 }
 
-// The integer type of the same bytes that has more loops.
+// The signed integer type of the same size, for which there are loops.
 template <class T>
 struct SignedOf {
   using type = T;
@@ -181,8 +181,9 @@ struct SignedOf<uint64_t> {
   using type = int64_t;
 };
 
-// An integer becomes the same bytes of an integer whether that has a sign or not, and of one that
-// is not longer it does not matter whether it has a sign itself.
+// Picks an instance. The result of a conversion between integers has the same bits for signed and
+// unsigned `To`. The sign of `From` does not matter either if `To` is not longer. So fewer
+// instances are compiled.
 template <class To, class From>
 Convert conversion() {
   using SignedTo = typename SignedOf<To>::type;
@@ -196,7 +197,7 @@ Convert conversion() {
   }
 }
 
-// Of a type that the build has conversions for.
+// The conversion, if the build has conversions for both types; else raises NotImplementedError.
 template <class To, class From>
 Convert kept_conversion() {
   if constexpr (std::is_same_v<To, From> ||

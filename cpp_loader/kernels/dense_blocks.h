@@ -1,7 +1,8 @@
-// What factorisations by reflections share. Matrices are kept with their columns as rows, so that
-// a reflection's vector, and what it is applied to, are contiguous.
+// Shared parts of factorisations by Householder reflections. Matrices are stored transposed, with
+// their columns as rows, so that the vector of a reflection and the data that it is applied to are
+// contiguous.
 //
-// A reflection is I - tau v v^H with v[0] = 1, as LAPACK has it.
+// A reflection is H = I - tau v v^H with v[0] = 1, as in LAPACK.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +16,19 @@
 
 namespace scriptlang::kernels::dense {
 
-// Products without the library's care for infinite parts, which calls a function.
+// Products without the handling of infinite parts in std::complex, which calls a function.
 inline double times(double a, double b) { return a * b; }
 inline Complex times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// x becomes v, whose reflection's adjoint takes x to (beta, 0, 0...); returns beta. tau is zero
-// where there is nothing to do.
+// Replaces x by the vector v of the reflection H with H^H x = (beta, 0, 0...), and returns beta.
+// tau is zero if x needs no reflection.
 template <class T>
 double make_reflection(int64_t n, T* x, T* tau);
 
-// A matrix of zeros. Its rows are an odd number of cache lines apart, so that columns do not fall
-// into the same few places of a cache.
+// A matrix, initially zero. Its rows are an odd number of cache lines apart, so that a column does
+// not fall into a few sets of a cache.
 template <class T>
 class Rows {
  public:
@@ -54,8 +55,8 @@ class Rows {
   T* first_;
 };
 
-// Multiplies a matrix of extreme numbers by a power of two, which it gives, so that squares and
-// roundings are those of others.
+// Scales a matrix whose largest element is extreme by a power of two, so that squares neither
+// overflow nor underflow. Returns the factor; 1 if the matrix is unchanged.
 template <class T>
 double bring_into_range(const Rows<T>& a, int64_t rows, int64_t n) {
   double most = 0;
@@ -73,7 +74,8 @@ double bring_into_range(const Rows<T>& a, int64_t rows, int64_t n) {
 void sweep(const RowSweep<double>& s);
 void sweep(const RowSweep<Complex>& s);
 
-// Vectors of reflections, the k-th in row k: zeros, a one, and the rest of v.
+// A sequence of reflections. Row k of `vectors` is the k-th vector: zeros, a one, and the rest of
+// v.
 template <class T>
 struct Reflections {
   int64_t count, n;
@@ -82,18 +84,19 @@ struct Reflections {
   Reflections(int64_t count, int64_t n)
       : count(count), n(n), vectors(count, n), tau(size_t(count), T(0)) {}
 
-  // The rows x, each a column c, become those of H_0 H_1 ... c; with `adjoint`, of the adjoint's.
-  // The k-th vector has no elements before `offset` + k.
+  // Treats each row of x as a column vector c and replaces it by H_0 H_1 ... c; with `adjoint`, by
+  // the adjoint of that product times c. The k-th vector is zero before element `offset` + k.
   void apply(T* x, int64_t rows, int64_t stride, bool adjoint, int64_t offset) const;
   void apply_block(int64_t first, int64_t last, T* x, int64_t rows, int64_t stride, bool adjoint,
                    int64_t offset) const;
 };
 
-// The columns of an m x n matrix, which are the rows of `at`, become those of R; gives Q.
+// QR factorisation: replaces the columns of an m x n matrix, stored as the rows of `at`, by those
+// of R, and returns Q.
 template <class T>
 Reflections<T> reduce_columns(Rows<T>* at, int64_t m, int64_t n);
 
-// to[j][i] = from[i][j], for i < rows, j < columns.
+// Transposes: to[j][i] = from[i][j] for i < rows, j < columns.
 template <class T>
 void turn_over(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to,
                int64_t to_stride) {
@@ -107,12 +110,13 @@ void turn_over(int64_t rows, int64_t columns, const T* from, int64_t from_stride
   }
 }
 
-// The rotations of an iteration, done on rows many at a time.
+// Collects the rotations of an iteration and applies them to rows, many at a time.
 class Turning {
  public:
-  // Rows of n elements; null: nothing is done.
+  // Takes rows of n elements; with null, all calls do nothing.
   Turning(double* rows, int64_t n, int64_t stride);
-  // At most n rotations follow, of neighbours from row `first` on.
+  // Begins a series of at most n rotations of neighbouring rows, starting at row `first`; `step` is
+  // 1 or -1.
   void begin(int64_t first, int64_t step);
   void add(double c, double s) {
     if (!rows_) return;
@@ -130,13 +134,13 @@ class Turning {
   std::vector<double> angles_;
 };
 
-// The places of the numbers in ascending order.
+// The indices of the numbers in ascending order.
 std::vector<int64_t> sorted_order(const std::vector<double>& keys);
 
 struct Angle {
   double c, s, r;
 };
-// c f + s g = r, c g = s f.
+// The rotation with c f + s g = r and c g = s f.
 Angle angle_of(double f, double g);
 
 }  // namespace scriptlang::kernels::dense

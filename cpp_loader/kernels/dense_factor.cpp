@@ -1,4 +1,4 @@
-// LU and Cholesky's factors.
+// LU and Cholesky factorisations, and solving with triangular factors.
 #include <algorithm>
 #include <cmath>
 #include <vector>

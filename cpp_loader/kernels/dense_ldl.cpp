@@ -1,4 +1,4 @@
-// LDL factors by Bunch and Kaufman's pivoting, in the format of LAPACK's sytrf on the lower
+// LDL factorisation with Bunch-Kaufman pivoting, in the format of LAPACK's sytrf on the lower
 // triangle.
 #include <algorithm>
 #include <cmath>
@@ -13,10 +13,10 @@ const double kThreshold = (1 + std::sqrt(17.0)) / 8;
 
 struct Choice {
   int64_t row;
-  int width;  // rows of the block; 0: the column is zero
+  int width;  // rows of the block of D; 0: the column is zero
 };
 
-// The pivot of step k, from the lower triangle of what is left.
+// Chooses the pivot of step k from the lower triangle of the remaining matrix.
 template <class T>
 Choice choose(const T* a, int64_t n, int64_t k) {
   double here = size_of(a[k * n + k]), most = 0, beside = 0;
@@ -36,7 +36,7 @@ Choice choose(const T* a, int64_t n, int64_t k) {
   return {row, size_of(a[row * n + row]) >= kThreshold * beside ? 1 : 2};
 }
 
-// Exchanges rows and columns `at` and `row` > at of the lower triangle, from column k on.
+// Exchanges rows and columns `at` and `row` (at < row) of the lower triangle, from column k on.
 template <class T>
 void exchange(T* a, int64_t n, int64_t k, int64_t at, int64_t row, bool hermitian) {
   auto turn = [&](T x) { return hermitian ? conjugate(x) : x; };
@@ -51,7 +51,7 @@ void exchange(T* a, int64_t n, int64_t k, int64_t at, int64_t row, bool hermitia
   if (at > k) std::swap(a[at * n + k], a[row * n + k]);
 }
 
-// (p, q) becomes the solution of D x = (p, q), D [2][2] given by its lower triangle.
+// Replaces (p, q) by the solution of D x = (p, q), where D [2][2] is given by its lower triangle.
 template <class T>
 void solve_two(const T* a, int64_t n, int64_t k, bool hermitian, T* p, T* q) {
   T below = a[(k + 1) * n + k], above = hermitian ? conjugate(below) : below;

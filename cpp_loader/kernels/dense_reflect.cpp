@@ -1,4 +1,4 @@
-// Householder's reflections: making them, and applying them in blocks, which are matrix products.
+// Householder reflections: their construction, and their application in blocks, as matrix products.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +12,7 @@ namespace {
 constexpr double kLeastSize = 0x1p-930;
 constexpr int64_t kBlock = 32;  // reflections applied as one product
 
-// c += a b; strides in elements, rows of c contiguous.
+// c += a b. Strides are in elements; rows of c are contiguous.
 template <class T>
 struct Product {
   int64_t m, n, k;
@@ -63,7 +63,7 @@ double squares(int64_t n, const T* x, double scale) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The length of a vector whose squares may be out of range.
+// The length of a vector, whose squares may be out of range.
 template <class T>
 double length_of(int64_t n, const T* x) {
   double sum = squares(n, x, 1);
@@ -85,7 +85,7 @@ double make_reflection(int64_t n, T* x, T* tau) {
   *tau = T(0);
   if (below == 0 && head == T(real_part(head))) return real_part(head);
   const double size = std::hypot(below, std::abs(head));
-  if (size < kLeastSize) {  // too small for what follows to be precise
+  if (size < kLeastSize) {  // too small to be precise: scale it up
     x[0] = head;
     for (int64_t i = 0; i < n; ++i) x[i] *= 1 / kLeastSize;
     return make_reflection(n, x, tau) * kLeastSize;
@@ -156,7 +156,7 @@ Angle angle_of(double f, double g) {
 
 namespace {
 
-// The rows of x, reflected one by one: r - factor (r . conj(v)) v.
+// Reflects each row of x: row - factor (row . conj(v)) v.
 void reflect(int64_t rows, int64_t n, double* x, int64_t stride, const double* v, double factor) {
   kernels().dense_rows->reflect(rows, n, x, stride, v, factor);
   multiplied(4 * rows * n);
@@ -174,7 +174,8 @@ void reflect(int64_t rows, int64_t n, Complex* x, int64_t stride, const Complex*
 
 }  // namespace
 
-// As I - V^T F V on columns, V's rows being the vectors: on rows, x - (x V^H) F^T V.
+// Applies the block of reflections to the rows of x. On columns it is I - V^T F V, where the rows
+// of V are the reflection vectors; on rows that is x - (x V^H) F^T V.
 template <class T>
 void Reflections<T>::apply_block(int64_t first, int64_t last, T* x, int64_t rows, int64_t stride,
                                  bool adjoint, int64_t offset) const {
@@ -204,7 +205,7 @@ void Reflections<T>::apply_block(int64_t first, int64_t last, T* x, int64_t rows
     other = turned.data();
     other_row = length;
   }
-  // F, upper triangular: column i is tau_i times -F (conj(V) v_i), and tau_i on the diagonal.
+  // F is upper triangular: column i is tau_i times -F (conj(V) v_i), with tau_i on the diagonal.
   Space<T> space(size_t(2 * b * b + 2 * rows * b), T(0));
   T *f = space.data(), *dots = f + b * b, *w = dots + b * b, *w2 = w + rows * b;
   add_product({b, b, length, other, other_row, 1, v, 1, v_row, dots, b});

@@ -1,5 +1,6 @@
-// Singular values: bidiagonal by reflections from both sides, then the implicit QR iteration of
-// Golub and Kahan, without shift where that of Demmel and Kahan serves zeros.
+// Singular values: reduction to bidiagonal form by reflections from both sides, then the implicit
+// QR iteration of Golub and Kahan, with the zero-shift step of Demmel and Kahan where the shift is
+// negligible.
 #include <algorithm>
 #include <cmath>
 
@@ -10,9 +11,9 @@ namespace scriptlang::kernels::dense {
 namespace {
 
 constexpr double kEpsilon = 2.220446049250313e-16;
-constexpr int64_t kMostSteps = 60;  // for one singular value
+constexpr int64_t kMostSteps = 60;  // per singular value
 
-// A = Q B P^H with d on the diagonal of B and e above it.
+// A = Q B P^H, where B has d on its diagonal and e above it.
 template <class T>
 struct Bidiagonal {
   std::vector<double> d, e;
@@ -24,7 +25,7 @@ template <class T>
 Bidiagonal<T>::Bidiagonal(const Rows<T>& a, int64_t n)
     : d(size_t(n), 0.0), e(size_t(n), 0.0), q(n, n), p(n - 1, n) {
   std::vector<T> space(size_t(6 * n), T(0));
-  // The update that is due: u y + x conj(v).
+  // The pending update of the matrix: u y + x conj(v).
   T *u = space.data(), *y = u + n, *x = y + n, *conj_v = x + n, *conj_u = conj_v + n;
   T* sums = conj_u + n;
   for (int64_t k = 0; k < n; ++k) {
@@ -76,7 +77,7 @@ Bidiagonal<T>::Bidiagonal(const Rows<T>& a, int64_t n)
   }
 }
 
-// The lesser singular value of [[f, g], [0, h]].
+// The smaller singular value of [[f, g], [0, h]].
 double least_of(double f, double g, double h) {
   const double most = (std::hypot(f + h, g) + std::hypot(f - h, g)) / 2;
   return most == 0 ? 0 : std::abs(f) / most * std::abs(h);
@@ -86,7 +87,7 @@ struct Iteration {
   double *d, *e;
   Turning *left, *right;
 
-  // On rows [first, last], with a shift.
+  // One step on rows [first, last] with a shift.
   void step(int64_t first, int64_t last, double shift) {
     double f = (std::abs(d[first]) - shift) * (std::copysign(1.0, d[first]) + shift / d[first]);
     double g = e[first];
@@ -113,7 +114,7 @@ struct Iteration {
     e[last - 1] = f;
   }
 
-  // Without a shift, which moves zeros on the diagonal to the end.
+  // One step without a shift, which moves zeros on the diagonal to the end.
   void step(int64_t first, int64_t last) {
     Angle l{1, 0, 0};
     double c = 1;

@@ -1,4 +1,4 @@
-// Eigenvalues of any square matrix: Hessenberg's form, then the shifted QR iteration.
+// Eigenvalues of any square matrix: reduction to Hessenberg form, then the shifted QR iteration.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -10,10 +10,11 @@ namespace scriptlang::kernels::dense {
 
 namespace {
 
-constexpr int kMostSteps = 60;  // of the QR iteration, for one eigenvalue
+constexpr int kMostSteps = 60;  // of the QR iteration, per eigenvalue
 constexpr double kEpsilon = 2.220446049250313e-16;
 
-// A unitary similarity makes a zero below the first subdiagonal; z is multiplied along.
+// Reduces a to Hessenberg form (zero below the first subdiagonal) by a unitary similarity, by which
+// z is multiplied.
 void reduce_to_hessenberg(Complex* a, int64_t n, Complex* z) {
   std::vector<Complex> v(size_t(n), 0.0);
   for (int64_t k = 0; k + 2 < n; ++k) {
@@ -44,7 +45,8 @@ void reduce_to_hessenberg(Complex* a, int64_t n, Complex* z) {
   }
 }
 
-// The eigenvalue of the last 2 x 2 block of rows up to `last` that is nearer its last element.
+// The eigenvalue of the 2 x 2 block that ends at row `last` that is nearer to the block's last
+// element.
 Complex wilkinson_shift(const Complex* h, int64_t n, int64_t last) {
   Complex a = h[(last - 1) * n + last - 1], b = h[(last - 1) * n + last];
   Complex c = h[last * n + last - 1], d = h[last * n + last];
@@ -53,7 +55,7 @@ Complex wilkinson_shift(const Complex* h, int64_t n, int64_t last) {
   return sum == 0.0 ? d : d - b * c / sum;
 }
 
-// One QR step on rows [first, last] of the Hessenberg matrix h; z is multiplied along.
+// One QR step on rows [first, last] of the Hessenberg matrix h; z is multiplied by the rotations.
 void qr_step(Complex* h, int64_t n, int64_t first, int64_t last, Complex shift, Complex* z) {
   std::vector<double> cosines;
   std::vector<Complex> sines;
@@ -90,7 +92,7 @@ void qr_step(Complex* h, int64_t n, int64_t first, int64_t last, Complex shift, 
   for (int64_t k = first; k <= last; ++k) h[k * n + k] += shift;
 }
 
-// Schur's form: h becomes upper triangular.
+// Computes the Schur form: h becomes upper triangular. Returns false if it does not converge.
 bool iterate_qr(Complex* h, int64_t n, Complex* z) {
   int steps = 0;
   for (int64_t last = n - 1; last > 0;) {
@@ -117,8 +119,8 @@ bool iterate_qr(Complex* h, int64_t n, Complex* z) {
   return true;
 }
 
-// Eigenvectors of the triangular t by substitution, turned back by z; of length one, the largest
-// element real.
+// Computes the eigenvectors of the triangular t by substitution and transforms them by z. They have
+// length one, and their largest element is real.
 void back_substitute(const Complex* t, int64_t n, const Complex* z, Complex* vectors) {
   double norm = 0;
   for (int64_t i = 0; i < n * n; ++i) norm = std::max(norm, size_of(t[i]));

@@ -1,4 +1,5 @@
-// Eigenvalues of hermitian matrices: tridiagonal by reflections, then the QL iteration.
+// Eigenvalues of hermitian matrices: reduction to tridiagonal form by reflections, then the QL
+// iteration.
 #include <algorithm>
 #include <cmath>
 
@@ -8,16 +9,16 @@ namespace scriptlang::kernels::dense {
 
 namespace {
 
-constexpr int kMostSteps = 60;  // of the iteration, for one eigenvalue
+constexpr int kMostSteps = 60;  // of the iteration, per eigenvalue
 constexpr double kEpsilon = 2.220446049250313e-16;
 
-// Q^H A Q = T with d on the diagonal and e beside it. A pass over what is left of the matrix does
-// the update of one reflection and the product that the next one needs.
+// Q^H A Q = T, where T has d on its diagonal and e beside it. One pass over the remaining matrix
+// does the update of one reflection and the product that the next one needs.
 template <class T>
 Reflections<T> make_tridiagonal(const Rows<T>& a, int64_t n, double* d, double* e) {
   Reflections<T> q(std::max<int64_t>(n - 1, 0), n);
   std::vector<T> space(size_t(5 * n), T(0));
-  // The update that is due: v p + w q.
+  // The pending update of the matrix: v p + w conj(v).
   T *v = space.data(), *p = v + n, *w = p + n, *conj_v = w + n, *dots = conj_v + n;
   for (int64_t k = 0; k < n; ++k) {
     worked(n);

@@ -1,5 +1,5 @@
-// Chooses the set of kernels for this processor, once: AVX-512, AVX2 or portable. A build for one
-// instruction set has no choice.
+// Selects the set of kernels for this processor, once: AVX-512, AVX2 or portable. In a build for
+// one instruction set there is nothing to select.
 #include <cstdlib>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 namespace scriptlang::kernels {
 
-// Widest first.
+// X(name, test of the processor), the widest vectors first.
 // clang-format off
 #define SL_ISAS_X86(X)                                                                      \
   X(avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&      \
@@ -19,7 +19,7 @@ namespace scriptlang::kernels {
 
 namespace {
 
-// Whether the machine has what the set of this name needs.
+// Whether the processor supports the set of this name.
 [[maybe_unused]] bool has([[maybe_unused]] const char* wanted) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_cpu_init();
@@ -45,7 +45,7 @@ bool can_run() {
 
 #else
 
-// Those that this build has, in the same order.
+// The sets in this build, in the same order.
 #if defined(SL_HAS_ISA_avx512)
 #define SL_ISA_AVX512(X) X(avx512)
 #else

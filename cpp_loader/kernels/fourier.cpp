@@ -12,11 +12,11 @@ namespace scriptlang::kernels {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr int64_t kKeptPoints = 1 << 18;  // of all plans that a thread keeps
-constexpr size_t kKept = 8;               // plans that it keeps at most
-constexpr int64_t kFewPoints = 256;       // below which a line alone is not cut into parts
+constexpr int64_t kKeptPoints = 1 << 18;  // of all plans that a thread caches
+constexpr size_t kKept = 8;               // maximal number of cached plans
+constexpr int64_t kFewPoints = 256;       // a shorter single line is not split into parts
 
-// exp(-2 pi i j / n), exact at the quarters of the circle.
+// exp(-2 pi i j / n), exact at multiples of a quarter turn.
 std::complex<double> root_of_unity(int64_t j, int64_t n) {
   if (4 * j % n == 0) {
     constexpr double kRe[] = {1, 0, -1, 0}, kIm[] = {0, -1, 0, 1};
@@ -26,7 +26,8 @@ std::complex<double> root_of_unity(int64_t j, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// Any of exp(-2 pi i j / n): long tables are products of two short ones, within a rounding.
+// exp(-2 pi i j / n) for any j. For a large n they are products from two short tables, accurate to
+// about a rounding.
 class Roots {
  public:
   explicit Roots(int64_t n) : n_(n), step_(n <= 4096 ? n : 1024) {
@@ -44,7 +45,7 @@ class Roots {
   std::vector<std::complex<double>> fine_, coarse_;
 };
 
-// Writes the radices; the factor that is left, 1 when all was split off.
+// Writes the radices; returns the factor that remains, 1 if n was split completely.
 int64_t split_off(int64_t n, int* radices, int* count) {
   *count = 0;
   for (int p : {4, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31}) {
@@ -53,7 +54,7 @@ int64_t split_off(int64_t n, int* radices, int* count) {
   return n;
 }
 
-// A power of two around which n points can be convolved.
+// The least power of two that suffices for a cyclic convolution of n points.
 int64_t convolution_length(int64_t n) {
   int64_t length = 1;
   while (length < 2 * n - 1) length *= 2;
@@ -103,7 +104,7 @@ Fourier<T>& Fourier<T>::add(int64_t n) {
   return *others_.back();
 }
 
-// j k = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution.
+// Bluestein's algorithm: j k = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution.
 template <class T>
 void Fourier<T>::make_convolution() {
   const int64_t n = plan_.n, length = convolution_length(n);
@@ -119,7 +120,7 @@ void Fourier<T>::make_convolution() {
   chirp_.reserve(size_t(n));
   kernel_.reserve(size_t(length));
   Roots roots(2 * n);
-  int64_t square = 0;  // j^2 modulo 2n keeps the angle small, hence exact
+  int64_t square = 0;  // j^2 modulo 2n: a small angle is exact
   for (int64_t j = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
     worked(32);
     std::complex<double> chirp = roots[square];
@@ -168,7 +169,7 @@ std::shared_ptr<const Fourier<T>> Fourier<T>::of(int64_t n) {
   thread_local std::vector<Kept> kept;
   auto at = std::find_if(kept.begin(), kept.end(), [&](auto& f) { return f->plan_.n == n; });
   if (at != kept.end()) {
-    std::rotate(kept.begin(), at, at + 1);  // the last used stay
+    std::rotate(kept.begin(), at, at + 1);  // most recently used first
     return kept.front();
   }
   Kept made(new Fourier(n, true));

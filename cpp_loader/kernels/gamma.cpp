@@ -1,5 +1,5 @@
-// The gamma family: zeta, polygamma, incomplete gamma functions. Numbers are those of Abramowitz
-// and Stegun.
+// The gamma family: zeta, polygamma, incomplete gamma functions. Formula numbers are those of
+// Abramowitz and Stegun.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kMostTerms = 100000;
 
-// B_2k / (2k)!, of the Euler-Maclaurin formula.
+// B_2k / (2k)!, coefficients of the Euler-Maclaurin formula.
 constexpr double kBernoulli[] = {1.0 / 12,          -1.0 / 720,
                                  1.0 / 30240,       -1.0 / 1209600,
                                  1.0 / 47900160,    -691.0 / 1307674368000,
@@ -49,7 +49,7 @@ struct Halves {
   double lower, upper;
 };
 
-// Temme's uniform expansion, its first term: for large a and x near a.
+// The first term of Temme's uniform expansion, for large a and x near a.
 Halves uniform_expansion(double a, double x) {
   double mu = (x - a) / a, gap = std::max(mu - std::log1p(mu), 0.0);
   double eta = std::copysign(std::sqrt(2 * gap), mu);
@@ -60,7 +60,7 @@ Halves uniform_expansion(double a, double x) {
 }
 
 Halves incomplete_gamma(double a, double x) {
-  constexpr double kLarge = 1e7;  // from where the series would need many thousand terms
+  constexpr double kLarge = 1e7;  // above it the series would need many thousand terms
   if (a > kLarge && std::abs(x - a) < 0.3 * a) return uniform_expansion(a, x);
   double scale = std::exp(a * std::log(x) - x - log_gamma(a));
   if (x > std::max(a, 1.0)) {
@@ -75,7 +75,7 @@ Halves incomplete_gamma(double a, double x) {
   return {scale * total, 1 - scale * total};
 }
 
-// The lower function where the formulas do not serve.
+// The lower incomplete gamma function outside the domain of the formulas.
 double lower_at_edge(double a, double x) {
   if (x < 0 || a < 0) return kNan;
   if (a == 0) return x > 0 ? 1 : kNan;
@@ -90,20 +90,22 @@ bool is_inside(double a, double x) {
 
 }  // namespace
 
-// Hurwitz's zeta: the sum of (q + k)^-x, the tail by Euler and Maclaurin (23.2).
+// The Hurwitz zeta function: the sum of (q + k)^-x over k >= 0, with the tail by the
+// Euler-Maclaurin formula (23.2).
 double zeta(double x, double q) {
   bool pole = q <= 0 && q == std::floor(q);
   if (!(x > 1) || !std::isfinite(x) || !std::isfinite(q) || pole || (q < 0 && x != std::floor(x))) {
     return zeta_outside(x, q, pole);
   }
   double total = 0, at = q;
-  if (at < -12) {  // the terms far below zero, from above
+  if (at < -12) {  // sums the terms far below zero from the other side
     double skipped = std::ceil(-12 - at);
     double between = zeta(x, -at - skipped + 1) - zeta(x, -at + 1);
     total = std::fmod(x, 2) == 0 ? between : -between;
     at += skipped;
   }
-  // Where all terms vanish, PyTorch's tail multiplies zeros by 23 factors of about x.
+  // If all terms underflow, PyTorch's tail multiplies zeros by 23 factors of about x, which gives
+  // NaN if their product overflows.
   if (q > 1 && std::pow(q, -x) == 0 && std::isinf(std::pow(x, 23))) return kNan;
   for (; at < 12; at += 1) total += std::pow(at, -x);
   total += std::pow(at, 1 - x) / (x - 1) + std::pow(at, -x) / 2;

@@ -6,7 +6,7 @@ namespace scriptlang::kernels {
 
 enum class Interpolation : int { kBilinear, kNearest, kBicubic };
 enum class Outside : int { kZeros, kBorder, kReflection };
-// What each step of the arithmetic is rounded to: PyTorch computes in the type of the elements.
+// The type to which each arithmetic step is rounded: PyTorch computes in the element type.
 enum class Steps : int { kExact, kBfloat16, kFloat16 };
 
 struct GridSample {
@@ -14,10 +14,10 @@ struct GridSample {
   Outside outside = Outside::kZeros;
   bool align_corners = false;
   Steps steps = Steps::kExact;
-  int64_t height = 0, width = 0;  // of a plane; for float32 of fewer than 2^31 elements
+  int64_t height = 0, width = 0;  // of a plane; float32: fewer than 2^31 elements
 };
 
-// to[c * to_step + i] = the plane c, planes follow each other, at (x, y) = grid[2 * i, 2 * i + 1].
+// to[c * to_step + i] = plane c at (x, y) = (grid[2 * i], grid[2 * i + 1]); planes are contiguous.
 template <class T>
 using SampleGrid = void (*)(const GridSample& s, int64_t pixels, const T* grid, int64_t channels,
                             const T* planes, T* to, int64_t to_step);

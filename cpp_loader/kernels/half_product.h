@@ -4,8 +4,8 @@
 
 namespace scriptlang::kernels {
 
-// c[m][n] = bias[n] + sum over k of a[m][k] * b[k][n], added in float32 and rounded once. Strides
-// in elements, rows of c are contiguous; `bias` may be null.
+// c[m][n] = bias[n] + sum over k of a[m][k] * b[k][n], accumulated in float32 and rounded once.
+// Strides are in elements, rows of c are contiguous; `bias` may be null.
 struct HalfProduct {
   int64_t m = 0, n = 0, k = 0;
   const uint16_t* a = nullptr;
@@ -14,7 +14,7 @@ struct HalfProduct {
   int64_t b_row = 0, b_column = 1;
   uint16_t* c = nullptr;
   const uint16_t* bias = nullptr;
-  bool bfloat = false;  // bfloat16, not float16
+  bool bfloat = false;  // bfloat16 instead of float16
 };
 
 struct HalfProductFunctions {

@@ -1,10 +1,11 @@
-// Matrix products of integers, which wrap.
+// Matrix products of integers with wrapping arithmetic.
 #pragma once
 #include <cstdint>
 
 namespace scriptlang::kernels {
 
-// c[m][n] = sum over k of a[m][k] * b[k][n]; strides in elements, rows of b and c are contiguous.
+// c[m][n] = sum over k of a[m][k] * b[k][n]. Strides are in elements; rows of b and c are
+// contiguous.
 template <class T>
 struct IntegerProduct {
   int64_t m = 0, n = 0, k = 0;

@@ -1,4 +1,4 @@
-// The element types that a build has loops for: all, or those of SCRIPTLANG_DTYPES.
+// The element types for which a build has loops: all, or those of SCRIPTLANG_DTYPES.
 #pragma once
 #include "../src/values/dtype.h"
 
@@ -12,13 +12,14 @@ constexpr bool is_kept(ScalarType type) {
 constexpr bool is_kept(ScalarType) { return true; }
 #endif
 
-// Numbers of programs become elements of tensors by way of these, so they are always converted.
+// Whether conversions from and to a type are built. Those of four types always are, because a
+// program's numbers become elements of tensors through them.
 constexpr bool is_converted(ScalarType type) {
   return is_kept(type) || type == ScalarType::Bool || type == ScalarType::Int64 ||
          type == ScalarType::Float32 || type == ScalarType::Float64;
 }
 
-// Raises NotImplementedError, which names the type and the option.
+// Raises NotImplementedError with the name of the type and of the build option.
 [[noreturn]] void type_left_out(ScalarType type);
 inline void check_kept(ScalarType type) {
   if (!is_kept(type)) type_left_out(type);

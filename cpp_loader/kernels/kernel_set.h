@@ -1,4 +1,4 @@
-// The kernels of the best instruction set that this machine has.
+// The kernels of the best instruction set that this processor supports.
 #pragma once
 #include "conv.h"
 #include "copies.h"
@@ -15,7 +15,7 @@
 
 namespace scriptlang::kernels {
 
-// Few operators use these, and include their headers.
+// Used by few operators, which include their headers.
 template <class T>
 struct BackwardFunctions;
 struct DenseFunctions;
@@ -99,11 +99,11 @@ inline const FourierFunctions<double>& KernelSet::fourier<double>() const {
   return *fourier_f64;
 }
 
-// All sets that this machine can run, the fastest first; null after the last.
+// Returns the index-th set that this processor can run, the fastest first; null after the last.
 const KernelSet* usable_kernels(int index);
 
-// Chosen at the first call. The environment variable SCRIPTLANG_ISA ("portable", "avx2") asks
-// for another of them; a name that is none of them is ignored.
+// Returns the set to use, chosen at the first call. The environment variable SCRIPTLANG_ISA
+// ("portable", "avx2") selects another usable one; other values are ignored.
 const KernelSet& kernels();
 
 }  // namespace scriptlang::kernels

@@ -1,10 +1,10 @@
-// Pooling of images whose channels lie last: one window, all channels.
+// Pooling of images in channels-last layout: one window, all channels.
 #pragma once
 #include <cstdint>
 
 namespace scriptlang::kernels {
 
-// Pixels x + h * row + w * pixel for h < rows, w < columns (at least one of each).
+// The window's pixels are x + h * row + w * pixel for h < rows, w < columns; it has at least one.
 struct PoolWindow {
   const float* x;
   int64_t row, pixel, rows, columns, channels;
@@ -12,7 +12,7 @@ struct PoolWindow {
 };
 
 struct LastPoolFunctions {
-  void (*maximum)(const PoolWindow& w);             // a NaN wins
+  void (*maximum)(const PoolWindow& w);             // NaN if there is one
   void (*sum)(const PoolWindow& w, float divisor);  // the sum divided by `divisor`
 };
 

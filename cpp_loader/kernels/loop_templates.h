@@ -10,7 +10,8 @@
 
 namespace scriptlang::kernels {
 
-// a / b; C++ finds a zero where both parts of b are infinite or NaN, PyTorch NaN.
+// a / b. If both parts of a complex b are infinite or NaN, PyTorch returns NaN where C++ may return
+// zero.
 template <class T>
 T divided(T a, T b) {
   if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
@@ -47,20 +48,20 @@ constexpr ScalarType scalar_type() {
   else return ScalarType::Undefined;
 }
 
-// Arithmetic that may wrap, as two's complement does, is done in this type.
+// The type for arithmetic that wraps as in two's complement: unsigned for integers, otherwise T.
 template <class T, class = void>
 struct WrappingOf {
   using type = T;
 };
 template <class T>
 struct WrappingOf<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>> {
-  // At least 32 bits: uint16_t * uint16_t would be done in (signed) int.
+  // At least 32 bits: uint16_t * uint16_t would be computed as (signed) int.
   using type = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
 };
 template <class T>
 using Wrapping = typename WrappingOf<T>::type;
 
-// A constant in the element type; what an integer type cannot hold becomes its nearest value.
+// A constant converted to the element type; for an integer type it is truncated and saturated.
 template <class T>
 T constant(const double* params, int i) {
   double value = params[i];
@@ -123,7 +124,7 @@ void ternary_loop(int64_t n, void* out, const void* const* in, const int64_t* st
   }
 }
 
-// The loop, where the build has loops for the type.
+// Enters the loop if the build has loops for the type.
 template <class T>
 constexpr void set_loop(LoopRow& table, [[maybe_unused]] Loop loop) {
   if constexpr (is_kept(scalar_type<T>())) table.at[static_cast<int>(scalar_type<T>())] = loop;

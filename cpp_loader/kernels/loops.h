@@ -8,17 +8,18 @@
 
 namespace scriptlang::kernels {
 
-// out[i] = f(in[0][i * step[0]], in[1][i * step[1]], ...) for i < n; each step is 0 or 1, out is
-// contiguous and may be equal to an input. kParams constants of the operator in params, or null.
+// out[i] = f(in[0][i * step[0]], in[1][i * step[1]], ...) for i < n. Each step is 0 or 1; out is
+// contiguous and may be equal to an input. `params` holds kParams constants of the operator, or is
+// null.
 using Loop = void (*)(int64_t n, void* out, const void* const* in, const int64_t* step,
                       const double* params);
 
 constexpr int kParams = 4;
 constexpr int kLoopTypes = 16;
 
-// Loops by ScalarType of the elements; null where an operator has no meaning. For float16 and
-// bfloat16 there are but a few: their elements go through float32. uint16, uint32 and uint64 have
-// the loop of the signed type of their size where the bits of a result do not depend on the sign.
+// Loops by element type; null if the operator does not support the type. float16 and bfloat16 have
+// few loops, as their elements are converted to float32. uint16, uint32 and uint64 use the loop of
+// the signed type of their size if the bits of the result do not depend on the sign (sign_free).
 struct LoopRow {
   Loop at[kLoopTypes] = {};
   bool sign_free = false;
@@ -27,7 +28,7 @@ struct LoopRow {
     if (i >= 0 && i < kLoopTypes) return at[i];
     return sign_free ? at[static_cast<int>(signed_type(t))] : nullptr;
   }
-  // The type of the same size whose loops types without a sign have; other types are refused.
+  // The signed type of the same size; for other types one without loops.
   static constexpr ScalarType signed_type(ScalarType t) {
     return t == ScalarType::UInt16   ? ScalarType::Int16
            : t == ScalarType::UInt32 ? ScalarType::Int32
@@ -111,23 +112,23 @@ enum class Ternary : int {
 using LoopTable = LoopRow;
 const LoopTable& loops(Unary op);
 const LoopTable& loops(Binary op);
-// The first operand of `where` is bool, whatever the type of the others.
+// The first operand of `where` is bool, whatever the type of the others is.
 const LoopTable& loops(Ternary op);
 #endif
 
-// Loops that one instruction set has for float32 and float64; null: unary.cpp or binary.cpp has
-// one, which they need only where an instruction set has none.
+// Loops of one instruction set for float32 and float64. If one is null, unary.cpp or binary.cpp has
+// a portable one.
 struct FastLoops {
   Loop unary_f32[static_cast<int>(Unary::kCount)];
   Loop binary_f32[static_cast<int>(Binary::kCount)];
   Loop binary_f64[static_cast<int>(Binary::kCount)];
-  Loop where_4, where_8;  // elements of 4 and 8 bytes, whatever they are
+  Loop where_4, where_8;  // elements of 4 and 8 bytes of any type
 };
-// Activations without constants, by Unary.
+// Activations without constants, indexed by Unary.
 struct FinishLoops {
   Finish<float> at[static_cast<int>(Unary::kCount)];
 };
-// Conversions of elements that lie side by side; null where there is none.
+// Conversions of contiguous elements; null if there is none.
 struct HalfLoops {
   void (*from_half)(int64_t n, float* to, const uint16_t* from);
   void (*to_half)(int64_t n, uint16_t* to, const float* from);
@@ -135,13 +136,13 @@ struct HalfLoops {
   void (*to_bfloat)(int64_t n, uint16_t* to, const float* from);
 };
 
-// A loop for an operator (the number of a Unary, Binary or Ternary) on a type of elements.
+// A loop for an operator (the number of a Unary, Binary or Ternary) and element type.
 struct FastLoop {
   int op;
   ScalarType type;
   Loop loop;
 };
-// Between elements that lie side by side.
+// A conversion of contiguous elements.
 struct FastConvert {
   ScalarType to, from;
   void (*convert)(int64_t n, void* to, const void* from);
@@ -153,14 +154,14 @@ struct Listed {
   const T* begin() const { return first; }
   const T* end() const { return first + count; }
 };
-// What one instruction set has for any types.
+// Loops and conversions of one instruction set for any element types.
 struct PlainLoops {
   Listed<FastLoop> unary, binary, ternary;
   Listed<FastConvert> converts;
 };
 
-// Converts n elements; strides in bytes. Null for types without arithmetic (complex32 and
-// quantized), which can only be copied to their own type.
+// Converts n elements; strides are in bytes. converter returns null if there is no conversion:
+// types without arithmetic (complex32 and quantized types) can only be copied to their own type.
 using Convert = void (*)(int64_t n, void* to, int64_t to_stride, const void* from,
                          int64_t from_stride);
 Convert converter(ScalarType to, ScalarType from);

@@ -1,10 +1,11 @@
-// Operators of a build for one instruction set: each is a number with the loops of its own, so that
-// a program links those that its operators name. loops.h includes this in such a build.
+// Operators of a build for one instruction set. Each operator is a number with its own loops, so
+// that a program links only the loops of the operators that it names. loops.h includes this file in
+// such a build.
 #pragma once
 
 namespace scriptlang::kernels {
 
-// What the files of isa/ and the portable ones have, the first that has a loop for the type.
+// The loops of an operator. A lookup returns the first of the three that has a loop for the type.
 struct LoopTable {
   const LoopRow* fast;   // isa/pointwise.cpp
   const LoopRow* plain;  // isa/plain_loops.cpp
@@ -34,7 +35,7 @@ SL_TERNARY_NAMES(X)
 #undef X
 }  // namespace SL_ONE_ISA
 
-// An operator: equal to others by its number, which names no loops.
+// The class of operators. They are compared by number, which does not refer to the loops.
 #define SL_ONE_OPERATOR(Kind, NAMES, kind)                                          \
   class Kind {                                                                      \
    public:                                                                          \
@@ -75,12 +76,12 @@ constexpr const LoopRow* none_if_empty(const LoopRow& row) {
   }
   return nullptr;
 }
-// The table of an operator: beside the rows of isa/ the one that is named own_ and the operator.
+// Defines the table of an operator from the rows of isa/ and the row own_<operator> of this file.
 #define SL_LOOP_TABLE(kind, name)                                  \
   const LoopTable kind##_##name{&SL_ONE_ISA::kind##_##name##_fast, \
                                 &SL_ONE_ISA::kind##_##name##_plain, none_if_empty(own_##name)};
 
-// The loops that a list of isa/plain_loops.cpp has for an operator, of all types that are kept.
+// Collects the loops of an operator from a list of isa/plain_loops.cpp, for types in this build.
 template <class Listed, int N>
 constexpr LoopRow row_of(const Listed (&all)[N], int op) {
   LoopRow row;

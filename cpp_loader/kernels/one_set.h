@@ -1,10 +1,11 @@
-// The kernels of a build for one instruction set: each table is named by who uses it, so that a
-// program links those that its operators need. kernel_set.h includes this in such a build.
+// The kernels of a build for one instruction set. Callers name each table directly, so that a
+// program links only the tables that its operators need. kernel_set.h includes this file in such a
+// build.
 #pragma once
 
 namespace scriptlang::kernels {
 
-// The type of a table, what a KernelSet calls it, and what the files of isa/ call it.
+// X(type of a table, its name in KernelSet, its name in the files of isa/).
 // clang-format off
 #define SL_KERNEL_TABLES(X)                                       \
   X(GemmFunctions<float>, gemm_f32, gemm_f32)                     \
@@ -40,7 +41,7 @@ SL_KERNEL_TABLES(X)
 #undef X
 }  // namespace SL_ONE_ISA
 
-// As KernelSet, of constants.
+// Like KernelSet, but with constants.
 struct OnlySet {
 #define X(type, name, table) static constexpr const type* name = &SL_ONE_ISA::table;
   SL_KERNEL_TABLES(X)

@@ -1,4 +1,4 @@
-// The table of pair loops: which two float32 operations can be done by one loop.
+// The lookup of pair loops: which two float32 operations one loop can compute.
 #include "pairs.h"
 
 #include "kernel_set.h"

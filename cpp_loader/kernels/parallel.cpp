@@ -25,10 +25,10 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kChunksPerThread = 4;
-// Long chunks have lengths that keep the lines of caches to one thread.
+// Long chunks have a multiple of this many elements, so that two threads rarely share a cache line.
 constexpr int64_t kLine = 64;
-// How long an idle worker looks for work before it sleeps: longer than the gap between two
-// operators of a network, short enough not to burn a shared machine.
+// How long an idle worker spins before it sleeps: longer than the gap between two operators of a
+// network, but short enough to spare a shared machine.
 constexpr auto kSpin = std::chrono::microseconds(50);
 
 inline void pause_cpu() noexcept {
@@ -41,8 +41,8 @@ inline void pause_cpu() noexcept {
 
 thread_local bool inside_body = false;
 
-// The range in slices, between which the thread looks whether it is still wanted. A grain is some
-// ten thousands of operations; work of which one piece is a grain may be of any size.
+// Runs a range in slices, between which the thread checks whether its call is to stop. A grain is
+// some ten thousand operations; if the grain is one element, this may be any amount of work.
 void run_slices(ParallelBody body, void* context, int64_t begin, int64_t end, int64_t grain) {
   constexpr int64_t kSliceGrains = 4;
   if (grain > 1 && end - begin <= 2 * kSliceGrains * grain) {
@@ -57,11 +57,11 @@ void run_slices(ParallelBody body, void* context, int64_t begin, int64_t end, in
   }
 }
 
-// One job at a time, whose chunks are dealt out in as many shares of neighbours as threads: each
-// thread takes its own share from the front, so that from operator to operator it meets the data
-// and weights it has in its caches, and then what is left of the others from the back.
-// A ticket holds the job's serial number and the chunks that are left of a share, so a worker that
-// was descheduled with an old ticket can never claim a chunk of a newer job.
+// Runs one job at a time. Its chunks are split into one share of neighbouring chunks per thread. A
+// thread takes its own share from the front, so that from operator to operator it works on data and
+// weights that its caches hold; then it takes what is left of other shares from the back. A ticket
+// holds the job's serial number and the remaining chunks of a share, so a worker that was
+// descheduled with an old ticket cannot claim a chunk of a newer job.
 class Pool {
  public:
   bool try_run(int64_t count, int64_t grain, ParallelBody body, void* context, int threads) {
@@ -102,7 +102,8 @@ class Pool {
     for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
       if (spins < 4000) pause_cpu();
       else std::this_thread::yield();
-      // The others see what is found here. They use the caller's data, so it stays.
+      // Workers see the reason found here and stop early. This thread still waits for them, because
+      // they use its data.
       if (stopping::here && spins % 4096 == 4095) stopping::here->look(!stopping::is_helper);
     }
     if (failure_) std::rethrow_exception(failure_);
@@ -129,7 +130,8 @@ class Pool {
     });
   }
 
-  // A chunk for the thread of this number, the caller's being 0.
+  // Claims and runs a chunk as thread number `thread` (0 is the caller). Returns false if none is
+  // left.
   bool claim(int thread) {
     int threads = threads_.load(std::memory_order_relaxed);
     for (int k = 0; k < threads; ++k) {
@@ -162,7 +164,7 @@ class Pool {
     }
   }
 
-  // Where the call is to stop, no chunk is begun.
+  // If the call is to stop, the chunk is skipped.
   void run_chunk(ParallelBody body, void* context, int64_t begin, int64_t end, int64_t grain) {
     inside_body = true;
     try {
@@ -181,7 +183,7 @@ class Pool {
       try {
         std::thread(&Pool::work, this, workers_).detach();
       } catch (...) {
-        return;  // no more threads to be had: the caller does the work of the missing ones
+        return;  // cannot start more threads: the others do their work
       }
       workers_ += 1;
     }
@@ -234,7 +236,7 @@ Pool& pool() {
   Pool* fresh = new Pool;
   if (the_pool.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) {
 #ifdef SL_HAS_FORK
-    // The threads do not exist in a forked child, and the parent's locks may be held in its copy.
+    // A forked child has none of the threads, and its copies of the parent's locks may be held.
     static std::once_flag once;
     std::call_once(once, [] {
       pthread_atfork(nullptr, nullptr, [] {
@@ -252,7 +254,7 @@ Pool& pool() {
 }  // namespace
 
 int thread_count() noexcept {
-#if defined(SL_NO_THREADS)  // and then no pool is linked
+#if defined(SL_NO_THREADS)  // then no pool is linked
   return 1;
 #endif
   int wanted = wanted_threads.load(std::memory_order_relaxed);
@@ -268,7 +270,7 @@ void set_thread_count(int count) noexcept {
 
 void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context) {
   if (count <= 0) return;
-  // A grain at most is soon over: whoever calls for many of them looks at the time between.
+  // One grain is short. A caller with many of them checks the time in between.
   if (count <= grain && grain > 1) return body(context, 0, count);
   grain = std::max<int64_t>(grain, 1);
   if (count > grain && !inside_body) {

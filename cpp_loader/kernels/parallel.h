@@ -1,4 +1,4 @@
-// Threads for big kernels: one pool per process, work handed out in chunks.
+// Threads for large kernels: one pool per process; work is distributed in chunks.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -7,20 +7,20 @@
 
 namespace scriptlang::kernels {
 
-// How many threads one kernel call may use, the caller included.
+// The number of threads that one kernel call may use, including the caller.
 int thread_count() noexcept;
-// Clamped to [1, 256]. Takes effect at the next call of a kernel.
+// Sets that number, clamped to [1, 256]. Takes effect at the next kernel call.
 void set_thread_count(int count) noexcept;
 
 using ParallelBody = void (*)(void* context, int64_t begin, int64_t end);
 
 // Calls body over disjoint ranges that cover [0, count), each at least `grain` long except the
-// last. Runs on the caller alone when the work is one grain, when called from inside a body, or
-// when another thread is using the pool: a kernel never waits for one of another program.
-// An exception of a body is rethrown here once every chunk has ended. Long ranges come in slices of
-// some grains, between which the thread looks whether its call is to stop (stop.h): what a body
-// does for itself at its start should be little to a few grains. Where one element may be long, the
-// body says itself what it has done.
+// last. Runs on the calling thread alone if the work is one grain, if called from inside a body, or
+// if another thread is using the pool: a kernel never waits for that of another program. An
+// exception of a body is rethrown here after all chunks have ended. Long ranges are split into
+// slices of some grains, between which the thread checks whether its call is to stop (stop.h). So
+// the setup at the start of a body should be cheap compared with a few grains. If a single element
+// may take long, the body must call worked() itself.
 void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context);
 
 template <class F>

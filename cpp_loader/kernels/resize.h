@@ -1,4 +1,4 @@
-// Weighted sums of a few pixels of a row, or of a few rows.
+// Weighted sums of a few pixels of each row, or of a few rows.
 #pragma once
 #include <cstdint>
 
@@ -23,7 +23,8 @@ struct ResizeFunctions {
   // to[j] = sum over k of weight[k] * from[k][j].
   void (*combine)(int64_t n, int64_t count, const float* const* from, const float* weight,
                   float* to);
-  // The same of bytes, with weights in units of 2^-bits, bits > 0; to the nearest of 0 to 255.
+  // The same for bytes, with weights in units of 2^-bits, bits > 0. Results are rounded to nearest
+  // and saturated to [0, 255].
   void (*byte_rows)(const ResizeByteRows& r, int bits);
   void (*combine_bytes)(int64_t n, int64_t count, const uint8_t* const* from, const int32_t* weight,
                         int bits, uint8_t* to);

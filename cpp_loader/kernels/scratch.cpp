@@ -1,4 +1,4 @@
-// Working memory of kernels: one block that a thread keeps, else a fresh one.
+// Scratch memory of kernels: from the block that a thread keeps, otherwise freshly allocated.
 #include "scratch.h"
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ void* allocate(std::size_t bytes) {
 
 struct Scratch::Block : ScratchState {
   static Block& here() { return block_here(); }
-  // A friend, as the name of this type is Scratch's own; `used`, as others call it.
+  // A friend, because Scratch::Block is private; `used`, because only other files call it.
   __attribute__((used)) friend void swap_scratch(ScratchState* other) {
     std::swap(static_cast<ScratchState&>(here()), *other);
   }
@@ -63,7 +63,7 @@ Scratch::Scratch(std::size_t bytes) : block_(block_here()) {
 void Scratch::take() {
   Block& b = block_;
   if (b.used == 0 && b.size < b.wanted + bytes_ && b.wanted + bytes_ <= kKeep && !b.is_lent) {
-    // Grow while nothing points into the block, by what did not fit last time.
+    // Grow the block while nothing points into it, by as much as was missing last time.
     std::size_t size = b.wanted + bytes_;
     char* base = static_cast<char*>(allocate(size));
     std::free(b.base);

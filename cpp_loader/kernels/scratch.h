@@ -1,15 +1,15 @@
-// Working memory of a kernel: taken from a block the thread keeps, given back on scope exit.
+// Scratch memory of a kernel: taken from a block that the thread keeps, returned at scope exit.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace scriptlang::kernels {
 
-// Counts what is large against what a program may use, while it is in use: the engine sets both,
-// and the first raises where it is too much. Negative: it is given back.
+// Charges large scratch memory to the program's memory limit while it is in use; negative bytes are
+// returned. Set by the engine (null without it); raises MemoryError beyond the limit.
 extern void (*count_scratch)(int64_t bytes);
 
-// 64-byte aligned, uninitialised. Scopes nest: the last taken is the first given back.
+// 64-byte aligned, uninitialised memory. Scopes must nest: the last taken is the first returned.
 // Throws std::bad_alloc.
 class Scratch {
  public:
@@ -25,12 +25,12 @@ class Scratch {
 
  private:
   struct Block;
-  // What is less is not counted: it would cost more than it tells.
+  // Smaller requests are not charged: the cost would exceed the benefit.
   static constexpr std::size_t kCounted = std::size_t{1} << 18;
   void take();
   static Block* make_block();
   static Block& block_here();
-  Block& block_;  // the thread's
+  Block& block_;  // of this thread
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
   bool own_ = false;

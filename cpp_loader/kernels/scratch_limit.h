@@ -1,4 +1,4 @@
-// What a program may use of memory, as the threads that compute for it see it.
+// The memory limit of a program, passed on to the threads that compute for it.
 #pragma once
 #include <cstdint>
 
@@ -8,8 +8,9 @@ struct MemoryRoom {
   int64_t limit, used;
 };
 
-// The engine sets both: they read and write what the thread counts (`count_scratch`). A worker
-// counts what it takes for a job from where the caller is; so each may take what the caller may.
+// Set by the engine. They read and write the current thread's limit and use (see `count_scratch`).
+// A worker starts a job with the caller's values, so each worker may take as much as the caller
+// may.
 extern MemoryRoom (*room_here)();
 extern void (*set_room)(MemoryRoom room);
 

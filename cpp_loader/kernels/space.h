@@ -1,4 +1,4 @@
-// Vectors of kernels that are as long as the data, counted as scratch is.
+// Vectors for kernels that are as long as the data; they are charged like scratch memory.
 #pragma once
 #include <memory>
 #include <vector>
@@ -37,7 +37,7 @@ struct SpaceAllocator {
   }
 };
 
-// It ends on the thread that made it.
+// Must be destroyed on the thread that made it, whose memory limit it is charged to.
 template <class T>
 using Space = std::vector<T, SpaceAllocator<T>>;
 

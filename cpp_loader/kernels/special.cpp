@@ -13,7 +13,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = 3.14159265358979323846;
 }  // namespace
 
-// Unlike the C library's function this one writes no global variable (signgam).
+// Unlike the C library's lgamma, this writes no global variable (signgam).
 double log_gamma(double x) {
 #if defined(__GLIBC__)
   int sign;
@@ -42,10 +42,11 @@ double digamma(double x) {
   return result + std::log(x) - 0.5 / x - series;
 }
 
-// Power series; beyond 20 the asymptotic expansion, whose terms shrink well below rounding.
+// Power series up to 20; beyond, the asymptotic expansion, whose terms fall well below rounding
+// errors.
 double bessel_i0(double x) {
   x = std::abs(x);
-  if (std::isinf(x)) return kNan;  // as PyTorch has it
+  if (std::isinf(x)) return kNan;  // as in PyTorch
   if (x <= 20) {
     double square = x * x / 4, term = 1, sum = 1;
     for (int k = 1; k < 200 && term > sum * 1e-18; ++k) {

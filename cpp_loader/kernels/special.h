@@ -1,4 +1,4 @@
-// Special functions that the C library lacks or has with other conventions; double precision.
+// Special functions that the C library lacks or defines differently, in double precision.
 #pragma once
 
 namespace scriptlang::kernels {
@@ -8,7 +8,7 @@ double log_gamma(double x);
 double digamma(double x);
 double bessel_i0(double x);
 double scaled_erfc(double x);  // exp(x^2) erfc(x)
-double log_ndtr(double x);     // logarithm of the normal distribution function
+double log_ndtr(double x);     // logarithm of the normal cumulative distribution function
 
 // gamma.cpp
 double zeta(double x, double q);

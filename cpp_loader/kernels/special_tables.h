@@ -1,5 +1,5 @@
-// Polynomials of special functions on 16 intervals each: the coefficient of t^d on interval i at
-// [d][i], t from -1/2 to 1/2 on it.
+// Piecewise polynomials of special functions, on 16 intervals each. The coefficient of t^d on
+// interval i is at [d][i]; t runs from -1/2 to 1/2 on each interval.
 #pragma once
 
 namespace scriptlang::kernels {

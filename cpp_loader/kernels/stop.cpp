@@ -1,4 +1,4 @@
-// Ends a call early: looks at its deadline, its canceller and interrupts now and then.
+// Ends a call early: checks its deadline, cancellation and interrupts from time to time.
 #include "stop.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@ namespace scriptlang::kernels {
 
 namespace {
 
-// How often an interrupt is asked for. Asking may take a lock for which others wait, so it may
-// not take more than a small part of the time.
+// How often interrupts are queried. A query may take a contended lock, so it may use only a small
+// share of the time.
 constexpr auto kAskEvery = std::chrono::milliseconds(40);
 constexpr int kAskShare = 20;
 

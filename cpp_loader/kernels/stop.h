@@ -1,10 +1,10 @@
-// Whether what a thread computes is still wanted: its call may be over its time, cancelled or
+// Ends a call early if its result is no longer wanted: it may exceed its time, be cancelled or
 // interrupted while one operator runs.
 //
-// Whatever loops says how much it has done (`worked`), in operations on single elements. Every
-// kBudget of them the thread looks, and leaves by an exception when the call is to stop. So loops
-// that are short pay a subtraction, and nobody needs a thread or a signal to watch the clock.
-// It is said between blocks of work, never inside of loops that are compiled without exceptions.
+// Loops report their progress (`worked`), in operations on single elements. After every kBudget of
+// them the thread checks whether the call is to stop, and if so throws an exception. So short loops
+// pay only a subtraction, and no thread or signal is needed to watch the clock. Progress is
+// reported between blocks of work, never inside loops that are compiled without exceptions.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -14,8 +14,9 @@
 
 namespace scriptlang::kernels {
 
-// What goes through a kernel that stops. It is no std::exception: only who started the call, and
-// the pool of threads, which hands it to its caller, may catch it.
+// Thrown inside a kernel to end it early. It does not derive from std::exception, so that only the
+// code that started the call and the thread pool (which rethrows it in the calling thread) catch
+// it.
 struct Stopped {};
 
 class Stop {
@@ -27,15 +28,15 @@ class Stop {
   Stop(const Stop&) = delete;
   Stop& operator=(const Stop&) = delete;
 
-  // Before the call starts.
+  // These must be called before the call starts.
   void set_deadline(Clock::time_point at) { has_deadline_ = true, deadline_ = at; }
   void set_cancelled(const std::atomic<bool>* flag) { cancelled_ = flag; }
-  // Asked now and then, by the thread that made the call alone.
+  // `ask` is called from time to time, only by the thread that made the call.
   void set_interrupted(bool (*ask)(void* user), void* user) { ask_ = ask, user_ = user; }
   bool is_watched() const { return has_deadline_ || cancelled_; }
 
   Reason reason() const { return Reason(reason_.load(std::memory_order_relaxed)); }
-  // Looks at all that may end the call; may_ask: on the thread that made it.
+  // Checks everything that may end the call. may_ask: this is the thread that made it.
   Reason look(bool may_ask) noexcept;
 
  private:
@@ -50,32 +51,32 @@ class Stop {
 constexpr int64_t kBudget = 1 << 19;
 
 namespace stopping {
-extern SL_THREAD_SHARED_WORD Stop* here;      // of the call that this thread works for, or null
-extern SL_THREAD_SHARED_WORD bool is_helper;  // a worker of the pool
-extern SL_THREAD_SHARED_WORD int64_t left;    // until the next look
+extern SL_THREAD_SHARED_WORD Stop* here;      // of the call that this thread works for; may be null
+extern SL_THREAD_SHARED_WORD bool is_helper;  // this is a worker of the pool
+extern SL_THREAD_SHARED_WORD int64_t left;    // operations until the next check
 void look();
-// For loops that cannot throw: whether to leave at once, with any result. Who called them throws
-// when it next says what was done.
+// For loops that cannot throw: whether to return at once, with any result. The caller's next
+// worked() throws.
 bool is_over() noexcept;
 }  // namespace stopping
 
-// Throws Stopped where the call is to end.
+// Reports operations. Throws Stopped if the call is to end.
 inline void worked(int64_t operations) {
   if (__builtin_expect((stopping::left -= operations) < 0, 0)) stopping::look();
 }
 
-// The same of products that are added up: vectors of them take as long as one operation.
+// The same for multiply-adds: a vector of them takes as long as one operation.
 inline void multiplied(int64_t products) { worked(products / 8); }
 
-// Of a loop over elements: whatever they cost, it looks now and then.
+// For loops over elements of unknown cost: checks regularly.
 inline void worked_at(int64_t i) {
   if (__builtin_expect((i & 4095) == 0, 0)) worked(kBudget / 4);
 }
 
-// For work of an unknown size between two calls, which is not small.
+// For work of unknown, but not small, size between two calls.
 inline void worked_long() { worked(kBudget / 2); }
 
-// For the length of a call, or of a worker's part of it.
+// Sets the Stop of the current thread for the duration of a call, or of a worker's part of it.
 class StopScope {
  public:
   explicit StopScope(Stop* stop) : saved_(stopping::here) { stopping::here = stop; }

@@ -1,4 +1,4 @@
-// Pointwise functions of three operands, for element types that the loops of isa/ leave out.
+// Pointwise functions of three operands, for element types without loops in isa/.
 #include <cmath>
 
 #include "kernel_set.h"
@@ -30,7 +30,7 @@ struct F_where {
 struct F_lerp {
   template <class T>
   static T apply(T x, T y, T weight, const double*) {
-    // From the nearer end: exact at both.
+    // Interpolates from the nearer end, so that it is exact at both.
     return std::abs(weight) < 0.5 ? x + weight * (y - x) : y - (y - x) * (T(1) - weight);
   }
 };
@@ -83,7 +83,7 @@ struct Tables {
 };
 
 #if !defined(SL_ONE_ISA)
-// And what the instruction set has, which goes before.
+// The tables above, with the loops of the instruction set taking precedence.
 Tables all_tables() {
   Tables t;
   const FastLoops& fast = *kernels().loops;

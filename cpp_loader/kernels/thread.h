@@ -1,9 +1,9 @@
-// Small variables of a thread's own, read with one load.
+// Small thread-local variables that are read with one load.
 //
-// In a library that is loaded late, a thread_local costs a call at each access, unless it lies in
-// the part of the thread's block that is laid out at its start. glibc keeps room there for
-// libraries that come later; it is small, and all thread_locals of a library go there as soon as
-// one does. So a library's must all be words and small objects: what is larger hangs on a pointer.
+// In a library that is loaded at run time, each access to a thread_local costs a function call,
+// unless the variable is in the static TLS block. glibc reserves a little room there for such
+// libraries, and all thread_locals of a library go there as soon as one does. So they must all be
+// words and small objects; larger data is kept behind a pointer.
 #pragma once
 #include <cstdint>
 
@@ -13,7 +13,7 @@
 #define SL_THREAD_WORD thread_local
 #endif
 
-// The same for one that other files see. They need not ask whether it was initialised.
+// The same for a variable that other files access. They need not check whether it was initialised.
 #if defined(__GNUC__) && defined(__GLIBC__)
 #define SL_THREAD_SHARED_WORD __attribute__((tls_model("initial-exec"))) __thread
 #else

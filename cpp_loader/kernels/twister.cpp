@@ -1,4 +1,4 @@
-// The Mersenne twister MT19937; the vector code that refills it is in isa/twister.cpp.
+// The Mersenne twister MT19937. The vector code that refills it is in isa/twister.cpp.
 #include "twister.h"
 
 #include <algorithm>

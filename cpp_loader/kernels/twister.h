@@ -6,13 +6,13 @@
 
 namespace scriptlang::kernels {
 
-// What one instruction set has for it.
+// The functions of one instruction set.
 struct TwisterFunctions {
-  // The next 624 words of the state, and what is drawn of each.
+  // refill computes the next 624 words of the state. Both functions compute the tempered outputs.
   void (*refill)(uint32_t* state, uint32_t* drawn);
   void (*temper)(const uint32_t* state, uint32_t* drawn);
-  // Numbers of [0, 1) with as many random bits as the significand holds, of n words or n pairs of
-  // words, the high one first.
+  // Numbers in [0, 1) with as many random bits as the significand holds, from n words or n pairs of
+  // words (the high one first).
   void (*uniform_f32)(int64_t n, const uint32_t* words, float* to);
   void (*uniform_f64)(int64_t n, const uint32_t* words, double* to);
 };
@@ -29,7 +29,7 @@ class Twister {
   }
   void draw(int64_t n, uint32_t* to);
 
-  // The words of the state, and how many of them have been drawn.
+  // The words of the state, and the number of words drawn so far.
   const uint32_t* words() const { return state_; }
   int position() const { return next_; }
   void set(const uint32_t* words, int position);
@@ -42,7 +42,7 @@ class Twister {
   void refill();
 
   uint32_t state_[kWords];
-  uint32_t drawn_[kWords];  // what is drawn of each word
+  uint32_t drawn_[kWords];  // the tempered output of each word
   int next_ = kWords;
 };
 

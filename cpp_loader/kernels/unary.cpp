@@ -1,4 +1,4 @@
-// Pointwise functions of one operand, for element types that the loops of isa/ leave out.
+// Pointwise functions of one operand, for element types without loops in isa/.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -36,7 +36,7 @@ T sinc(T x) {
 
 template <class T>
 T logit(T x, T eps) {
-  // Where the bounds cross, what is below the lower one is raised to it, the rest is lowered.
+  // If the bounds cross, numbers below the lower one become it, and all others the upper one.
   if (eps >= T(0)) x = x < eps ? eps : x > T(1) - eps ? T(1) - eps : x;
   return std::log(x / (T(1) - x));
 }
@@ -64,7 +64,7 @@ T gelu_tanh(T x) {
   return T(0.5) * x * (T(1) + std::tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x)));
 }
 
-// Formulas of x and p, the constants. T is the element type.
+// X(name, formula of x and the constants p). T is the element type.
 // clang-format off
 #define SL_COMPLEX_ONLY(X)                                                    \
   X(exp, std::exp(x))                                                         \
@@ -121,7 +121,7 @@ T gelu_tanh(T x) {
   X(angle, std::isnan(x) ? x : x < T(0) ? T(3.14159265358979323846) : T(0))
 // clang-format on
 
-// In double precision, rounded once; others are in isa/special_loops.cpp.
+// Computed in double precision and rounded once. Others are in isa/special_loops.cpp.
 // clang-format off
 #define SL_SPECIAL(X)                                                         \
   X(erfcx, scaled_erfc(v))                                                    \
@@ -168,7 +168,7 @@ SL_SPECIAL(X)
 template <class R>
 std::complex<R> complex_log1p(std::complex<R> z) {
   R x = z.real(), y = z.imag();
-  // Near zero |1 + z|^2 - 1 keeps the digits that |1 + z| loses.
+  // Near zero, |1 + z|^2 - 1 keeps the digits that |1 + z| loses.
   R real =
       std::abs(z) < R(0.5) ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(std::abs(z + R(1)));
   return {real, std::atan2(y, 1 + x)};
@@ -200,7 +200,7 @@ SL_COMPLEX_TOO(X)
 #undef X
 // clang-format on
 
-// A negated float zero has its sign changed: 0 - x would not do that.
+// -x, not 0 - x, for floats: the sign of a zero must change.
 struct F_neg {
   template <class T>
   static T apply(T x, const double*) {
@@ -355,7 +355,7 @@ struct Tables {
 };
 
 #if !defined(SL_ONE_ISA)
-// And what the instruction set has, which goes before.
+// The tables above, with the loops of the instruction set taking precedence.
 Tables all_tables() {
   Tables t;
   for (const FastLoop& l : kernels().plain_loops->unary) {

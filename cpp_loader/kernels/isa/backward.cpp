@@ -1,4 +1,4 @@
-// Rows and columns of gradients, compiled for each instruction set.
+// Kernels on rows and columns of gradients.
 #include "../backward.h"
 
 #include "entry.h"
@@ -7,10 +7,11 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-constexpr int64_t kBlock = 4096;  // elements summed before blocks are added pairwise
+constexpr int64_t kBlock = 4096;  // elements per block; sums of blocks are added pairwise
 constexpr int kSums = 4;
 
-// Two sums of what f(vector, number of elements from i on) adds to a pair of vectors.
+// Computes two sums at once. f(i, count, first, second) adds `count` elements from i on to its two
+// vectors.
 template <class T, class F>
 SL_INLINE void block_sums(int64_t n, F f, T* to) {
   constexpr int W = kLanes<T>;
@@ -24,7 +25,7 @@ SL_INLINE void block_sums(int64_t n, F f, T* to) {
   to[1] = sum_lanes<T>((second[0] + second[1]) + (second[2] + second[3]));
 }
 
-// The elements there are; zeros for the others.
+// Loads `count` elements and fills the vector with zeros.
 template <class T>
 SL_INLINE Vector<T> some(const T* p, int count) {
   return count == kLanes<T> ? load(p) : load_first(p, count);

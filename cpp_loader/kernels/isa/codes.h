@@ -1,4 +1,4 @@
-// Vectors of sums on their way to codes or numbers.
+// Conversion of vectors of sums to codes or numbers, and loading and storing of codes.
 #pragma once
 #include "../quantized.h"
 #include "vectors.h"
@@ -12,12 +12,12 @@ typedef int32_t LooseWords __attribute__((vector_size(SL_VECTOR_BYTES), aligned(
 typedef uint8_t Bytes __attribute__((vector_size(SL_VECTOR_BYTES / 4)));
 typedef int8_t SignedBytes __attribute__((vector_size(SL_VECTOR_BYTES / 4)));
 
-// Adding and subtracting it rounds a float of less than 2^22 to the nearest, halves to even.
+// Adding and subtracting this rounds a float below 2^22 to the nearest integer, halves to even.
 constexpr float kRounder = 12582912.0f;
 
 SL_INLINE Words load_words(const int32_t* p) { return *reinterpret_cast<const LooseWords*>(p); }
 
-// By instructions, where there are: the compiler widens bytes in many steps.
+// Widens codes to int32, with instructions where possible: compilers need many steps for it.
 SL_INLINE Words load_codes(const uint8_t* p, bool is_signed) {
 #if defined(__AVX512F__)
   __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -54,7 +54,7 @@ SL_INLINE void store_first_codes(uint8_t* p, Words codes, int n) {
 #endif
 }
 
-// Scaled numbers, rounded and clamped, as codes.
+// Clamps and rounds scaled numbers to codes.
 SL_INLINE Words encoded(Vector<float> v, const Encoding& e) {
   int32_t zero = e.moved_first ? 0 : e.zero;
   if (e.moved_first) v = v + splat(static_cast<float>(e.zero));
@@ -66,7 +66,7 @@ SL_INLINE Words encoded(Vector<float> v, const Encoding& e) {
   return __builtin_convertvector(v, Words) + zero;
 }
 
-// One vector of sums at column j, of which the first n count, written as `how` asks.
+// Converts a vector of sums at column j as `how` asks, and stores its first n elements.
 template <class How>
 SL_INLINE void finish_sums(const How& how, Vector<float> sums, int64_t j, int n, uint8_t* codes,
                            float* numbers) {

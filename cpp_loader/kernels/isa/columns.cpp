@@ -6,10 +6,10 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-constexpr int64_t kWidth = 128;  // columns at a time: a row's part is a few cache lines
+constexpr int64_t kWidth = 128;  // columns at a time: a few cache lines per row
 constexpr int64_t kRows = 64;    // summed before they are added to the total
 
-// total[j] = sum of exp(x[j] - top[j]), of which each goes to y where it is given.
+// total[j] = sum of exp(x[j] - top[j]) over all rows; with Keep, each term is stored in y.
 template <bool Keep>
 void exp_columns(int64_t rows, int64_t width, const float* x, int64_t stride, const float* top,
                  float* y, float* total) {

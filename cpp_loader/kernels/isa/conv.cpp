@@ -1,10 +1,10 @@
-// Convolution as a matrix product whose right side is gathered panel by panel.
+// Convolution as a matrix product whose right operand is gathered panel by panel.
 //
 // weights [outputs][channels * taps] times patches [channels * taps][pixels]. A panel of patches
-// (kPanel pixels) is copied out of the input right before it is used, so no matrix of all patches
-// exists. The copy is fast because the input is first laid out with its padding as zeros and its
-// columns sorted by their remainder modulo the stride: what a tap reads for neighbouring pixels
-// of an output row is then contiguous, whatever stride and dilation.
+// (kPanel pixels) is copied from the input right before it is used, so the matrix of all patches
+// never exists. Copying is fast because the input is first copied into a frame, with its padding as
+// zeros and its columns sorted by their remainder modulo the stride: then the elements that a tap
+// reads for neighbouring pixels of an output row are contiguous, whatever the stride and dilation.
 #include "../conv.h"
 
 #include "../parallel.h"
@@ -17,15 +17,15 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-constexpr int64_t kDepth = 256;      // products between two visits of a result tile
-constexpr int64_t kGroupPanels = 8;  // panels that one task gathers
-constexpr int64_t kFewPixels = 8;    // up to here dot products waste less
+constexpr int64_t kDepth = 256;      // products added between two updates of a result tile
+constexpr int64_t kGroupPanels = 8;  // panels that one task gathers at a time
+constexpr int64_t kFewPixels = 8;    // for up to this many, dot products waste less
 constexpr int64_t kSplitRows = 2 * kTileRows;
-constexpr int64_t kStretchWork = 1 << 20;  // multiply-adds of depthwise rows done in one go
+constexpr int64_t kStretchWork = 1 << 20;  // multiply-adds of depthwise rows at a time
 
 // Neighbouring pixels of a panel that lie in one output row.
 struct Segment {
-  int64_t from;  // in the frame
+  int64_t from;  // offset in the frame
   int to, length;
 };
 
@@ -46,8 +46,8 @@ struct Panel {
   }
 };
 
-// Copies rows [k0, k0 + depth) of a panel of patches. A copy may run over the end of its segment
-// into the next, which is copied later, and over the end of the panel by one vector.
+// Copies rows [k0, k0 + depth) of a panel of patches. A copy may overrun its segment into the next
+// one, which is copied later, and the end of the panel by one vector.
 template <class T>
 SL_NOINLINE void gather(const Panel<T>& panel, const T* frame, const int64_t* offsets, int64_t k0,
                         int64_t depth, T* out) {
@@ -68,13 +68,13 @@ template <class T>
 struct Job {
   const Conv<T>& conv;
   const Frame& frame;
-  const T* x;  // framed
+  const T* x;  // the framed input
   const int64_t* offsets;
   int64_t k, pixels, panels;
-  const T* packed_w;  // null: weights as they lie
+  const T* packed_w;  // null: weights are not packed
 };
 
-// Rows [top, bottom) of the result for the panels [first, last).
+// Computes rows [top, bottom) of the result for the panels [first, last).
 template <class T>
 void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t first, int64_t last) {
   const Conv<T>& c = job.conv;
@@ -106,7 +106,7 @@ void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t firs
         t.c = c.y + row * job.pixels + column;
         t.columns = static_cast<int>(min_of(kPanel<T>, job.pixels - column));
         if (job.packed_w) {
-          // Packed for the whole depth of each block: see pack_weights.
+          // The packed weights of a block of `depth` products lie together: see pack_weights.
           t.a = job.packed_w + k0 * c.shape.outputs + row * t.k;
           TileSet<T, Operand::kPacked>::one.rows[height](t);
         } else {
@@ -119,7 +119,7 @@ void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t firs
   }
 }
 
-// Few pixels: every result is a dot product of contiguous weights and a contiguous patch.
+// For few pixels: every result is a dot product of contiguous weights and a contiguous patch.
 template <class T>
 void convolve_few(const Conv<T>& c) {
   const ConvShape& s = c.shape;
@@ -168,7 +168,8 @@ void convolve_few(const Conv<T>& c) {
   dot_products(g, pixels);
 }
 
-// One tap, no padding: the pixels that count are brought together first if there are strides.
+// For one tap without padding: a plain matrix product. With strides, the pixels in use are copied
+// together first.
 template <class T>
 void convolve_1x1(const Conv<T>& c) {
   const ConvShape& s = c.shape;
@@ -205,7 +206,7 @@ void convolve_1x1(const Conv<T>& c) {
   matrix_product(g);
 }
 
-// The input pixels that a tap meets, channel by channel.
+// Copies the input pixels under a tap, channel by channel.
 template <class T>
 void tap_pixels(const ConvShape& s, const int64_t* tap, const InsideRange* box, const T* x, T* to) {
   int64_t at[3];
@@ -231,7 +232,7 @@ void add_box(const ConvShape& s, const InsideRange* box, const T* from, T* y) {
       }
 }
 
-// A tap that meets any of the input, and the outputs for which it does.
+// A tap, and the range of outputs for which it lies inside the input.
 struct MetTap {
   int64_t index, at[3];
   InsideRange box[3];
@@ -242,7 +243,8 @@ struct MetTap {
   int64_t pixels() const { return box[0].count() * box[1].count() * box[2].count(); }
 };
 
-// For each tap a product of the pixels that it meets, added where they belong.
+// Computes one product per tap with the input pixels under it and adds that to the outputs. This
+// skips products with padding.
 template <class T>
 void convolve_by_taps(const Conv<T>& c) {
   const ConvShape& s = c.shape;
@@ -279,30 +281,30 @@ void convolve_by_taps(const Conv<T>& c) {
   }
 }
 
-// Whether leaving padding out saves more products than there are weights to copy, each of which
+// Whether skipping the padding saves more products than copying the weights costs; copying a weight
 // takes as long as kCopyCost products.
 bool mostly_padding(const ConvShape& s) {
   constexpr double kCopyCost = 40;
-  if (s.channels == 1) return false;  // before the share is computed, for each of many channels
+  if (s.channels == 1) return false;  // must be quick: called for each of many channels
   double share = useful_share(s), met = 1;
   if (share >= kMostlyInside) return false;
   for (int64_t t = 0; t < s.taps(); ++t) met += MetTap(s, t).pixels() > 0;
   return (1 - share) * static_cast<double>(s.taps() * s.out_pixels()) > kCopyCost * met;
 }
 
-// What is the same for all rows of a result that has one channel in.
+// Parameters common to all rows of the result of one input channel.
 template <class T>
 struct OneChannel {
   const T* w;
-  const int64_t* offsets;  // of the taps in the frame
+  const int64_t* offsets;  // offsets of the taps in the frame
   int64_t taps;
   Vector<T> bias;
   Activation activation;
-  int64_t row, y_row;  // from a row of results to the next: in the frame, and in the result
+  int64_t row, y_row;  // strides of result rows: in the frame, and in the result
 };
 
-// Together vectors of each of some rows: sums of shifted rows. Vectors may reach into the next
-// row, which is written later, and not beyond `end`.
+// Computes `Together` vectors in each of `Rows` rows as sums of shifted input rows. A vector may
+// reach into the next row, which is written later, but not beyond `end`.
 template <class T, int Rows, int Together>
 SL_INLINE void depthwise_piece(const OneChannel<T>& c, const T* from, T* y, const T* end) {
   constexpr int W = kLanes<T>;
@@ -324,7 +326,7 @@ SL_INLINE void depthwise_piece(const OneChannel<T>& c, const T* from, T* y, cons
   }
 }
 
-// The same columns of `rows` rows.
+// Computes the same columns of `rows` rows.
 template <class T, int Together>
 SL_NOINLINE void depthwise_columns(const OneChannel<T>& c, int64_t rows, const T* from, T* y,
                                    const T* end) {
@@ -337,7 +339,7 @@ SL_NOINLINE void depthwise_columns(const OneChannel<T>& c, int64_t rows, const T
   }
 }
 
-// One channel in: no matrix.
+// For one input channel and few outputs: sums of shifted rows instead of a matrix product.
 template <class T>
 void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int64_t* offsets) {
   constexpr int W = kLanes<T>;
@@ -352,7 +354,7 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
   one.activation = c.activation;
   one.row = s.stride[1] * f.row;
   one.y_row = width;
-  // Rows between two looks at the time.
+  // Rows between two checks for a stop.
   const int64_t stretch = max_of(12, kStretchWork / (width * taps));
   for (int64_t o = 0; o < s.outputs; ++o) {
     one.w = c.w + o * taps;
@@ -366,14 +368,14 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
         int64_t at = 0;
         for (; width - at > 4 * W; at += 4 * W) kColumns[4](one, count, from + at, y + at, end);
         const int64_t left = ceil_div(width - at, W);
-        at = max_of(0, width - left * W);  // some columns twice, rather than a part of a vector
+        at = max_of(0, width - left * W);  // overlap the last vectors rather than use a partial one
         kColumns[left](one, count, from + at, y + at, end);
         multiplied(count * width * taps);
       }
   }
 }
 
-// The row tiles of every block of kDepth products, block after block.
+// Packs the weights into row tiles, one block of kDepth products after the other.
 template <class T>
 void pack_weights(const T* w, int64_t outputs, int64_t k, T* to) {
   int64_t blocks = ceil_div(k, kDepth);
@@ -396,7 +398,8 @@ void convolve_panels(Job<T>& job) {
       splits = max_of(1, min_of(ceil_div(2 * threads, groups), s.outputs / kSplitRows));
     }
   }
-  // Packed weights pay when many panels use them; a split at odd rows would not find its tiles.
+  // Packing pays off if many panels use the weights. It is not possible if rows are split, as a
+  // split need not begin at a tile.
   bool packs = splits == 1 && job.panels >= 16;
   Scratch space(packs ? sizeof(T) * static_cast<size_t>(s.outputs * job.k + 2 * kLanes<T>) : 0);
   if (packs) {
@@ -424,7 +427,7 @@ void convolve(const Conv<T>& c) {
   if (pixels <= kFewPixels) return convolve_few(c);
   if (padded && mostly_padding(s)) return convolve_by_taps(c);
   Frame f(s);
-  // The copies read up to two vectors over the end.
+  // Copies read up to two vectors beyond the end.
   Scratch space(sizeof(T) * static_cast<size_t>(s.channels * f.volume + 8 * kLanes<T>));
   frame_input(s, f, c.x, space.as<T>());
   Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(s.channels * taps));

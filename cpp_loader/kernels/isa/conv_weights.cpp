@@ -1,6 +1,6 @@
-// The gradient of a convolution's weight: for each tap a product of what lies under it, channels in
-// rows, with the gradient of the result, outputs in columns. The first is read where it lies in the
-// framed input, so no matrix of patches exists.
+// The gradient of a convolution's weight. It is one matrix product per tap: the input under the
+// tap, with channels as rows, times the gradient of the result, with outputs as columns. The former
+// is read in place from the framed input, so no matrix of patches is needed.
 #include "../conv.h"
 #include "../parallel.h"
 #include "../scratch.h"
@@ -11,9 +11,9 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-constexpr int64_t kFrameBytes = int64_t{1} << 17;  // of the images that are summed together
+constexpr int64_t kFrameBytes = int64_t{1} << 17;  // of images that are processed together
 
-// g [outputs][pixels] as panels [pixels][kPanel] of outputs; where there are none, zeros.
+// Repacks g [outputs][pixels] into panels [pixels][kPanel] of outputs, padded with zeros.
 template <class T>
 void lay_panels(const T* g, int64_t outputs, int64_t pixels, int64_t panel_stride, T* to) {
   constexpr int W = kLanes<T>, P = kPanel<T>;
@@ -43,7 +43,7 @@ void lay_panels(const T* g, int64_t outputs, int64_t pixels, int64_t panel_strid
   });
 }
 
-// Several images, framed and laid out, and where their rows of pixels begin.
+// Several images, framed, with their gradients in panels, and the offsets of their rows of pixels.
 template <class T>
 struct Batch {
   const ConvShape& s;
@@ -78,7 +78,7 @@ struct Batch {
     }
   }
 
-  // sums [taps][channels][outputs] += products of `count` images; set, if they are the first.
+  // sums [taps][channels][outputs] += the products of `count` images; overwritten if `first`.
   void add(int64_t count, bool first, T* sums) {
     RowTiles tiles(s.channels);
     const int64_t panels_count = ceil_div(s.outputs, kPanel<T>), each = count * s.out_pixels();

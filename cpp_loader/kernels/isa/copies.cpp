@@ -1,4 +1,4 @@
-// Lines, squares and short rows of elements, moved in vectors.
+// Copies and transposes of elements with vectors.
 #include "../copies.h"
 
 #include "entry.h"
@@ -34,7 +34,8 @@ void copy_line(int64_t n, void* to, const void* from, int64_t stride) {
   }
 }
 
-// A vector of elements of 1 and 2 bytes has 16 bytes: wider ones have no cheap interleaving.
+// Square tiles for transposition. For elements of 1 and 2 bytes, vectors have 16 bytes, because
+// wider ones have no cheap interleaving.
 template <class T>
 struct Square {
   typedef T V __attribute__((vector_size(16)));
@@ -72,7 +73,7 @@ struct Square<uint32_t> : FloatSquare<float> {};
 template <>
 struct Square<uint64_t> : FloatSquare<double> {};
 
-// Some rows side by side become one, or one becomes some: pictures' channels.
+// Interleaves N rows into one, or splits one into N: as with the channels of images.
 template <class T, int N>
 void join_rows(int64_t n, T* SL_RESTRICT to, const char* from, int64_t from_row) {
   const T* a[N];
@@ -147,7 +148,7 @@ void transpose_rows(int64_t rows, int64_t columns, char* to, int64_t to_row, con
   transpose_few<T>(rows - r, columns, to + r * to_row, to_row, from + r * kSize, from_row);
 }
 
-// Two words that may overlap.
+// Copies the first and the last word, which may overlap.
 template <class W>
 SL_INLINE void copy_ends(int64_t bytes, char* to, const char* from) {
   W first, last;

@@ -9,7 +9,7 @@ namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int W = kLanes<double>;
-constexpr int kTogether = 4;  // rows
+constexpr int kTogether = 4;  // rows per pass
 
 template <int Rows, bool Updates, bool Multiplies, bool Adds>
 SL_INLINE void sweep_rows(const RowSweep<double>& s, int64_t first) {
@@ -92,7 +92,7 @@ void reflect(int64_t rows, int64_t n, double* a, int64_t stride, const double* v
   for (; i < rows; ++i) reflect_rows<1>(n, a + i * stride, stride, v, factor);
 }
 
-// All rotations on a few columns, which stay in the first cache.
+// Applies all rotations to a few columns, which stay in the first-level cache.
 template <int Vectors>
 SL_NOINLINE void turn_columns(const Turns* turns, int64_t count, const double* angles, double* a,
                               int64_t stride, int64_t left) {

@@ -1,8 +1,8 @@
-// Depthwise convolution, channels last: one vector of channels after the other.
+// Depthwise convolution with channels last, for one vector of channels after the other.
 //
-// The rows of the image that a row of results needs are brought together in a ring, for one vector
-// of channels and with the padding as zeros. It stays in the first cache, where neighbouring pixels
-// lie side by side: every element of the input is read once.
+// The input rows that a result row needs are kept in a ring buffer, for one vector of channels and
+// with the padding as zeros. It stays in the first-level cache and holds neighbouring pixels
+// contiguously, so every input element is read from memory once.
 #include "../last_conv.h"
 
 #include "../parallel.h"
@@ -15,27 +15,28 @@ namespace {
 
 constexpr int W = kLanes<float>;
 constexpr int kTogether = 7;
-constexpr int64_t kLowRows = 3;  // a thread: with fewer, the rows above and below are too many
-constexpr int64_t kBandBytes = 512 << 10;  // of the input, read once for each vector of channels
+constexpr int64_t kLowRows = 3;            // per thread: with fewer, too many rows are read twice
+constexpr int64_t kBandBytes = 512 << 10;  // of the input; read once per vector of channels
 constexpr int64_t kSmallWork = 50'000;     // multiply-adds that are not worth a thread
 
-// A row of results for one vector of channels, the last of which may be missing.
+// A row of results for one vector of channels, which may be partial.
 struct ResultRow {
   const float* ring;
-  int64_t slots, slot;  // rows in the ring, and elements of one
-  int64_t first_slot;   // which has the row of the first tap
+  int64_t slots, slot;  // number of rows in the ring; elements per row
+  int64_t first_slot;   // slot with the row of the first tap
   int64_t kernel[2], dilation[2], step;
   const float* weights;
-  int64_t tap;         // from the weights of a tap to those of the next
+  int64_t tap;         // stride between the weights of two taps
   const float* bias;   // may be null
   const float* added;  // may be null
   float* y;
-  int64_t pixel;  // from a result to the next, of `added` too
+  int64_t pixel;  // stride between results, also of `added`
   Activation activation;
   int channels;
 };
 
-// `count` times `Together` results from the result `first` on. Kernel and Step: 0 for any.
+// Computes `count` * `Together` results, beginning at `first`. Kernel and Step are 0 for run-time
+// values.
 template <int Kernel, int Step, int Together>
 SL_NOINLINE void row_piece(const ResultRow& r, int64_t first, int64_t count) {
   const int64_t rows = Kernel ? Kernel : r.kernel[0], dilation = Kernel ? 1 : r.dilation[0];
@@ -91,7 +92,7 @@ const RowPiece* row_pieces(const ConvShape& s) {
   return kRowPieces<0, 0>.together;
 }
 
-// The rows of the ring: row h of the input lies in the slot h + padding modulo their number.
+// The ring of input rows: row h is in slot (h + padding) modulo the number of slots.
 class Ring {
  public:
   explicit Ring(const LastConv& c)
@@ -107,7 +108,7 @@ class Ring {
   int64_t slot() const { return width_ * W; }
   int64_t slot_of(int64_t h) const { return (h + c_.shape.padding[1]) % slots_; }
 
-  // Row h, which may be outside, of the channels [channel, channel + channels).
+  // Copies row h of the channels [channel, channel + channels). Rows outside the input are zeros.
   void fill(int64_t h, int64_t channel, int channels) {
     const ConvShape& s = c_.shape;
     const int64_t first = min_of(s.padding[2], width_), last = min_of(width_, first + s.in[2]);
@@ -119,7 +120,7 @@ class Ring {
     const float* from = c_.x + h * c_.x_row + channel;
     if (channels >= W) {
       for (int64_t i = first; i < last; ++i, to += W, from += c_.x_column) {
-        prefetch(from + c_.x_row);  // the next row is wanted when this one has been convolved
+        prefetch(from + c_.x_row);  // the next row is needed soon
         store(to, load(from));
       }
     } else {
@@ -135,7 +136,7 @@ class Ring {
   Scratch space_;
 };
 
-// Rows [top, bottom) of the result for `channels` channels from `channel` on.
+// Computes rows [top, bottom) of the result for `channels` channels from `channel` on.
 void convolve_vector(const LastConv& c, Ring& ring, int64_t top, int64_t bottom, int64_t channel,
                      int channels) {
   const ConvShape& s = c.shape;
@@ -172,7 +173,7 @@ void convolve_vector(const LastConv& c, Ring& ring, int64_t top, int64_t bottom,
   }
 }
 
-// Rows [top, bottom) of the result for the channels [first, last).
+// Computes rows [top, bottom) of the result for the channels [first, last).
 void convolve_band(const LastConv& c, int64_t top, int64_t bottom, int64_t first, int64_t last) {
   Ring ring(c);
   for (int64_t channel = first; channel < last; channel += W) {
@@ -192,7 +193,7 @@ int64_t packed_depthwise_size(const ConvShape& s, int64_t groups) {
   return ceil_div(groups, W) * W * s.taps();
 }
 
-// [tap][channel]
+// Packs weights as [tap][channel], padded to whole vectors.
 void pack_depthwise(const ConvShape& s, int64_t groups, const float* w, float* to) {
   int64_t taps = s.taps(), row = ceil_div(groups, W) * W;
   for (int64_t tap = 0; tap < taps; ++tap)
@@ -207,7 +208,7 @@ void convolve_depthwise(const LastConv& c) {
   int64_t bands = ceil_div(s.out[1] * max_of(1, row_bytes), kBandBytes), splits = 1;
   bands = min_of(bands, s.out[1]);
   bool big = threads > 1 && s.out_pixels() * c.groups * s.taps() > kSmallWork;
-  // Bands of rows find what their thread has made; low maps are shared out by channels.
+  // Splitting by rows lets each thread reuse its own results; low images are split by channels.
   if (big && s.out[1] >= kLowRows * threads) bands = max_of(bands, 2 * threads);
   else if (big && bands < 2 * threads) splits = min_of(vectors, ceil_div(2 * threads, bands));
   const int64_t tasks = bands * splits;

@@ -1,4 +1,4 @@
-// Loops whose results need all of a double: elementary functions of float64, and log gamma of
+// Loops that need the full precision of double: elementary functions of float64, and log gamma of
 // float32, whose terms cancel near its zeros.
 #include "../special.h"
 #include "math_full.h"
@@ -7,8 +7,9 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// log |gamma(x)|. Below 3 as (t - 1) (t - 2) times a polynomial, so that the zeros are exact; below
-// 8 a polynomial, then Stirling's series. Negative numbers by reflection, to -8.
+// log |gamma(x)|. Below 3 it is (t - 1) (t - 2) times a polynomial, so that the zeros are exact;
+// below 8 a polynomial, then Stirling's series. Negative numbers down to -8 use the reflection
+// formula.
 constexpr double kLeastGamma = -8.0;
 SL_INLINE float lgamma_f32(float given) {
   constexpr double kNear[] = {
@@ -48,11 +49,11 @@ SL_INLINE float lgamma_f32(float given) {
   double positive = y < 8.0 ? (tiny ? value - logarithm : value) : far;
   double reflected = 1.1447298858494002 - logarithm - value;
   double result = negative ? reflected : positive;
-  result = y == __builtin_inf() ? y : result + 0.0;  // no -0.0
+  result = y == __builtin_inf() ? y : result + 0.0;  // avoids -0.0
   return given != given ? given : static_cast<float>(result);
 }
 
-// f in whole vectors; what is short is worked on in padded copies.
+// Applies f in whole vectors; the rest is computed in a padded copy.
 template <class T, class F>
 SL_INLINE void map(int64_t n, const T* a, T* o, F f) {
   constexpr int W = 16;
@@ -67,7 +68,7 @@ SL_INLINE void map(int64_t n, const T* a, T* o, F f) {
   __builtin_memcpy(o + whole, rest, static_cast<size_t>(n - whole) * sizeof(T));
 }
 
-// f where `inside`, else `exact` one by one.
+// Applies f to elements for which `inside` holds, and `exact` to the others one by one.
 template <class T, class F, class Inside, class Exact>
 SL_INLINE void mapped(int64_t n, void* out, const void* const* in, const int64_t* step, F f,
                       Inside inside, Exact exact) {
@@ -85,9 +86,9 @@ SL_INLINE void everywhere(int64_t n, void* out, const void* const* in, const int
 }  // namespace
 
 #if defined(__AVX512F__)
-// By instructions that the compiler does not find: rounding, and scaling by a power of two.
+// With instructions that compilers do not find: rounding, and scaling by a power of two.
 SL_INLINE __m512d exp_wide(__m512d x) {
-  // In this order a NaN is the result.
+  // With this order of operands a NaN stays a NaN.
   x = _mm512_max_pd(_mm512_set1_pd(-746.0), _mm512_min_pd(_mm512_set1_pd(710.0), x));
   __m512d whole = _mm512_roundscale_pd(_mm512_mul_pd(x, _mm512_set1_pd(1.4426950408889634)), 0);
   __m512d r = _mm512_fnmadd_pd(whole, _mm512_set1_pd(kLogTwoHigh), x);

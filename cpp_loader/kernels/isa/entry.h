@@ -1,4 +1,5 @@
-// What the kernels of one instruction set offer to isa/set.cpp.
+// Tables and functions that the files of one instruction set share with each other and with
+// isa/set.cpp.
 #pragma once
 #include "../kernel_set.h"
 
@@ -31,25 +32,25 @@ extern const DenseFunctions dense_rows;
 extern const BackwardFunctions<float> backward_f32;
 extern const BackwardFunctions<double> backward_f64;
 
-// Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
-// contiguous; the columns of c are `c_column` apart.
+// Functions of isa/gemm.cpp that convolutions use, too. dot_products needs contiguous rows of a and
+// contiguous columns of b; the columns of c have the stride `c_column`.
 void matrix_product(const Gemm<float>& g);
 void matrix_product(const Gemm<double>& g);
 void dot_products(const Gemm<float>& g, int64_t c_column);
 void dot_products(const Gemm<double>& g, int64_t c_column);
 
-// isa/conv_weights.cpp, for isa/conv.cpp.
+// In isa/conv_weights.cpp, for isa/conv.cpp.
 void weight_gradient(const ConvWeights<float>& c);
 void weight_gradient(const ConvWeights<double>& c);
 
-// isa/columns.cpp, for isa/rows.cpp.
+// In isa/columns.cpp, for isa/rows.cpp.
 void softmax_columns(int64_t rows, int64_t width, const float* x, int64_t stride, float* y,
                      bool log);
 void log_sum_exp_columns(int64_t rows, int64_t width, const float* x, int64_t stride, float* to);
 
-// Calls a way of convolving that reads channels as vectors with a copy of the input that lets it.
+// Calls a convolution that needs contiguous channels with a channels-last copy of the input.
 void with_dense_input(const LastConv& c, void (*convolve)(const LastConv&));
-// isa/depthwise.cpp and isa/winograd.cpp, for isa/last_conv.cpp.
+// In isa/depthwise.cpp and isa/winograd.cpp, for isa/last_conv.cpp.
 int64_t packed_depthwise_size(const ConvShape& s, int64_t groups);
 void pack_depthwise(const ConvShape& s, int64_t groups, const float* w, float* to);
 void convolve_depthwise(const LastConv& c);

@@ -1,6 +1,6 @@
-// Fourier transforms of many lines side by side: every lane of a vector is a line of its own, so
-// that the passes (Stockham: each leaves its points in order) are the same for every length. A line
-// that is alone is cut into as many interleaved parts as there are lanes.
+// Fourier transforms of many lines side by side: each lane of a vector is a line of its own, so
+// that the passes (Stockham's, which keep points in order) are the same for every length. A single
+// line is split into as many interleaved parts as there are lanes.
 #include "../fourier.h"
 
 #include "../parallel.h"
@@ -11,10 +11,10 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// Points that are worth a chunk of another thread.
+// Points that are worth a chunk for another thread.
 constexpr int64_t kChunkPoints = 16384;
 
-// V is a vector, or a number: a line by itself.
+// V is a vector, or a scalar for a line by itself.
 template <class V>
 struct Lane {
   using Number = V;
@@ -135,20 +135,21 @@ SL_INLINE void butterfly(Point<V> (&a)[5]) {
   a[4] = u - x;
 }
 
-// In loops over the points of a line, which may be very many.
+// Reports progress in loops over the points of a line, which may be very many.
 SL_INLINE void worked_along(int64_t i) {
-  constexpr int64_t kStretch = 1 << 14;  // a multiple of every step
+  constexpr int64_t kStretch = 1 << 14;  // a multiple of every loop step
   if (i % kStretch == 0 && i > 0) worked(4 * kStretch);
 }
 
-// Where a pass is: `done` is the product of the radices before, `left` of this one and those after.
+// The state of a pass: `done` is the product of the radices of earlier passes, `left` of this one
+// and later ones.
 struct Progress {
   int64_t done, left;
 };
 
 template <class V, int R, class T>
 SL_NOINLINE void pass(const FourierPlan<T>& f, Progress at, const T* x, T* y) {
-  constexpr int64_t kPiece = 1 << 12, kPieces = 1 << 8;  // between looks whether to stop
+  constexpr int64_t kPiece = 1 << 12, kPieces = 1 << 8;  // between checks for a stop
   const int64_t next = at.left / R;
   for (int64_t p = 0; p < next; ++p) {
     T roots[R][2];
@@ -174,7 +175,7 @@ SL_NOINLINE void pass(const FourierPlan<T>& f, Progress at, const T* x, T* y) {
   }
 }
 
-// A pass of any radix.
+// A pass of any radix, with O(radix^2) operations.
 template <class V, class T>
 SL_NOINLINE void pass_of(const FourierPlan<T>& f, int64_t radix, Progress at, const T* x, T* y) {
   const int64_t next = at.left / radix, turn = f.n / radix;
@@ -193,12 +194,12 @@ SL_NOINLINE void pass_of(const FourierPlan<T>& f, int64_t radix, Progress at, co
   }
 }
 
-// The transform of lanes in x; y is room for as many points. The result is in one of the two, which
-// is returned.
+// Transforms the lines in x; y is scratch memory for as many points. Returns the result, which is
+// in x or y.
 template <class V, class T>
 T* transform(const FourierPlan<T>& f, T* x, T* y);
 template <class V, class T>
-T* transform_lanes(const FourierPlan<T>& f, T* x, T* y);  // the same; parts of a line by itself
+T* transform_lanes(const FourierPlan<T>& f, T* x, T* y);  // the same; splits a single line
 
 template <class V, class T>
 T* convolve(const FourierPlan<T>& f, T* x, T* y) {
@@ -216,7 +217,7 @@ T* convolve(const FourierPlan<T>& f, T* x, T* y) {
   for (int64_t j = 0; j < length; ++j) {
     worked_along(j);
     Point<V> p = times(load_point<V>(there, j), f.kernel + 2 * j);
-    store_point(there, j, exchanged(p));  // so that the same transform goes back
+    store_point(there, j, exchanged(p));  // exchanged parts: the same transform inverts
   }
   T* back = transform_lanes<V>(*f.around, there, other);
   for (int64_t j = 0; j < n; ++j) {
@@ -254,7 +255,7 @@ int64_t points_of(const FourierPlan<T>& f) {
 
 // ---- lines to lanes and back
 
-// Pairs that lie one after the other, and lanes.
+// Conversion between consecutive pairs and separate vectors of real and imaginary parts.
 template <class T, int... I>
 SL_INLINE Point<Vector<T>> take_apart(const T* pairs, std::integer_sequence<int, I...>) {
   Vector<T> a = load(pairs), b = load(pairs + kLanes<T>);
@@ -267,15 +268,15 @@ SL_INLINE void put_together(T* pairs, Point<Vector<T>> p, std::integer_sequence<
   store<T>(pairs + W, __builtin_shufflevector(p.re, p.im, (W / 2 + I / 2 + I % 2 * W)...));
 }
 
-// The row of a number of a line. `spread`: real numbers go to every second row, 0 to the others;
-// `flip` exchanges the rows of a pair.
+// Maps a number of a line to its row. `spread` puts real numbers into every second row, with zeros
+// in the others; `flip` exchanges the two rows of a pair.
 struct Order {
   bool spread;
   int flip;
   int64_t row(int64_t i) const { return (spread ? 2 * i : i) ^ flip; }
 };
 
-// Numbers [0, n) of `lines` lines from `at`; 0 where there are none.
+// Loads numbers [0, n) of `lines` lines, beginning at `at`; missing ones are 0.
 template <class V, class T>
 void load_lines(const FourierSide<const T>& x, const T* at, int lines, int64_t n, Order order,
                 T* rows) {
@@ -292,7 +293,7 @@ void load_lines(const FourierSide<const T>& x, const T* at, int lines, int64_t n
     Lane<V>::transpose(square);
     for (int r = 0; r < some; ++r) Lane<V>::store(rows + order.row(i + r) * W, square[r]);
   }
-  if constexpr (W > 1) {  // a complex number of every line lies beside that of the next
+  if constexpr (W > 1) {  // adjacent lines: a complex number lies beside that of the next line
     constexpr auto lanes = std::make_integer_sequence<int, W>{};
     for (; x.line == 2 && x.number == 1 && lines == W && i < given; i += 2) {
       worked_along(i);
@@ -320,7 +321,7 @@ void load_lines(const FourierSide<const T>& x, const T* at, int lines, int64_t n
   }
 }
 
-// The other way; `scales` are those of the first and second number of a pair.
+// Stores them likewise, multiplied by `scales` for the first and second number of a pair.
 template <class V, class T>
 void store_lines(const FourierSide<T>& y, T* at, int lines, int64_t n, Order order,
                  const T (&scales)[2], const T* rows) {
@@ -357,9 +358,10 @@ void store_lines(const FourierSide<T>& y, T* at, int lines, int64_t n, Order ord
   }
 }
 
-// ---- a line alone
+// ---- a single line
 
-// The pairs in x; y is room for as many as points_of(f). Where the result is, as of `transform`.
+// Transforms the pairs in x; y is room for points_of(f) pairs. Returns the result, like
+// `transform`.
 template <class T>
 T* transform_parts(const FourierPlan<T>& f, const T* x, T* y) {
   using V = Vector<T>;
@@ -404,7 +406,7 @@ T* transform_lanes(const FourierPlan<T>& f, T* x, T* y) {
 // ---- whole transforms
 
 // Calls f(V, first line, lines, two areas of `points`) for all lines: as many at a time as there
-// are lanes, or one by one where there are few.
+// are lanes, or one by one if there are few.
 template <class T, class F>
 void for_each_lanes(int64_t lines, int64_t points, F f) {
   const int64_t width = lines < kLanes<T> / 2 ? 1 : kLanes<T>, area = 2 * width * points;
@@ -434,7 +436,7 @@ void complex_lines(const FourierLines<T>& f) {
   });
 }
 
-// The transform of n real numbers, n / 2 + 1 points, from that of their pairs, in place.
+// Computes the transform of n real numbers (n / 2 + 1 points) from that of their pairs, in place.
 template <class V, class T>
 void unfold(const FourierPlan<T>& f, T* x) {
   const int64_t h = f.n / 2;
@@ -448,7 +450,7 @@ void unfold(const FourierPlan<T>& f, T* x) {
   }
 }
 
-// The other way.
+// The inverse of unfold, without its factor 1 / 2.
 template <class V, class T>
 void fold(const FourierPlan<T>& f, T* x) {
   const int64_t h = f.n / 2;
@@ -463,7 +465,7 @@ void fold(const FourierPlan<T>& f, T* x) {
   }
 }
 
-// Of an even number of real numbers half as many pairs are transformed.
+// The plan in use for real numbers: if n is even, they are transformed as n / 2 pairs.
 template <class T>
 const FourierPlan<T>& real_plan(const FourierPlan<T>& plan) {
   return plan.half ? *plan.half : plan;

@@ -1,6 +1,6 @@
-// The input of a convolution with its padding as zeros and its columns sorted by their remainder
-// modulo the stride: what a tap reads for neighbouring pixels of an output row is then contiguous,
-// whatever stride and dilation.
+// Frames: the input of a convolution with its padding as zeros and its columns sorted by their
+// remainder modulo the stride. Then the elements that a tap reads for neighbouring pixels of an
+// output row are contiguous, whatever the stride and dilation.
 #pragma once
 #include "../conv.h"
 #include "../parallel.h"
@@ -9,7 +9,7 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// The input with zeros around it. Rows hold `stride` runs of `run` columns each.
+// The geometry of a frame. Rows hold `stride` runs of `run` columns each.
 struct Frame {
   int64_t depth, height, run, row, plane, volume;
   explicit Frame(const ConvShape& s) {
@@ -23,7 +23,7 @@ struct Frame {
   int64_t tap(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
     const int64_t column = w * s.dilation[2], from = d * s.dilation[0] * plane;
     const int64_t rows = from + h * s.dilation[1] * row;
-    if (s.stride[2] == 1) return rows + column;  // small images feel divisions
+    if (s.stride[2] == 1) return rows + column;  // divisions are noticeable with small images
     return rows + column % s.stride[2] * run + column / s.stride[2];
   }
   int64_t pixel(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
@@ -45,7 +45,7 @@ void frame_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
     const T* source = from + phase - pad;
     if (stride == 1) {
       __builtin_memcpy(run + first, source + first, static_cast<size_t>(last - first) * sizeof(T));
-    } else if (stride == 2) {  // known to the compiler: it loads and sorts whole vectors
+    } else if (stride == 2) {  // a constant stride: vectorised by the compiler
       SL_INDEPENDENT
       for (int64_t i = first; i < last; ++i) run[i] = source[i * 2];
     } else {
@@ -55,7 +55,7 @@ void frame_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
   }
 }
 
-// Short rows take longer to call memcpy for than to copy.
+// Copies a row. For short rows a call of memcpy would take longer than the copy.
 template <class T>
 SL_INLINE void copy_row(int64_t n, const T* from, T* to) {
   constexpr int W = kLanes<T>;
@@ -67,7 +67,7 @@ SL_INLINE void copy_row(int64_t n, const T* from, T* to) {
   }
 }
 
-// Columns of even numbers to one place, those of odd ones to another.
+// Stores even and odd columns separately.
 template <class T, int... I>
 SL_INLINE void part_columns(const T* from, T* even, T* odd, std::integer_sequence<int, I...>) {
   const Vector<T> a = load(from), b = load(from + kLanes<T>);
@@ -75,7 +75,7 @@ SL_INLINE void part_columns(const T* from, T* even, T* odd, std::integer_sequenc
   store(odd, __builtin_shufflevector(a, b, (2 * I + 1)...));
 }
 
-// A row of stride 2 within its padding, which is there already.
+// Fills a row with stride 2. Its padding has been zeroed before.
 template <class T>
 SL_INLINE void part_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
   constexpr int W = kLanes<T>;
@@ -100,7 +100,7 @@ SL_INLINE void part_row(const ConvShape& s, const Frame& f, const T* from, T* to
   for (; i < width; ++i) one(i);
 }
 
-// A whole channel, row after row.
+// Frames one channel.
 template <class T>
 void frame_channel(const ConvShape& s, const Frame& f, const T* x, T* to) {
   const bool known = s.stride[2] <= 2;

@@ -1,10 +1,10 @@
 // Matrix product: blocking around the micro-kernels of micro.h.
 //
-// B is packed into panels [n / kPanel][k][kPanel] (ahead of time, or here), A into row tiles as
-// it is needed. A block of rows of A, kBlockBytes big, stays in L2; a panel of B, kBlockDepth deep,
-// is read from there tile by tile, which the micro-kernel hides. While a panel is used, its tiles
-// bring the next one from memory, and where A is read as it lies, the next rows too. Few rows take
-// other ways: B as it lies when its rows are contiguous, dot products when its columns are.
+// B is packed into panels [n / kPanel][k][kPanel] (ahead of time, or here), A into row tiles when
+// needed. A block of kBlockBytes of A stays in L2; for every panel of B, kBlockDepth deep, it is
+// read from there tile by tile, which the micro-kernel hides. The tiles of a panel prefetch the
+// next panel from memory and, if A is not packed, also its next rows. For few rows there are other
+// ways: B is not packed if its rows are contiguous, and dot products are used if its columns are.
 #include "micro.h"
 
 #include "../parallel.h"
@@ -18,22 +18,23 @@ constexpr int64_t kBlockDepth = 1024;
 #if defined(__AVX512F__)
 constexpr int64_t kBlockBytes = 384 << 10;
 #else
-constexpr int64_t kBlockBytes = 160 << 10;  // of processors with smaller second caches
+constexpr int64_t kBlockBytes = 160 << 10;  // for processors with smaller second-level caches
 #endif
-// Multiply-adds that are worth a chunk of another thread.
+// Multiply-adds that are worth a chunk for another thread.
 constexpr int64_t kChunkWork = 400'000;
-// Pieces of a product of several threads: enough that one can take over from another.
+// Pieces per thread, so that idle threads can take over work from others.
 constexpr int64_t kPiecesPerThread = 4;
-// Weights that do not stay in a second cache are read for more rows at a time.
+// If B is larger than this (in elements), it does not stay in a second-level cache and is read for
+// more rows at a time.
 constexpr int64_t kManyWeights = 128 << 10;
-// Rows below which a tile is too low to be worth cutting.
+// Pieces with fewer rows than this are not worth splitting off.
 constexpr int64_t kHalfTileRows = kTileRows / 2;
-// B that is packed at once, in bytes: it is used while it is in the second cache.
+// Bytes of B that are packed at once and used while in the second-level cache.
 constexpr int64_t kPackBytes = 384 << 10;
-// B that is packed at once for an A that has to be packed, too.
+// The same if A has to be packed, too.
 constexpr int64_t kTurnedBytes = 4 << 20;
 constexpr int64_t kDotRows = 8;
-// Panels that rows of A are read for as they lie; packing them costs more than it gives.
+// For up to this many panels A is not packed, which would cost more than it saves.
 constexpr int64_t kDirectPanels = 8;
 
 template <class T>
@@ -41,7 +42,7 @@ int64_t packed_size(int64_t k, int64_t n) {
   return ceil_div(n, kPanel<T>) * kPanel<T> * k;
 }
 
-// One panel of the columns [first, first + width), rows [0, k) of B.
+// Packs one panel: `width` columns and rows [0, k) of B, padded with zeros.
 template <class T>
 SL_NOINLINE void pack_panel(int64_t k, int width, const T* b, int64_t row, int64_t column, T* out) {
   constexpr int W = kLanes<T>;
@@ -92,7 +93,8 @@ const T* bias_at(const Gemm<T>& g, int64_t row, int64_t column) {
                                        : nullptr;
 }
 
-// At most kTileRows rows against the panels [first, last) of a packed B, all of k at once.
+// Multiplies at most kTileRows rows by the panels [first, last) of a packed B, over all of k at
+// once.
 template <class T>
 void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
   Tile<T> t;
@@ -122,7 +124,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
   }
 }
 
-// Rows [top, bottom) against the panels [first, last) of a packed B.
+// Multiplies rows [top, bottom) by the panels [first, last) of a packed B.
 template <class T>
 void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first, int64_t last) {
   const bool direct = g.a_column == 1 && last - first <= kDirectPanels;
@@ -178,15 +180,16 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   }
 }
 
-// Into how many pieces of rows and of panels a product is cut for several threads, and in which
-// order these come: neighbours go to one thread.
+// The numbers of pieces of rows and of panels into which a product is split for threads, and their
+// order: neighbouring pieces go to one thread.
 struct Pieces {
   int64_t rows = 1, panels = 1;
   bool panels_first = false;
 };
 
-// Pieces of rows leave to each thread what it made itself: the next operator gives it the same
-// rows. Pieces of panels let each weight be read by one thread, but all of A by every one.
+// Splitting by rows lets each thread reuse its own results: the next operator gives it the same
+// rows. Splitting by panels lets each weight be read by one thread only, but all of A by every
+// thread.
 template <class T>
 Pieces pieces_of(const Gemm<T>& g, int64_t panels, int64_t work) {
   const int64_t threads = min_of(thread_count(), max_of(1, work / kChunkWork));
@@ -224,7 +227,8 @@ void multiply_packed(const Gemm<T>& g) {
   });
 }
 
-// At most kTileRows rows, rows of B contiguous: B is read once, as it lies.
+// Multiplies at most kTileRows rows by a B with contiguous rows, which is read once, without
+// packing.
 template <class T>
 void multiply_unpacked(const Gemm<T>& g) {
   int64_t panels = ceil_div(g.n, kPanel<T>);
@@ -257,8 +261,7 @@ void multiply_unpacked(const Gemm<T>& g) {
   });
 }
 
-// Rows of A and columns of B contiguous in k: dot products. `c_column` lets the roles of A and B
-// be exchanged.
+// Operands of dot products: rows of A and columns of B are contiguous in k.
 template <class T>
 struct Dots {
   int64_t k;
@@ -289,7 +292,7 @@ SL_NOINLINE void dot_tile(const Dots<T>& d) {
       d.sums[r * Columns + c] = sum_lanes<T>(sum[r][c]);
 }
 
-// One long product, in sums that do not wait for each other.
+// One long dot product, in independent partial sums.
 template <class T>
 SL_NOINLINE void long_dot(const Dots<T>& d) {
   constexpr int W = kLanes<T>, kStep = 4 * W;
@@ -305,7 +308,7 @@ SL_NOINLINE void long_dot(const Dots<T>& d) {
   d.sums[0] = sum_lanes<T>((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-// Columns of a tile of one and of two rows: enough sums to hide how long a product takes.
+// Columns of a tile of one row and of two rows: enough sums to hide the latency of multiply-adds.
 constexpr int kDotColumns = 8, kDotPairColumns = 4, kDotTileRows = 2;
 
 template <class T>
@@ -326,7 +329,8 @@ T activate_one(T x, Activation activation) {
   return x;
 }
 
-// Rows [m, m + rows) and columns [n, n + columns), whose products are in `sums`.
+// Finishes rows [m, m + rows) and columns [n, n + columns), whose products are in `sums`.
+// `c_column` is the stride of columns of c, which differs from 1 if A and B were exchanged.
 template <class T>
 SL_INLINE void finish_dots(const Gemm<T>& g, int64_t c_column, int64_t m, int rows, int64_t n,
                            int columns, const T* sums) {
@@ -373,7 +377,7 @@ void multiply_dots(const Gemm<T>& g, int64_t c_column) {
   });
 }
 
-// c^T = b^T a^T, for the ways that want few rows.
+// Exchanges the operands, c^T = b^T a^T, for functions that need few rows.
 template <class T>
 Gemm<T> exchanged(const Gemm<T>& g) {
   Gemm<T> x = g;
@@ -404,7 +408,7 @@ void fill_start(const Gemm<T>& g) {
   if (g.finish) g.finish(g.c, g.c_row, g.m, g.n);
 }
 
-// The panels [first, last) of a B that is not packed yet, into `space` and then at once.
+// Packs the panels [first, last) of B into `space` and multiplies by them at once.
 template <class T>
 void multiply_piece(const Gemm<T>& g, int64_t first, int64_t last, T* space) {
   int64_t column = first * kPanel<T>;
@@ -423,8 +427,8 @@ void multiply_piece(const Gemm<T>& g, int64_t first, int64_t last, T* space) {
   else multiply_block(part, 0, g.m, 0, last - first);
 }
 
-// A whose rows are not contiguous, as in the gradient of weights, is packed once for many columns:
-// B is packed first, in blocks that are kBlockDepth deep.
+// For an A whose rows are not contiguous, as in gradients of weights. To pack A once for many
+// columns, B is packed first, in blocks of depth kBlockDepth.
 template <class T>
 void multiply_turned(const Gemm<T>& g) {
   const int64_t blocks = ceil_div(g.k, kBlockDepth);
@@ -459,7 +463,7 @@ void multiply(const Gemm<T>& g) {
   if (g.k <= 0) return fill_start(g);
   if (g.packed_b != nullptr) return multiply_packed(g);
   if (g.n == 1 && g.b_row == 1 && g.c_row == 1) {
-    // A matrix times a vector: dot products, or a sum of columns that are contiguous.
+    // A matrix times a vector: dot products, or a sum of contiguous columns.
     if (g.a_column == 1) return multiply_dots(exchanged(g), g.c_row);
     if (g.a_row == 1 && !g.added && !g.finish) return multiply_unpacked(exchanged(g));
   }
@@ -471,7 +475,7 @@ void multiply(const Gemm<T>& g) {
   int64_t panels = ceil_div(g.n, kPanel<T>);
   int64_t panel_bytes = kPanel<T> * g.k * static_cast<int64_t>(sizeof(T));
   if (g.a_column != 1 && panels > 1 && g.m > kTileRows) return multiply_turned(g);
-  // At most three panels: A is then read as it lies.
+  // At most three panels, so that A is not packed.
   int64_t step = max_of(1, min_of(min_of(panels, 3), kPackBytes / panel_bytes));
   int64_t pieces = ceil_div(panels, step);
   int64_t piece_work = max_of(1, step * kPanel<T> * g.k * g.m);

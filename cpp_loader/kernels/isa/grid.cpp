@@ -1,8 +1,8 @@
-// Samples of images at the positions of a grid, a vector of positions at a time.
+// Samples images at the positions of a grid, a vector of positions at a time.
 //
-// Positions are computed in the order of PyTorch's, without fused steps: where a position lies half
-// way between two pixels, its rounding decides. NaN is the first pixel where pixels are repeated,
-// and else makes the sample NaN.
+// Positions are computed in PyTorch's order of operations, without fused multiply-adds, because
+// rounding decides for a position halfway between two pixels. A NaN position selects the first
+// pixel if border pixels are repeated; otherwise it makes the sample NaN.
 #include "../grid.h"
 
 #include "entry.h"
@@ -33,7 +33,7 @@ template <int How>
 SL_INLINE Vector<double> to_integers(Vector<double> x) {
   return (Vector<double>)_mm512_maskz_roundscale_pd(0xff, (__m512d)x, How);
 }
-// Elements where the mask is -1, zero elsewhere.
+// Loads elements where the mask is -1; others are zero.
 SL_INLINE Vector<float> gather(const float* from, Index<float> at, Index<float> mask) {
   __mmask16 lanes = _mm512_movepi32_mask((__m512i)mask);
   return (Vector<float>)_mm512_mask_i32gather_ps(_mm512_setzero_ps(), lanes, (__m512i)at, from, 4);
@@ -78,7 +78,7 @@ SL_NOINLINE Vector<T> gather(const T* from, Index<T> at, Index<T> mask) {
   return v;
 }
 #endif
-// To the nearest, to lower ones, towards zero; without exceptions.
+// Rounding modes: to nearest, down, towards zero; without floating-point exceptions.
 constexpr int kNearest = 8, kDown = 9, kTowardsZero = 11;
 
 struct Exact {
@@ -89,8 +89,9 @@ struct Exact {
   }
 };
 
-// A float32 rounded to a type of 16 bits, which keeps it in float32; `narrow` ones have an exponent
-// of 5 bits: small numbers have fewer digits, large ones overflow. In many places, so not inline.
+// Rounds float32 to a 16-bit type, keeping the result in float32. `narrow` means float16, whose
+// exponent has 5 bits: small numbers lose digits, large ones overflow. Not inlined, as it is used
+// in many places.
 SL_NOINLINE Vector<float> rounded_to_half(Vector<float> x, bool narrow) {
   using V = Vector<float>;
   using I = Index<float>;
@@ -100,7 +101,7 @@ SL_NOINLINE Vector<float> rounded_to_half(Vector<float> x, bool narrow) {
   V y = x != x ? x : (V)near;
   if (narrow) {
     I size = bits & 0x7fffffff, sign = bits ^ size;
-    V magic = splat(0.75f);  // its last digit is the smallest float16
+    V magic = splat(0.75f);  // its last bit is the smallest float16
     V small = (V)((I)(((V)size + magic) - magic) | sign);
     y = size < 0x38800000 ? small : y;
     I infinite = I{} + 0x7f800000;
@@ -124,7 +125,7 @@ struct Sampler {
   const GridSample& s;
   const Round r;
   const bool repeated;
-  const T half_x, half_y;  // half of what -1 to 1 spans
+  const T half_x, half_y;  // half the extent of the range from -1 to 1, in pixels
 
   explicit Sampler(const GridSample& sample)
       : s(sample),
@@ -141,7 +142,7 @@ struct Sampler {
     return s.align_corners ? at : r(at - T(0.5));
   }
 
-  // Moves a position that lies outside back in, as is asked for.
+  // Moves an outside position back inside if the mode asks for it.
   SL_INLINE V inside(V x, int64_t size) const { return repeated ? moved_in(x, size) : x; }
   SL_NOINLINE V moved_in(V x, int64_t size) const {
     if (s.outside == Outside::kReflection) x = reflected(x, size);
@@ -161,11 +162,11 @@ struct Sampler {
     return r((back < extra ? back : extra) + low);
   }
 
-  // What is there of a pixel: its place, and -1 where it is in the image.
+  // The index of a pixel in its dimension, and a mask that is -1 where it is inside the image.
   struct Place {
     using Number = std::remove_reference_t<decltype(I{}[0])>;
     I at, there;
-    // The last place of a wide image may be rounded to one behind it.
+    // In a wide image the last index may have been rounded up beyond it.
     SL_INLINE void find(V x, int64_t size, bool repeated) {
       at = __builtin_convertvector(x, I);
       const I last = I{} + static_cast<Number>(size - 1);

@@ -1,6 +1,6 @@
-// Matrix products of 16-bit floats: a few columns of B at a time are widened into panels of
-// float32, which the tiles of float32 use while they are in the caches. Where the processor
-// multiplies pairs of bfloat16, panels and tiles are of such pairs.
+// Matrix products of 16-bit floats. A few columns of B at a time are widened into float32 panels,
+// which the float32 tiles use while they are in the caches. If the processor multiplies pairs of
+// bfloat16, panels and tiles consist of such pairs.
 #include "../half_product.h"
 
 #include "../parallel.h"
@@ -12,13 +12,13 @@ namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int64_t kPanelColumns = kPanel<float>;
-constexpr int64_t kPiecePanels = 3;         // A is then read as it lies
-constexpr int64_t kPieceBytes = 384 << 10;  // of B, at once
-constexpr int64_t kDotRows = 8;             // up to here rows of A and columns of B are multiplied
+constexpr int64_t kPiecePanels = 3;         // so few that A is not packed
+constexpr int64_t kPieceBytes = 384 << 10;  // of B, widened at once
+constexpr int64_t kDotRows = 8;             // up to this many rows of A, dot products are used
 constexpr int64_t kDotBytes = 64 << 10;
-constexpr int64_t kChunkWork = 400'000;  // multiply-adds that are worth a chunk of a thread
+constexpr int64_t kChunkWork = 400'000;  // multiply-adds that are worth a chunk for a thread
 
-// Between float32 and a 16-bit type; elements `step` apart.
+// Conversion between float32 and a 16-bit type; `step` is the stride in elements.
 struct Widening {
   Convert to_float, from_float;
   explicit Widening(bool bfloat) {
@@ -46,7 +46,7 @@ void for_pieces(const HalfProduct& p, int64_t panel_bytes, F f) {
                });
 }
 
-// Columns [first, last) of B as rows of float32: dot products.
+// Computes dot products, with some columns of B at a time widened to rows of float32.
 void multiply_dots(const HalfProduct& p, const Widening& w, const float* a, const float* bias) {
   const int64_t together =
       max_of(8, kDotBytes / (max_of(1, p.k) * static_cast<int64_t>(sizeof(float))));
@@ -76,7 +76,7 @@ void multiply_dots(const HalfProduct& p, const Widening& w, const float* a, cons
                });
 }
 
-// One panel of B, `width` of whose columns exist, its missing ones zero.
+// Widens one panel of B with `width` columns; missing columns are zero.
 SL_NOINLINE void widen_panel(const HalfProduct& p, const Widening& w, int64_t column, int64_t width,
                              float* to) {
   constexpr int W = kLanes<float>;
@@ -88,7 +88,7 @@ SL_NOINLINE void widen_panel(const HalfProduct& p, const Widening& w, int64_t co
     }
     return;
   }
-  // Columns are contiguous: squares of them are widened, then turned.
+  // Columns are contiguous: square tiles are widened, then transposed.
   constexpr int64_t kDeep = 256;
   float rows[W * kDeep];
   for (int64_t k = 0; k < p.k; k += kDeep) {
@@ -155,8 +155,8 @@ void multiply_widened(const HalfProduct& p) {
 }
 
 #if defined(__AVX512F__)
-// Pairs of neighbours in k as one element of 32 bits; processors that multiply them take small
-// numbers (below 2^-126) as zero.
+// Pairs of neighbours in k are treated as one element of 32 bits. Processors that multiply such
+// pairs flush subnormal numbers (below 2^-126) to zero.
 constexpr int64_t kPairDotRows = 2;
 #define SL_PAIRS __attribute__((target("avx512bf16")))
 
@@ -169,7 +169,7 @@ struct PairTile {
   int64_t pairs;
   const uint16_t* a;
   int64_t a_row;
-  const uint16_t* b;  // a panel [pairs][columns][2]
+  const uint16_t* b;  // panel [pairs][columns][2]
   uint16_t* c;
   int64_t c_row;
   int columns;
@@ -185,7 +185,8 @@ SL_INLINE __m256i rounded_to_bfloat(__m512 x) {
   return _mm512_maskz_cvtepi32_epi16(0xffff, _mm512_srli_epi32(near, 16));
 }
 
-// Rounds a tile of sums; out of the way of the many functions that make them.
+// Adds the bias to a tile of sums and rounds it. Not inlined into the many functions that compute
+// tiles.
 SL_NOINLINE void finish_pairs(const PairTile& t, int rows, const float* sums) {
   const __mmask16 lanes[2] = {first_lanes(0.f, t.columns), first_lanes(0.f, t.columns - 16)};
   for (int r = 0; r < rows; ++r) {
@@ -252,7 +253,7 @@ SL_NOINLINE void pair_panel(const HalfProduct& p, int64_t column, int64_t width,
   }
   int64_t k = 0;
   if (p.b_row == 1) {
-    // Pairs lie side by side already: squares of them are turned.
+    // Pairs are contiguous already: square tiles of pairs are transposed.
     for (; k + 32 <= p.k; k += 32) {
       for (int part = 0; part < kPanelColumns; part += 16) {
         Vector<float> square[16];
@@ -277,7 +278,8 @@ SL_NOINLINE void pair_panel(const HalfProduct& p, int64_t column, int64_t width,
       }
 }
 
-// Few rows against columns that are contiguous, whole numbers of pairs: one sum for each lane.
+// Multiplies few rows by contiguous columns; a row has a whole number of pairs. Each lane has its
+// own partial sum.
 SL_PAIRS void pair_dots(const HalfProduct& p, const uint16_t* a, int64_t a_row, int64_t first,
                         int64_t last) {
   constexpr int kTogether = 4;
@@ -314,7 +316,7 @@ SL_PAIRS void pair_dots(const HalfProduct& p, const uint16_t* a, int64_t a_row, 
 
 void multiply_by_pairs(const HalfProduct& p) {
   const int64_t pairs = ceil_div(p.k, 2);
-  // Rows of A whose pairs are whole and contiguous.
+  // Rows of A are copied unless they are contiguous and have a whole number of pairs.
   const bool copies = p.a_column != 1 || p.k % 2 != 0;
   Scratch space(copies ? static_cast<size_t>(p.m * pairs) * 4 : 0);
   const uint16_t* a = p.a;

@@ -1,4 +1,4 @@
-// Which taps of a convolution lie inside of its input.
+// Which taps of a convolution lie inside its input.
 #pragma once
 #include "../conv.h"
 #include "vectors.h"
@@ -6,11 +6,11 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// The outputs [first, last) of dimension d for which tap k lies inside of the input.
+// The outputs [first, last) of dimension d for which tap k lies inside the input.
 struct InsideRange {
   int64_t first, last;
   InsideRange(const ConvShape& s, int d, int64_t k) {
-    int64_t at = k * s.dilation[d] - s.padding[d], step = s.stride[d];  // for output 0
+    int64_t at = k * s.dilation[d] - s.padding[d], step = s.stride[d];  // position for output 0
     first = at < 0 ? (-at + step - 1) / step : 0;
     last = at < s.in[d] ? (s.in[d] - 1 - at) / step + 1 : 0;
     if (last > s.out[d]) last = s.out[d];
@@ -19,7 +19,7 @@ struct InsideRange {
   int64_t count() const { return last - first; }
 };
 
-// The part of all products that is not with padding.
+// The share of products that do not involve padding.
 SL_INLINE double useful_share(const ConvShape& s) {
   double share = 1;
   for (int d = 0; d < 3; ++d) {
@@ -30,7 +30,7 @@ SL_INLINE double useful_share(const ConvShape& s) {
   }
   return share;
 }
-constexpr double kMostlyInside = 0.5;  // a lesser share is worth leaving padding out
+constexpr double kMostlyInside = 0.5;  // below this share, skipping the padding pays off
 
 }  // namespace
 }  // namespace scriptlang::kernels::SL_ISA

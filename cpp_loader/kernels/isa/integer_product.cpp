@@ -1,4 +1,4 @@
-// Matrix products of integers: tiles of four rows and two vectors of columns in registers.
+// Matrix products of integers, in tiles of four rows and two vectors of columns in registers.
 #include "../integer_product.h"
 
 #include "../scratch.h"
@@ -14,7 +14,7 @@ struct Tile {
   typedef T V __attribute__((vector_size(SL_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
   static constexpr int kLane = SL_VECTOR_BYTES / static_cast<int>(sizeof(T)), kColumns = 2 * kLane;
 
-  // Rows of b are `b_row` apart, those of `to` are `to_row`.
+  // b_row and to_row are the strides of rows of b and `to`.
   template <int Rows>
   static SL_INLINE void run(const IntegerProduct<T>& p, int64_t m, const T* b, int64_t b_row, T* to,
                             int64_t to_row) {
@@ -53,7 +53,7 @@ void multiply_integers(const IntegerProduct<T>& p) {
   }
   const int64_t rest = p.n - n;
   if (rest == 0) return;
-  // The last columns as a panel of their own, filled up with zeros.
+  // The last columns are copied to a panel padded with zeros.
   Scratch space(static_cast<size_t>(p.k * kColumns) * sizeof(T));
   T* panel = space.as<T>();
   for (int64_t k = 0; k < p.k; ++k) {

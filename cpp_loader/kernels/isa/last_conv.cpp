@@ -1,11 +1,11 @@
 // Convolution with channels last, as a matrix product without a matrix of patches.
 //
-// The rows of the input are first framed: laid out with zeros for the padding beside them. A result
-// pixel is then a row of A that begins at its first tap, that of the next begins `stride` pixels
-// further, and the products of one row of taps are contiguous in both operands. Taps that lie
-// outside of the input for all pixels of a tile are left out, so dilated convolutions of small
-// images do not multiply their padding. One tap without padding needs no frame: that is a matrix
-// product as it stands.
+// The rows of the input are first framed: copied with zeros for the padding beside them. A result
+// pixel is then a row of A that begins at its first tap, the next pixel's row begins `stride`
+// pixels further, and the products of one row of taps are contiguous in both operands. Taps that
+// lie outside the input for all pixels of a tile are skipped, so dilated convolutions of small
+// images do not multiply their padding. One tap without padding needs no frame: it is a plain
+// matrix product.
 #include "../last_conv.h"
 
 #include "../parallel.h"
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int W = kLanes<float>;
 constexpr int kWide = kPanel<float>;
-constexpr int64_t kBlockBytes = 192 << 10;   // of the frame: stays in the second cache
-constexpr int64_t kGatheredBytes = 2 << 20;  // of pixels with all their taps
+constexpr int64_t kBlockBytes = 192 << 10;   // of the frame: stays in the second-level cache
+constexpr int64_t kGatheredBytes = 2 << 20;  // of gathered patches
 constexpr int64_t kSmallWork = 200'000;      // multiply-adds that are not worth a thread
 
 int64_t all_channels(const ConvShape& s, int64_t groups) { return s.channels * groups; }
@@ -29,26 +29,27 @@ int64_t work_of(const ConvShape& s, int64_t groups) {
   return s.out_pixels() * s.outputs * groups * s.channels * s.taps();
 }
 
-// A row of the kernel is one run of products: no column of it can be left out.
+// Whether a row of the kernel is one contiguous run of products. Then none of its columns can be
+// skipped.
 bool joins_columns(const ConvShape& s, int64_t groups, int64_t pixel) {
   return groups == 1 && s.dilation[2] == 1 && pixel == s.channels;
 }
 
-// The rows of the input with `left` pixels of zeros before them and others behind: where taps are
-// left out, as many as the pixels of one tile can reach.
+// The geometry of the frame: rows of the input with `left` pixels of zeros before them and some
+// after them. If taps are skipped, there are only as many as the pixels of one tile can reach.
 struct LastFrame {
   int64_t height, left, width, pixel, row;
   bool joined;
   LastFrame(const ConvShape& s, int64_t groups) {
     pixel = all_channels(s, groups);
-    // Pixels that are a multiple of 2 KB apart would share the lines of the first cache.
+    // Pixels at multiples of 2 KB would compete for the same lines of the first-level cache.
     if (pixel % 512 == 0) pixel += W;
     joined = joins_columns(s, groups, pixel);
     height = s.in[1];
     int64_t reach = (s.out[2] - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
     int64_t most = joined ? reach : (RowTiles(s.out[2]).height(0) - 1) * s.stride[2];
     left = min_of(s.padding[2], most);
-    int64_t last = max_of(0, reach - s.padding[2]);  // behind the last column of the input in use
+    int64_t last = max_of(0, reach - s.padding[2]);  // end of the columns in use
     width = left + (last > s.in[2] ? s.in[2] + min_of(last - s.in[2], most) : last);
     row = width * pixel;
   }
@@ -62,7 +63,7 @@ void copy_pixel(const float* from, int64_t step, int64_t n, float* to) {
   }
 }
 
-// One row of the frame from columns [first, last) of the input.
+// Fills a row of the frame with columns [first, last) of the input.
 SL_NOINLINE void frame_columns(const LastConv& c, const LastFrame& f, const float* from,
                                int64_t first, int64_t last, float* to) {
   int64_t n = all_channels(c.shape, c.groups);
@@ -70,7 +71,7 @@ SL_NOINLINE void frame_columns(const LastConv& c, const LastFrame& f, const floa
     copy_pixel(from + first * n, 1, (last - first) * n, to);
     return;
   }
-  if (c.x_column == 1) {  // channel by channel: reads whole rows
+  if (c.x_column == 1) {  // channel by channel, to read whole rows
     for (int64_t i = 0; i < n; ++i) {
       const float* line = from + i * c.x_channel;
       float* at = to + i;
@@ -98,20 +99,20 @@ void frame_rows(const LastConv& c, const LastFrame& f, float* to) {
   });
 }
 
-// The runs of contiguous products that the pixels of a tile add: where they begin in the frame and
+// The runs of contiguous products that the pixels of a tile sum up: their offsets in the frame and
 // in a packed panel.
 struct Taps {
   int64_t count = 0, length, columns;
   int64_t *offsets, *weights;
 
-  // space: for two numbers a tap.
+  // `space` has room for two numbers per tap.
   Taps(const ConvShape& s, const LastFrame& f, int64_t* space)
       : length(f.joined ? s.channels * s.kernel[2] : s.channels),
         columns(f.joined ? 1 : s.kernel[2]),
         offsets(space),
         weights(space + s.taps()) {}
 
-  // The taps with anything of the input for the pixels [first, first + n) of a row.
+  // Finds the taps that lie inside the input for any of the pixels [first, first + n) of a row.
   void find(const ConvShape& s, const LastFrame& f, int64_t out_row, int64_t first, int64_t n) {
     count = 0;
     int64_t h = out_row * s.stride[1] - s.padding[1];
@@ -128,7 +129,7 @@ struct Taps {
   }
 };
 
-// Rows [top, bottom) of the result, panels [first, last) of one group.
+// Computes rows [top, bottom) of the result, panels [first, last) of one group.
 void direct_block(const LastConv& c, const LastFrame& f, const float* framed, int64_t group,
                   int64_t top, int64_t bottom, int64_t first, int64_t last) {
   const ConvShape& s = c.shape;
@@ -184,8 +185,9 @@ bool is_product(const ConvShape& s, int64_t groups) {
   return s.taps() == 1 && groups == 1 && s.padding[1] == 0 && s.padding[2] == 0;
 }
 
-// Rows of few pixels fill no tile, and every row would read all weights: then the taps of all
-// pixels are written side by side, which costs little where there are many outputs.
+// Whether to gather patches. Rows of few pixels do not fill a tile, and each would read all
+// weights. Then the taps of all pixels are copied side by side, which is cheap if there are many
+// outputs.
 bool gathers(const LastConv& c) {
   const ConvShape& s = c.shape;
   return c.groups == 1 && s.out[1] > 1 && s.out[2] <= kTileRows / 2 && s.outputs >= 2 * kWide &&
@@ -244,7 +246,7 @@ void convolve_direct(const LastConv& c) {
   int64_t blocks = ceil_div(s.out[1], max_of(1, kBlockBytes / max_of(1, bytes))), splits = 1;
   bool big = work_of(s, c.groups) > kSmallWork && threads > 1;
   if (big && blocks * c.groups < 2 * threads) {
-    // Many rows are shared out by rows, few by panels, so that each packed panel is read once.
+    // Many rows are split by rows, few by panels, so that each packed panel is read once.
     if (s.out[1] >= 28 || panels < 2) blocks = min_of(s.out[1], 4 * threads);
     else splits = min_of(panels, 2 * threads);
   }
@@ -259,7 +261,8 @@ void convolve_direct(const LastConv& c) {
   });
 }
 
-// One tap: the pixels that count are brought together first where they do not lie so.
+// For one tap: a plain matrix product. The pixels in use are copied together first unless they are
+// contiguous.
 void convolve_product(const LastConv& c) {
   const ConvShape& s = c.shape;
   bool dense = s.stride[1] == 1 && s.stride[2] == 1 && c.x_channel == 1 &&
@@ -289,7 +292,7 @@ int64_t packed_size(const ConvShape& s, int64_t groups, ConvWay way) {
   return groups * ceil_div(s.outputs, kWide) * kWide * s.channels * taps;
 }
 
-// [group][panel][tap][channel][kWide]
+// Packs weights as [group][panel][tap][channel][kWide].
 void pack_direct(const ConvShape& s, int64_t groups, const float* w, float* to) {
   int64_t taps = s.taps(), panels = ceil_div(s.outputs, kWide);
   parallel_for(groups * panels, 1, [&](int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Pooling with channels last: the pixels of a window are combined, vector by vector of channels.
+// Pooling with channels last: combines the pixels of a window, one vector of channels at a time.
 #include "../last_pool.h"
 
 #include "entry.h"
@@ -12,7 +12,7 @@ constexpr int kTogether = 4;
 
 struct Maximum {
   SL_INLINE Vector<float> operator()(Vector<float> best, Vector<float> x) const {
-    Vector<float> greater = x > best ? x : best;  // a NaN that is best stays
+    Vector<float> greater = x > best ? x : best;  // keeps a NaN in `best`
     return x == x ? greater : x;
   }
 };

@@ -1,11 +1,12 @@
-// Rows and columns of float, double and int64: sums, products, extremes and their places.
+// Reductions of rows and columns of float, double and int64: sums, products, extremes and their
+// indices.
 #include "entry.h"
 #include "vectors.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// Of elements or vectors of them.
+// Operations on elements or vectors. kNothing is the neutral element.
 struct Add {
   static constexpr int kNothing = 0;
   template <class V>
@@ -20,10 +21,10 @@ struct Multiply {
     return a * b;
   }
 };
-// The second where it is beyond the first; a NaN is beyond all others, and stays.
+// The larger (or smaller) of two; NaN takes precedence over all numbers, and the first NaN stays.
 template <bool Greatest>
 struct Extreme {
-  static constexpr int kNothing = -1;  // elements may come twice
+  static constexpr int kNothing = -1;  // none: elements may be repeated instead
   template <class T>
   static SL_INLINE bool beyond(T kept, T x) {
     bool further = Greatest ? x > kept : x < kept;
@@ -38,7 +39,7 @@ struct Extreme {
   }
 };
 
-// All elements of a row, n >= 1, in lanes that do not wait for each other.
+// Reduces a row of n >= 1 elements, in independent lanes.
 template <class Op, class T>
 void fold_row(int64_t n, const T* x, T* to) {
   typedef T V __attribute__((vector_size(SL_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
@@ -81,7 +82,8 @@ void fold_row(int64_t n, const T* x, T* to) {
   *to = total;
 }
 
-// The first place of a value that is there; of a NaN the first NaN.
+// Returns the index of the first occurrence of a value that is in the row; for NaN, of the first
+// NaN.
 template <class T>
 int64_t place_in_row(int64_t n, const T* x, T value) {
   constexpr int64_t kBlock = 4 * SL_VECTOR_BYTES / static_cast<int64_t>(sizeof(T));
@@ -100,7 +102,7 @@ int64_t place_in_row(int64_t n, const T* x, T value) {
   return i;
 }
 
-// to[j] = to[j] with x[j] of each row in turn; four rows to a pass over `to`.
+// Reduces x[j] of all rows into to[j], four rows per pass over `to`.
 template <class Op, class T>
 void fold_columns(int64_t rows, int64_t width, const T* x, int64_t stride, T* to) {
   int64_t r = 0;
@@ -201,7 +203,7 @@ void greatest(int64_t rows, int64_t width, const T* x, int64_t stride, T mask, T
   }
 }
 
-// kept[j] and place[j] of the extreme in column j; rows are numbered from `first`.
+// Updates the extreme kept[j] of column j and its row place[j]; rows are numbered from `first`.
 template <bool Greatest, class T, class Place>
 void places_in_columns(int64_t first, int64_t rows, int64_t width, const T* x, int64_t stride,
                        T* kept, Place* place) {
@@ -235,7 +237,7 @@ void scale_shift_rows(int64_t rows, int64_t width, const T* x, const T* scale, c
 
 int64_t count_row(int64_t n, const uint8_t* x) {
   constexpr int kWide = 64;
-  constexpr int64_t kMost = 255 * kWide;  // what fits the lanes
+  constexpr int64_t kMost = 255 * kWide;  // bytes before a lane may overflow
   int64_t total = 0;
   for (; n > 0; n -= kMost, x += kMost) {
     int64_t count = min_of(n, kMost), i = 0;
@@ -268,7 +270,7 @@ void count_columns(int64_t rows, int64_t width, const uint8_t* x, int64_t stride
   }
 }
 
-// Four rows of b at a time, so that a is loaded once for them.
+// Distances of `Count` rows of b at a time, so that a is loaded once for them.
 template <bool Squares, int Count, class T>
 SL_INLINE void some_distances(int64_t width, const T* a, const T* b, T* to) {
   constexpr int W = kLanes<T>;
@@ -301,7 +303,7 @@ void distances(int64_t width, const T* a, const T* b, int64_t rows, bool squares
   (squares ? all_distances<true, T> : all_distances<false, T>)(width, a, b, rows, to);
 }
 
-// Sums and products of integers wrap.
+// Sums and products of integers are computed as unsigned, so that they wrap.
 template <class Op, class T>
 void row(int64_t n, const T* x, T* to) {
   if constexpr (T(0.5) == T(0)) {

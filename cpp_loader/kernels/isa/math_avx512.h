@@ -1,6 +1,6 @@
-// Elementary functions of sixteen floats in AVX-512: shorter ways than math_f32.h has, by its
-// instructions for exponents and table look-up in registers. Errors are below 3 units in the last
-// place (mish: 4.3); NaN, infinities and signed zeros behave as in C.
+// Elementary functions of sixteen floats in AVX-512. They are shorter than those of math_f32.h,
+// because AVX-512 has instructions for exponents and for table lookup in registers. Errors are
+// below 3 units in the last place (mish: 4.3); NaN, infinities and signed zeros behave as in C.
 #pragma once
 #if defined(__AVX512F__)
 
@@ -15,10 +15,10 @@ namespace {
 using F16 = __m512;
 
 SL_INLINE F16 all(float x) { return _mm512_set1_ps(x); }
-// a * b + c, c - a * b
+// fma: a * b + c; from_product: c - a * b
 SL_INLINE F16 fma(F16 a, F16 b, F16 c) { return _mm512_fmadd_ps(a, b, c); }
 SL_INLINE F16 from_product(F16 c, F16 a, F16 b) { return _mm512_fnmadd_ps(a, b, c); }
-// min and max with a constant; a NaN stays.
+// Minimum and maximum with a constant; a NaN in x stays.
 SL_INLINE F16 at_most(F16 x, float c) { return _mm512_min_ps(all(c), x); }
 SL_INLINE F16 at_least(F16 x, float c) { return _mm512_max_ps(all(c), x); }
 SL_INLINE F16 magnitude(F16 x) { return _mm512_abs_ps(x); }
@@ -27,17 +27,18 @@ SL_INLINE F16 rounded(F16 x) {
 }
 SL_INLINE F16 signed_as(F16 size, F16 x) {
   __m512i sign = _mm512_set1_epi32(static_cast<int>(0x80000000u));
-  // size where the sign bit of x is clear, else its negative
+  // size must not be negative; gets the sign bit of x
   return _mm512_castsi512_ps(
       _mm512_or_si512(_mm512_castps_si512(size), _mm512_and_si512(_mm512_castps_si512(x), sign)));
 }
-constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: what is added to it becomes an integer
-// x * by to the nearest integer, for results below 2^22: two additions cost less than rounding.
+constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: a sum with it is rounded to an integer
+// x * by, rounded to the nearest integer, for results below 2^22: two additions cost less than a
+// rounding instruction.
 SL_INLINE F16 nearest_product(F16 x, float by) {
   return _mm512_sub_ps(fma(x, all(by), all(kMagic)), all(kMagic));
 }
 
-// x = n ln2 + r; gives r and (e^r - 1 - r) / r^2.
+// x = n ln2 + r; rest is (e^r - 1 - r) / r^2.
 struct Reduced {
   F16 n, r, rest;
 };
@@ -53,7 +54,7 @@ SL_INLINE Reduced reduce_exp(F16 x) {
   e.rest = fma(p, e.r, all(0.49999997f));
   return e;
 }
-// 2^(j/16), and what rounding took from it.
+// 2^(j/16), and the rounding errors of these.
 alignas(64) constexpr float kPowers[16] = {1.0f,        1.04427373f, 1.09050775f, 1.13878858f,
                                            1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,
                                            1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f,
@@ -74,13 +75,14 @@ alignas(64) constexpr float kPowersRest[16] = {0.0f,
                                                -9.23577037e-09f,
                                                -1.1239278e-08f,
                                                9.84532811e-09f};
-constexpr float kMagicSixteenth = kMagic / 16;             // what is added to it becomes sixteenths
-SL_INLINE F16 looked_up(const float* table, F16 marked) {  // by the last four bits
+constexpr float kMagicSixteenth = kMagic / 16;  // a sum with it is rounded to sixteenths
+// Looks up entries by the last four bits of `marked`.
+SL_INLINE F16 looked_up(const float* table, F16 marked) {
   return _mm512_permutexvar_ps(_mm512_castps_si512(marked), _mm512_load_ps(table));
 }
 
-// e^(x - less) as 2^n, n in sixteenths, and a polynomial of what is left, below ln2 / 32. The sign
-// is of x: e^-x takes no step more.
+// e^(x - less) as 2^n, n in sixteenths, times a polynomial of the remainder, which is below ln2 /
+// 32. With Sign -1 it is e^(-x - less), without an extra step.
 template <int Sign>
 SL_INLINE F16 exp_signed(F16 x, F16 less) {
   F16 marked = fma(x, all(Sign * 1.44269504f), all(kMagicSixteenth));
@@ -104,13 +106,14 @@ SL_INLINE F16 over_sigmoid(F16 x) {
 SL_INLINE F16 exp2_512(F16 x) {
   x = at_least(at_most(x, 129.0f), -151.0f);
   F16 marked = _mm512_add_ps(x, all(kMagicSixteenth)), power = looked_up(kPowers, marked);
-  F16 rest = _mm512_mul_ps(looked_up(kPowersRest, marked), all(1.44269504f));  // times p, at last
+  // Multiplied by p below.
+  F16 rest = _mm512_mul_ps(looked_up(kPowersRest, marked), all(1.44269504f));
   F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), r = _mm512_sub_ps(x, n);
   F16 p = fma(r, all(5.55041087e-2f), all(0.240234271f));
   p = fma(p, r, all(0.693147181f));
   return _mm512_scalef_ps(fma(p, fma(power, r, rest), power), n);
 }
-// e^x - 1; infinite from 88 on, before e^x is.
+// e^x - 1; already infinite from 88 on.
 SL_INLINE F16 expm1_below_88(F16 x) {
   Reduced e = reduce_exp(x);
   F16 small = fma(_mm512_mul_ps(e.rest, e.r), e.r, e.r);
@@ -125,8 +128,8 @@ SL_INLINE F16 expm1_512(F16 x) {
   return _mm512_mask_mov_ps(y, zero, x);
 }
 
-// g / (2 - g) with g = 1 - e^-2t. An error of 2t by n units of its last place is one of tanh by
-// n / 2^n. Powers 2^(-j/16), and minus half of what rounding took from them.
+// tanh(t) = g / (2 - g) with g = 1 - e^-2t. An error of n units in the last place of 2t causes one
+// of n / 2^n units in tanh. The tables hold 2^(-j/16), and minus half of their rounding errors.
 alignas(64) constexpr float kFallingPowers[16] = {
     1.0f,         0.957603276f, 0.917004049f, 0.878126085f, 0.840896428f, 0.805245161f,
     0.771105409f, 0.738413095f, 0.707106769f, 0.677127779f, 0.648419797f, 0.620928884f,
@@ -161,11 +164,11 @@ SL_INLINE F16 tanh_512(F16 x) {
   return signed_as(_mm512_div_ps(g, _mm512_sub_ps(all(2.0f), g)), x);
 }
 
-// Zero where exp(-x) is infinite, as 1 / (1 + exp(-x)) is.
+// Zero if exp(-x) is infinite, as 1 / (1 + exp(-x)) is.
 SL_INLINE F16 sigmoid_512(F16 x) { return _mm512_div_ps(all(1.0f), over_sigmoid(x)); }
 SL_INLINE F16 silu_512(F16 x) { return _mm512_div_ps(x, over_sigmoid(x)); }
 
-// erf(t) / t on sixteenths of [0, 4], polynomials of the distance from their middles in quarters.
+// erf(t) / t on 16 intervals of [0, 4]: polynomials of the distance from the middle, in quarters.
 alignas(64) constexpr float kErf[6][16] = {
     {1.12252963f, 1.07764506f, 0.997185409f, 0.896085799f, 0.789678454f, 0.689578235f, 0.602119207f,
      0.529061377f, 0.469339281f, 0.420722961f, 0.380874157f, 0.347809434f, 0.319996834f,
@@ -193,7 +196,7 @@ SL_INLINE F16 erf_512(F16 x) {
   F16 t = at_most(magnitude(x), 3.9999998f);
   F16 quarters = fma(t, all(4.0f), all(-0.5f)), marked = _mm512_add_ps(quarters, all(kMagic));
   F16 u = _mm512_sub_ps(quarters, _mm512_sub_ps(marked, all(kMagic)));
-  __m512i index = _mm512_castps_si512(marked);  // its last four bits are looked at
+  __m512i index = _mm512_castps_si512(marked);  // only its last four bits are used
   auto row = [&](int k) { return _mm512_permutexvar_ps(index, _mm512_load_ps(kErf[k])); };
   F16 q = row(5);
   for (int k = 4; k >= 0; --k) q = fma(q, u, row(k));
@@ -201,7 +204,8 @@ SL_INLINE F16 erf_512(F16 x) {
   return signed_as(_mm512_mask_mov_ps(_mm512_mul_ps(t, q), one, all(1.0f)), x);
 }
 
-// erfc(t) exp(t^2) as polynomials of what is left of 2 t, by halves; the last to 10.25.
+// erfc(t) exp(t^2) on intervals of length 1/2, as polynomials of 2 t minus the middle; the last
+// interval extends to 10.25.
 alignas(64) constexpr float kErfc[9][16] = {
     {0.770346522f, 0.506937623f, 0.367822915f, 0.284972221f, 0.231087252f, 0.193662092f,
      0.166335344f, 0.145589724f, 0.129345268f, 0.116302706f, 0.105612732f, 0.0966987759f,
@@ -238,7 +242,7 @@ alignas(64) constexpr float kErfc[9][16] = {
      5.20377057e-12f},
 };
 SL_INLINE F16 erfc_512(F16 x) {
-  F16 t = _mm512_min_ps(all(10.25f), magnitude(x));  // in this order a NaN stays
+  F16 t = _mm512_min_ps(all(10.25f), magnitude(x));  // a NaN stays with this order of operands
   F16 halves = _mm512_add_ps(t, t);
   F16 floored = at_most(_mm512_roundscale_ps(halves, _MM_FROUND_TO_NEG_INF), 15.0f);
   F16 u = _mm512_sub_ps(_mm512_sub_ps(halves, floored), all(0.5f));
@@ -246,7 +250,7 @@ SL_INLINE F16 erfc_512(F16 x) {
   auto row = [&](int k) { return _mm512_permutexvar_ps(index, _mm512_load_ps(kErfc[k])); };
   F16 q = row(8);
   SL_UNROLL for (int k = 7; k >= 0; --k) q = fma(q, u, row(k));
-  // exp(-t^2), with what t^2 loses to rounding.
+  // exp(-t^2), corrected for the rounding error of t^2.
   F16 square = _mm512_mul_ps(t, t), gained = from_product(square, t, t);
   F16 y = _mm512_mul_ps(exp_signed<-1>(square, gained), q);
   __mmask16 below = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_LT_OQ);
@@ -263,7 +267,7 @@ SL_INLINE F16 gelu_tanh_512(F16 x) {
   return _mm512_mul_ps(_mm512_mul_ps(x, all(0.5f)), _mm512_add_ps(all(1.0f), tanh_512(inner)));
 }
 
-// Beyond 1 as pi/2 - atan(1 / x).
+// Above 1, computed as pi/2 - atan(1 / x).
 SL_INLINE F16 atan_512(F16 x) {
   F16 t = magnitude(x);
   __mmask16 far = _mm512_cmp_ps_mask(t, all(1.0f), _CMP_GT_OQ);
@@ -300,7 +304,7 @@ SL_INLINE F16 log_512(F16 x) {
   __mmask16 zero = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ);
   return _mm512_mask_mov_ps(y, zero, all(-__builtin_inff()));
 }
-// log(1 + x), what the sum loses put back.
+// log(1 + x), corrected for the rounding error of the sum.
 SL_INLINE F16 log1p_512(F16 x) {
   F16 u = _mm512_add_ps(x, all(1.0f)), y = log_512(u);
   F16 lost = _mm512_sub_ps(x, _mm512_sub_ps(u, all(1.0f)));
@@ -360,14 +364,15 @@ SL_INLINE F16 sine_512(F16 x, int quarter) {
   return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ), x);
 }
 
-// Half of log1p(2 t / (1 - t)).
+// atanh(t) = log1p(2 t / (1 - t)) / 2.
 SL_INLINE F16 atanh_512(F16 x) {
   F16 t = magnitude(x), one = all(1.0f);
   F16 y = log1p_512(_mm512_div_ps(_mm512_add_ps(t, t), _mm512_sub_ps(one, t)));
   return signed_as(_mm512_mul_ps(y, all(0.5f)), x);
 }
 
-// The tangent of |x| < kShortTangent, where errors stay below 3 units: of odd quarters -1 / tan(r).
+// The tangent of |x| < kShortTangent, where errors stay below 3 units; in odd quarters it is -1 /
+// tan(r).
 constexpr float kShortTangent = 256.0f;
 SL_INLINE F16 tan_512(F16 x) {
   F16 n = nearest_product(x, 0.636619772f), r = reduced_sine(x, n);

@@ -1,6 +1,6 @@
-// Elementary functions of float32 as branch-free scalar code: the compiler turns a loop over
-// them into vectors of any width. Errors are below 3 units in the last place; NaN, infinities and
-// signed zeros behave as in C.
+// Elementary functions of float32 as branch-free scalar code: compilers vectorise loops over them
+// for any vector width. Errors are below 3 units in the last place; NaN, infinities and signed
+// zeros behave as in C.
 //
 // The polynomials are minimax fits (Lawson's weighted least squares on Chebyshev nodes).
 #pragma once
@@ -22,7 +22,7 @@ SL_INLINE float float_of(int32_t bits) {
   return x;
 }
 
-// Wraps, as the bits of a NaN may make it.
+// Wraps: the bits of a NaN may make it overflow.
 SL_INLINE int32_t difference(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
@@ -40,7 +40,7 @@ SL_INLINE float power_of_two(int32_t n) {
   return float_of(static_cast<int32_t>((static_cast<uint32_t>(n) + 127) << 23));
 }
 
-// (e^r - 1 - r) / r^2 of |r| <= log(2) / 2, for numbers and vectors
+// (e^r - 1 - r) / r^2 for |r| <= log(2) / 2; for scalars and vectors
 template <class V>
 SL_INLINE V exp_tail(V r) {
   V p = r * 1.97926764e-4f + 1.3945858e-3f;
@@ -54,7 +54,7 @@ SL_INLINE V exp_reduced(V r) {
   return (exp_tail(r) * r + 1.0f) * r + 1.0f;
 }
 
-// r with x = r + n log(2)
+// Returns r and sets n with x = r + n log(2).
 SL_INLINE float reduced_power(float x, int32_t* n) {
   float whole = nearest(x * 1.44269504f, n);
   float r = x - whole * 0.693359375f;
@@ -72,7 +72,7 @@ SL_INLINE float exp_f32(float x) {
   return exp_reduced(r) * power_of_two(half) * power_of_two(difference(n, half));
 }
 
-// e^x of x <= 0, and zero where that is less than half of the least normal number.
+// e^x for x <= 0; zero if that is less than half of the least normal number.
 SL_INLINE float exp_of_negative(float x) {
   x = x < -88.0f ? -88.0f : x;
   int32_t n;
@@ -90,7 +90,7 @@ SL_INLINE float exp2_f32(float x) {
   return reduced * power_of_two(half) * power_of_two(difference(n, half));
 }
 
-// x = f * 2^e with f in [sqrt(1/2), sqrt(2)); returns log(f) and gives e.
+// x = f * 2^e with f in [sqrt(1/2), sqrt(2)); returns log(f) and sets the exponent e.
 SL_INLINE float log_reduced(float x, float* exponent) {
   bool tiny = x < 1.17549435e-38f;
   float scaled = tiny ? x * 8388608.0f : x;
@@ -139,7 +139,7 @@ SL_INLINE float with_sign(float magnitude, float sign) {
   return float_of(bits_of(magnitude) | (bits_of(sign) & static_cast<int32_t>(0x80000000)));
 }
 
-// e^x - 1 of |x| <= 87: what is left of 1 is not lost.
+// e^x - 1 for |x| <= 87, without cancellation near 0.
 SL_INLINE float expm1_within(float x) {
   int32_t n;
   float r = reduced_power(x, &n), power = power_of_two(n);
@@ -178,7 +178,7 @@ SL_INLINE float erf_f32(float x) {
   return t < 0.92f ? small : with_sign(1.0f - exp_of_negative(q), x);
 }
 
-// log(1 + x), what the sum loses put back.
+// log(1 + x), corrected for the rounding error of the sum.
 SL_INLINE float log1p_f32(float x) {
   float u = x + 1.0f, y = log_f32(u);
   float more = y + (x - (u - 1.0f)) / u;
@@ -232,15 +232,15 @@ SL_INLINE float sine_shifted(float x, int32_t quarter) {
   return static_cast<float>((n & 2) ? -y : y);
 }
 
-// y[i] = f(x[i]), in whole vectors and a half one: the last elements are done in a padded copy,
-// since the compiler would do them one by one. y may be x.
+// y[i] = f(x[i]), in whole vectors and half a vector. The remaining elements are computed in a
+// padded copy, because compilers would compute them one by one. y may be x.
 template <class F>
 SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
   constexpr int W = kLanes<float>;
   int64_t whole = n / W * W;
   SL_INDEPENDENT
   for (int64_t i = 0; i < whole; ++i) y[i] = f(x[i]);
-  if (n - whole >= W / 2) {  // a processor waits where it reads as one what was written in halves
+  if (n - whole >= W / 2) {  // avoids a load that spans several smaller stores
     for (int i = 0; i < W / 2; ++i) y[whole + i] = f(x[whole + i]);
     whole += W / 2;
   }
@@ -258,7 +258,8 @@ SL_INLINE float gelu_tanh_f32(float x) {
   return 0.5f * x * (1.0f + tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
-// `block` does numbers side by side, `exact` again, one by one, those that are not `inside`.
+// Computes contiguous blocks with `block`; elements that are not `inside` are computed again, one
+// by one, with `exact`.
 template <class T, class Block, class Inside, class Exact>
 SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_t* step,
                        Block block, Inside inside, Exact exact) {
@@ -267,7 +268,7 @@ SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_
   T* o = static_cast<T*>(out);
   for (int64_t first = 0; first < n; first += kBlock) {
     int64_t count = min_of(kBlock, n - first);
-    T x[kBlock];  // the result may be written where they are
+    T x[kBlock];  // a copy, as the result may be written in place
     for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
     block(count, x, o + first);
     int beyond = 0;
@@ -279,7 +280,7 @@ SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_
   }
 }
 
-// A loop of a periodic function; `one` where the reduction is not exact.
+// A loop of a periodic function; `one` is for elements whose reduction is not exact.
 template <class Block, class One>
 SL_INLINE void reduced(int64_t n, void* out, const void* const* in, const int64_t* step,
                        Block block, One one) {

@@ -1,6 +1,6 @@
-// Functions of float32 that are computed in double, as branch-free scalar code: the compiler
-// turns a loop over them into vectors. Results are rounded once: errors are below a unit in the
-// last place. NaN, infinities and signed zeros behave as in C.
+// Functions of float32 that are computed in double, as branch-free scalar code: compilers vectorise
+// loops over them. Results are rounded once, so errors are below a unit in the last place. NaN,
+// infinities and signed zeros behave as in C.
 //
 // The polynomials are minimax fits (Lawson's weighted least squares on Chebyshev nodes).
 #pragma once
@@ -27,14 +27,15 @@ SL_INLINE double with_sign(double magnitude, double sign) {
 }
 SL_INLINE bool is_negative(float x) { return bits_of(x) < 0; }
 
-// By recursion: a long loop would not be unrolled before its caller is made into vectors.
+// Recursive, because a long loop would not be unrolled before its caller is vectorised.
 template <int First = 0, int N>
 SL_INLINE double polynomial(const double (&c)[N], double x) {
   if constexpr (First == N - 1) return c[First];
   else return polynomial<First + 1>(c, x) * x + c[First];
 }
 
-// To 4e-11, for results that are rounded to float: beyond +-200 they are infinite or zero.
+// exp(x), accurate to 4e-11, for results that are rounded to float: beyond +-200 they are infinite
+// or zero.
 constexpr double kExp[] = {0.9999999999616587,    1.0000000002432645,    0.5000000104583177,
                            0.16666665125321306,   0.041666225292909934,  0.008333561177673426,
                            0.0013948192262101377, 0.00019775153037013588};
@@ -49,14 +50,14 @@ SL_INLINE double exp_f64(double x) {
   return polynomial(kExp, r) * double_of(static_cast<int64_t>((n + 1023) << 52));
 }
 
-// To 4e-12 of |x| that is a product or quotient of floats; -inf at zero.
+// log(x), accurate to 4e-12, for x that is a product or quotient of floats; -inf at zero.
 constexpr double kLog[] = {2.000000000008392, 0.6666666524159935, 0.400003857672984,
                            0.2853498877752577, 0.23617449502123938};
 SL_INLINE double log_f64(double x) {
-  constexpr int64_t kHalfRoot = 0x3fe6a09e667f3bcd;  // of sqrt(1/2)
+  constexpr int64_t kHalfRoot = 0x3fe6a09e667f3bcd;  // bits of sqrt(1/2)
   int64_t bits = bits_of(x), over = bits - kHalfRoot;
   double m = double_of((over & 0x000fffffffffffff) + kHalfRoot);
-  // The exponent, which fits the low half of a double's significand, without a conversion.
+  // Converts the exponent to double by placing it in the low bits of a large number.
   constexpr double kBig = 6755399441055744.0;
   double e = double_of(bits_of(kBig) + (over >> 52)) - kBig;
   double s = (m - 1.0) / (m + 1.0);
@@ -70,7 +71,7 @@ constexpr double kAtan[] = {0.999999997640413,     -0.33333283700827265,  0.1999
                             -0.14261941425391758,  0.10942066634866904,   -0.0837740676510555,
                             0.057553503063294945,  -0.030805874690659416, 0.01072758123648144,
                             -0.0017540639787233937};
-// Of 0 <= t <= 1.
+// atan(t) for 0 <= t <= 1.
 SL_INLINE double atan_short(double t) { return t * polynomial(kAtan, t * t); }
 
 constexpr double kHalfPi = 1.5707963267948966, kPi = 3.141592653589793;
@@ -98,7 +99,7 @@ constexpr double kAsin[] = {0.99999999560277,    0.16666789960217532,  0.0749443
                             0.04554987527324746, 0.023859413690701027, 0.04263382809494173};
 // asin for |x| <= 1/2; beyond, acos(x) = 2 asin(sqrt((1 - x) / 2)).
 struct Arc {
-  double inner;  // of x where it is short, else the other one of |x|
+  double inner;  // asin(|x|) if it is short, else acos(|x|)
   bool is_short;
 };
 SL_INLINE Arc arc_of(double t) {
@@ -135,7 +136,7 @@ SL_INLINE float cosh_f32(float x) {
   return static_cast<float>(0.5 * e + 0.5 / e);
 }
 
-// Below kTiny the functions are x: what they lack is less than its last place.
+// Below kTiny the functions equal x: the difference is below the last place.
 constexpr double kTiny = 1e-4;
 SL_INLINE float asinh_f32(float x) {
   double t = absolute(static_cast<double>(x));
@@ -168,7 +169,7 @@ SL_INLINE double erfc_f64(double x) {
 SL_INLINE float erfc_f32(float x) { return static_cast<float>(erfc_f64(static_cast<double>(x))); }
 
 SL_INLINE float erfinv_f32(float x) {
-  // erfinv(x) / x as polynomials of w = -log(1 - x^2), or of its root in the tails.
+  // erfinv(x) / x as polynomials of w = -log(1 - x^2), or of its square root in the tails.
   constexpr double kMiddle[] = {
       0.886226927451979,       0.23201355601019763,     0.011550335500339688,
       -0.002338540514753367,   -0.00012200273027053885, 4.0486852141564294e-05,
@@ -203,7 +204,7 @@ SL_INLINE float hypot_f32(float x, float y) {
   return infinite ? __builtin_inff() : r;
 }
 
-// C's fmod where the quotient is below kExactQuotient: there a - q b has no rounding.
+// C's fmod if the quotient is below kExactQuotient: then a - q b is exact.
 constexpr double kExactQuotient = 268435456.0;  // 2^28
 SL_INLINE bool has_exact_quotient(float a, float b) {
   double quotient = static_cast<double>(a) / static_cast<double>(b);
@@ -221,7 +222,7 @@ SL_INLINE float remainder_f32(float a, float b) {
   float r = fmod_f32(a, b);
   return (r != 0.0f) & ((r < 0.0f) != (b < 0.0f)) ? r + b : r;
 }
-// Python's rule: exact where a / b is, and consistent with the remainder.
+// Python's floor division: exact if a / b is, and consistent with the remainder.
 SL_INLINE float div_floor_f32(float a, float b) {
   float mod = fmod_f32(a, b), div = (a - mod) / b;
   div = (mod != 0.0f) & ((b < 0.0f) != (mod < 0.0f)) ? div - 1.0f : div;
@@ -247,7 +248,7 @@ SL_INLINE float xlogy_f32(float x, float y) {
   return y != y ? y : r;
 }
 
-// Sine over cosine, both through double; the reduction is exact for |x| < kExactSine.
+// Sine over cosine, both in double; the reduction is exact for |x| < kExactSine.
 SL_INLINE float tan_short(float x) {
   constexpr double kBig = 6755399441055744.0;
   double wide = x, shifted = wide * 0.63661977236758134 + kBig;
@@ -269,7 +270,7 @@ SL_INLINE float tan_short(float x) {
   c = c * t + 0.041666666666601559;
   c = t * t * c + (1.0 - 0.5 * t);
   bool turned = (n & 1) != 0;
-  // Rounded before they are divided: a division of doubles takes twice as long.
+  // Rounded to float before the division: dividing doubles takes twice as long.
   float y = static_cast<float>(turned ? -c : s) / static_cast<float>(turned ? s : c);
   return x == 0.0f ? x : y;
 }

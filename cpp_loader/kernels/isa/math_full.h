@@ -1,5 +1,4 @@
-// Elementary functions of float64, as branch-free scalar code: the compiler turns a loop over them
-// into vectors.
+// Elementary functions of float64, as branch-free scalar code: compilers vectorise loops over them.
 #pragma once
 #include "math_f64.h"
 
@@ -13,13 +12,13 @@ SL_INLINE double two_to(int64_t n) {
   return double_of(static_cast<int64_t>(static_cast<uint64_t>(n + 1023) << 52));
 }
 
-// (exp(r) - 1 - r) / r^2 of |r| <= log(2) / 2.
+// (exp(r) - 1 - r) / r^2 for |r| <= log(2) / 2.
 constexpr double kPower[] = {0.5000000000000006,    0.1666666666666669,     0.04166666666657305,
                              0.00833333333331311,   0.0013888888932518557,  0.000198412699051736,
                              2.480150430958506e-05, 2.7557226528574165e-06, 2.762637262150668e-07,
                              2.5114829124232928e-08};
 
-// exp(x) - 1 = 2^n (1 + part) - 1, of -745 <= x <= 710.
+// exp(x) = 2^n (1 + part), for -745 <= x <= 710.
 struct Power {
   int64_t n;
   double part;
@@ -32,7 +31,7 @@ SL_INLINE Power power_of(double x) {
 [[maybe_unused]] SL_INLINE double exp_full(double x) {
   double inside = x > 710.0 ? 710.0 : x < -746.0 ? -746.0 : x;
   Power p = power_of(inside);
-  int64_t half = p.n >> 1;  // two factors: 2^1024 and 2^-1075 are no normal numbers
+  int64_t half = p.n >> 1;  // two factors: 2^1024 and 2^-1075 are not normal numbers
   return (1.0 + p.part) * two_to(half) * two_to(p.n - half);
 }
 [[maybe_unused]] SL_INLINE double sigmoid_full(double x) { return 1.0 / (1.0 + exp_full(-x)); }
@@ -44,7 +43,8 @@ SL_INLINE double tanh_full(double x) {
   return x != x ? x : with_sign(y, x);
 }
 
-// Of |x| < kExactTurns: the products of the parts of pi/2 are exact.
+// Sine (Quarter 0) or cosine (1) of |x| < kExactTurns, where products with the parts of pi/2 are
+// exact.
 constexpr double kExactTurns = 1048576.0;
 template <int Quarter>
 SL_INLINE double sine_full(double x) {
@@ -67,12 +67,12 @@ SL_INLINE double sine_full(double x) {
   return Quarter == 0 && x == 0.0 ? x : y;
 }
 
-// A positive number's; -inf at zero.
+// log(x) of a positive normal number; -inf at zero.
 SL_INLINE double log_full(double x) {
   constexpr double kSeries[] = {0.666666666666667,   0.39999999999897096, 0.28571428626977513,
                                 0.22222210979897697, 0.1818289995629759,  0.15331373567196727,
                                 0.14620628146946604};
-  constexpr int64_t kHalfRoot = 0x3fe6a09e667f3bcd;  // of sqrt(1/2)
+  constexpr int64_t kHalfRoot = 0x3fe6a09e667f3bcd;  // bits of sqrt(1/2)
   int64_t over = bits_of(x) - kHalfRoot;
   double f = double_of((over & 0x000fffffffffffff) + kHalfRoot) - 1.0;
   double e = double_of(bits_of(kShift) + (over >> 52)) - kShift;

@@ -1,13 +1,13 @@
-// The innermost part of matrix product and convolution: a tile of the result in registers. The
-// functions are in tile.h, made once in tiles_f32.cpp and tiles_f64.cpp.
+// The micro-kernel of matrix product and convolution: a tile of the result in registers. The
+// functions are in tile.h, instantiated in tiles_f32.cpp and tiles_f64.cpp.
 #pragma once
 #include "../gemm.h"
 #include "vectors.h"
 
 namespace scriptlang::kernels::SL_ISA {
 
-// Rows and vectors of a tile: as many accumulators as leave registers for one row of B and one
-// element of A.
+// Rows and vectors of a tile: as many accumulators as possible, leaving registers for one row of B
+// and one element of A.
 #if defined(__AVX512F__)
 constexpr int kTileRows = 14, kTileVectors = 2;
 constexpr int kPairRows = 7, kQuadRows = 2;  // rows of tiles two and four panels wide
@@ -26,28 +26,28 @@ template <class T>
 struct Tile {
   int64_t k;         // products to add
   const T* a;        // a packed tile [k][rows], or rows of A
-  int64_t a_row;     // stride of the rows of A when not packed
+  int64_t a_row;     // stride of the rows of A if not packed
   const T* b;        // packed panels [k][kPanel], or rows of B
-  int64_t b_stride;  // from panel to panel, or from row to row of B
+  int64_t b_stride;  // stride of panels, or of rows of B
   T* c;
   int64_t c_row;
-  int columns;  // of c that exist, at most the width of the tile
+  int columns;  // existing columns of c, at most the tile's width
   Start start;
   const T* bias;  // per column or per row, by `start`
   Activation activation;
   Finish<T> finish = nullptr;
-  const T* added = nullptr;  // null, or another result to add, laid out as c
-  // kTaps: where the rows of A and the panels of B begin, for each run of k products.
+  const T* added = nullptr;  // may be null; added to the result, with the layout of c
+  // kTaps only: offsets in the rows of A and the panels of B, for each run of k products.
   const int64_t *taps = nullptr, *b_taps = nullptr;
   int64_t tap_count = 1;
-  // Null, or what to bring into the second cache meanwhile: so many elements for each product.
+  // Memory to prefetch into the second-level cache, or null; the steps are elements per product.
   const T *b_ahead = nullptr, *a_ahead = nullptr;
   int64_t b_ahead_step = 0, a_ahead_step = 0;
 };
 
-// kPacked: A and B packed. kDirect: rows of A as they lie. kDirectBoth: B too, its last columns
-// read with a mask. kTaps: as kDirect, the rows of A in several runs. Vectors may span several
-// panels.
+// kPacked: A and B are packed. kDirect: A is not packed. kDirectBoth: neither is packed, and the
+// last columns of B are read with a mask. kTaps: like kDirect, with the rows of A in several runs.
+// Vectors may span several panels.
 enum class Operand : int { kPacked, kDirect, kDirectBoth, kTaps };
 
 template <class T>
@@ -58,8 +58,8 @@ struct TileTable {
   TileFunction<T> rows[MaxRows + 1];
 };
 
-// TileSet<...>::one.rows[r] multiplies a tile of r rows and one panel; half: a last panel half of
-// which is missing.
+// TileSet<...>::one.rows[r] multiplies a tile of r rows and one panel. `pair` and `quad` are for
+// two and four panels, `half` for a last panel with at most half of its columns.
 template <class T, Operand kind>
 struct TileSet {
   static const TileTable<T, kTileRows> half, one;
@@ -67,7 +67,7 @@ struct TileSet {
   static const TileTable<T, kQuadRows> quad;
 };
 
-// A tile of one panel, `columns` of which exist.
+// The function for a tile of one panel, of which `columns` columns exist.
 template <class T, Operand kind>
 SL_INLINE TileFunction<T> panel_tile(int rows, int columns) {
   return columns <= kPanel<T> / 2 ? TileSet<T, kind>::half.rows[rows]
@@ -76,7 +76,7 @@ SL_INLINE TileFunction<T> panel_tile(int rows, int columns) {
 
 namespace {
 
-// What an activation leaves alone. A NaN stays: every comparison with it is false.
+// The bounds of an activation. A NaN stays: every comparison with it is false.
 template <class T>
 struct Bounds {
   Vector<T> low, high;
@@ -91,7 +91,7 @@ SL_INLINE Vector<T> activate(Vector<T> x, Activation activation) {
   return activation == Activation::kNone ? x : Bounds<T>(activation).apply(x);
 }
 
-// m rows in tiles of nearly equal height: 128 rows are 8 x 13 + 2 x 12, not 9 x 14 + 2.
+// Splits m rows into tiles of nearly equal height: 128 rows are 8 x 13 + 2 x 12, not 9 x 14 + 2.
 struct RowTiles {
   int64_t count, base, longer;
   explicit RowTiles(int64_t m)
@@ -100,8 +100,8 @@ struct RowTiles {
   int64_t first(int64_t i) const { return i * base + min_of(i, longer); }
 };
 
-// Packs m rows of k elements as the tiles of RowTiles(m): [k][height] each. The result may be
-// overrun by one vector.
+// Packs m rows of k elements as the tiles of RowTiles(m): [k][height] each. It may write one vector
+// beyond the result.
 template <class T>
 SL_NOINLINE void pack_rows(int64_t m, int64_t k, const T* a, int64_t row, int64_t column, T* out) {
   constexpr int W = kLanes<T>;
@@ -113,7 +113,7 @@ SL_NOINLINE void pack_rows(int64_t m, int64_t k, const T* a, int64_t row, int64_
     int64_t p = 0;
     if (column == 1 && height > 1) {
       for (; p + W <= k; p += W) {
-        // Rows beyond the tile are written too, and overwritten by the next element's.
+        // Lanes beyond the tile are stored, too, and overwritten by the next element's.
         for (int part = 0; part < height; part += W) {
           Vector<T> square[W];
           SL_UNROLL for (int r = 0; r < W; ++r) {

@@ -1,4 +1,4 @@
-// Two operators on float32 in one loop: what the first gives is rounded, but not stored.
+// Two operators on float32 in one loop: the result of the first is rounded, but not stored.
 #include "entry.h"
 #include "vectors.h"
 
@@ -24,7 +24,8 @@ SL_INLINE V then_of(V x, [[maybe_unused]] V z) {
   else return -x;
 }
 
-// Where operands begin and how far apart their vectors lie: numbers stand in a vector of their own.
+// Addresses of operands and the strides of their vectors. A scalar is replicated in a vector of its
+// own, with stride 0.
 struct Operands {
   alignas(V) float same[3][kLanes<float>];
   const float* at[3];

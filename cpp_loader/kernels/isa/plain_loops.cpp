@@ -1,5 +1,5 @@
-// Loops whose results do not depend on the instruction set: arithmetic that wraps, comparisons,
-// roundings, choices. Here the compiler makes them as wide as the machine allows.
+// Loops whose results do not depend on the instruction set: wrapping arithmetic, comparisons,
+// rounding, selection. Here they are compiled for the vectors of each instruction set.
 #include "../loops.h"
 #include "entry.h"
 #include "vectors.h"
@@ -8,7 +8,7 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// Arithmetic that may wrap is done in this type; a bool is a byte that is zero or not.
+// `Wide` is the type for arithmetic that may wrap. A bool is a byte that is zero or not.
 template <class T>
 struct Of {
   using Wide = T;
@@ -55,7 +55,7 @@ SL_INLINE T read(const T* from) {
 }
 SL_INLINE bool read(const bool* from) { return *reinterpret_cast<const uint8_t*>(from) != 0; }
 
-// A constant in the element type; what an integer type cannot hold becomes its nearest value.
+// A constant converted to the element type; for an integer type it is truncated and saturated.
 template <class T>
 SL_INLINE T constant(const double* params, int i) {
   double value = params ? params[i] : 0.0;
@@ -72,7 +72,7 @@ SL_INLINE T constant(const double* params, int i) {
 
 // ---- one operand
 
-// Each is called with the element and three constants of its type.
+// Defines a function of an element x and three constants p, q, r of its type.
 // clang-format off
 #define SL_UNARY(X, name, formula)                            \
   struct U_##name {                                           \
@@ -187,7 +187,8 @@ void unary(int64_t n, void* out, const void* const* in, const int64_t* step, con
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), p, q, r);
 }
 
-// Both limits, one of which may be that of the type, in one loop.
+// Clamps int8 or int16 to one or two limits with one loop; a missing limit is beyond the type's
+// range.
 template <class T>
 SL_NOINLINE void clamp_both(int64_t n, void* out, const void* const* in, const int64_t* step,
                             const double* limits) {
@@ -200,7 +201,7 @@ void clamp_small(int64_t n, void* out, const void* const* in, const int64_t* ste
   clamp_both<T>(n, out, in, step, limits);
 }
 
-// 16-bit floats, whose sign is a bit.
+// Negation and absolute value of 16-bit floats, by changing the sign bit.
 template <uint16_t Kept, uint16_t Turned>
 void turn_bits(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
   const uint16_t* a = static_cast<const uint16_t*>(in[0]);
@@ -215,7 +216,8 @@ void turn_bits(int64_t n, void* out, const void* const* in, const int64_t* step,
 }
 
 #if defined(__AVX512F__)
-// By float32, in one go: what these operators wait for overlaps with the conversions.
+// Operators of float16 computed in float32 in one pass, so that their latency overlaps with the
+// conversions.
 constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 SL_INLINE __m512 load_half(const uint16_t* p, __mmask16 lanes) {
   return _mm512_maskz_cvtph_ps(lanes, _mm256_maskz_loadu_epi16(lanes, p));
@@ -263,7 +265,7 @@ SL_INLINE T squared_difference(T x, T y) {
   W d = W(x) - W(y);
   return static_cast<T>(d * d);
 }
-// Shifts by less than zero or more than the bits there are push all of them out.
+// Shifts by a negative number or by at least the width of the type shift out all bits.
 template <class T>
 SL_INLINE T shifted_left(T x, T by) {
   using W = typename Of<T>::Wide;
@@ -315,7 +317,7 @@ SL_INLINE T shifted_right(T x, T by) {
   X(logical_xor, (x != T(0)) ^ (y != T(0)))
 // clang-format on
 
-// The second type: what is written.
+// Out is the type of the result.
 #define SL_BINARY(name, formula, Out)               \
   struct B_##name {                                 \
     template <class T>                              \
@@ -339,7 +341,8 @@ SL_LOGICAL(X)
 #undef X
 // clang-format on
 
-// An integer type takes the factor of add_scaled from the second slot, where it is exact.
+// The factor of add_scaled and others. Integer types read it from the second slot, which holds it
+// exactly as an int64.
 template <class T>
 SL_INLINE T factor(const double* params) {
   if (!params) return T(1);
@@ -383,7 +386,7 @@ void binary(int64_t n, void* out, const void* const* in, const int64_t* step,
 
 template <class T>
 SL_INLINE T between(T x, T y, T weight) {
-  // From the nearer end: exact at both.
+  // Interpolates from the nearer end, so that it is exact at both.
   bool nearer = (weight < T(0) ? -weight : weight) < T(0.5);
   return (nearer ? x : y) + (y - x) * (nearer ? weight : -(T(1) - weight));
 }
@@ -439,7 +442,8 @@ void ternary(int64_t n, void* out, const void* const* in, const int64_t* step,
 
 // ---- conversions
 
-// As kernels/convert.cpp has it: to bool by "is not zero", floats to integers towards zero.
+// The same conversions as in kernels/convert.cpp: nonzero numbers become true, floats are
+// truncated.
 template <class To, class From>
 SL_INLINE To converted(From x) {
   if constexpr (Of<To>::kBool) {
@@ -471,7 +475,7 @@ constexpr int number(Op op) {
   return static_cast<int>(op);
 }
 
-// int8 and int16 are rare: the portable loops do but for limits, which costs less code.
+// int8 and int16 are rare: except for clamping, they use the portable loops, which saves code.
 #define SL_EACH_INT(X, name) X(name, uint8_t) X(name, int32_t) X(name, int64_t)
 #define SL_EACH_FLOAT(X, name) X(name, float) X(name, double)
 

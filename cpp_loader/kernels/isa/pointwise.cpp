@@ -86,10 +86,10 @@ SL_INLINE float clamp(float x, float low, float high) {
   x = x < low ? low : x;
   return x > high ? high : x;
 }
-// x / (1 - x), of x within eps of the ends where eps is not negative.
+// x / (1 - x), with x limited to [eps, 1 - eps] unless eps is negative.
 SL_INLINE float odds(float x, float eps) {
   const float top = 1.0f - eps, lowered = x > top ? top : x;
-  const float limited = x < eps ? eps : lowered;  // also where the bounds cross
+  const float limited = x < eps ? eps : lowered;  // also if the bounds cross
   x = eps >= 0.0f ? limited : x;
   return x / (1.0f - x);
 }
@@ -184,7 +184,7 @@ SL_FAST_COMPARE(X)
 #undef X
 // clang-format on
 
-// Bits of y where the bool is true, of z elsewhere.
+// Selects the bits of y where the condition is true, of z elsewhere.
 template <class T>
 void where_loop(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
   const uint8_t* c = static_cast<const uint8_t*>(in[0]);
@@ -264,7 +264,7 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
 }
 
 #if defined(__AVX512F__)
-// X(name, formula of x and the constants p, q, r): in place of those above.
+// X(name, formula of x and the constants p, q, r). These replace the loops above.
 // clang-format off
 #define SL_WIDE_UNARY(X)                        \
   X(exp, exp_512(x))                            \
@@ -322,7 +322,8 @@ SL_WIDE_UNARY(X)
 #undef X
 // clang-format on
 
-// Arguments beyond the short reduction go through double, vector by vector.
+// Computes periodic functions with a short reduction; vectors with larger arguments go through
+// double.
 template <class F>
 SL_INLINE void wide_turns(int64_t n, void* out, const void* const* in, const int64_t* step,
                           float short_below, Loop by_double, F f) {
@@ -355,13 +356,14 @@ void wide_tan(int64_t n, void* out, const void* const* in, const int64_t* step, 
 }
 #endif
 
-// Activations of a tile: the constants of a formula are loaded once for all of its rows.
+// Activations of a tile, which load the constants of a formula once for all rows.
 // clang-format off
 #define SL_FINISH(X)                                                                            \
   X(sigmoid) X(silu) X(gelu) X(gelu_tanh) X(hardswish) X(hardsigmoid) X(tanh)
 // clang-format on
 #if defined(__AVX512F__)
-// Loads without a mask: what has just been stored with one does not reach a load with one.
+// Whole vectors are loaded without a mask: after a masked store, a masked load of the same address
+// would stall.
 template <class F>
 SL_INLINE void finish_tile(float* c, int64_t row, int64_t rows, int64_t columns, F f) {
   if (rows == 1) return map_512(columns, c, c, f);

@@ -1,8 +1,8 @@
-// Products of codes: int32 sums in registers over all of k, finished as they leave them.
+// Matrix products of codes: int32 sums over all of k in registers, finished when they leave these.
 //
-// b is packed in panels of kColumns columns; a panel holds, for each step of k, one word of every
-// column. With VNNI a word is four bytes of k, else two int16: the instructions for bytes that are
-// older saturate. a is read word by word, each the same for all columns.
+// b is packed in panels of kColumns columns. For each step of k, a panel holds one word per column.
+// With VNNI a word is four bytes of k, otherwise two int16, because older instructions for bytes
+// saturate. a is read word by word; each word is broadcast to all columns.
 #include "../scratch.h"
 #include "codes.h"
 #include "entry.h"
@@ -34,7 +34,7 @@ struct Pairs {
 
 #if defined(__AVX512BW__)
 struct Quads {
-  // As assembly, because this file is compiled for machines without the instruction too.
+  // Assembly, because this file is also compiled for processors without the instruction.
   static SL_INLINE Words add(Words sum, Words a, Words b) {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
     return sum;
@@ -77,14 +77,14 @@ void pack(int64_t k, int64_t n, const int8_t* b, int64_t b_row, int64_t b_column
   }
 }
 
-// Rows of a as words, and what a tile needs besides. Weights lie behind the second cache when their
-// turn comes: each tile of a panel brings its share of the next one there.
+// Rows of a as words, and other arguments of a tile. Weights are not in the second-level cache when
+// they are needed, so each tile of a panel prefetches its share of the next panel.
 struct Tile {
   const QuantizedProduct& p;
   const int32_t* a;
   int64_t a_row, steps;
   const int32_t* ahead = nullptr;
-  int64_t ahead_step = 0;  // words for each step
+  int64_t ahead_step = 0;  // words per step
 };
 
 SL_INLINE int32_t sum_of_row(const QuantizedProduct& p, int64_t row) {
@@ -93,7 +93,7 @@ SL_INLINE int32_t sum_of_row(const QuantizedProduct& p, int64_t row) {
   return sum;
 }
 
-// row_sum: of the codes of the row of a, where p.b_zero asks for it.
+// row_sum is the sum of the codes of the row of a; needed if there is p.b_zero.
 SL_INLINE void finish(const QuantizedProduct& p, Words sums, int32_t row_sum, int64_t row,
                       int64_t column) {
   int n = static_cast<int>(p.n - column < kWords ? p.n - column : kWords);
@@ -111,7 +111,7 @@ SL_INLINE void finish(const QuantizedProduct& p, Words sums, int32_t row_sum, in
               static_cast<uint8_t*>(p.c) + at, static_cast<float*>(p.c) + at);
 }
 
-// What becomes of a tile's sums, row by row; one function for the tiles of all heights.
+// Finishes the sums of a tile, row by row; one function for tiles of all heights.
 SL_NOINLINE void finish_tile(const QuantizedProduct& p, const Words* sums, int rows, int vectors,
                              int64_t row, int64_t column) {
   for (int r = 0; r < rows; ++r) {
@@ -122,7 +122,8 @@ SL_NOINLINE void finish_tile(const QuantizedProduct& p, const Words* sums, int r
   }
 }
 
-// Split: how many sums an element has, so that few rows do not wait for one addition.
+// Split is the number of partial sums per element, so that tiles of few rows are not limited by the
+// latency of additions.
 template <class Dot, int Rows, int Vectors, int Split>
 SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column) {
   Words sums[Split][Rows][Vectors] = {};
@@ -164,7 +165,7 @@ SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column
   finish_tile(t.p, totals, Rows, Vectors, row, column);
 }
 
-// Tiles of nearly equal height: 8 rows are 4 + 4, not 6 + 2.
+// Splits rows into tiles of nearly equal height: 8 rows are 4 + 4, not 6 + 2.
 template <class Dot, int Vectors>
 SL_NOINLINE void panel(Tile t, const int32_t* b, int64_t column, const int32_t* next) {
   const int64_t count = round_up(t.p.m, kRows) / kRows;
@@ -199,7 +200,7 @@ void all_panels(const Tile& t) {
   }
 }
 
-// The rows of a with two bytes an element.
+// Widens the rows of a to two bytes per element.
 void widen(const QuantizedProduct& p, int64_t words, int16_t* to) {
   for (int64_t r = 0; r < p.m; ++r, to += 2 * words) {
     const uint8_t* a = p.a + r * p.a_row;

@@ -1,11 +1,11 @@
-// Codes made of numbers, numbers of codes, and pointwise operators on codes.
+// Conversion between numbers and codes, and pointwise operators on codes.
 #include "codes.h"
 #include "entry.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// f(position, how many) for every vector of n elements.
+// Calls f(index, count) for every vector of n elements.
 template <class F>
 SL_INLINE void each_vector(int64_t n, F f) {
   int64_t i = 0;
@@ -20,7 +20,7 @@ void range(int64_t n, const float* x, float* smallest, float* largest) {
     Vector<float> v = load(x + i);
     low = v < low ? v : low;
     high = v > high ? v : high;
-    odd = odd + (v - v);  // NaN of NaN and infinities
+    odd = odd + (v - v);  // NaN for NaN and infinities
   }
   float least = x[0], most = x[0];
   bool strange = x[0] != x[0];
@@ -65,7 +65,7 @@ SL_INLINE Vector<float> scaled(Words codes, Scaled s) {
 #elif defined(__FMA__)
   return (Vector<float>)_mm256_fmadd_ps((__m256)v, (__m256)splat(s.scale), (__m256)splat(s.shift));
 #else
-  for (int i = 0; i < kWords; ++i) {  // exact in double, but for the last rounding
+  for (int i = 0; i < kWords; ++i) {  // exact in double before the final rounding
     v[i] = static_cast<float>(static_cast<double>(v[i]) * s.scale + s.shift);
   }
   return v;

@@ -1,5 +1,5 @@
-// Weighted sums of a few pixels of a row: as many rows as a vector has lanes are turned into
-// columns, so that each tap of an output is one load and one product.
+// Weighted sums of a few pixels of a row. As many rows as a vector has lanes are transposed, so
+// that each tap of an output is one load and one product.
 #include "../resize.h"
 
 #include "../scratch.h"
@@ -12,8 +12,7 @@ namespace {
 constexpr int L = kLanes<float>;
 using V = Vector<float>;
 
-// n columns of `rows` <= L rows that are `stride` apart, column by column; rows that are not there
-// are the first one again.
+// Transposes n columns of `rows` <= L rows with stride `stride`; missing rows repeat the first one.
 void to_columns(int64_t n, int rows, const float* x, int64_t stride, float* columns) {
   const float* from[L];
   for (int r = 0; r < L; ++r) from[r] = x + (r < rows ? r * stride : 0);
@@ -82,11 +81,11 @@ void combine(int64_t n, int64_t count, const float* const* from, const float* we
   }
 }
 
-// ---- bytes: sums of integers, kByteRows side by side
+// ---- bytes: integer sums of kByteRows rows side by side
 
 constexpr int kByteRows = 64;
 
-// Eight bytes of eight rows: element r of column i becomes element i of row r.
+// Transposes 8 x 8 bytes: element r of column i becomes element i of row r.
 void turn_eight(const uint8_t* x, int64_t stride, uint8_t* y, int64_t y_stride) {
   uint64_t v[8];
   for (int r = 0; r < 8; ++r) __builtin_memcpy(&v[r], x + r * stride, 8);
@@ -103,7 +102,7 @@ void turn_eight(const uint8_t* x, int64_t stride, uint8_t* y, int64_t y_stride) 
   for (int r = 0; r < 8; ++r) __builtin_memcpy(y + r * y_stride, &v[r], 8);
 }
 
-// A matrix turned: y[i][r] = x[r][i].
+// Transposes a matrix: y[i][r] = x[r][i].
 void turn(int64_t rows, int64_t columns, const uint8_t* x, int64_t stride, uint8_t* y,
           int64_t y_stride) {
   const int64_t whole_rows = rows / 8 * 8, whole = columns / 8 * 8;

@@ -1,4 +1,4 @@
-// Functions of rows, compiled for each instruction set: sums, softmax, norms, LSTM cells.
+// Row functions: sums, softmax, norms, LSTM and GRU cells.
 #include "../rows.h"
 #include "../stop.h"
 
@@ -10,10 +10,10 @@ namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int kLanesF = kLanes<float>;
-constexpr int64_t kBlock = 4096;  // elements summed before blocks are added pairwise
+constexpr int64_t kBlock = 4096;  // elements per block; sums of blocks are added pairwise
 constexpr int kSums = 4;
 
-// Adds f(x[i]) over at most a block with kSums vectors of accumulators.
+// Sums f(x[i]) over at most a block, with kSums vectors of accumulators.
 template <class F>
 SL_INLINE float block_sum(int64_t n, const float* x, F f) {
   Vector<float> sums[kSums] = {};
@@ -29,7 +29,7 @@ SL_INLINE float block_sum(int64_t n, const float* x, F f) {
     sums[0] += f(v);
   }
   if (i < n) {
-    // The lanes beyond the end hold f(0): they are put out, not added.
+    // Lanes beyond the end hold f(0), which is masked out.
     Vector<float> v = load_first(x + i, static_cast<int>(n - i)), place;
     SL_UNROLL for (int j = 0; j < kLanesF; ++j) place[j] = static_cast<float>(j);
     Vector<float> y = f(v);
@@ -41,7 +41,7 @@ SL_INLINE float block_sum(int64_t n, const float* x, F f) {
 template <class F>
 float pairwise_sum(int64_t n, const float* x, F f) {
   if (n <= kBlock) return block_sum(n, x, f);
-  worked(kBlock);  // once for each block but the last
+  worked(kBlock);  // once per block except the last
   int64_t half = ceil_div(ceil_div(n, kBlock), 2) * kBlock;
   return pairwise_sum(half, x, f) + pairwise_sum(n - half, x + half, f);
 }
@@ -67,9 +67,9 @@ float sum_squares(int64_t n, const float* x, float center) {
   return pairwise_sum(n, x, [c](Vector<float> v) { return (v - c) * (v - c); });
 }
 
-constexpr int64_t kStretch = 1 << 20;  // elements of a very long row, between looks at the time
+constexpr int64_t kStretch = 1 << 20;  // elements of a very long row between two checks for a stop
 
-// Calls f(first, last) for stretches of a row.
+// Calls f(first, last) for stretches of a row, checking for a stop between them.
 template <class F>
 SL_INLINE void in_stretches(int64_t n, F f) {
   for (int64_t first = 0; first < n; first += kStretch) {
@@ -120,8 +120,9 @@ float extreme_of_stretch(int64_t n, const float* x) {
   return Least ? _mm512_reduce_min_ps(top) : _mm512_reduce_max_ps(top);
 }
 
-// Writes exp(x - top) where y is given; the sum of all, block by block. What lies n further is
-// asked for: rows follow each other, and this pass is the one that memory does not hold up.
+// Returns the sum of exp(x - top), block by block, and stores the terms in y unless it is null. It
+// prefetches the next row, n elements further: rows are contiguous, and this pass is not limited by
+// memory.
 float exp_sum(int64_t n, const float* x, float top, float* y) {
   F16 shift = all(top);
   float total = 0;
@@ -173,7 +174,7 @@ void log_softmax(int64_t n, const float* x, float* y) {
   });
 }
 #else
-// f of all lanes, in the first one: f has to be associative and commutative.
+// Combines all lanes with f into the first one; f must be associative and commutative.
 template <int By, class V, class F, int... I>
 SL_INLINE V fold_lanes(V v, F f, std::integer_sequence<int, I...> lanes) {
   v = f(v, __builtin_shufflevector(v, v, ((I + By) % kLanesF)...));
@@ -215,8 +216,8 @@ float extreme_of_stretch(int64_t n, const float* x) {
   return nan ? __builtin_nanf("") : most;
 }
 
-// e^x of x that are not above zero; zero where it is less than half of the least normal number.
-// As exp_of_negative, of vectors.
+// e^x for x <= 0; zero if that is less than half of the least normal number. The vector form of
+// exp_of_negative.
 SL_INLINE Vector<float> exp_falling(Vector<float> x) {
   typedef uint32_t Bits __attribute__((vector_size(SL_VECTOR_BYTES)));
   x = at_least(x, splat(-88.0f));
@@ -226,7 +227,8 @@ SL_INLINE Vector<float> exp_falling(Vector<float> x) {
   return exp_reduced(r) * (Vector<float>)(((Bits)shifted + 127) << 23);
 }
 
-// Writes e^(x - top) where y is given, top being the greatest; the sum of all, block by block.
+// Returns the sum of e^(x - top), block by block, and stores the terms in y unless it is null.
+// `top` must be the largest element.
 float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
   Vector<float> shift = splat(top);
   float total = 0;
@@ -266,7 +268,7 @@ void softmax(int64_t n, const float* x, float* y) {
   });
 }
 
-// Of any `top`: what is above it may be infinite.
+// For any `top`; terms of larger elements may be infinite.
 float sum_exp(int64_t n, const float* x, float top) {
   constexpr int64_t kPiece = 1024;
   float total = 0;
@@ -337,7 +339,7 @@ void scale_shift(int64_t n, const float* x, float scale, float shift, float* y) 
   });
 }
 
-// One vector of hidden units; the arrays of the gates are `apart` elements from each other.
+// Computes one vector of hidden units; `apart` is the stride between the arrays of the gates.
 SL_INLINE void lstm_units(int count, int64_t apart, const float* gates, const float* c_in, float* c,
                           float* h) {
   const float *input = gates, *forget = gates + apart, *cell = gates + 2 * apart;
@@ -361,7 +363,7 @@ SL_INLINE void gru_units(int count, int64_t apart, const float* input, const flo
   }
 }
 
-// Copies `rows` pieces of n - first elements, n apart, into whole vectors.
+// Copies the last n - first elements of each of Rows contiguous rows of n into whole vectors.
 template <int Rows>
 SL_INLINE void pad_rows(int64_t n, int64_t first, const float* from, float (&to)[Rows][kLanesF]) {
   size_t bytes = static_cast<size_t>(n - first) * sizeof(float);
@@ -397,8 +399,8 @@ void gru_cell(int64_t n, const float* input, const float* hidden, const float* h
   __builtin_memcpy(h + i, result, static_cast<size_t>(n - i) * sizeof(float));
 }
 
-// GCC leaves the upper parts of vector registers in use where a function returns a lane of one.
-// Code without AVX, which the caller may be, is slow until they are cleared.
+// GCC does not clear the upper halves of vector registers if a function returns a lane. Code
+// without AVX, such as the caller's, is slow until they are cleared.
 template <auto Function, class... Arguments>
 float leaving_no_vectors(Arguments... arguments) {
   float result = Function(arguments...);

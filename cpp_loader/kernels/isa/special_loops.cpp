@@ -1,7 +1,7 @@
-// Special functions of float32 and float64, both computed in double, a block of elements at a
-// time: each step is a loop over the block, which the compiler makes wide, and what differs from
-// interval to interval is in tables (special_tables.h). Every instruction set gives the same bits:
-// nothing is contracted here.
+// Special functions of float32 and float64, both computed in double, one block of elements at a
+// time. Each step is a loop over the block, which the compiler vectorises; the coefficients per
+// interval come from tables (special_tables.h). All instruction sets give the same bits, because no
+// multiply-adds are fused here.
 #include "../stop.h"
 #include "../special.h"
 #include "../special_tables.h"
@@ -26,7 +26,7 @@ SL_INLINE void each(F f) {
   for (int i = 0; i < kBlock; ++i) f(i);
 }
 
-// Of u, 0 <= u <= 16, by the polynomial of its interval; u that is no number gives any number.
+// Evaluates the polynomial of the interval of u, 0 <= u <= 16; for a NaN the result is arbitrary.
 SL_NOINLINE void piecewise(const double (*table)[16], int degree, const Block& u, Block& y) {
   constexpr double kMost = 15.999999999999998;
 #if defined(__AVX512F__)
@@ -79,7 +79,7 @@ SL_INLINE void piecewise(const double (&table)[N][16], const Block& u, Block& y)
 SL_NOINLINE void exponentials(const Block& x, Block& y) {
   each([&](int i) SL_ALWAYS { y.at[i] = exp_full(x.at[i]); });
 }
-// Of any positive number; -inf at zero.
+// Logarithms of any positive numbers; -inf at zero.
 SL_NOINLINE void logarithms(const Block& x, Block& y) {
   each([&](int i) SL_ALWAYS {
     const double v = x.at[i];
@@ -104,7 +104,7 @@ SL_NOINLINE void waves(const Block& x, Block& sine, Block& cosine) {
 
 // ---- Bessel functions
 
-// Intervals of |x|: eight below `limit`, eight of limit / |x| above.
+// Maps |x| to 16 intervals: eight below `limit`, and eight of limit / |x| above.
 SL_NOINLINE void halves(double limit, const Block& x, Block& u) {
   const double scale = 8.0 / limit;
   each([&](int i) SL_ALWAYS {
@@ -132,7 +132,7 @@ void modified_i(const Block& x, Block& y) {
 template <int Order, bool Scaled>
 void modified_k(const Block& x, Block& y) {
   Block u, low, logarithm, power, value;
-  // The exponential makes an I of its scaled form, which the table has.
+  // The table has scaled values of I, so they are multiplied by the exponential.
   each([&](int i) SL_ALWAYS {
     const double v = x.at[i], t = absolute(v);
     u.at[i] = t < 2.0 ? t : 2.0;
@@ -154,8 +154,8 @@ void modified_k(const Block& x, Block& y) {
   });
 }
 
-// J and Y beyond 8 are waves, whose amplitudes are in one table: sqrt(pi x) times them is
-// a sin(x) + b cos(x), with a and b from P + Q and P - Q.
+// Beyond 8, J and Y are waves whose amplitudes are in one table: times sqrt(pi x) they are a sin(x)
+// + b cos(x), where a and b are combined from P + Q and P - Q.
 struct Hankel {
   Block sine, cosine, sum, difference;
   SL_NOINLINE Hankel(int order, const Block& x) {
@@ -184,7 +184,7 @@ SL_INLINE bool any_beyond(const Block& x) {
   for (int i = 0; i < kBlock; ++i) beyond |= !(absolute(x.at[i]) < 8.0);
   return beyond != 0;
 }
-// J below 8, by order 1 divided by x.
+// J below 8; for order 1 divided by x.
 template <int Order>
 SL_INLINE void near_j(const Block& x, Block& u, Block& value) {
   each([&](int i) SL_ALWAYS { u.at[i] = absolute(x.at[i]) * 2.0; });
@@ -271,7 +271,7 @@ void airy(const Block& x, Block& y) {
 
 // ---- the normal distribution, entropy, gamma functions
 
-// The inverse of erf at t, by -log(1 - t^2).
+// The inverse of erf at t, given -log(1 - t^2).
 SL_NOINLINE void inverse_erf(const Block& t, const Block& minus_log, Block& y) {
   Block u, far;
   each([&](int i) SL_ALWAYS {
@@ -305,7 +305,7 @@ void erfinv(const Block& x, Block& y) {
   each([&](int i) SL_ALWAYS { w.at[i] = -w.at[i]; });
   inverse_erf(x, w, y);
 }
-// 1 - (2p - 1)^2 is 4 p (1 - p).
+// ndtri(p) = sqrt(2) erfinv(2 p - 1), where 1 - (2 p - 1)^2 = 4 p (1 - p).
 void ndtri(const Block& x, Block& y) {
   Block t, low, high;
   each([&](int i) SL_ALWAYS {
@@ -359,7 +359,7 @@ void lgamma(const Block& x, Block& y) {
   }
 }
 
-// The sum of log gamma(x - j / 2), j < p; the differences are those of T.
+// The sum of log gamma(x - j / 2) for j < p, plus a constant; differences are rounded to T.
 template <class T>
 void multivariate(const Block& x, double p, Block& y) {
   Block at, value;
@@ -372,7 +372,7 @@ void multivariate(const Block& x, double p, Block& y) {
   }
 }
 
-// Eight steps up, then the asymptotic series; below 1/2 by reflection.
+// Eight steps of the recurrence, then the asymptotic series; below 1/2 the reflection formula.
 void trigamma(const Block& x, Block& y) {
   constexpr double kSeries[] = {0.16666666666666666,  -0.03333333333333333, 0.023809523809523808,
                                 -0.03333333333333333, 0.07575757575757576,  -0.2531135531135531,
@@ -389,7 +389,7 @@ void trigamma(const Block& x, Block& y) {
     }
     const double w = 1.0 / (z + 8.0), square = w * w;
     sum += w + square * (0.5 + w * polynomial(kSeries, square));
-    // Far away all but the first term vanish, and squares of products overflow.
+    // For large z only the first term counts, and squares of products would overflow.
     sum = z > 1e70 ? w : sum;
     const double ratio = kPi / sine.at[i];
     y.at[i] = v < 0.5 ? ratio * ratio - sum : sum;
@@ -407,11 +407,11 @@ enum class Family { kChebyshev, kHermite, kHermiteE, kLaguerre, kLegendre };
 struct Orthogonal {
   Family family;
   double first, rest;    // the value of degree 1 is first * x + rest
-  bool shifted = false;  // of 2 x - 1
+  bool shifted = false;  // a polynomial of 2 x - 1
 };
 
-// `value` becomes that of degree k + 1; what is above `largest` in size is infinite, and makes NaN
-// of those that follow it, as in the type that has no larger numbers.
+// Advances `value` to degree k + 1. Values above `largest` in size become infinite, so that later
+// ones become NaN, as they would in the element type.
 template <class F>
 SL_INLINE void next_degree(double k, const Block& degree, double largest, Block& before,
                            Block& value, F f) {
@@ -425,7 +425,8 @@ SL_INLINE void next_degree(double k, const Block& degree, double largest, Block&
   });
 }
 
-// Of `degree`, truncated to an integer; zero below 0 and beyond kMostDegrees.
+// Evaluates the polynomial of degree `degree`, truncated to an integer; zero for degrees below 0
+// and beyond kMostDegrees.
 SL_NOINLINE void orthogonal(const Orthogonal& p, double largest, Block& x, Block& degree,
                             Block& value) {
   constexpr double kMostDegrees = 1 << 20;
@@ -472,12 +473,12 @@ SL_NOINLINE void orthogonal(const Orthogonal& p, double largest, Block& x, Block
 // ---- loops
 
 struct Chosen {
-  void (*plain)(const Block& x, Block& y);  // or, where it is null:
+  void (*plain)(const Block& x, Block& y);  // if null, the next is used
   void (*with_constant)(const Block& x, double constant, Block& y) = nullptr;
   double constant = 0.0;
 };
 
-// What there is of a block; one number for all of it where `step` is 0.
+// Loads `count` elements into a block; if `step` is 0, one number fills all of it.
 template <class T>
 SL_INLINE void fill(Block& x, const T* from, int64_t step, int64_t count) {
   if (step == 1 && count == kBlock) {

@@ -1,4 +1,4 @@
-// Tiles of products: one function for each height, width and kind of operands (micro.h).
+// Tiles of matrix products: one function per height, width and kind of operands (micro.h).
 #pragma once
 #include <utility>
 
@@ -7,8 +7,7 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// AVX-512 leaves out lanes that do not exist at no cost; without it, tiles of which columns are
-// missing go through memory.
+// AVX-512 masks missing lanes at no cost. Without it, tiles with missing columns go through memory.
 #if defined(__AVX512F__)
 constexpr bool kLeavesOut = true;
 #else
@@ -18,8 +17,8 @@ constexpr bool kLeavesOut = false;
 template <class T>
 alignas(64) constexpr T kNoBias[kTileRows] = {};
 
-// The same address, of which the compiler knows nothing: it neither makes code of its own for a
-// table's constants nor keeps the addresses of all rows in registers.
+// Hides an address from the optimiser, so that it neither generates special code for a table's
+// constants nor keeps the addresses of all rows in registers.
 template <class T>
 SL_INLINE T* unknown(T* address) {
   asm("" : "+r"(address));
@@ -34,7 +33,7 @@ SL_NOINLINE void prefetch_added(const Tile<T>& t, int rows, int vectors) {
   }
 }
 
-// What sums begin with, of columns that exist.
+// Copies the initial values of the sums for existing columns.
 template <class T>
 SL_NOINLINE void copy_start(const T* from, int64_t stride, int columns, T* piece, int rows,
                             int vectors) {
@@ -46,8 +45,9 @@ SL_NOINLINE void copy_start(const T* from, int64_t stride, int columns, T* piece
   }
 }
 
-// Does what comes after the products with sums that lie in `piece`, and writes them. In the result
-// itself, whose memory may be far, they could not be read again before they are there.
+// Adds `added`, applies activation and finish to sums in `piece`, and writes the result. This is
+// done in `piece` because the result's memory may be far: reading it back would wait for the
+// stores.
 template <class T>
 SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) {
   constexpr int W = kLanes<T>;
@@ -75,13 +75,13 @@ SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) 
 template <class T, int Rows, int Vectors, Operand kind>
 SL_NOINLINE void multiply_tile(const Tile<T>& t) {
   constexpr int W = kLanes<T>;
-  alignas(64) T piece[Rows * Vectors * W];  // where a tile goes through memory
+  alignas(64) T piece[Rows * Vectors * W];  // for tiles that go through memory
   Vector<T> sum[Rows][Vectors];
-  Lanes<T> lanes[Vectors];  // that exist
+  Lanes<T> lanes[Vectors];  // existing ones
   SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(t.columns - j * W);
   const bool through_memory = !kLeavesOut && t.columns < Vectors * W;
-  constexpr bool kStreams = Vectors > kTileVectors;          // B is read once: fetch it ahead
-  if (t.added != nullptr) prefetch_added(t, Rows, Vectors);  // needed when the products are done
+  constexpr bool kStreams = Vectors > kTileVectors;          // prefetches B, which is read once
+  if (t.added != nullptr) prefetch_added(t, Rows, Vectors);  // needed after the products
   if (t.start == Start::kResult || t.start == Start::kColumnBias) {
     const T* from = t.start == Start::kResult ? t.c : t.bias;
     int64_t stride = t.start == Start::kResult ? t.c_row : 0;
@@ -123,7 +123,7 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
       b += kPanel<T>;
     }
   } else {
-    // One pointer for three rows: x86 addresses base, base + s and base + 2s.
+    // One pointer per three rows: x86 can address base, base + s and base + 2s.
     constexpr int kPointers = (Rows + 2) / 3;
     const int64_t runs = kind == Operand::kTaps ? t.tap_count : 1;
     for (int64_t run = 0; run < runs; ++run) {

@@ -1,4 +1,4 @@
-// Blocks of random words, and uniform numbers of them.
+// Generation of blocks of random words, and of uniform numbers from words.
 #include "../twister.h"
 
 #include "entry.h"
@@ -25,8 +25,8 @@ void temper(const uint32_t* state, uint32_t* drawn) {
   }
 }
 
-// A word depends on the next one and on one that is 397 further or 227 back: never on one that
-// the same vector makes.
+// A word depends on the next one and on one that is 397 further or 227 back, never on one computed
+// in the same vector.
 void refill(uint32_t* s, uint32_t* drawn) {
   constexpr int kRest = kWords - kMiddle;
   SL_INDEPENDENT

@@ -1,8 +1,8 @@
-// SIMD vectors by the compiler's vector extensions, as wide as this build of the kernels allows.
+// SIMD vectors with the compiler's vector extensions, as wide as the instruction set allows.
 //
-// The files of this folder are compiled once per instruction set, SL_ISA naming the namespace.
-// They must not use inline functions of the standard library: the linker keeps one copy of such
-// a function for the whole program, and it could be the one that needs AVX-512.
+// The files of this folder are compiled once per instruction set, whose namespace is SL_ISA. They
+// must not use inline functions of the standard library: the linker keeps one copy of such a
+// function for the whole program, which might be the one that needs AVX-512.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +19,11 @@
 #endif
 
 #define SL_INLINE inline __attribute__((always_inline))
-#define SL_ALWAYS __attribute__((always_inline))  // of a lambda
+#define SL_ALWAYS __attribute__((always_inline))  // for lambdas
 #define SL_NOINLINE __attribute__((noinline))
 #define SL_UNROLL _Pragma("GCC unroll 64")
 #define SL_RESTRICT __restrict__
-// Before a loop whose turns read nothing that other turns write.
+// Marks a loop whose iterations do not read what others write.
 #if defined(__clang__)
 #define SL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -71,7 +71,7 @@ SL_INLINE __mmask16 first_lanes(float, int n) {
 SL_INLINE __mmask8 first_lanes(double, int n) {
   return n >= 8 ? 0xff : n <= 0 ? 0 : static_cast<__mmask8>((1u << n) - 1);
 }
-// The first n lanes; the others are zero and not read.
+// Loads the first n lanes; the others are zero, and their memory is not read.
 SL_INLINE Vector<float> load_first(const float* p, int n) {
   return (Vector<float>)_mm512_maskz_loadu_ps(first_lanes(0.f, n), p);
 }
@@ -84,7 +84,7 @@ SL_INLINE void store_first(float* p, Vector<float> v, int n) {
 SL_INLINE void store_first(double* p, Vector<double> v, int n) {
   _mm512_mask_storeu_pd(p, first_lanes(0., n), (__m512d)v);
 }
-// The lanes that several loads and stores have.
+// A mask of lanes, shared by several loads and stores.
 template <class T>
 using Lanes = decltype(first_lanes(T{}, 0));
 template <class T>
@@ -119,8 +119,8 @@ SL_INLINE void store_first(T* p, Vector<T> v, int n) {
   }
   for (int i = 0; i < n; ++i) p[i] = v[i];
 }
-// The lanes that several loads and stores have: a number, and functions that are not unrolled into
-// each of them.
+// The lanes of several loads and stores: a count, with functions that are not unrolled into each of
+// them.
 template <class T>
 using Lanes = int;
 template <class T>
@@ -148,7 +148,7 @@ SL_INLINE void store_lanes(T* p, Vector<T> v, int n) {
 }
 #endif
 
-// Not less than `low`, not more than `high`; what does not compare stays.
+// at_least: the maximum of x and `low`; at_most: the minimum of x and `high`. A NaN in x stays.
 #if defined(__AVX512F__)
 SL_INLINE Vector<float> at_least(Vector<float> x, Vector<float> low) {
   return (Vector<float>)_mm512_max_ps((__m512)low, (__m512)x);
@@ -194,7 +194,7 @@ SL_INLINE Vector<T> maximum_with(Vector<T> a, T b) {
   return a > splat(b) ? a : splat(b);
 }
 
-// Adds to every lane the one `By` further, around the end.
+// Adds to every lane the one `By` lanes further, with wrap-around.
 template <class T, int By, int... I>
 SL_INLINE Vector<T> add_rotated(Vector<T> v, std::integer_sequence<int, I...>) {
   return v + __builtin_shufflevector(v, v, ((I + By) % kLanes<T>)...);
@@ -207,8 +207,8 @@ SL_INLINE T sum_lanes(Vector<T> v) {
   else return v[0];
 }
 
-// One butterfly stage of a transposition: exchanges the blocks of H lanes that lie across the
-// diagonal between two rows that are H apart.
+// One butterfly stage of a transposition: exchanges the off-diagonal blocks of H lanes of two rows
+// that are H apart.
 template <class T, int H, int... I>
 SL_INLINE void exchange(Vector<T>& a, Vector<T>& b, std::integer_sequence<int, I...>) {
   constexpr int W = kLanes<T>;
@@ -229,7 +229,7 @@ SL_INLINE void transpose_stage(Vector<T>* rows) {
   if constexpr (H > 1) transpose_stage<T, H / 2>(rows);
 }
 
-// Transposes a square of kLanes rows in registers.
+// Transposes kLanes x kLanes elements in registers.
 template <class T>
 SL_INLINE void transpose(Vector<T>* rows) {
   transpose_stage<T, kLanes<T> / 2>(rows);

@@ -1,4 +1,4 @@
-// Loops on float32 that compute in float64, compiled for each instruction set.
+// Loops on float32 that compute in float64.
 #include "wide_loops.h"
 
 #include "math_f64.h"
@@ -19,7 +19,7 @@ SL_INLINE void unary(int64_t n, void* out, const void* const* in, const int64_t*
   map_f32(n, a, o, f);
 }
 
-// In whole vectors, as map_f32: what is short is worked on in padded copies.
+// Computes in whole vectors, like map_f32; the remaining elements are computed in padded copies.
 template <class F>
 SL_INLINE void binary(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
   constexpr int W = kLanes<float>;
@@ -50,7 +50,7 @@ SL_INLINE void binary(int64_t n, void* out, const void* const* in, const int64_t
   __builtin_memcpy(o + whole, x, static_cast<size_t>(n - whole) * sizeof(float));
 }
 
-// f where has_exact_quotient, else `exact` one by one.
+// Applies f to elements with has_exact_quotient, and `exact` to the others one by one.
 template <class F, class G>
 SL_INLINE void modular(int64_t n, void* out, const void* const* in, const int64_t* step, F f,
                        G exact) {
@@ -59,7 +59,7 @@ SL_INLINE void modular(int64_t n, void* out, const void* const* in, const int64_
   float* o = static_cast<float*>(out);
   for (int64_t first = 0; first < n; first += kBlock) {
     int64_t count = min_of(kBlock, n - first);
-    float x[kBlock], y[kBlock];  // the result may be written where they are
+    float x[kBlock], y[kBlock];  // copies, as the result may be written in place
     for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
     for (int64_t i = 0; i < count; ++i) y[i] = b[(first + i) * step[1]];
     const void* here[2] = {x, y};

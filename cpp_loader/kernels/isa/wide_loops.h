@@ -1,4 +1,4 @@
-// Loops of float32 that compute in double, for isa/pointwise.cpp.
+// Loops that compute in double, used by isa/pointwise.cpp and isa/plain_loops.cpp.
 #pragma once
 #include "../loops.h"
 
@@ -22,7 +22,7 @@ SL_DOUBLE_BINARY_NAMES(X)
 #undef X
 // clang-format on
 
-// Of float64.
+// Loops of float64 (isa/double_loops.cpp).
 #define SL_FULL_UNARY_NAMES(X) X(exp) X(sigmoid) X(tanh) X(sin) X(cos)
 // clang-format off
 #define X(name)                                                                           \
@@ -32,7 +32,7 @@ SL_FULL_UNARY_NAMES(X)
 #undef X
 // clang-format on
 
-// Of float32 and float64 (isa/special_loops.cpp).
+// Loops of float32 and float64 (isa/special_loops.cpp).
 // clang-format off
 #define SL_BLOCK_UNARY_NAMES(X)                                                           \
   X(i0) X(i0e) X(i1) X(i1e) X(modified_bessel_k0) X(modified_bessel_k1)                   \

@@ -2,8 +2,8 @@
 //
 // Tiles of 4 x 4 pixels that overlap by two are transformed (B), multiplied by transformed weights
 // as sixteen independent matrix products over the channels, and transformed back (A) to 2 x 2
-// results. All coefficients are 0, 1, -1 or 1/2, so little accuracy is lost; an infinity makes NaN
-// of the other pixels of its tiles. Lavin and Gray, Fast Algorithms for Convolutional Neural
+// results. All coefficients are 0, 1, -1 or 1/2, so little accuracy is lost. An infinity makes the
+// other pixels of its tiles NaN. See Lavin and Gray, Fast Algorithms for Convolutional Neural
 // Networks, 2015.
 #include "../last_conv.h"
 
@@ -19,7 +19,7 @@ constexpr int W = kLanes<float>;
 constexpr int kWide = kPanel<float>;
 constexpr int kTile = 2, kSpan = 4, kPoints = kSpan * kSpan;
 constexpr int64_t kManyPixels = 36, kFewWeights = 64 << 10;
-constexpr int64_t kInputBytes = 320 << 10;  // of transformed tiles: stay in the second cache
+constexpr int64_t kInputBytes = 320 << 10;  // of transformed tiles: stays in the second-level cache
 
 struct Tiles {
   int64_t wide, count;
@@ -27,7 +27,7 @@ struct Tiles {
       : wide(ceil_div(s.out[2], kTile)), count(wide * ceil_div(s.out[1], kTile)) {}
 };
 
-// How many tiles a block has: more for big weights, which every block reads.
+// The number of tiles in a block: more for large weights, which every block reads.
 int64_t block_tiles(const ConvShape& s) {
   int64_t fits = kInputBytes / (kPoints * s.channels * 4) / kTileRows * kTileRows;
   int64_t weights = kPoints * s.channels * s.outputs * 4;
@@ -52,7 +52,7 @@ void transform_weight(const float* g, int64_t step, float* o) {
   o[3] = g[2 * step];
 }
 
-// Tile `tile` of the input to point p at out + p * step, all channels.
+// Transforms tile `tile` of the input, all channels; point p is stored at out + p * step.
 SL_NOINLINE void input_tile(const LastConv& c, const Tiles& tiles, int64_t tile, float* out,
                             int64_t step) {
   const ConvShape& s = c.shape;
@@ -83,7 +83,7 @@ SL_NOINLINE void input_tile(const LastConv& c, const Tiles& tiles, int64_t tile,
   }
 }
 
-// Results of a tile for `outputs` outputs from `output` on; point p of them at in + p * step.
+// Transforms a tile back for `outputs` outputs from `output` on; its point p is at in + p * step.
 SL_NOINLINE void result_tile(const LastConv& c, const Tiles& tiles, int64_t tile, int64_t output,
                              int64_t outputs, const float* in, int64_t step) {
   const ConvShape& s = c.shape;
@@ -118,7 +118,7 @@ SL_NOINLINE void result_tile(const LastConv& c, const Tiles& tiles, int64_t tile
   }
 }
 
-// Tiles [begin, end) of the image, panels [first, last) of the outputs.
+// Computes tiles [begin, end) of the image for panels [first, last) of the outputs.
 void winograd_block(const LastConv& c, const Tiles& tiles, int64_t begin, int64_t end,
                     int64_t first, int64_t last) {
   const ConvShape& s = c.shape;
@@ -167,12 +167,13 @@ bool winograd_pays(const ConvShape& s, int64_t groups) {
   for (int d = 1; d < 3; ++d) {
     if (s.kernel[d] != 3 || s.stride[d] != 1 || s.dilation[d] != 1) return false;
   }
-  // Transformed weights are 16/9 as big: with few pixels, reading them costs what they save.
+  // Transformed weights are 16/9 times as large: with few pixels, reading them costs what they
+  // save.
   bool many = s.out_pixels() >= kManyPixels || s.channels * s.outputs <= kFewWeights;
   return many && groups == 1 && s.channels % W == 0 && s.channels >= 2 * W && s.outputs >= W;
 }
 
-// [panel][point][channel][kWide]
+// Packs transformed weights as [panel][point][channel][kWide].
 void pack_winograd(const ConvShape& s, const float* w, float* to) {
   int64_t panels = ceil_div(s.outputs, kWide);
   parallel_for(panels, 1, [&](int64_t begin, int64_t end) {

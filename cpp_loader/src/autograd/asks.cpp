@@ -14,8 +14,9 @@ namespace {
 
 bool is_asking(const OperatorUse& use) { return asks_for_derivatives(use.qualified_name()); }
 
-// `torch.tensor(x, requires_grad=True)`: of the others, whose last argument is left out or the
-// constant False, there are many in programs that know nothing of derivatives.
+// Whether an instruction is `torch.tensor(x, requires_grad=True)`. Calls in which the last argument
+// is left out or the constant False are common in programs without derivatives, so they do not
+// count.
 bool makes_leaf(const Function& f, size_t at) {
   const Instruction& i = f.code[at];
   const OperatorUse& use = f.operators[size_t(i.x)];
@@ -54,13 +55,13 @@ bool reaches(const Program& program, const Function& from) {
 
 }  // namespace
 
-// No recursion: chains of calls may be long.
+// It does not recurse, as chains of calls may be long.
 std::vector<const Function*> reached(const Program& program, const Function& from) {
   std::unordered_set<const Function*> seen{&from};
   std::vector<const Function*> found{&from};
   for (size_t at = 0; at < found.size(); ++at) {
     const Function& f = *found[at];
-    if (calls_by_name(f)) {  // it may call any
+    if (calls_by_name(f)) {  // its callees are unknown: assume all
       found.clear();
       for (const auto& one : program.functions()) found.push_back(one.get());
       return found;

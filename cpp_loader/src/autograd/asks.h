@@ -7,13 +7,13 @@ struct Function;
 class Program;
 namespace autograd {
 
-// Whether a function of a program asks for derivatives.
+// Whether any function of a program asks for derivatives.
 bool asks(const Program& program);
 
-// A function, and those that it may call.
+// A function and all that it may call, directly or indirectly.
 std::vector<const Function*> reached(const Program& program, const Function& from);
 
-// Whether a function may ask for derivatives itself, or one that it calls.
+// Whether a function, or one that it may call, asks for derivatives. The answer is cached.
 bool differentiates(const Program& program, const Function& function);
 
 }  // namespace autograd

@@ -1,4 +1,4 @@
-// Going backward: nodes in the order of their numbers, later ones first.
+// The backward pass: visits nodes in descending order of their numbers.
 #include "backward.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace scriptlang::autograd {
 
 namespace {
 
-// The gradients that have come to the outputs of a node so far.
+// The gradients of a node's outputs, summed so far.
 using Buffer = std::vector<Tensor>;
 
 class Run {
@@ -45,7 +45,7 @@ class Run {
   }
 
  private:
-  // A tensor whose gradient is wanted may be a leaf or not.
+  // The edge of a tensor whose gradient is wanted, which may be a leaf or not.
   Edge input_edge(const Tensor& t) const {
     if (!t.requires_grad()) {
       raise(ErrorKind::RuntimeError, "One of the differentiated Tensors does not require grad");
@@ -85,7 +85,7 @@ class Run {
     return concat("torch.Size(", to_string(t.sizes()), ")");
   }
 
-  // All nodes that the roots reach, later ones first: an order to visit them in.
+  // Finds all nodes reachable from the roots and sorts them into the order of visits.
   void find(const std::vector<Edge>& roots) {
     std::vector<Node*> queue;
     auto reach = [&](const Edge& edge) {
@@ -102,7 +102,7 @@ class Run {
               [](const Node* a, const Node* b) { return a->number > b->number; });
   }
 
-  // With inputs: which nodes lie on a way to one of them.
+  // Marks the nodes that lie on a path to one of the inputs; all nodes if there are no inputs.
   void find_needed() {
     const bool all = wanted_.empty();
     for (const Edge& edge : wanted_) targets_.insert({edge.node.get(), true});
@@ -115,7 +115,8 @@ class Run {
     }
   }
 
-  // Whether something behind the node is wanted, not only the node's own gradient.
+  // Whether the node's backward function must run, because something beyond the node is wanted and
+  // not only its own gradient.
   bool is_run(const Node& node) const {
     if (is_collector(node)) return request_.accumulate && is_needed_.at(&node);
     return std::any_of(node.next.begin(), node.next.end(), [&](const Edge& edge) {
@@ -167,7 +168,7 @@ class Run {
     sum = sum.defined() ? call(ctx_, "aten::add.Tensor", {sum, grad, Value(1)}) : std::move(grad);
   }
 
-  // A gradient has the type and the shape of what it is the gradient of.
+  // Converts a gradient to the dtype and shape of the tensor that it belongs to.
   Tensor fitted(Tensor grad, const Made& made) {
     if (is_complex(grad.dtype()) && !is_complex(made.dtype)) {
       grad = call(ctx_, "aten::real", {grad});
@@ -200,7 +201,7 @@ std::vector<Tensor> go_backward(Context& ctx, Request request) {
             " of tensors does not require grad and does not have a grad_fn");
     }
   }
-#if defined(SL_NO_TRAINING)  // the rest is not compiled
+#if defined(SL_NO_TRAINING)  // the code below is never reached
   raise(ErrorKind::RuntimeError, "this build of the library computes no derivatives");
 #endif
   Context inner = ctx;

@@ -1,4 +1,4 @@
-// Histories of tensors: who requires gradients, and where these go.
+// Histories of tensors: which tensors require gradients, and where these flow.
 #include "history.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Guard = std::lock_guard<std::recursive_mutex>;
 
 NodeRef collector_of(const Tensor& leaf) {
   Node*& known = history_of(leaf).collector;
-  if (known) {  // unless its last reference goes right now
+  if (known) {  // unless its last reference is being dropped right now
     uint32_t now = known->refs.load(std::memory_order_relaxed);
     while (now != 0 && !known->refs.compare_exchange_weak(now, now + 1)) {}
     if (now != 0) return NodeRef(known);
@@ -28,7 +28,8 @@ NodeRef collector_of(const Tensor& leaf) {
   return NodeRef(known);
 }
 
-// The node of a view whose base was written to: it takes its part out of the base's gradient.
+// The node of a view after its base was written to: it passes the gradient of the view to the part
+// of the base's gradient that the view covers.
 class ViewNode final : public Node {
  public:
   ViewNode(const Tensor& view, const Tensor& base)
@@ -38,7 +39,7 @@ class ViewNode final : public Node {
         view_(view) {
     if (splits_) base_.count_reals();
     if (joins_) view_.count_reals();
-    view_.offset -= base_.offset;  // the gradient is laid out as the base is, from 0 on
+    view_.offset -= base_.offset;  // the gradient has the base's layout, starting at offset 0
     base_.offset = std::max<int64_t>(0, -view_.offset);
     view_.offset += base_.offset;
     add_edge(edge_of(base));
@@ -55,15 +56,15 @@ class ViewNode final : public Node {
     }
     Tensor made = run(ctx, rule, std::move(arguments), task.records).as_tensor();
     if (!splits_) return {made};
-    made = call(ctx, "aten::clone", {made, Value(int64_t(0))});  // row by row: pairs side by side
+    made = call(ctx, "aten::clone", {made, Value(int64_t(0))});  // makes pairs adjacent
     return {call(ctx, "aten::view_as_complex", {made})};
   }
 
  private:
-  // What the derivative of as_strided names.
+  // The value of a named argument of the derivative of as_strided.
   Value argument(std::string_view name, const Tensor& grad) const {
     if (name == "grad") return Value(grad);
-    if (name == "self") return Value(base_.tensor(grad.dtype()));  // it asks for no element
+    if (name == "self") return Value(base_.tensor(grad.dtype()));  // only its geometry is read
     if (name == "size") return int_list(view_.sizes);
     if (name == "stride") return int_list(view_.strides);
     SL_CHECK(name == "storage_offset", "the derivative of as_strided names ", name);
@@ -74,7 +75,7 @@ class ViewNode final : public Node {
   Layout base_, view_;
 };
 
-// Gradients that a tensor retains come to its node.
+// Removes a tensor with this history from its node's list of tensors that retain their gradients.
 void stop_retaining(History* history) noexcept {
   Guard guard(lock);
   std::vector<TensorImpl*>& known = history->node->retained;
@@ -85,7 +86,7 @@ void stop_retaining(History* history) noexcept {
 
 }  // namespace
 
-// What the vectors of a node hold is not counted one by one.
+// Charged per object for what its vectors hold, which is not counted individually.
 constexpr size_t kHeld = 256;
 
 void* Charged::operator new(size_t bytes) {
@@ -115,8 +116,9 @@ History& history_of(const Tensor& t) {
   return *t.impl()->history;
 }
 
-// Puts a node into a history; gives the one that was there. To be called with the lock, under which
-// nothing may be dropped: memory of a host may go with it, whose release waits for who knows what.
+// Sets the node of a tensor's history and returns the previous one. The caller holds the lock and
+// must drop the previous node only after releasing it: dropping a node may release memory of the
+// host, whose callback may block.
 static NodeRef exchange(const Tensor& t, NodeRef node, int32_t output) {
   t.impl()->requires_grad = true;
   History& history = history_of(t);

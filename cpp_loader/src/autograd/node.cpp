@@ -1,4 +1,5 @@
-// Nodes that no operator makes: those that collect, and what comes from outside.
+// Nodes that do not belong to operators: accumulation nodes of leaves, and nodes of outside
+// results.
 #include "node.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ std::atomic<uint64_t> next_number{1};
 class Collector final : public Node {
  public:
   explicit Collector(const Tensor& leaf) : leaf_(leaf) {
-    number = 0;  // after all others
+    number = 0;  // visited after all others
     made.push_back(made_of(leaf));
   }
   ~Collector() override { forget_collector(leaf_, this); }
@@ -23,7 +24,8 @@ class Collector final : public Node {
                                const Task& task) override {
     Tensor& sum = history_of(leaf_).grad;
     if (!sum.defined()) {
-      // Others may have the same gradient, and what is added later is added in place.
+      // The gradient may be shared, and later ones are added to it in place: copy it unless this is
+      // the only reference.
       const bool alone = grads[0].impl()->refs.load(std::memory_order_acquire) == 1 &&
                          grads[0].storage()->unique();
       sum = task.records || alone ? std::move(grads[0])
@@ -64,7 +66,7 @@ void Node::add_edge(Edge edge) {
   next.push_back(std::move(edge));
 }
 
-// A chain of nodes may be long: it is taken apart here, and not by nested destructors.
+// A chain of nodes may be long, so it is destroyed by a loop instead of nested destructors.
 void destroy(Node* node) noexcept {
   static thread_local std::vector<Node*>* pending = nullptr;
   if (pending) return pending->push_back(node);

@@ -1,8 +1,8 @@
-// The graph of derivatives: a node for each recorded call of an operator.
+// The derivative graph, with a node for each recorded operator call.
 //
-// Nodes have numbers that grow as they are made, and edges go from later nodes to earlier ones: the
-// numbers are an order in which to go backward. Nodes without edges, which collect the gradients of
-// leaves, come last.
+// Nodes are numbered in the order of their creation, and edges lead from later nodes to earlier
+// ones, so descending numbers are a valid order for the backward pass. Nodes without edges, which
+// accumulate the gradients of leaves, come last.
 #pragma once
 
 #include <atomic>
@@ -14,31 +14,32 @@
 
 namespace scriptlang::autograd {
 
-// What is known of a tensor whose gradient comes to a node: the gradient gets its type and shape.
+// Describes an output of a node; its gradient is converted to this type and shape.
 struct Made {
   ScalarType dtype = ScalarType::Float32;
   std::vector<int64_t> sizes;
 };
 
-// How a tensor lies in its memory.
+// The memory layout of a tensor.
 struct Layout {
   explicit Layout(const Tensor& t)
       : sizes(t.sizes().begin(), t.sizes().end()),
         strides(t.strides().begin(), t.strides().end()),
         offset(t.storage_offset()) {}
-  // A tensor that lies so, of any elements: to be asked for its geometry.
+  // Returns an uninitialised tensor with this layout, for code that reads only its geometry.
   Tensor tensor(ScalarType dtype) const;
-  // That of a complex tensor, for the real numbers in it: pairs are another dimension.
+  // Turns the layout of a complex tensor into that of its real view, in which the pairs are one
+  // more dimension.
   void count_reals();
 
   std::vector<int64_t> sizes, strides;
   int64_t offset;
 };
 
-// What a backward run is asked for.
+// Options of a backward pass.
 struct Task {
-  bool keeps = false;    // what nodes saved stays, for another run
-  bool records = false;  // the gradients can be differentiated
+  bool keeps = false;    // saved tensors are kept for another pass
+  bool records = false;  // the backward pass itself is recorded, for higher derivatives
 };
 
 class Node : public Charged {
@@ -48,16 +49,16 @@ class Node : public Charged {
   Node& operator=(const Node&) = delete;
   virtual ~Node() = default;
 
-  // PyTorch's name of it: MulBackward0.
+  // PyTorch's name of the node, such as MulBackward0.
   virtual std::string name() const = 0;
-  // The gradients of the inputs, one for each edge of `next`, undefined where none flows. grads:
-  // one for each of `made`. wanted: which edges to compute.
+  // Returns the gradients of the inputs, one for each edge of `next`, undefined where none flows.
+  // `grads` has one gradient for each of `made`; `wanted` says for which edges to compute one.
   virtual std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads,
                                        const std::vector<char>& wanted, const Task& task) = 0;
-  // Drops the tensors that were saved; whether there were any.
+  // Drops the saved tensors; returns whether there were any.
   virtual bool release() { return false; }
-  // Adds where the gradient of the next input goes. An edge may be made while a node is (that of a
-  // view whose base was written): the number of the node grows with it.
+  // Adds the edge of the next input. If the edge's node is newer than this one (that of a view
+  // whose base was written to), this node gets a new, higher number.
   void add_edge(Edge edge);
 
   std::atomic<uint32_t> refs{1};
@@ -70,15 +71,15 @@ class Node : public Charged {
 
 Made made_of(const Tensor& t);
 
-// The node that collects the gradient of a leaf in its History.
+// Makes the node that accumulates the gradient of a leaf in its History.
 Node* make_collector(const Tensor& leaf);
 bool is_collector(const Node& node);
 const Tensor& leaf_of(const Node& collector);
 
-// Makes a tensor one that something outside has computed: gradients of it end at its node.
+// Marks a tensor as computed outside the engine: its gradients end at a node of its own.
 void set_outside(const Tensor& t);
 
-// Calls an operator on tensors and other values, recorded if the context records.
+// Calls an operator and returns its first result; the call is recorded if the context records.
 Tensor call(Context& ctx, const char* qualified_name, std::vector<Value> arguments);
 
 }  // namespace scriptlang::autograd

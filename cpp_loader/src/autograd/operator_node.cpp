@@ -1,4 +1,4 @@
-// Saves what the rule of an operator asks for, and runs the rule on the way back.
+// Saves what the derivative rule of an operator needs, and runs the rule in the backward pass.
 #include "operator_node.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace scriptlang::autograd {
 
 namespace {
 
-// PyTorch's names of nodes: aten::mul_.Tensor is MulBackward0.
+// PyTorch's name of an operator's node: aten::mul_.Tensor gives MulBackward0.
 std::string node_name(std::string_view qualified_name) {
   std::string_view name = qualified_name.substr(qualified_name.find("::") + 2);
   name = name.substr(0, name.find('.'));

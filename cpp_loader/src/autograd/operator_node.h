@@ -1,4 +1,4 @@
-// The node of a recorded operator: what it saved, and how its rule gives the gradients.
+// The node of a recorded operator: what it saved, and how its rule computes the gradients.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class OperatorNode final : public Node {
   OperatorNode(const Operator& op, Args args);
   std::string name() const override;
 
-  // After the operator has run.
+  // Must be called after the operator has run.
   void save_results(const Value* out);
   std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads,
                                const std::vector<char>& wanted, const Task& task) override;
@@ -24,23 +24,24 @@ class OperatorNode final : public Node {
 
  private:
   static bool asks_layout(const Rule::Part& part, const std::string& name);
-  // Whether parts ask a result for no elements.
+  // Whether the rule reads only the layout of result k, not its elements.
   bool wants_layout(size_t k) const;
   void save_argument(Args args, int k, bool is_layout);
 
-  // An in-place operator overwrites what its rule wants of the tensor.
+  // The argument as it is before the operator runs: an argument that the operator overwrites is
+  // copied.
   Value original(Args args, int k) const;
   int argument(std::string_view name) const;
-  // "self" of "self_size"; "" of a name that is not of a size.
+  // Returns "self" for "self_size", and "" for a name without that suffix.
   static std::string_view sized(std::string_view name);
   int result(std::string_view name) const;
   bool is_wanted(const Rule::Part& part) const;
   bool needs_input(int k, const std::vector<char>& wanted) const;
 
-  // The value of an argument of a rule: a gradient, or what was saved.
+  // The value of an argument of a rule: a gradient or a saved value.
   Value given(const Argument& a, const std::vector<Tensor>& grads, bool records);
 
-  // The gradient of one return: of a list, those of all elements.
+  // The gradient of one result; if the result is a list, the list of its elements' gradients.
   Value gradient(const Argument& a, size_t k, const std::vector<Tensor>& grads) const;
   Tensor zeros(size_t output) const;
   Value restored(const Saved& saved, bool records);
@@ -48,9 +49,9 @@ class OperatorNode final : public Node {
   void put(int k, const Value& made, std::vector<Tensor>* gradients) const;
 
   const Operator& op_;
-  std::vector<int> first_, count_;  // of each argument: its edges in `next`
+  std::vector<int> first_, count_;  // per argument: its range of edges in `next`
   std::vector<Saved> arguments_, results_;
-  std::unordered_map<std::string, Value> sizes_;  // of arguments, by the names in rules
+  std::unordered_map<std::string, Value> sizes_;  // sizes of arguments, by their names in rules
   std::vector<Value> result_sizes_;
   std::vector<std::pair<const Rule::Part*, const RuleFunction*>> parts_;
   bool needs_results_ = false;

@@ -1,4 +1,4 @@
-// Operators while derivatives are recorded: which get nodes, their views, and writes.
+// Runs operators while derivatives are recorded: makes nodes, and keeps track of views and writes.
 #include "record.h"
 
 #include "lower/code.h"
@@ -19,7 +19,7 @@ bool requires_grad(const Operator& op, Args args) {
 }
 
 // The node of a base after an operator has written to a view of it: the gradient of the part that
-// was written goes through the operator's node, the rest to where the base was from.
+// was written flows through the operator's node, the rest to the base's previous node.
 class WriteNode final : public Node {
  public:
   WriteNode(const Tensor& base, const Tensor& view, NodeRef function)
@@ -37,7 +37,7 @@ class WriteNode final : public Node {
   std::string name() const override { return "CopySlices"; }
   std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads,
                                const std::vector<char>& wanted, const Task& task) override {
-    // The gradient is laid out as the base is, for the view to be the same part of it.
+    // The gradient gets the base's layout, so that the view covers the same part of it.
     Tensor whole = call(ctx, "aten::empty_strided",
                         {int_list(base_.sizes), int_list(base_.strides),
                          Value(int64_t(grads[0].dtype())), Value(), Value(), Value()});
@@ -63,18 +63,20 @@ class WriteNode final : public Node {
   bool release() override { return function_->release(); }
 
  private:
-  NodeRef function_;  // its first edge is that of the view
-  // The view is of real parts of a complex base, or takes pairs of a real one as complex numbers.
+  NodeRef function_;  // the operator's node; its first edge is that of the view
+  // splits_: the base is complex and the view real. joins_: the base is real and the view takes
+  // pairs of its numbers as complex ones.
   const bool splits_, joins_;
   Layout base_, view_;
 };
 
-// What an in-place operator did to a tensor: its node is the tensor's from now on.
+// After an in-place operator: makes `node` the node of the tensor and, if that is a view, updates
+// its base.
 void rewrite(const Tensor& self, const NodeRef& node) {
   History& known = history_of(self);
   node->made.assign(1, made_of(self));
   if (!known.base.defined()) {
-    ++known.writes;  // its views see it
+    ++known.writes;  // so that its views renew their nodes
     return set_node(self, node, 0);
   }
   const Tensor base = known.base;
@@ -82,11 +84,11 @@ void rewrite(const Tensor& self, const NodeRef& node) {
   set_node(base, whole, 0);
   ++history_of(base).writes;
   self.impl()->requires_grad = true;
-  (void)edge_of(self);  // makes its node anew
+  (void)edge_of(self);  // replaces its node
 }
 
-// After an operator that has only changed how a tensor lies in memory: what shares the memory
-// stays as it was computed.
+// After an in-place operator that changed only the tensor's layout: tensors that share the memory
+// are not affected.
 void turn(const Tensor& self, const NodeRef& node) {
   node->made.assign(1, made_of(self));
   set_node(self, node, 0);
@@ -106,7 +108,7 @@ void check_in_place(const Tensor& self) {
   }
 }
 
-// Whether a result is a tensor that was given, and not made.
+// Whether a result is one of the arguments itself.
 bool is_given(const Tensor& t, Args args, size_t count) {
   for (size_t k = 0; k < count; ++k) {
     bool same = false;
@@ -116,7 +118,8 @@ bool is_given(const Tensor& t, Args args, size_t count) {
   return false;
 }
 
-// A result that lies in the memory of an argument is a view: writes to one are seen by the other.
+// Notes that a result is a view if it shares the memory of an argument: a write to one changes the
+// other.
 void note_view(const Operator& op, const std::vector<Value>& kept, const Tensor& made) {
   for (size_t k = 0; k < op.takes.size(); ++k) {
     if (op.takes[k] != 't' || !kept[k].is_tensor()) continue;
@@ -191,7 +194,8 @@ void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value
         "the arguments requires grad.");
   }
   if (records && op.rule->kind == Rule::Instead) return run_instead(ctx, op, args, out, results);
-  const std::vector<Value> kept(args.data(), args.data() + count);  // operators may take theirs
+  // A copy, because operators may move from their arguments.
+  const std::vector<Value> kept(args.data(), args.data() + count);
   NodeRef node;
   if (records && op.rule->kind != Rule::Nothing) {
     if (op.is_in_place) check_in_place(args.tensor(0));

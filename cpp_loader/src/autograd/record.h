@@ -1,4 +1,4 @@
-// Recording: operators run, and nodes are made of those whose inputs require gradients.
+// Recording: runs operators and makes nodes for those whose inputs require gradients.
 #pragma once
 
 #include "ops/op.h"
@@ -13,7 +13,7 @@ namespace autograd {
 // Runs the operator of a step OP_RECORDED.
 void run_recorded(Context& ctx, const lower::Call& call, Args args, Value* out);
 
-// The same for an operator by itself. results: how many values it gives.
+// The same for a single operator. `results` is the number of values that it returns.
 void run_recorded(Context& ctx, const OpEntry* entry, OpFn run, Args args, Value* out, int results);
 
 }  // namespace autograd

@@ -1,4 +1,4 @@
-// Reads what recording knows of an operator from its schema, once.
+// Derives what recording needs to know about an operator from its schema, once.
 #include "recorded_operator.h"
 
 #include <memory>
@@ -16,13 +16,14 @@ char kind_of(const Type& type) {
 
 namespace {
 
-// Of "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)": which arguments have a "!".
+// Which arguments of a schema like "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"
+// are marked with "!", that is, written to.
 std::vector<char> written_in(std::string_view text, size_t count) {
   std::vector<char> writes(count, 0);
   size_t at = text.find('(') + 1, argument = 0;
   for (int depth = 0; at < text.size() && argument < count; ++at) {
     const char c = text[at];
-    if (c == '*' && depth == 0) {  // "*, ": no argument
+    if (c == '*' && depth == 0) {  // "*, " is not an argument
       ++at;
       continue;
     }

@@ -1,5 +1,5 @@
-// What recording knows of an operator: which arguments are tensors, which are written, and the rule
-// of its derivative.
+// What recording knows about an operator: which arguments are tensors, which are written to, and
+// the rule of its derivative.
 #pragma once
 
 #include <string>
@@ -12,20 +12,19 @@
 
 namespace scriptlang::autograd {
 
-// What recording knows of an operator.
 struct Operator {
   const Schema* schema;
   std::string qualified_name;
-  std::vector<char> takes;  // of each argument: 't' a tensor or None, 'l' tensors, '-' other values
-  std::vector<char> writes;  // whether it is written
-  bool is_in_place = false;  // the first argument is written, and is the result
-  bool is_turning = false;   // in place, but only how the argument lies in its memory changes
+  std::vector<char> takes;   // per argument: 't' a tensor or None, 'l' tensors, '-' others
+  std::vector<char> writes;  // per argument: whether it is written to
+  bool is_in_place = false;  // the first argument is written to and returned
+  bool is_turning = false;   // in place, but changes only the layout of the argument
   bool has_out = false;
   bool makes_tensors = false;
   const Rule* rule;
 };
 
-// 't' of a tensor or None, 'l' of tensors, '-' of others.
+// Returns 't' for a tensor or None, 'l' for a list of tensors, '-' for other types.
 char kind_of(const Type& type);
 
 const Operator& operator_of(const OpEntry& entry);

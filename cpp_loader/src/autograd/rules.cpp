@@ -12,7 +12,7 @@ namespace scriptlang::autograd {
 
 namespace {
 
-// The function in derivatives.txt for part k of an operator's rule.
+// The name of the function in derivatives.txt for part k of an operator's rule.
 std::string function_name(std::string_view qualified_name, size_t k) {
   const size_t colons = qualified_name.find("::"), dot = qualified_name.find('.');
   const std::string_view none;
@@ -22,7 +22,7 @@ std::string function_name(std::string_view qualified_name, size_t k) {
                 overload, "__", k);
 }
 
-// Cuts at a separator, without the blanks around it.
+// Splits at a separator and strips blanks from the parts.
 std::vector<std::string_view> cut(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t at = 0; at <= text.size();) {
@@ -36,7 +36,7 @@ std::vector<std::string_view> cut(std::string_view text, char separator) {
   return parts;
 }
 
-// "self, end | weight [self]": a part for each text between bars.
+// Parses the parts of a rule, which bars separate: "self, end | weight [self]".
 Rule read(std::string_view name, std::string_view text) {
   Rule rule;
   if (text == "none" || text == "apart") {
@@ -60,7 +60,8 @@ Rule read(std::string_view name, std::string_view text) {
 
 using Rules = std::unordered_map<std::string, Rule>;
 
-// The lines "#! operator parts" of the text, and then the lines "#= form operator".
+// Reads the lines "#! operator parts" and "#= form operator" of the text; the latter give a form of
+// an operator the same rule and must follow it.
 Rules read_all() {
   Rules rules;
   for (std::string_view line : cut(source::derivatives_text(), '\n')) {
@@ -91,7 +92,7 @@ const RuleFunction& function_of(const std::string& name) {
   std::unique_ptr<const RuleFunction>& found = known[name];
   if (found) return *found;
   auto classes = std::make_shared<ClassTable>();
-  constexpr int kToday = 1 << 20;  // newer than any file: operators mean what they mean now
+  constexpr int kToday = 1 << 20;  // newer than any file: operators have today's meaning
   source::Compiler compiler(source::Sources(), classes, kToday);
   auto made = std::make_unique<RuleFunction>();
   made->function = compiler.derivative(name);

@@ -1,5 +1,5 @@
-// The derivatives of operators, as derivatives.txt has them: programs in the scripted language,
-// compiled when they are needed for the first time.
+// The derivatives of operators in derivatives.txt. They are programs in the scripted language, each
+// compiled at its first use.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace scriptlang::autograd {
 
-// A compiled function of derivatives.txt, with the program that it is in.
+// A compiled function of derivatives.txt with its program.
 struct RuleFunction {
   std::shared_ptr<const Program> program;
   const Function* function = nullptr;
@@ -19,27 +19,28 @@ struct RuleFunction {
 
 struct Rule {
   enum Kind : uint8_t {
-    Missing,    // nobody has told how to go backward
-    Nothing,    // the results have no gradients
-    Apart,      // the operator is about derivatives itself, and nothing is recorded of it
-    Instead,    // the operator runs as another function, which is recorded
-    Gradients,  // each part gives the gradients of some inputs
+    Missing,    // no derivative is known
+    Nothing,    // the results are not differentiable
+    Apart,      // the operator deals with derivatives itself, so it is not recorded
+    Instead,    // another function runs in place of the operator and is recorded
+    Gradients,  // each part computes the gradients of some inputs
   } kind = Missing;
   struct Part {
     std::vector<std::string> inputs;  // names of arguments
-    std::vector<std::string> shapes;  // names whose geometry and type suffice
+    std::vector<std::string> shapes;  // names of values of which only the layout and dtype are read
     std::string function;             // its name in derivatives.txt
   };
   std::vector<Part> parts;
 };
 
-// The rule of an operator or of what it is a form of, by "aten::mul.Tensor".
+// The rule of an operator such as "aten::mul.Tensor"; of kind Missing if there is none.
 const Rule& rule_of(std::string_view qualified_name);
 
-// Raises RuntimeError where the library's own text does not compile.
+// Returns a function of derivatives.txt, compiled. Raises RuntimeError if it is absent or does not
+// compile.
 const RuleFunction& function_of(const std::string& name);
 
-// Runs it. records: what it computes can be differentiated.
+// Runs a rule. `records`: its operators are recorded, so that the results can be differentiated.
 Value run(Context& ctx, const RuleFunction& rule, std::vector<Value> arguments, bool records);
 
 }  // namespace scriptlang::autograd

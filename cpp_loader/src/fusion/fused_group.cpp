@@ -14,8 +14,8 @@ namespace scriptlang {
 
 namespace {
 
-constexpr int kMaxPlans = 32;          // kept for one group
-constexpr int64_t kWorthPlan = 16384;  // elements
+constexpr int kMaxPlans = 32;          // cached per group
+constexpr int64_t kWorthPlan = 16384;  // elements; fewer are not worth an uncached plan
 
 // The names of operators that have the fact `fusible` (scriptlang/ops/facts.py), sorted.
 constexpr const char* kFusible[] = {
@@ -52,7 +52,7 @@ bool has_key(const Value& v) {
   return v.is_tensor() || v.is_double() || v.is_int() || v.is_bool() || v.is_none();
 }
 
-// Visits the numbers that make up the kind of arguments; stops if f returns false.
+// Calls f with the numbers that identify the kind of the arguments; stops if f returns false.
 template <class F>
 bool walk_key(const Value* args, int count, F f) {
   for (int i = 0; i < count; ++i) {
@@ -82,7 +82,7 @@ bool matches_key(const FusedPlan& plan, const Value* args, int count) {
 
 namespace {
 
-// Runs straight code of operators with one result each.
+// Runs straight-line code whose operators have one result each.
 class Straight {
  public:
   Straight(const Function& f, Context& context)
@@ -116,7 +116,7 @@ class Straight {
     return true;
   }
 
-  // The results are at the bottom of the stack.
+  // Returns the stack, with the results at the bottom.
   const std::vector<Value>& run(std::vector<Value> args) {
     for (Value& v : args) stack_[top_++] = std::move(v);
     for (const Instruction& i : f_.code) step(i);
@@ -210,14 +210,14 @@ std::unique_ptr<FusedPlan> FusedGroup::make_plan(Context& context, const Value* 
     const std::vector<Value>& stack = straight.run(std::move(symbolic));
     for (int k = 0; k < function_.results; ++k) {
       int value = recording.find(stack[size_t(k)].as_tensor());
-      if (value < int(plan->tensors.size())) Recording::give_up();  // an argument itself
+      if (value < int(plan->tensors.size())) Recording::give_up();  // returns an argument
       plan->results.push_back(value);
     }
     bool fits = recording.values().size() <= FusedPlan::kMaxValues;
     if (!fits || !make_parts(recording, plan.get())) plan->parts.clear();
   } catch (const Recording::Impossible&) {
     plan->parts.clear();
-  } catch (const Error&) {  // the call will raise it, at the operator's place
+  } catch (const Error&) {  // calling the function will raise it
     plan->parts.clear();
   }
   return plan;
@@ -231,7 +231,7 @@ Tensor make_output(const FusedPlan::Made& m) {
   return t;
 }
 
-// Runs a whole operator, on arguments and on values that were made before.
+// Runs a whole operator on arguments and values made before.
 Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value* args,
                  const Tensor* made) {
   Tensor in[kMaxInputs];
@@ -249,7 +249,8 @@ Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value
   return part.whole(in);
 }
 
-// Leaves the results in `args`; the first that are not needed any more are let go before.
+// Runs a plan and leaves the results in `args`. An argument whose memory may be reused becomes an
+// output if nothing else refers to it.
 void execute(const FusedPlan& plan, Value* args, int count) {
   char* data[FusedPlan::kMaxValues];
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -275,7 +276,7 @@ void execute(const FusedPlan& plan, Value* args, int count) {
       Tensor& t = made[next];
       for (int v : reusable) {
         Value& arg = args[plan.tensors[size_t(v)]];
-        bool taken = arg.is_none();  // for another output
+        bool taken = arg.is_none();  // already reused for another output
         if (!taken && arg.as_tensor().is_exclusive()) t = arg.take_tensor();
         if (t.defined()) break;
       }
@@ -323,7 +324,7 @@ bool FusedGroup::run(Context& context, Value* args) {
   if (plan == nullptr && count_.fetch_add(1, std::memory_order_relaxed) < kMaxPlans) {
     plan = add(make_plan(context, args));
   } else if (plan == nullptr) {
-    // Ever other shapes: making a plan pays for large ones only.
+    // The cache is full, as shapes keep changing. An uncached plan pays off for large tensors only.
     if (largest(args, count) < kWorthPlan) return false;
     once = make_plan(context, args);
     plan = once.get();
@@ -331,7 +332,7 @@ bool FusedGroup::run(Context& context, Value* args) {
   if (plan->parts.empty()) return false;
   try {
     execute(*plan, args, count);
-  } catch (const Error&) {  // the call will raise it, at the operator's place
+  } catch (const Error&) {  // calling the function will raise it
     return false;
   }
   return true;

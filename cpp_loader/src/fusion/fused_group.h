@@ -1,10 +1,10 @@
-// A fused group: a function of pointwise operators and reductions that is run by few fused programs
+// A fused group: a function of pointwise operators and reductions that runs as a few fused programs
 // instead of operator by operator.
 //
-// FUSED names the function. On the first call with arguments of a kind (types, sizes, strides,
-// numbers) the operators are recorded on symbolic tensors and become programs (fused_plan.h), which
-// are kept. If that is not possible, the function is called as CALL does it: operator by operator,
-// with the same results and the same errors.
+// The instruction FUSED names the function. At the first call with arguments of a kind (types,
+// sizes, strides, numbers), the operators are recorded on symbolic tensors and compiled to a plan
+// of programs (fused_plan.h), which is cached. If that is not possible, the function is called as
+// CALL does it: operator by operator, with the same results and errors.
 #pragma once
 
 #include <atomic>
@@ -21,17 +21,18 @@ struct FusedPlan;
 
 struct OperatorUse;
 
-// Whether a group may hold the operator.
+// Whether a group may contain the operator.
 bool is_fusible(const OperatorUse& use);
 
 class FusedGroup {
  public:
-  // Null if the function does something else. It must be verified, and outlive the group.
+  // Returns null if the function does anything else than call fusible operators. The function must
+  // be verified and must outlive the group.
   static std::unique_ptr<FusedGroup> make(const Function& function);
   ~FusedGroup();
 
-  // Replaces the arguments by the results. If the function has to be called instead, returns false
-  // and changes nothing. Any number of threads may call it.
+  // Replaces the arguments by the results. Returns false if the function has to be called instead;
+  // the arguments are then unchanged. Several threads may call it at the same time.
   bool run(Context& context, Value* args);
 
  private:

@@ -19,13 +19,13 @@ void add_once(Indices* to, int v) {
   if (!contains(*to, v)) to->push_back(v);
 }
 
-// Steps that are to be one part.
+// Steps that will become one part.
 struct Draft {
   Indices steps;
   std::vector<int64_t> sizes;  // the shape that its loops run over
-  int row_dims = 0;            // how many last ones of these are a row, if rows matter
+  int row_dims = 0;            // number of last dimensions that form a row; 0: no rows
   bool is_whole = false;       // a single operator, run as a whole
-  Indices after;               // drafts that run before
+  Indices after;               // drafts that must run before it
 
   RowShape shape() const { return {sizes, row_dims}; }
 };
@@ -68,7 +68,7 @@ class Planner {
     for (size_t s = steps().size(); s-- > 0;) {
       if (!needed_[s]) continue;
       for (int v : inputs_of(int(s))) need(v);
-      const RecordedStep& one = step(int(s));  // an integer division by zero
+      const RecordedStep& one = step(int(s));  // integer division by zero raises
       may_raise_ = may_raise_ || (one.count == 2 && is_integral(one.produced, false));
     }
   }
@@ -82,7 +82,7 @@ class Planner {
     }
     return found;
   }
-  // The draft that a value comes from; -1: an argument.
+  // The draft that computes a value; -1 if it is an argument.
   int draft_of(int v) const {
     int s = step_of_[size_t(v)];
     return s < 0 ? -1 : draft_of_[size_t(s)];
@@ -107,7 +107,7 @@ class Planner {
     }
   }
 
-  // Whether one of these drafts, but for the draft itself, needs it.
+  // Whether one of the drafts `from`, other than d itself, depends on draft d.
   bool needs(const Indices& from, int d) const {
     for (int f : from) {
       if (f != d && (contains(drafts_[size_t(f)].after, d) || needs(drafts_[size_t(f)].after, d))) {
@@ -119,7 +119,7 @@ class Planner {
 
   bool is_rows(int s) const { return bool(step(s).whole); }
 
-  // A draft of its own for a step.
+  // Opens a new draft for a step.
   int open(int s) {
     Draft draft;
     IntSpan sizes = is_rows(s) ? value(step(s).in[0].value).sizes() : result_sizes(s);
@@ -153,7 +153,7 @@ class Planner {
     return true;
   }
 
-  // A function of rows joins loops over the same elements, if their rows are the same.
+  // A row function may join loops over the same elements if their rows are the same.
   bool may_join_rows(int s, int d) const {
     const Draft& draft = drafts_[size_t(d)];
     const RecordedStep& one = step(s);
@@ -227,7 +227,8 @@ class Planner {
                            t.numel()}});
   }
 
-  // Arguments that die here and that no later part reads may give their memory to an output.
+  // Finds the arguments whose memory an output of this part may reuse: they have the output's
+  // geometry, and nothing reads them after the output is written.
   void find_reusable(size_t index) {
     FusedPlan::Part& part = plan_.parts[index];
     part.reusable.resize(part.outputs.size());
@@ -254,10 +255,10 @@ class Planner {
 
   const Recording& r_;
   FusedPlan& plan_;
-  bool rows_;  // whether functions of rows may be parts of programs
+  bool rows_;  // whether row functions may be part of programs
   Indices step_of_, draft_of_;
   std::vector<bool> needed_;
-  bool may_raise_ = false;  // while it runs: then the arguments have to stay as they are
+  bool may_raise_ = false;  // if an error is possible, the arguments must stay unchanged
   std::vector<Draft> drafts_;
 };
 

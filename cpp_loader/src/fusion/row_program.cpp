@@ -13,11 +13,11 @@ using Register = TileCode::Register;
 
 namespace {
 
-constexpr int64_t kCacheBytes = 32 << 10;  // of the first cache, for tiles
-constexpr int64_t kLongRow = 16384;        // elements; longer rows are done in pieces
-constexpr int64_t kParallelWork = 65536;   // instructions times elements worth a thread
+constexpr int64_t kCacheBytes = 32 << 10;  // of the first-level cache, for tiles
+constexpr int64_t kLongRow = 16384;        // elements; longer rows are processed in pieces
+constexpr int64_t kParallelWork = 65536;   // instructions times elements that are worth a thread
 constexpr int64_t kPiecesPerTask = 4;
-constexpr int64_t kPartialBytes = 8;  // the largest element that a row function reduces to
+constexpr int64_t kPartialBytes = 8;  // size of the largest element that a row function returns
 
 }  // namespace
 
@@ -90,8 +90,8 @@ bool RowProgram::compile(const Recording& recording, const std::vector<int>& ste
   return true;
 }
 
-// Which inputs are read by steps on numbers without the dimensions of the row: their sizes begin
-// further left. An input that is read both ways has no geometry.
+// Finds the inputs that are read by steps on one number per row without the row's dimensions: their
+// sizes are aligned with the outer dimensions. Returns false if an input is read both ways.
 bool RowProgram::find_aligned(const Recording& recording, const std::vector<int>& steps,
                               const std::vector<int>& inputs, const RowShape& shape,
                               std::vector<bool>* dropped) const {
@@ -112,7 +112,8 @@ bool RowProgram::find_aligned(const Recording& recording, const std::vector<int>
   return true;
 }
 
-// Returns false if the elements of a row are not contiguous.
+// Sets rows and strides. Returns false if the elements of a row are neither contiguous nor all the
+// same.
 bool RowProgram::set_geometry(const std::vector<const Tensor*>& tensors,
                               const std::vector<bool>& dropped, const RowShape& shape) {
   n_ = shape.row_length();
@@ -168,7 +169,8 @@ TileCode::Extent RowProgram::extent_of(const Stream& s) const {
   return same ? Extent::kColumns : Extent::kFull;
 }
 
-// Returns false if an instruction on all elements of a long row needs the result of a sum of it.
+// Decides how each instruction processes rows. Returns false if rows are long and an instruction on
+// all elements needs the result of a sum over them.
 bool RowProgram::settle_ways() {
   const std::vector<Register>& registers = code_.registers;
   std::vector<bool> flat(registers.size());
@@ -181,7 +183,7 @@ bool RowProgram::settle_ways() {
     advance_.push_back(is_stream ? streams_[size_t(reg.at)].outer[0] : apart);
     flat[r] = reg.is_one() || (reg.extent != Extent::kColumns && advance_[r] == apart);
   }
-  std::vector<bool> late(registers.size());  // known only after the pieces
+  std::vector<bool> late(registers.size());  // known only after all pieces have run
   for (const Instruction& i : code_.instructions) {
     const Register& out = registers[size_t(i.out)];
     Way way;
@@ -238,7 +240,7 @@ int64_t RowProgram::offset(const Stream& s, int64_t row) const {
   return sum;
 }
 
-// The addresses of streams, from an element of a row on.
+// Sets the addresses of streams, beginning at an element of a row.
 void RowProgram::point(char* const* streams, int64_t row, int64_t first, char** at) const {
   for (size_t i = 0; i < streams_.size(); ++i) {
     const Stream& s = streams_[i];
@@ -293,7 +295,7 @@ void RowProgram::run_rows(const Instruction& i, const Way& way, char* const* at,
   }
 }
 
-// Pieces run in any order; their partial sums are joined row by row.
+// Runs long rows. Pieces run in any order; their partial results are then combined row by row.
 void RowProgram::run_pieces(char* const* streams) const {
   int64_t pieces = row::pieces(n_), tasks = rows_ * pieces;
   kernels::Scratch kept(size_t(reductions_ * tasks * kPartialBytes));

@@ -1,10 +1,10 @@
-// A row program: a fused program that contains functions of rows (sums, softmax). It processes
-// whole rows, so that intermediate results stay in the first caches.
+// A row program: a fused program that contains row functions (sums, softmax). It processes whole
+// rows, so that intermediate results stay in the first-level caches.
 //
-// The last dimensions of a shape are a row. Steps are of three kinds: on all elements, on one
-// number for each row (the result of a sum, and what is computed from it), and functions of rows.
-// Rows that are too long for the caches are processed in pieces; then no step on all elements can
-// use the result of a sum.
+// The last dimensions of a shape form a row. There are three kinds of steps: on all elements, on
+// one number per row (the result of a sum, and what is computed from it), and row functions. Rows
+// that are too long for the caches are processed in pieces; then a step on all elements cannot use
+// the result of a sum.
 #pragma once
 
 #include <memory>
@@ -17,21 +17,21 @@ namespace scriptlang {
 // The shape that a row program works on.
 struct RowShape {
   IntSpan sizes;
-  int dims = 0;  // the last ones, that make a row
+  int dims = 0;  // number of last dimensions that form a row
 
   int64_t outer_dims() const { return sizes.size - dims; }
   int64_t row_length() const;
   bool is_long() const;
-  // Whether these are the sizes of one number for each row: with ones for the dimensions of the
-  // row (`kept`), or without them (`dropped`).
+  // Whether these are the sizes of a tensor with one number per row: with the dimensions of the row
+  // as ones (`is_kept`) or without them (`is_dropped`).
   bool is_kept(IntSpan s) const;
   bool is_dropped(IntSpan s) const;
 };
 
 class RowProgram : public StreamProgram {
  public:
-  // A program for these steps (indices, in order), which reads and writes these values. Null if
-  // their geometry does not allow it.
+  // Compiles the steps with these indices, in order. The program reads `inputs` and writes
+  // `outputs`. Returns null if their geometry does not allow it.
   static std::unique_ptr<RowProgram> make(const Recording& recording, const std::vector<int>& steps,
                                           const std::vector<int>& inputs,
                                           const std::vector<int>& outputs, const RowShape& shape);
@@ -44,14 +44,14 @@ class RowProgram : public StreamProgram {
   struct Stream {
     ScalarType type;
     int64_t inner = 0;        // stride inside a row, in bytes: 0 or the size of an element
-    int64_t outer[kMaxDims];  // strides of the dimensions outside, innermost first
+    int64_t outer[kMaxDims];  // in bytes, of the dimensions outside rows, innermost first
     int reg = -1;
   };
-  // How an instruction runs on several rows.
+  // How an instruction processes several rows.
   struct Way {
-    bool at_once = false;           // all rows as one
-    bool is_late = false;           // for long rows: after all pieces
-    int64_t step[kMaxInputs] = {};  // inside a row
+    bool at_once = false;           // one call for all rows
+    bool is_late = false;           // long rows only: runs after all pieces
+    int64_t step[kMaxInputs] = {};  // of the inputs, inside a row
   };
 
   bool compile(const Recording& recording, const std::vector<int>& steps,
@@ -76,8 +76,8 @@ class RowProgram : public StreamProgram {
   void finish_row(char* const* at, const char* partials, int64_t row) const;
 
   TileCode code_;
-  std::vector<Way> ways_;         // of instructions
-  std::vector<int64_t> advance_;  // of registers: bytes to the next row's
+  std::vector<Way> ways_;         // one per instruction
+  std::vector<int64_t> advance_;  // per register: bytes from one row to the next
   std::vector<Stream> streams_;   // inputs, then outputs
   int inputs_ = 0;
   int64_t n_ = 1, rows_ = 1;

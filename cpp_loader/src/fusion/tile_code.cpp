@@ -1,4 +1,4 @@
-// Instructions on tiles: registers, loading, storing, dispatch to kernels.
+// Instructions on tiles: execution, compilation, registers and buffers.
 #include "tile_code.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ bool TileCode::is_read_before(int read, int written) const {
 
 namespace {
 
-// Of the result of a loop on operands of these extents.
+// The extent of the result of a loop on operands of these extents.
 Extent joined(Extent a, Extent b) {
   if (a == b || b == Extent::kOne) return a;
   return a == Extent::kOne ? b : Extent::kFull;
@@ -79,7 +79,7 @@ int TileCompiler::register_of(int value) const {
   return found == known_.end() ? -1 : found->second;
 }
 
-// The register of a value in the type that a loop wants.
+// The register of a value in the element type that a loop wants; adds a conversion if needed.
 int TileCompiler::operand(int value, ScalarType type) {
   auto found = known_.find({value, type});
   if (found != known_.end()) return found->second;
@@ -99,7 +99,7 @@ void TileCompiler::convert(int from, ScalarType from_type, int to, ScalarType to
   c_.instructions.push_back(i);
 }
 
-// The register that the value of a step is left in.
+// Makes the register that holds the result of a step.
 int TileCompiler::result(int value, Extent extent) {
   auto found = outputs_.find(value);
   ScalarType type = type_of(value);
@@ -148,7 +148,7 @@ bool TileCompiler::add_step(const RecordedStep& step) {
     known_[{step.result, type}] = i.out;
     return true;
   }
-  // A result that is rounded (float16) or of another type than the loop writes.
+  // The loop computes in another type than that of the result (float16, for example).
   i.out = add_register(Place::kBuffer, 0, extent, step.produced);
   c_.instructions.push_back(i);
   int to = result(step.result, extent);
@@ -232,7 +232,7 @@ void TileCompiler::place_buffers() {
     bool kept = last[size_t(i.out)] == count;
     bool placed = out.place != Place::kBuffer || kept;
     bool freed[kMaxInputs] = {};
-    for (int j = 0; j < i.count; ++j) {  // a loop may write where it reads
+    for (int j = 0; j < i.count; ++j) {  // a loop may write in place
       if (i.in[j] < 0) continue;
       Register& in = registers[size_t(i.in[j])];
       bool dies = in.place == Place::kBuffer && last[size_t(i.in[j])] == k;

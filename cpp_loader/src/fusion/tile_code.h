@@ -1,8 +1,8 @@
 // The instructions of tile and row programs.
 //
-// An instruction is a loop of kernels/loops.h, a conversion or a function of rows. Its operands are
-// registers. A register is an input or output (if it has even strides), a buffer of a tile, or a
-// single number.
+// An instruction is a loop of kernels/loops.h, a conversion or a row function. Its operands are
+// registers. A register is an input or output (if its strides are even), a buffer of one tile, or a
+// single number (a cell).
 #pragma once
 
 #include <map>
@@ -16,15 +16,15 @@ namespace scriptlang {
 struct TileCode {
   static constexpr int kMaxRegisters = 160;
 
-  // How many elements a register has: one for all, one for each row of the tile, those of a row
-  // for all rows, or one for each element of the tile.
+  // The elements of a register: one for all, one per row of the tile, one row that all rows share,
+  // or one per element of the tile.
   enum class Extent : uint8_t { kOne, kPerRow, kColumns, kFull };
   enum class Place : uint8_t { kStream, kBuffer, kCell };
   struct Register {
     Place place = Place::kBuffer;
     int at = 0;  // stream, buffer or cell
     Extent extent = Extent::kFull;
-    int64_t size = 0;  // of an element
+    int64_t size = 0;  // element size in bytes
 
     bool is_one() const { return extent == Extent::kOne; }
   };
@@ -33,7 +33,7 @@ struct TileCode {
     kernels::Convert convert = nullptr;
     const RowFunction* row = nullptr;
     int out = 0, count = 0, params = -1;
-    int in[kMaxInputs] = {};  // -1: an input of a row function that is left out
+    int in[kMaxInputs] = {};  // -1: an input of a row function that is omitted
     int64_t step[kMaxInputs] = {};
   };
   struct alignas(16) Cell {
@@ -46,9 +46,9 @@ struct TileCode {
   const double* params_of(const Instruction& i) const {
     return i.params < 0 ? nullptr : params[size_t(i.params)].values;
   }
-  // Puts the addresses of buffers and numbers into `at`.
+  // Writes the addresses of buffers and cells into `at`.
   void place(char* buffers, int64_t buffer_bytes, char** at) const;
-  // Runs an instruction, which is no function of rows, on n elements of its operands.
+  // Runs an instruction other than a row function on n elements of its operands.
   void run(const Instruction& i, void* out, const void* const* in, const int64_t* step,
            int64_t n) const;
 
@@ -57,46 +57,48 @@ struct TileCode {
   std::vector<Cell> cells;
   std::vector<Params> params;
   int buffers = 0;
-  int64_t widest = 1;  // bytes of an element of a buffer
+  int64_t widest = 1;  // size of the largest element in a buffer, in bytes
 
-  // Whether no instruction reads a register after it has written another.
+  // Whether no instruction reads register `read` after one has written register `written`.
   bool is_read_before(int read, int written) const;
 };
 
-// A program that reads and writes streams, which are the elements of tensors: inputs first, then
-// outputs. It is compiled for one geometry of its inputs.
+// A program that reads and writes streams: the elements of tensors, inputs first, then outputs. It
+// is compiled for one geometry of its inputs.
 class StreamProgram {
  public:
   static constexpr int kMaxStreams = 24;
 
   virtual ~StreamProgram() = default;
-  // Runs on streams that begin at these addresses. May raise what a loop raises.
+  // Runs on streams that begin at these addresses. Raises the errors of the loops.
   virtual void run(char* const* streams) const = 0;
-  // Whether an output may be written to the memory of an input of the same geometry: no
+  // Whether an output may be written into the memory of an input of the same geometry, because no
   // instruction reads the input after the output is written.
   virtual bool may_overwrite(int input, int output) const = 0;
 };
 
-// Compiles recorded steps to tile code. The caller numbers streams: inputs first, then outputs.
+// Compiles recorded steps to tile code. Streams are numbered by the caller: inputs first, then
+// outputs.
 class TileCompiler {
  public:
   TileCompiler(TileCode* code, const Recording& recording) : c_(*code), recording_(recording) {}
 
-  // Returns the register of an input stream. The caller fills it, unless it is direct.
+  // Returns the register of an input stream. If `direct`, the register points into the stream;
+  // otherwise it is a buffer, which the caller fills.
   int add_input(int value, int stream, TileCode::Extent extent, bool direct);
-  // Declares that the value, which a step will compute, is written to a stream.
+  // Declares that a value, which a later step computes, is written to a stream.
   void add_output(int value, int stream, TileCode::Extent extent, bool direct) {
     outputs_[value] = {stream, extent, direct};
   }
 
-  // Returns false if a function of rows would get less than a row.
+  // Compiles a step. Returns false if a row function would get an operand that is not a whole row.
   bool add_step(const RecordedStep& step);
-  // Merges an operator with the only reader of its result, if one loop can do both.
+  // Merges an operator with the only reader of its result if one loop can compute both.
   void join_pairs();
-  // Gives buffers to registers from the instruction that writes them to the last that reads them.
+  // Assigns buffers to registers; each is occupied from the first write to the last read.
   void place_buffers();
 
-  int register_of(int value) const;  // in its own type; -1: none
+  int register_of(int value) const;  // of the value's own type; -1 if none
   bool fits() const { return c_.registers.size() <= size_t(TileCode::kMaxRegisters); }
 
  private:
@@ -114,7 +116,7 @@ class TileCompiler {
 
   TileCode& c_;
   const Recording& recording_;
-  std::map<std::pair<int, ScalarType>, int> known_;  // (value, type) -> register
+  std::map<std::pair<int, ScalarType>, int> known_;  // (value, element type) -> register
   std::map<int, Output> outputs_;
   std::vector<int> kept_;  // buffers that the caller fills or empties
 };

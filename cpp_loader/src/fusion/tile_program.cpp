@@ -10,9 +10,9 @@ namespace scriptlang {
 
 namespace {
 
-constexpr int64_t kCacheBytes = 32 << 10;  // of the first cache, for tiles
-constexpr int64_t kShortRow = 256;         // shorter rows are worked on several at a time
-constexpr int64_t kParallelWork = 65536;   // instructions times elements worth a thread
+constexpr int64_t kCacheBytes = 32 << 10;  // of the first-level cache, for tiles
+constexpr int64_t kShortRow = 256;         // elements; a tile holds several rows that are shorter
+constexpr int64_t kParallelWork = 65536;   // instructions times elements that are worth a thread
 
 }  // namespace
 
@@ -71,7 +71,7 @@ std::unique_ptr<TileProgram> TileProgram::make(const Recording& recording,
 
 // ---- geometry
 
-// Orders the dimensions by the strides of the first output, and merges neighbours if possible.
+// Sorts the dimensions by the strides of the first output, and merges neighbours if possible.
 void TileProgram::set_geometry(const Recording& recording, const std::vector<int>& inputs,
                                const std::vector<int>& outputs) {
   const Tensor& shape = recording.values()[size_t(outputs[0])];
@@ -113,7 +113,7 @@ void TileProgram::set_geometry(const Recording& recording, const std::vector<int
   packs_rows_ = rows_ > 1 && sizes_[0] < kShortRow;
 }
 
-// One run of elements without gaps, in the order of the rows.
+// Whether the elements form one contiguous block in the order of the rows.
 bool TileProgram::is_dense(const Stream& s) const {
   int64_t expected = itemsize(s.type);
   for (int64_t d = 0; d < ndim_; ++d) {
@@ -164,7 +164,7 @@ void TileProgram::run(char* const* streams) const {
   });
 }
 
-// Where a row begins in each stream.
+// Computes the offset of a row in each stream.
 void TileProgram::offsets(int64_t row, int64_t* index, int64_t* offset) const {
   for (int64_t d = 1; d < ndim_; ++d) {
     index[d] = row % sizes_[d];
@@ -176,7 +176,7 @@ void TileProgram::offsets(int64_t row, int64_t* index, int64_t* offset) const {
   }
 }
 
-// Runs n elements of a row; at: the address of each stream.
+// Runs n elements of a row; `at` holds the address of each stream.
 void TileProgram::run_tiles(char* const* at, int64_t n) const {
   kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
   char* registers[TileCode::kMaxRegisters];
@@ -205,8 +205,7 @@ void TileProgram::run_tiles(char* const* at, int64_t n) const {
   }
 }
 
-// Runs rows [begin, end), several in a tile. Streams with uneven strides are gathered and
-// scattered.
+// Runs rows [begin, end), several per tile. Streams with uneven strides are gathered and scattered.
 void TileProgram::run_rows(char* const* base, int64_t begin, int64_t end) const {
   kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
   char* registers[TileCode::kMaxRegisters];

@@ -1,6 +1,6 @@
 // A tile program: a fused program of pointwise loops whose results have one shape. It runs all
-// loops on one tile of some hundred elements after the other, so that intermediate results stay in
-// the first cache. A program is compiled for one geometry of its inputs.
+// loops on one tile of some hundred elements, then on the next, so that intermediate results stay
+// in the first-level cache. It is compiled for one geometry of its inputs.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace scriptlang {
 
 class TileProgram : public StreamProgram {
  public:
-  // For the steps (indices, in order), reading and writing these values. Null when it would be
-  // too large.
+  // Compiles the steps with these indices, in order. The program reads `inputs` and writes
+  // `outputs`. Returns null if it would be too large.
   static std::unique_ptr<TileProgram> make(const Recording& recording,
                                            const std::vector<int>& steps,
                                            const std::vector<int>& inputs,
@@ -26,7 +26,7 @@ class TileProgram : public StreamProgram {
   struct Stream {
     ScalarType type;
     int64_t strides[kMaxDims];  // in bytes, innermost first
-    bool direct = false;        // its register points into it
+    bool direct = false;        // the register points into the stream
     int reg = -1;
   };
 
@@ -47,7 +47,7 @@ class TileProgram : public StreamProgram {
   TileCode code_;
   int64_t ndim_ = 0, sizes_[kMaxDims];  // innermost first
   int64_t rows_ = 1;
-  bool packs_rows_ = false;  // a tile takes several rows
+  bool packs_rows_ = false;  // a tile holds several rows
   int64_t tile_ = 0, buffer_bytes_ = 0, grain_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Plans places by size, the largest first, each at the lowest offset that is free as long as it
-// lives; as passes/memory_plan.py does.
+// Arenas. Places are planned by size, the largest block first: each gets the smallest gap that is
+// free during its lifetime. passes/memory_plan.py does the same.
 #include "arena.h"
 
 #include <algorithm>
@@ -19,8 +19,9 @@ size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAlign - 1) 
 
 SL_THREAD_WORD Arena* arena_here = nullptr;
 
-// Where the blocks of arenas are. Threads read it without a lock: an entry whose version is odd or
-// changes is one that is being written, and so none whose block holds what a thread gives back.
+// One entry of the list of arenas' blocks. Threads read it without a lock (a seqlock): an odd or
+// changing version means that the entry is being written. Then its arena is being added or closed,
+// and no block that is being freed lies in it.
 struct Listed {
   std::atomic<uint32_t> version{0};
   std::atomic<char*> base{nullptr};
@@ -34,7 +35,7 @@ struct Listed {
     size.store(bytes, std::memory_order_release);
     version.fetch_add(1, std::memory_order_acq_rel);
   }
-  // The arena whose block it is in; null: not this one.
+  // The arena if `block` lies in this entry's memory, else null.
   Arena* holder(const void* block) const {
     const uint32_t before = version.load(std::memory_order_acquire);
     char* from = base.load(std::memory_order_acquire);
@@ -53,7 +54,7 @@ std::atomic<int> Arena::count_{0};
 
 Arena* Arena::here() noexcept { return arena_here; }
 
-// memory.cpp: while an arena is there, the thread's own lists neither give nor get blocks.
+// Defined in memory.cpp: while an arena is active, the thread's free lists are set aside.
 void* set_lists_aside() noexcept;
 void take_lists_back(void* kept) noexcept;
 
@@ -105,7 +106,7 @@ bool Arena::use(void* block) {
 
 void Arena::record() {
   recording_ = true;
-  count_.fetch_add(1);  // so that give() looks
+  count_.fetch_add(1);  // so that give() is called
 }
 
 void Arena::begin_call() noexcept {
@@ -116,7 +117,7 @@ void Arena::begin_call() noexcept {
     clock_ = 0;
     return;
   }
-  // What the last call should have dropped and did not is in the way.
+  // A block that the last call should have freed occupies its place.
   for (size_t k = 0; k < places_.size() && !broken_; ++k) {
     broken_ = lives_[k].load(std::memory_order_acquire);
   }
@@ -140,11 +141,11 @@ void Arena::note_give(void* block) noexcept {
 
 // ---- the plan
 
-// As many slots of each size as recorded calls needed at the same time: what one call leaves, and
-// what the next one makes before it drops that. Two of each are enough for a state; results are
-// dropped by the caller before the next call.
+// Counts slots per size. At the same time there may be the blocks that one call leaves and those
+// that the next call makes before it drops them, so two per block are enough for a state; results
+// are dropped by the caller before the next call.
 void Arena::count_slots(int from) {
-  std::vector<std::pair<size_t, int>> wanted;  // size, how many a call leaves
+  std::vector<std::pair<size_t, int>> wanted;  // size, number of blocks left by a call
   for (const Event& e : events_) {
     if (e.call != from || e.given >= 0) continue;
     auto it = std::find_if(wanted.begin(), wanted.end(),
@@ -252,7 +253,7 @@ void* Arena::take(size_t bytes) noexcept {
       bool free = false;
       if (slots_[s].used.compare_exchange_strong(free, true)) found = base_ + slots_[s].offset;
     }
-    if (!found) {  // what earlier calls left is still held
+    if (!found) {  // blocks of earlier calls are still in use
       miss();
       return nullptr;
     }

@@ -7,7 +7,7 @@ namespace scriptlang::memory {
 
 extern SL_THREAD_SHARED_WORD bool calls_host;
 
-// Whether this thread is inside of a callback. Then no program may start: the operator that called
+// Whether this thread is inside a callback. No program may start then: the operator that called
 // back may be using the thread's scratch memory.
 inline bool in_callback() noexcept { return calls_host; }
 

@@ -19,7 +19,7 @@ uint32_t mix(uint64_t x) {
   return uint32_t(x >> 32);
 }
 
-// Equal keys have equal hashes: 1, 1.0 and True are one key.
+// Equal keys have equal hashes: 1, 1.0 and True are the same key.
 uint32_t hash_of(const Value& key) {
   switch (key.tag()) {
     case Tag::Bool:
@@ -44,7 +44,7 @@ uint32_t hash_of(const Value& key) {
   }
 }
 
-// Whether keys of this kind are equal if and only if their bits are.
+// Whether keys with this tag are equal if and only if their bits are.
 inline bool is_bits(const Value& key) {
   constexpr uint32_t kBits = 1u << uint32_t(Tag::Int) | 1u << uint32_t(Tag::Text);
   return kBits >> uint32_t(key.tag()) & 1;
@@ -81,7 +81,8 @@ void Dict::release() noexcept {
   memory::give(entries, bytes_of(buckets));
 }
 
-// The bucket of a key; null if the key is missing, and then `place` is the bucket for it.
+// Returns the bucket of a key. If the key is missing, returns null and sets `place` to the bucket
+// in which it should be inserted.
 template <class Same>
 inline Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
   uint32_t mask = mask_;
@@ -140,7 +141,7 @@ void Dict::rebuild(size_t buckets) {
   mask_ = mask;
 }
 
-// Fast path: the key is in the first bucket of its hash, as the same object or int.
+// Fast path: the key is in the first bucket of its hash and is the same object or int.
 Value* Dict::look_up(const Value& key) {
   uint32_t hash = is_bits(key)      ? mix(key.bits())
                   : key.is_string() ? key.raw_string().hash.load(std::memory_order_relaxed)
@@ -176,8 +177,8 @@ void Dict::set(const Value& key, Value value) {
     entry_of(*bucket).value.swap(value);  // the old value is dropped last
     return;
   }
-  // count_ counts dead ones too, and every dead entry has at most one deleted bucket: there is
-  // always a free bucket to end a search at.
+  // count_ includes erased entries, and each of those has at most one deleted bucket. So there is
+  // always a free bucket at which a search ends.
   if (count_ == room_) {
     size_t buckets = 8;
     while (size_t(live_ + 1) * 3 > buckets) buckets *= 2;

@@ -1,4 +1,4 @@
-// Dicts: entries in the order in which they came, found by a table of their hashes.
+// Dicts: entries in insertion order, and a hash table that finds them.
 #pragma once
 
 #include "type.h"
@@ -21,20 +21,23 @@ struct Dict : Counted {
   ~Dict();
 
   int64_t size() const { return live_; }
-  // Null when absent; valid until the next change. What was found last is found at once.
+  // Returns null if the key is absent; the pointer is valid until the next change. The entry that
+  // was found last is tried first.
   Value* find(const Value& key) {
     Entry* last = found_last(key);
     return last ? &last->value : look_up(key);
   }
   void set(const Value& key, Value value);
-  // The value where the key was found last, for the run that owns the dict to write over; or null.
+  // If `key` is the key that was found last, returns its value, which only the run that owns the
+  // dict may overwrite; otherwise null.
   Value* found_again(const Value& key) {
     Entry* last = is_thread_local() ? found_last(key) : nullptr;
     return last ? &last->value : nullptr;
   }
   bool erase(const Value& key);
   void clear();
-  // Live entries in insertion order, by a cursor that starts at 0; false at the end.
+  // Iterates over the live entries in insertion order; the cursor starts at 0. Returns false at the
+  // end.
   bool next(size_t* cursor, const Entry** entry) const {
     while (*cursor < count_) {
       *entry = entries_ + (*cursor)++;
@@ -44,8 +47,9 @@ struct Dict : Counted {
   }
 
  private:
-  // Where an entry is, in the lowest bits, as many as the number of buckets has; above them lie
-  // those of the hash. There are fewer entries than buckets, by two at least.
+  // The low bits, as many as a bucket number has, are the index of the entry; the other bits are
+  // those of the key's hash. The number of entries is below the number of buckets by two at least,
+  // so that no bucket looks like kFree or kDeleted.
   using Bucket = uint32_t;
   static constexpr Bucket kFree = ~Bucket(0), kDeleted = kFree - 1;
   Value* look_up(const Value& key);
@@ -68,10 +72,10 @@ struct Dict : Counted {
   void rebuild(size_t buckets);
   void release() noexcept;
 
-  Entry* entries_ = nullptr;  // one block with the table: those that were taken out have no key
-  uint32_t count_ = 0, room_ = 0;  // of entries
-  uint32_t mask_ = 0;              // the number of buckets, a power of two, less one
-  std::atomic<uint32_t> last_{0};  // what was found or set last, if it is there; any thread reads
+  Entry* entries_ = nullptr;       // the block also holds the table; erased entries have no key
+  uint32_t count_ = 0, room_ = 0;  // entries, including erased ones; and capacity
+  uint32_t mask_ = 0;              // number of buckets (a power of two) minus one
+  std::atomic<uint32_t> last_{0};  // index of the entry found or set last; read by any thread
   int64_t live_ = 0;
   int64_t charged_ = 0;  // bytes counted against the memory limit
 };

@@ -9,7 +9,7 @@
 
 namespace scriptlang {
 
-// Holds at most kMaxDims numbers; one more is an error.
+// Holds at most kMaxDims numbers; more raise RuntimeError.
 class Dims {
  public:
   Dims() = default;

@@ -71,7 +71,7 @@ ScalarType promote_integral(ScalarType a, ScalarType b) {
 }
 
 ScalarType promote_floating(ScalarType a, ScalarType b) {
-  // float16 with bfloat16: neither holds the other.
+  // float16 with bfloat16: neither can represent all values of the other.
   if (bits_of(a) == bits_of(b)) return ScalarType::Float32;
   return bits_of(a) > bits_of(b) ? a : b;
 }
@@ -130,14 +130,14 @@ uint16_t float_to_half(float value) {
   u &= 0x7fffffffu;
   if (u > 0x7f800000u) return sign | 0x7e00;   // NaN
   if (u >= 0x47800000u) return sign | 0x7c00;  // at least 65536: infinity
-  if (u < 0x38800000u) {                       // below 2^-14: subnormal, rounded by the adder
+  if (u < 0x38800000u) {                       // below 2^-14: subnormal; adding 0.5 rounds it
     float magnitude;
     std::memcpy(&magnitude, &u, 4);
     magnitude += 0.5f;
     std::memcpy(&u, &magnitude, 4);
     return sign | uint16_t(u - 0x3f000000u);
   }
-  u += 0xfffu + ((u >> 13) & 1);  // nearest even; a carry may reach infinity, as it should
+  u += 0xfffu + ((u >> 13) & 1);  // rounds to nearest even; a carry may correctly reach infinity
   return sign | uint16_t((u - 0x38000000u) >> 13);
 }
 

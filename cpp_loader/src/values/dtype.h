@@ -6,8 +6,8 @@
 
 namespace scriptlang {
 
-// X(name, number, bytes, category, Python name). complex32 has no arithmetic here: a tensor of it
-// can be loaded and moved, not computed with. Quantized types have operators of their own.
+// X(name, number, bytes, category, Python name). A complex32 tensor can be loaded and moved, but
+// there is no arithmetic on it. Quantized types have operators of their own.
 // clang-format off
 #define SL_SCALAR_TYPES(X)                      \
   X(UInt8, 0, 1, Integral, "uint8")             \
@@ -69,12 +69,12 @@ constexpr TypeCategory category(ScalarType type) {
   }
 }
 
-// Unsigned types that PyTorch stores and converts but gives little arithmetic, and no promotion.
+// Unsigned types that PyTorch can store and convert, with little arithmetic and no promotion.
 constexpr bool is_barebones(ScalarType t) {
   return t == ScalarType::UInt16 || t == ScalarType::UInt32 || t == ScalarType::UInt64;
 }
 constexpr bool is_floating(ScalarType t) { return category(t) == TypeCategory::Floating; }
-// Of 16 bits: loops compute them as float32.
+// 16-bit floats; loops compute with them as float32.
 constexpr bool is_half(ScalarType t) {
   return t == ScalarType::Float16 || t == ScalarType::BFloat16;
 }
@@ -96,7 +96,7 @@ constexpr bool is_scalar_type(int64_t number) {
   }
 }
 
-// "torch.float32", as values and errors show it; "undefined" for Undefined.
+// The name that values and errors show, "torch.float32"; "undefined" for Undefined.
 const char* dtype_name(ScalarType type);
 // PyTorch's spelling in messages: "Float", "Half", "Long".
 const char* dtype_display_name(ScalarType type);
@@ -105,7 +105,7 @@ const char* dtype_display_name(ScalarType type);
 // Raises RuntimeError for pairs that have no common type.
 ScalarType promote(ScalarType a, ScalarType b);
 
-// The type of a real part: complex64 -> float32; others unchanged.
+// The element type of the real part: complex64 -> float32; other types are unchanged.
 constexpr ScalarType to_real(ScalarType t) {
   return t == ScalarType::Complex32    ? ScalarType::Float16
          : t == ScalarType::Complex64  ? ScalarType::Float32
@@ -117,11 +117,12 @@ constexpr ScalarType to_complex(ScalarType t) {
          : t == ScalarType::Float64 ? ScalarType::Complex128
                                     : ScalarType::Complex64;
 }
-// The complex type whose parts have a floating type. Raises for float16: there is no complex32.
+// The complex type whose parts have a floating type. Raises RuntimeError for float16, because
+// complex32 is not supported.
 ScalarType complex_of(ScalarType t);
 
-// Storage forms of the 16-bit floats. Arithmetic goes through float; conversions round to
-// nearest even and keep NaN and infinities.
+// The 16-bit floats as they are stored. Arithmetic is done in float; conversions from float round
+// to nearest even and keep NaN and infinities.
 struct bfloat16 {
   uint16_t bits = 0;
   bfloat16() = default;

@@ -1,4 +1,4 @@
-// Names of kinds of errors, and the making of messages.
+// Names of error kinds, and formatting of messages.
 #include "error.h"
 
 #include "plain_text.h"

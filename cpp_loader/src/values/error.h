@@ -1,8 +1,9 @@
-// Errors inside the engine: one C++ exception type that carries what a caller must know.
+// Errors inside the engine: one C++ exception type that carries what the caller needs to know.
 //
-// An Error has a kind (which Python class it becomes), for exceptions that a program raises the
-// class name the program gave, a message, and the script-level stack, innermost frame first.
-// It never crosses the C API: capi.cpp turns it into a status and an error handle.
+// An Error has a kind (the Python class that it becomes), a message, and the script-level stack,
+// innermost frame first. An exception that a program raised also has the class name that the
+// program used. An Error never crosses the C API: capi.cpp turns it into a status and an error
+// handle.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@ namespace scriptlang {
   X(ZeroDivisionError, "ZeroDivisionError")                                           \
   X(MemoryError, "MemoryError")            /* the machine's or the caller's limit */  \
   X(LimitError, "LimitError")              /* instructions, depth or time used up */  \
-  X(Cancelled, "Cancelled")                /* the caller wants the call no more */    \
+  X(Cancelled, "Cancelled")                /* the caller cancelled the call */        \
   X(ArchiveError, "ArchiveError")          /* malformed, unsafe or unsupported file */ \
-  X(MissingOperator, "MissingOperator")    /* reached an operator that we lack */     \
+  X(MissingOperator, "MissingOperator")    /* an operator that is not implemented */  \
   X(Raised, "Raised")                      /* raised by the program; see class_name */
 // clang-format on
 
@@ -61,7 +62,8 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message.c_str(); }
 };
 
-// A part of a message: text, a character, or a number: reals in six digits. It refers to the text.
+// A part of a message: text, a character or a number; reals are printed with six digits. It refers
+// to the text and does not own it.
 class MessagePart {
  public:
   MessagePart(const char* text) : MessagePart(std::string_view(text)) {}
@@ -99,7 +101,8 @@ std::string concat_parts(std::initializer_list<MessagePart> parts);
 [[noreturn]] __attribute__((cold)) void raise_parts(ErrorKind kind,
                                                     std::initializer_list<MessagePart> parts);
 
-// A part as functions take it that all texts and all numbers share, whatever their lengths.
+// The type as which a part of type T is passed on. It is the same for all string literals and for
+// all numbers of a kind, so that fewer instances of the templates below are compiled.
 template <class T>
 using PlainPart = std::conditional_t<
     std::is_array_v<T> || std::is_pointer_v<T>, const char*,

@@ -1,8 +1,8 @@
-// Arithmetic on sizes, strides and indices that raises if int64 overflows.
+// Arithmetic on sizes, strides and indices that raises RuntimeError if int64 overflows.
 //
 //   int64_t reach = Exact(dilation) * (kernel - 1) + 1;
 //
-// To be used with numbers that a program chooses, which may be near 2^63.
+// Use it for numbers that a program chooses: they may be near 2^63.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Exact {
   int64_t value_;
 };
 
-// One operand is Exact, the other is Exact or any integer.
+// The operators below take one Exact operand; the other is an Exact or any integer.
 template <class A, class B>
 using IfExact =
     std::enable_if_t<(std::is_same_v<A, Exact> || std::is_same_v<B, Exact>) &&
@@ -56,13 +56,14 @@ IfExact<A, B> operator*(A a, B b) {
   return Exact(int64_t(a)) *= int64_t(b);
 }
 
-// The upper bound of the product of a tensor's sizes (other than 0), of its strides and its offset.
-// It is low enough that kernels can multiply these by the size of an element, and add some, without
-// overflow. Strides of dimensions with at most one element are never used, and may be larger.
+// Upper bound of the product of a tensor's nonzero sizes, of each of its strides, and of its
+// offset. It is low enough that kernels can multiply these by the element size, and add a few of
+// them, without overflow. Strides of dimensions with at most one element are never used and may be
+// larger.
 constexpr int64_t kMaxReach = int64_t{1} << 55;
 
-// The stride of the next outer dimension, after one of this stride and size; 0 if it would
-// overflow, which only happens where it is not used.
+// The stride of the next outer dimension of a row-major tensor, given this dimension's stride and
+// size. It is 0 if it would overflow; this happens only where the stride is never used.
 inline int64_t outer_stride(int64_t stride, int64_t size) {
   int64_t next;
   bool leaves = __builtin_mul_overflow(stride, size > 1 ? size : 1, &next);

@@ -26,13 +26,13 @@ size_t page() {
 
 uintptr_t rounded(uintptr_t value, size_t to) { return (value + to - 1) & ~uintptr_t(to - 1); }
 
-// The first and last page of a block, without the two inaccessible ones.
+// The readable pages of a block: [begin, end), without the two inaccessible ones.
 struct Pages {
   Pages(const void* block, size_t bytes) {
     uintptr_t at = reinterpret_cast<uintptr_t>(block);
     end = reinterpret_cast<unsigned char*>(rounded(at + bytes, page()));
     begin = reinterpret_cast<unsigned char*>(at & ~uintptr_t(page() - 1));
-    if (begin == end) begin -= page();  // a block of no bytes
+    if (begin == end) begin -= page();  // an empty block
   }
   unsigned char *begin, *end;
 };

@@ -11,7 +11,7 @@ namespace scriptlang {
 namespace {
 
 constexpr size_t kLargestSmall = memory::quick::kSmallStep * (memory::quick::kSmallClasses - 1);
-constexpr size_t kPushedRoom = 128;  // bytes that a list has at least when it begins to grow
+constexpr size_t kPushedRoom = 128;  // the least capacity of a list that grows by push
 
 List::Kind kind_of(Tag tag) {
   switch (tag) {
@@ -116,7 +116,7 @@ void List::set(size_t at, Value value) {
   if (!is_thread_local()) value.publish();
   adapt(kind_of(value.tag()));
   if (kind_ == Kind::Values) {
-    values()[at].swap(value);  // the old value is dropped last: that may change the list
+    values()[at].swap(value);  // destroying the old value may change the list, so it comes last
   } else {
     put(at, std::move(value));
   }
@@ -222,8 +222,9 @@ void List::become_values() {
   bytes_ = bytes;
 }
 
-// Room for `count` elements, and for as many again as there are, so that pushing costs little.
-// Counted before it is taken; the list stays as it was when there is none.
+// Makes room for `count` elements and at least doubles the capacity, so that pushing costs constant
+// time on average. The memory is charged before it is allocated; if that raises, the list is
+// unchanged.
 void List::grow(size_t count, size_t least) {
   size_t each = width();
   if (count > (size_t(1) << 58) / each) {

@@ -1,16 +1,16 @@
-// Lists: ints, floats and bools lie side by side without tags, everything else as Values.
+// Lists. Ints, floats and bools are stored side by side without tags, everything else as Values.
 //
-// The kind of storage follows from what is put in, never from a declared type: a list whose
-// elements are all ints (floats, bools) may be Ints (Floats, Bools); the first element of another
-// type makes it a list of Values. An empty list takes the kind of what comes first. Reading never
-// changes a list, so threads may read one at the same time.
+// The kind of storage depends on the elements, never on the declared type. A list whose elements
+// are all ints (floats, bools) may have the kind Ints (Floats, Bools); the first element of another
+// type turns it into a list of Values. An empty list takes the kind of its first element. Reading
+// never changes a list, so several threads may read one at the same time.
 #pragma once
 
 #include "type.h"
 
 namespace scriptlang {
 
-// Values that lie side by side and belong to somebody else.
+// A borrowed array of Values.
 struct ValueSpan {
   const Value* first = nullptr;
   size_t count = 0;
@@ -29,11 +29,11 @@ struct List : Counted {
  public:
   enum class Kind : uint8_t { Values, Ints, Floats, Bools };
 
-  TypeRef element;  // may be null: not known
+  TypeRef element;  // the declared element type; null: not known
 
   static Ref<List> make(std::vector<Value> items = {}, TypeRef element = {});
   static Ref<List> make(const int64_t* ints, size_t count, TypeRef element);
-  // Empty, with room for so many values of a kind.
+  // An empty list with room for `count` values of the kind.
   static Ref<List> with_room(size_t count, Tag kind, TypeRef element);
   static Ref<List> like(const List& other);  // empty, of the same kind and element type
   List() = default;
@@ -45,12 +45,12 @@ struct List : Counted {
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
-  // Positions are below size(), unless it says otherwise.
+  // Positions must be below size(), unless noted otherwise.
   Value get(size_t at) const;
   void set(size_t at, Value value);
-  Value take(size_t at);  // removes it
+  Value take(size_t at);  // removes and returns it
   void push(Value value);
-  void append(Value&& value) {  // the same, quick for the run's own lists of Values
+  void append(Value&& value) {  // the same, with a fast path for thread-local lists of Values
     bool quick = size_ && kind_ == Kind::Values && (size_ + 1) * sizeof(Value) <= bytes_ &&
                  is_thread_local();
     if (__builtin_expect(!quick, 0)) return push(std::move(value));
@@ -60,19 +60,19 @@ struct List : Counted {
   void insert(size_t at, Value value);  // at <= size()
   void clear() noexcept;
   void reserve(size_t count);
-  void extend(const List& other);  // which may be the same list
+  void extend(const List& other);  // `other` may be this list
   void reverse() noexcept;
-  void swap(List& other);  // elements, not the declared type
+  void swap(List& other);  // swaps the elements, not the declared types
   Ref<List> slice(int64_t start, int64_t step, size_t count) const;
 
-  // The elements as they lie; for the kind they are of.
+  // The stored elements; valid only for the kind that the list has.
   int64_t* ints() const noexcept { return static_cast<int64_t*>(data_); }
   double* floats() const noexcept { return static_cast<double*>(data_); }
   bool* bools() const noexcept { return static_cast<bool*>(data_); }
   Value* values() const noexcept { return static_cast<Value*>(data_); }
-  // Makes it a list of Values. Not while others read it.
+  // Turns the list into a list of Values. No other thread may read it meanwhile.
   ValueSpan boxed();
-  // Calls visit(pointer to the first element): each kind by its own type.
+  // Calls visit(pointer to the first element) with the element type of the kind.
   template <class Visit>
   decltype(auto) visit(Visit&& visit) const {
     switch (kind_) {
@@ -83,7 +83,7 @@ struct List : Counted {
     }
   }
 
-  // A number at the end: the room is there already when these say so.
+  // Appends a number if the list has this kind and enough room; otherwise returns false.
   bool push_int(int64_t v) noexcept { return push_plain(Kind::Ints, v); }
   bool push_float(double v) noexcept { return push_plain(Kind::Floats, v); }
   bool push_bool(bool v) noexcept { return push_plain(Kind::Bools, v); }
@@ -116,14 +116,15 @@ struct List : Counted {
   void publish_elements() const;
   void adapt(Kind kind);
   void become_values();
-  void put(size_t at, Value&& value) noexcept;  // where nothing is, of the list's kind
+  // Constructs an element at an unused position; it must match the kind.
+  void put(size_t at, Value&& value) noexcept;
   void grow(size_t count, size_t least = 0);
   void release() noexcept;
 
   Kind kind_ = Kind::Values;
   void* data_ = nullptr;
   size_t size_ = 0;
-  size_t bytes_ = 0;  // room at data_; counted against the memory limit
+  size_t bytes_ = 0;  // capacity of data_; charged to the memory limit
 };
 
 inline List& Value::as_list() const { return want(Tag::List), *static_cast<List*>(counted_); }

@@ -1,7 +1,7 @@
 // Blocks for tensors, their headers and other small objects: per-thread free lists of size classes.
 //
-// A freed block is kept for the next request of its class, so that small results cost no call
-// of malloc and large ones no page faults. Where blocks are checked (guard.h) nothing is kept.
+// A freed block is kept for the next request of its class, so that small results need no malloc and
+// large ones cause no page faults. Nothing is kept where blocks are checked (guard.h).
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -43,7 +43,7 @@ constexpr size_t kUncountedClasses = (14 - kSmallestLog2) * 4 + 1;  // up to 16 
 constexpr int64_t kKeptBytes = 128 << 20;                           // of blocks that are not small
 constexpr uint32_t kKeptPerClass = 256;
 
-// Four classes a power of two: 128, 160, 192, 224, 256, 320...
+// Four classes per power of two: 128, 160, 192, 224, 256, 320...
 size_t class_of(size_t bytes) {
   if (bytes <= (size_t(1) << kSmallestLog2)) return 0;
   size_t log2 = 63 - size_t(__builtin_clzll(bytes - 1));  // 2^log2 < bytes <= 2^(log2+1)
@@ -64,10 +64,10 @@ struct Kept {
     uint32_t count;
   } classes[kClasses];
   quick::Small small;
-  int64_t bytes;  // of blocks that are not small
+  int64_t bytes;  // of kept blocks above 16 KB
 };
-SL_THREAD_WORD Kept* kept = nullptr;  // null: none yet, or none any more
-SL_THREAD_WORD bool is_over = false;  // the thread ends: it keeps nothing more
+SL_THREAD_WORD Kept* kept = nullptr;  // null before first use and when the thread ends
+SL_THREAD_WORD bool is_over = false;  // the thread is ending and keeps nothing more
 
 void free_all(FreeBlock* head) {
   while (head) std::free(std::exchange(head, head->next));
@@ -84,7 +84,7 @@ struct Drain {
   }
 };
 
-// From now on the thread keeps blocks; null where it cannot.
+// Allocates the thread's free lists. Returns null if it may not keep blocks.
 __attribute__((noinline, cold)) Kept* start_keeping() {
   if (is_over || is_checked()) return nullptr;
   Kept* fresh = static_cast<Kept*>(std::calloc(1, sizeof(Kept)));
@@ -96,18 +96,18 @@ __attribute__((noinline, cold)) Kept* start_keeping() {
   return fresh;
 }
 
-// Asks for large pages under large blocks: fewer page faults, fewer misses of address translation.
+// Asks for huge pages for large blocks: they cause fewer page faults and TLB misses.
 void advise([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   constexpr size_t kWorth = size_t(4) << 20, kPage = 4096;
   if (bytes < kWorth) return;
   uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + kPage - 1) & ~uintptr_t(kPage - 1);
   uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) & ~uintptr_t(kPage - 1);
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish: it may be refused
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a hint only
 #endif
 }
 
-// A block of exactly so many bytes, whose end is checked.
+// A block of exactly this size, so that accesses beyond its end are detected.
 void* take_exact(size_t bytes, size_t alignment) {
   if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   void* block = nullptr;
@@ -142,7 +142,8 @@ __attribute__((noinline, cold)) void* take_fresh(size_t bytes, size_t index) {
   return block;
 }
 
-// Lists that are empty and full: what a call of an arena takes and gives passes them by.
+// Free lists that are empty and full at once: while a call uses an arena, they stand in for the
+// thread's own, so that nothing is taken from them or kept in them.
 constexpr Kept aside() {
   Kept made = {};
   for (Kept::Class& c : made.classes) c.count = kKeptPerClass;
@@ -251,7 +252,7 @@ LimitScope::~LimitScope() {
 
 }  // namespace scriptlang::memory
 
-// Set from the start, as constants: nothing runs when the library is loaded.
+// Initialised as constants, so that no code runs when the library is loaded.
 namespace scriptlang::kernels {
 
 void (*count_scratch)(int64_t bytes) = [](int64_t bytes) {

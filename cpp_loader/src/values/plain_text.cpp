@@ -1,4 +1,5 @@
-// Numbers as text with a point. The C library decides the digits; only its point is another one.
+// Numbers as text with a decimal point. The C library computes the digits; only the decimal point
+// of the process's locale is exchanged.
 #include "plain_text.h"
 
 #include <clocale>
@@ -10,7 +11,7 @@ namespace scriptlang {
 
 namespace {
 
-// What stands between whole numbers and decimals in this process: one byte or several.
+// The decimal point of the process's locale: one or several bytes.
 const char* point_here() {
   const char* point = std::localeconv()->decimal_point;
   return point[0] == '\0' ? "." : point;
@@ -40,7 +41,8 @@ std::string fixed_text(double number) {
 double read_number(const char* text, char** end) {
   const char* point = point_here();
   if (is_plain(point)) return std::strtod(text, end);
-  // As this process writes it. What it takes for a point itself is none here.
+  // Spells the number as the locale does. The locale's own decimal point is not one here, so the
+  // text is cut there.
   std::string here(text);
   const size_t foreign = here.find(point), plain = here.find('.');
   if (foreign < plain) here.resize(foreign);

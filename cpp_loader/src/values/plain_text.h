@@ -1,6 +1,6 @@
-// Characters and numbers as programs and archives spell them, whatever the locale of the process.
+// Characters and numbers as programs and archives spell them, independent of the process's locale.
 //
-// The C library's own functions follow setlocale: with "de_DE" they write and expect "0,5".
+// The C library's functions obey setlocale: with "de_DE" they write and expect "0,5".
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ constexpr bool is_ascii_print(int c) { return c >= ' ' && c <= '~'; }
 constexpr int ascii_upper(int c) { return is_ascii_lower(c) ? c - 32 : c; }
 constexpr int ascii_lower(int c) { return is_ascii_upper(c) ? c + 32 : c; }
 
-// snprintf of one number, by a format with a width ("%*.6g"; 0 asks for none). How many characters
-// there are, which all have room.
+// Like snprintf of one number. The format has a width argument ("%*.6g"; pass 0 for none). Returns
+// the number of characters; `room` must suffice for them.
 size_t print_number(char* to, size_t room, const char* format, int width, double number);
 
-std::string fixed_text(double number);  // with six decimals, as std::to_string
+std::string fixed_text(double number);  // six decimals, like std::to_string
 
-// strtod.
+// Like strtod, with "." as the decimal point.
 double read_number(const char* text, char** end);
 
 }  // namespace scriptlang

@@ -1,5 +1,5 @@
-// Vectors whose memory comes from the lists of blocks that a thread keeps (memory.cpp), not from
-// malloc: for what each call makes, as sizes of a result.
+// Vectors whose memory comes from the thread's free lists (memory.cpp) instead of malloc. They are
+// for short-lived data of every call, such as the sizes of a result.
 #pragma once
 
 #include <initializer_list>

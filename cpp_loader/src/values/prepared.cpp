@@ -14,13 +14,15 @@ namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20;
 
-// Large blocks use huge pages if the system has them: weights are read from end to end.
+// Large blocks use huge pages if the system has them, as weights are read from end to end.
 float* allocate_block(int64_t count) {
   if (count < 0 || count > INT64_MAX / 8) throw std::bad_alloc();
   size_t bytes = size_t(count) * sizeof(float), step = bytes >= kHugePage ? kHugePage : kAlignment;
   bytes = (bytes / step + 1) * step;
-  memory::charge(int64_t(bytes));  // refuses what the program's limit refuses; it is not held long:
-  memory::uncharge(int64_t(bytes));  // the block belongs to the storage, which outlives the call
+  // Raises if the program's limit would be exceeded. The block stays uncharged: it belongs to the
+  // storage, which outlives the call.
+  memory::charge(int64_t(bytes));
+  memory::uncharge(int64_t(bytes));
   void* block = std::aligned_alloc(step, bytes);
   if (!block) throw std::bad_alloc();
 #if defined(__linux__)
@@ -49,7 +51,8 @@ Prepared* Prepared::allocate(const Key& key, int64_t count) {
   return fresh;
 }
 
-// Two threads may pack the same constant at once: both results stay, the later one is found.
+// Two threads may pack the same constant at the same time: both forms are kept, and the later one
+// is found.
 const float* Prepared::add(Storage* storage, Prepared* fresh) {
   std::atomic<Prepared*>& first = storage->prepared();
   fresh->next_ = first.load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
-// Packed forms of constants, made at their first use and kept with their storage.
+// Packed forms of constants (weights), made at their first use and cached with their storage.
 //
 // Only operators made by the optimiser use them, on constants of a frozen module: if the contents
-// changed afterwards, the packed form would be stale.
+// changed later, the packed form would be stale.
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,8 @@ namespace scriptlang {
 
 class Prepared {
  public:
-  // What a packed form was made of: the view of the storage. `purpose` and `details` tell several
-  // forms of one view apart.
+  // Identifies a packed form by the view of the storage that it was made from. `purpose` and
+  // `details` distinguish several forms of one view.
   struct Key {
     int64_t purpose = 0, offset = 0;
     int64_t sizes[4] = {}, strides[4] = {}, details[12] = {};
@@ -28,8 +28,8 @@ class Prepared {
     bool operator==(const Key& o) const { return std::memcmp(this, &o, sizeof *this) == 0; }
   };
 
-  // The packed form for `key`, of `count` elements. If there is none yet, `make(float* to)` writes
-  // it. It lives as long as the storage.
+  // Returns the packed form for `key`, of `count` elements. If there is none yet, `make(float* to)`
+  // writes it. It lives as long as the storage.
   template <class F>
   static const float* get(Storage* storage, const Key& key, int64_t count, F make) {
     if (const float* found = find(storage, key)) return found;

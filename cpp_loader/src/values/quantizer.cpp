@@ -1,4 +1,4 @@
-// Quantizers: making them, attaching them to tensors, comparing them.
+// Quantizers: construction, and attaching them to tensors.
 #include "quantizer.h"
 
 #include "raw_view.h"
@@ -37,7 +37,7 @@ Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer) {
   SL_CHECK(type != ScalarType::Undefined, "codes are int8, uint8 or int32, not ",
            dtype_name(codes.dtype()));
   SL_CHECK(quantizer != nullptr, "a quantized tensor has lost its parameters");
-  // The geometry of `codes`, whose elements are as large.
+  // Geometry and element size are those of `codes`, so all elements are inside.
   Tensor t = unchecked_on_storage(codes.storage(), type, codes.sizes(), codes.strides(),
                                   codes.storage_offset());
   quantizer->retain();
@@ -47,7 +47,7 @@ Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer) {
 
 Tensor codes_of(const Tensor& t) {
   SL_CHECK(is_quantized(t.dtype()), "a tensor of ", dtype_name(t.dtype()), " is not quantized");
-  // The geometry of `t`, whose elements are as large.
+  // Geometry and element size are those of `t`, so all elements are inside.
   return unchecked_on_storage(t.storage(), type_of_codes(t.dtype()), t.sizes(), t.strides(),
                               t.storage_offset());
 }

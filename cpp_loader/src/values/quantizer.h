@@ -1,17 +1,17 @@
-// Quantizers: what numbers the integers (codes) of a quantized tensor stand for:
+// Quantizers: which numbers the stored integers (codes) of a quantized tensor stand for:
 //
 //     number = (code - zero point) * scale
 //
-// A tensor of a quantized type has a Quantizer in its header, which its views share. A Quantizer
-// never changes.
+// A tensor of a quantized type has a Quantizer in its header, shared by its views. A Quantizer is
+// immutable.
 #pragma once
 
 #include "tensor.h"
 
 namespace scriptlang {
 
-// The schemes, numbered as in PyTorch.
-// Nested is no scheme of PyTorch: it marks a tensor of padded sequences (ops/nested.h).
+// The schemes, numbered as in PyTorch. Nested is not a PyTorch scheme: it marks a tensor of padded
+// sequences (ops/nested.h).
 enum class QuantScheme : int8_t {
   PerTensor = 0,
   PerChannel = 1,
@@ -25,13 +25,13 @@ struct Quantizer {
   double scale = 1;        // PerTensor
   int64_t zero_point = 0;  // PerTensor
   int64_t axis = 0;        // of the channels
-  Tensor scales;           // of the channels: float64; float32 when zero points are numbers
-  Tensor zero_points;      // of the channels: int64, or float32
+  Tensor scales;           // one per channel: float64; float32 with floating-point zero points
+  Tensor zero_points;      // one per channel: int64 or float32
 
-  // One reference for the caller.
+  // The caller owns the returned reference.
   static Quantizer* per_tensor(double scale, int64_t zero_point);
-  // Takes tensors of any float and int types, with one dimension and equal sizes; else raises
-  // RuntimeError.
+  // `scales` and `zero_points` have one dimension, equal sizes and any floating-point or integer
+  // type; otherwise raises RuntimeError.
   static Quantizer* per_channel(Tensor scales, Tensor zero_points, int64_t axis);
 
   bool is_per_tensor() const { return scheme == QuantScheme::PerTensor; }
@@ -47,7 +47,7 @@ constexpr bool is_quantized(ScalarType t) {
   return t == ScalarType::QInt8 || t == ScalarType::QUInt8 || t == ScalarType::QInt32;
 }
 
-// The type of a quantized type's codes, and the other way round (Undefined where there is none).
+// The integer type of a quantized type's codes, and its inverse (Undefined if there is none).
 constexpr ScalarType type_of_codes(ScalarType t) {
   return t == ScalarType::QInt8    ? ScalarType::Int8
          : t == ScalarType::QUInt8 ? ScalarType::UInt8
@@ -61,9 +61,11 @@ constexpr ScalarType type_with_codes(ScalarType t) {
                                   : ScalarType::Undefined;
 }
 
-// The tensor of a quantized type over the memory of its codes; `quantizer` is retained.
+// Returns a quantized tensor on the memory of `codes`, and retains `quantizer`. Raises RuntimeError
+// if the codes are not int8, uint8 or int32.
 Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer);
-// The codes, as a tensor over the same memory. Raises RuntimeError when `t` is not quantized.
+// Returns the codes as an integer tensor on the same memory. Raises RuntimeError if `t` is not
+// quantized.
 Tensor codes_of(const Tensor& t);
 // Replaces a tensor's quantizer; retains the new one.
 void set_quantizer(const Tensor& t, Quantizer* quantizer);

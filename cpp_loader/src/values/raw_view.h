@@ -1,5 +1,5 @@
-// Views whose geometry is not checked, in contrast to Tensor::as_strided and Tensor::on_storage. A
-// comment at each call says why its elements are inside of the storage.
+// Views whose geometry is not checked, unlike those of Tensor::as_strided and Tensor::on_storage. A
+// comment at each call says why all elements lie inside the storage.
 #pragma once
 
 #include "tensor.h"
@@ -8,12 +8,12 @@ namespace scriptlang {
 
 Tensor unchecked_on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
                             int64_t offset);
-// Of a tensor's storage, quantized as that is. One of a tensor that goes becomes the view itself
-// where nobody else has it.
+// A view on the storage of `t`, with the same quantizer. The overload for rvalues turns `t` itself
+// into the view if it holds the only reference to the header.
 Tensor unchecked_view(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);
 Tensor unchecked_view(Tensor&& t, IntSpan sizes, IntSpan strides, int64_t offset);
 
-// The elements of a tensor lie with these strides from now on. Raises unless all are in the
+// Changes the strides of a tensor in place. Raises RuntimeError unless all elements lie inside the
 // storage.
 void lay(const Tensor& t, IntSpan strides);
 

@@ -10,7 +10,7 @@ namespace scriptlang {
 
 namespace {
 
-// Spellings of enumerated defaults in schemas: reductions, dtypes, layouts, memory formats.
+// Names that stand for integers as defaults: reductions, dtypes, layouts, memory formats.
 struct NamedDefault {
   const char* name;
   int64_t value;
@@ -140,7 +140,7 @@ class SchemaParser {
 
   Value parse_list_default(const Type& element, int64_t fixed_size) {
     std::vector<Value> items;
-    if (!accept('[')) {  // int[2] stride=1: one value for all
+    if (!accept('[')) {  // "int[2] stride=1": one value for all elements
       Value one = parse_scalar_default(element);
       items.assign(size_t(fixed_size > 0 ? fixed_size : 1), one);
       return List::make(std::move(items));

@@ -16,7 +16,7 @@ struct Argument {
   Value default_value;
   bool keyword_only = false;
   bool is_out = false;     // keyword-only and written: "*, Tensor(a!) out"
-  int64_t fixed_size = 0;  // of "int[2]": one number stands for so many; else 0
+  int64_t fixed_size = 0;  // 2 for "int[2]", where one number may be passed for all; else 0
 };
 
 struct Schema {
@@ -28,7 +28,7 @@ struct Schema {
   bool variadic_returns = false;
 };
 
-// Raises ArchiveError with the column of the first error.
+// Parses a schema. Raises ArchiveError with the column of the first error.
 Schema parse_schema(std::string_view text, const ClassResolver& classes = {});
 
 }  // namespace scriptlang

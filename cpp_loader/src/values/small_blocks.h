@@ -1,5 +1,5 @@
-// The free lists of memory.cpp, inlined for the few files that make and drop small objects all the
-// time: allocating a string, tuple or list needs no call.
+// The free lists of memory.cpp, inlined for the few files that allocate and free small objects all
+// the time: with them, allocating a string, tuple or list needs no function call.
 #pragma once
 
 #include "kernels/thread.h"
@@ -18,7 +18,7 @@ struct Small {
   uint32_t count[kSmallClasses];
 };
 
-extern SL_THREAD_SHARED_WORD Small* small;   // null: not made yet, or the thread ends
+extern SL_THREAD_SHARED_WORD Small* small;   // null before first use and when the thread ends
 extern SL_THREAD_SHARED_WORD bool runs_now;  // whether this thread runs a program
 extern SL_THREAD_SHARED_WORD int64_t used_bytes, limit_bytes;
 
@@ -26,7 +26,7 @@ extern SL_THREAD_SHARED_WORD int64_t used_bytes, limit_bytes;
 void* take_fresh(size_t bytes);
 void give_far(void* block, size_t bytes) noexcept;
 
-// As memory::charge, uncharge, take_small and give_small.
+// Inline versions of memory::charge, uncharge, take_small and give_small.
 inline void charge(int64_t bytes) {
   int64_t sum;
   bool overflows = __builtin_add_overflow(used_bytes, bytes, &sum);
@@ -47,14 +47,14 @@ inline void* take_small(size_t bytes) {
   return block;
 }
 
-// Takes a block from a free list and charges it. Null, without any effect, if the list is empty or
-// the limit does not allow it.
+// Takes a block from a free list and charges it. Returns null, without any effect, if the list is
+// empty or the limit would be exceeded.
 inline void* take_kept(size_t bytes) {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
   Small* kept = small;
   if (index >= kSmallClasses || !kept) return nullptr;
   FreeBlock* block = kept->head[index];
-  int64_t sum = used_bytes + int64_t(bytes);  // of what is small
+  int64_t sum = used_bytes + int64_t(bytes);  // cannot overflow: the block is small
   if (__builtin_expect(!block || sum > limit_bytes, 0)) return nullptr;
   used_bytes = sum;
   kept->head[index] = block->next;

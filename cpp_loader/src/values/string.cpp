@@ -1,6 +1,6 @@
-// Making strings. A short string that is not inline, and that the same thread made recently, is
-// reused: programs that split texts into words, or make keys, make the same strings again and
-// again.
+// Construction of strings. A short string that is not inline is reused if the same thread made it
+// recently: programs that split texts into words, or build keys, make the same strings over and
+// over.
 #include <charconv>
 #include <memory>
 
@@ -13,8 +13,8 @@ namespace scriptlang {
 
 namespace {
 
-// A short text in two words, the first byte lowest, with its size in the highest byte. Texts in
-// this form are concatenated and compared in registers.
+// A short text in two words, the first byte lowest, with its size in the highest byte. In this form
+// texts are concatenated and compared in registers.
 struct Packed {
   uint64_t low = 0, high = 0;
 
@@ -37,7 +37,7 @@ struct Packed {
     high |= uint64_t(size) << 56;
   }
   size_t size() const { return size_t(high >> 56); }
-  // This text with another one appended, if the result is short.
+  // Appends another text; the result must be short.
   void append(Packed tail) {
     constexpr uint64_t kBytes = ~(uint64_t(255) << 56);
     const size_t total = size() + tail.size();
@@ -52,7 +52,8 @@ struct Packed {
   }
 };
 
-// The hash of a text of 16 bytes or more. It reads 16 bytes at once; the last ones may overlap.
+// The hash of a text of 16 bytes or more. It reads 16 bytes at a time; the last block may overlap
+// the one before.
 uint32_t hash_of_long(std::string_view text) {
   const char *at = text.data(), *last = at + text.size() - 16;
   uint64_t sum = text.size();
@@ -69,7 +70,8 @@ uint32_t hash_of_long(std::string_view text) {
   return uint32_t(sum ^ sum >> 32) | 1;
 }
 
-// The short strings that a thread made last, by hash. It holds a reference to each.
+// A thread's cache of short strings that it made recently, indexed by hash. It holds a reference to
+// each.
 struct Recent {
   static constexpr size_t kPlaces = 1024;
   struct Place {
@@ -107,8 +109,8 @@ String* make_string(std::string_view text) {
   return made;
 }
 
-// The words are passed by value: a pair in memory would be read by one load, which waits for both
-// stores.
+// The words are passed by value. A pair in memory would be written by two stores and read by one
+// wider load, which cannot be forwarded and stalls.
 __attribute__((noinline)) String* fresh_string(uint64_t low, uint64_t high, uint32_t hash) {
   String* made = String::make(size_t(high >> 56));
   high &= (uint64_t(1) << 56) - 1;
@@ -148,7 +150,7 @@ inline String* short_string(Packed text) {
 
 String* String::take(size_t room) {
   constexpr size_t kStep = memory::quick::kSmallStep;
-  size_t bytes = (sizeof(String) + room + kStep) / kStep * kStep;  // and a 0
+  size_t bytes = (sizeof(String) + room + kStep) / kStep * kStep;  // including the final 0
   void* block = bytes <= kLargestSmall ? memory::quick::take_small(bytes) : memory::take(bytes);
   String* made = ::new (block) String;
   made->room = bytes - sizeof(String) - 1;
@@ -214,8 +216,9 @@ Value Value::of_written(String* string, size_t size) noexcept {
   return text;
 }
 
-// Where to write bytes that extend a string that nobody else holds, in front of its text or behind
-// it. At least eight bytes are writable there. If there is no room, the string is moved first.
+// Extends a string that has no other reference by `more` bytes, in front of its text or behind it,
+// and returns where to write them. At least eight bytes are writable there. If there is no room,
+// the string is moved first.
 inline char* Value::grown(size_t more, bool in_front) {
   String* string = static_cast<String*>(counted_);
   size_t before = string->size, after = before + more;
@@ -249,7 +252,7 @@ void Value::append(Value& head, const Value& tail) {
     std::string_view added = tail.as_string();
     char* to = head.grown(added.size(), false);
     if (tail.is_text()) {
-      std::memcpy(to, &tail.bits_, 8);  // with a 0 behind it
+      std::memcpy(to, &tail.bits_, 8);  // all eight bytes, with a 0 behind the text
     } else {
       std::memcpy(to, added.data(), added.size());
     }
@@ -274,7 +277,8 @@ void Value::prepend(const Value& head, Value& tail) {
   *this = std::move(sum);
 }
 
-// Eight digits at once, by halving to four, two and one; leading zeros are dropped.
+// Converts eight digits at once, by splitting the number into halves of four, two and one digits;
+// then drops leading zeros.
 uint64_t Value::short_digits(int64_t number) noexcept {
   constexpr int64_t kMost = 9999999, kLeast = -999999;
   if (number < kLeast || number > kMost) return 0;

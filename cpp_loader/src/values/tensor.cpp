@@ -34,7 +34,7 @@ std::string to_string(IntSpan values) {
 }
 
 int64_t checked_numel(IntSpan sizes) {
-  // Up to four sizes below 2^13 cannot overflow; a negative one is huge here.
+  // Fast path: up to four sizes below 2^13 cannot overflow. A negative size is huge as unsigned.
   uint64_t bits = 0, small = 1;
   for (int64_t size : sizes) {
     bits |= uint64_t(size);
@@ -73,7 +73,8 @@ namespace {
 std::mutex hook_mutex;
 Hook hook;
 bool is_hooked = false;
-// Whether data does not follow its header: true until the first block asks whether all are checked.
+// Whether data is allocated apart from its header. True at first; the first allocation finds out
+// whether it has to be.
 std::atomic<bool> is_apart{true};
 }  // namespace
 SL_THREAD_SHARED_WORD bool calls_host = false;
@@ -95,11 +96,11 @@ void set_hook(const Hook* new_hook) {
 }  // namespace memory
 
 namespace {
-// The number of bytes to ask an allocator for: at least one, because null for 0 bytes is no
-// refusal.
+// The number of bytes to ask an allocator for: at least one, because an allocator may return null
+// for 0 bytes without having failed.
 size_t hooked_bytes(int64_t nbytes) { return size_t(std::max<int64_t>(nbytes, 1)); }
 
-// Null if the allocator has no memory, or returns a block that is not aligned for kernels.
+// Returns null if the allocator has no memory or returns a block that is not aligned for kernels.
 void* take_hooked(const memory::Hook& hook, int64_t nbytes) {
   memory::CallbackScope scope;
   void* data = hook.allocate(hooked_bytes(nbytes), hook.user);
@@ -109,7 +110,8 @@ void* take_hooked(const memory::Hook& hook, int64_t nbytes) {
 }
 }  // namespace
 
-// The header is in a block of its own: the host owns the data, or the block is guarded.
+// Allocates the header and the data separately: the host's allocator owns the data, or it is
+// guarded.
 __attribute__((noinline, cold)) Storage* Storage::allocate_apart(int64_t nbytes) {
   memory::Hook hook;
   bool is_hooked;
@@ -161,7 +163,7 @@ Storage* Storage::allocate(int64_t nbytes) {
 Storage* Storage::borrow(void* data, int64_t nbytes, ReleaseFn release, void* user,
                          bool read_only) {
   Storage* s = new (memory::take(sizeof(Storage))) Storage;
-  // Of no bytes the owner may have no address; functions of memory want one all the same.
+  // An empty block may have a null address, but memcpy and the like need a valid one.
   alignas(kAlignment) static char nowhere[kAlignment];
   s->kind_ = Kind::Borrowed;
   s->read_only_ = read_only;
@@ -213,7 +215,8 @@ void Storage::resize(int64_t nbytes) {
     throw;
   }
   std::memcpy(data, data_, size_t(std::min(nbytes, nbytes_)));
-  // Zeroed: bools must be 0 or 1, and programs must not see old contents of the process.
+  // New bytes are zeroed: bools must be 0 or 1, and programs must not see old memory of the
+  // process.
   if (nbytes > nbytes_) {
     std::memset(static_cast<char*>(data) + nbytes_, 0, size_t(nbytes - nbytes_));
   }
@@ -227,7 +230,7 @@ void Storage::resize(int64_t nbytes) {
 
 namespace {
 
-// What the blocks of a tensor and of its storage take beside elements: tensors may be views.
+// Bytes charged for the headers of a tensor and its storage. Views are charged, too.
 constexpr int64_t kHeaderBytes = 320, kManyDimsBytes = 2 * kMaxDims * sizeof(int64_t);
 
 }  // namespace
@@ -258,7 +261,7 @@ void set_ndim(TensorImpl* t, int64_t ndim) {
   t->ndim = uint8_t(ndim);
 }
 
-// Row-major strides of a tensor without elements, whose sizes may have any product.
+// Row-major strides of an empty tensor, whose other sizes may have any product.
 void bound_strides(TensorImpl* t) {
   int64_t expected = 1;
   for (int64_t i = t->ndim - 1; i >= 0; --i) {
@@ -280,7 +283,7 @@ void TensorImpl::set_geometry(IntSpan new_sizes, IntSpan new_strides) {
     new_strides = {stride_copy, n};
   }
   set_ndim(this, n);
-  uint64_t expected = 1;  // may wrap when another size is zero; then it means nothing
+  uint64_t expected = 1;  // may wrap if a size is zero; then it is not used
   bool dense = true;
   for (int64_t i = n - 1; i >= 0; --i) {
     sizes[i] = new_sizes[i];
@@ -328,8 +331,8 @@ void TensorImpl::destroy() noexcept {
 
 namespace {
 
-// What set_geometry does, of a header that has and is to have few dimensions. The arguments may lie
-// in the header where each number comes from its own place.
+// set_geometry for a header that has few dimensions before and after. The arguments may point into
+// the header if each number stays at its place.
 inline void set_few_dims(TensorImpl* t, IntSpan sizes, IntSpan strides) {
   uint64_t expected = 1;
   bool dense = true;
@@ -345,7 +348,7 @@ inline void set_few_dims(TensorImpl* t, IntSpan sizes, IntSpan strides) {
   t->contiguous = dense || expected == 0;
 }
 
-// Row-major strides for sizes whose product has been checked.
+// Sets row-major strides for sizes whose product has been checked.
 void set_strides(TensorImpl* t, IntSpan sizes, int64_t numel) {
   set_ndim(t, sizes.size);
   uint64_t expected = 1;
@@ -389,14 +392,14 @@ Tensor Tensor::empty_like(const Tensor& src, ScalarType dtype) {
   if (src.is_contiguous() || src.dim() < 2) return t;
   int64_t strides[kMaxDims];
   src.like_strides(strides);
-  // The strides are of the same elements without gaps, in another order of dimensions.
+  // These strides are a dense permutation of the same elements, so they fit the storage.
   t.impl_->set_geometry(src.sizes(), {strides, src.dim()});
   return t;
 }
 
 void Tensor::like_strides(int64_t* strides) const {
   if (permuted_strides(strides)) return;
-  // Faster dimensions first. Dimensions with stride 0 keep their places.
+  // Sorts dimensions by stride, the fastest first. Dimensions with stride 0 keep their places.
   int64_t n = dim(), order[kMaxDims];
   for (int64_t d = 0; d < n; ++d) order[d] = n - 1 - d;
   auto after = [&](int64_t a, int64_t b) {
@@ -425,7 +428,7 @@ bool Tensor::permuted_strides(int64_t* strides) const {
   const Tensor& src = *this;
   int64_t n = src.dim();
   if (src.is_contiguous() || n < 2) return false;
-  // A dense permutation: sorted by stride, each stride is the product of the sizes inside it.
+  // In a dense permutation, sorted by stride, each stride is the product of the sizes inside it.
   int order[kMaxDims];
   for (int i = 0; i < n; ++i) order[i] = i;
   std::stable_sort(order, order + n, [&](int a, int b) {
@@ -488,8 +491,8 @@ Tensor unchecked_on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, I
 
 namespace {
 
-// Raises unless all elements of a view are inside of the storage. Returns whether a stride exceeds
-// any that is walked.
+// Raises RuntimeError unless all elements of a view lie inside the storage. Returns whether a
+// stride exceeds kMaxReach; such a stride belongs to a dimension that is never stepped along.
 bool check_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
                 int64_t offset) {
   SL_CHECK(sizes.size == strides.size && sizes.size <= kMaxDims, "a tensor with ", sizes.size,
@@ -522,7 +525,7 @@ Tensor Tensor::on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, Int
     for (int64_t i = 0; i < strides.size; ++i) near[i] = strides[i] > kMaxReach ? 0 : strides[i];
     strides.data = near;
   }
-  // Just checked.
+  // check_view has proved that all elements are inside.
   return unchecked_on_storage(storage, dtype, sizes, strides, offset);
 }
 

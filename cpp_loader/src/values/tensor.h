@@ -1,9 +1,9 @@
 // Storage, Tensor: refcounted memory and strided views on it.
 //
-// A Tensor is a pointer to a refcounted header {storage, dtype, sizes, strides, offset}. Copying
-// a Tensor shares the header (the same tensor, as in Python); views share the storage. Headers
-// and small blocks come from per-thread free lists, so a small result costs a few nanoseconds.
-// Refcounts are atomic; contents are not locked: one thread writes or many read.
+// A Tensor is a pointer to a refcounted header {storage, dtype, sizes, strides, offset}. Copying a
+// Tensor shares the header (it is the same tensor, as in Python); views share the storage. Headers
+// and small blocks come from per-thread free lists, so that small results are cheap. Refcounts are
+// atomic. Contents are not locked: either one thread writes or several read.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ constexpr int kMaxDims = 64;
 constexpr int kInlineDims = 6;
 constexpr size_t kAlignment = 64;
 
-// A borrowed run of int64 values; never owns.
+// A borrowed array of int64 values.
 struct IntSpan {
   const int64_t* data = nullptr;
   int64_t size = 0;
@@ -51,21 +51,22 @@ std::string to_string(IntSpan values);  // "[2, 3]"
 
 namespace memory {
 
-// Where large blocks come from. Both functions must be callable from any thread.
+// The allocator of tensor data. Both functions must be callable from any thread.
 struct Hook {
-  void* (*allocate)(size_t bytes, void* user);  // 64-byte aligned, or null
+  void* (*allocate)(size_t bytes, void* user);  // returns a 64-byte aligned block, or null
   void (*release)(void* block, size_t bytes, void* user);
   void* user;
 };
-// Replaces the allocator for blocks allocated from now on; null restores the default.
-// Blocks remember the hook that made them.
+// Replaces the allocator for blocks allocated from now on; null restores the default. Each block is
+// released by the hook that allocated it.
 void set_hook(const Hook* hook);
 
-// Counts bytes that this thread's current program holds; raises MemoryError beyond its limit.
+// charge counts bytes against the memory limit of the program that runs on this thread and raises
+// MemoryError beyond it; uncharge takes them off.
 void charge(int64_t bytes);
 void uncharge(int64_t bytes) noexcept;
 
-// Limits what the current thread may hold until the scope ends. A limit <= 0 means none.
+// Limits the bytes that the current thread may hold until the scope ends. A limit <= 0 means none.
 class LimitScope {
  public:
   explicit LimitScope(int64_t limit_bytes);
@@ -78,7 +79,8 @@ class LimitScope {
   int64_t saved_used_;
 };
 
-// While a program runs: strings and containers made meanwhile are the thread's own (see Counted).
+// Marks that a program runs on this thread: strings and containers made meanwhile are thread-local
+// (see Counted).
 class RunScope {
  public:
   explicit RunScope(bool runs) noexcept;
@@ -91,8 +93,8 @@ class RunScope {
 };
 bool in_run() noexcept;
 
-// 64-byte aligned blocks from per-thread free lists of size classes. take raises MemoryError;
-// give needs the number of bytes that take was asked for. Any thread may give back.
+// 64-byte aligned blocks from per-thread free lists, one per size class. take raises MemoryError;
+// give needs the number of bytes that was passed to take. Any thread may give a block back.
 void* take(size_t bytes);
 void give(void* block, size_t bytes) noexcept;
 // The same for small objects: 16-byte aligned.
@@ -102,16 +104,16 @@ void give_small(void* block, size_t bytes) noexcept;
 }  // namespace memory
 
 // Reference counts have 32 bits, a few of which are flags (value.h). A program that puts one object
-// into lists of 16 GB would overflow them. So counts saturate: an object that has had kStays
-// references is never freed, and beyond kMostCounted no reference is counted. The gap between both
-// is larger than what threads can add or drop between reading a count and writing it.
+// into lists of 16 GB would overflow them, so counts saturate: an object that has had kStays
+// references is never freed, and beyond kMostCounted no reference is counted. The gap between the
+// two is larger than what threads can add or drop between reading a count and writing it.
 constexpr uint32_t kStays = 1u << 28;
 constexpr uint32_t kMostCounted = 1u << 29;
 inline void count_up(std::atomic<uint32_t>& refs) noexcept {
   bool counted = refs.load(std::memory_order_relaxed) < kMostCounted;
   if (__builtin_expect(counted, 1)) refs.fetch_add(1, std::memory_order_relaxed);
 }
-// Drops a reference. True if it was the last one; then the count need not be written.
+// Drops a reference. Returns true if it was the last one; then the count may stay unwritten.
 inline bool count_down(std::atomic<uint32_t>& refs) noexcept {
   uint32_t now = refs.load(std::memory_order_acquire);
   if (now == 1) return true;
@@ -126,8 +128,8 @@ namespace autograd {
 struct History;  // autograd/history.h
 }
 
-// A block of bytes. Owned (64-byte aligned, freed with it) or borrowed (release callback).
-// The header lies in front of an owned block, so both cost one allocation.
+// A block of bytes, either owned (64-byte aligned, freed with the Storage) or borrowed (a callback
+// releases it). The header lies in front of an owned block, so that both cost one allocation.
 class alignas(kAlignment) Storage {
  public:
   static Storage* allocate(int64_t nbytes);  // uninitialised; refcount 1
@@ -144,22 +146,22 @@ class alignas(kAlignment) Storage {
   int64_t nbytes() const noexcept { return nbytes_; }
   bool owned() const noexcept { return kind_ != Kind::Borrowed; }
   bool read_only() const noexcept { return read_only_; }
-  // What a borrowed block's owner gave with this release function; null for others.
+  // The `user` pointer of a block that was borrowed with this release function; null otherwise.
   void* lender(ReleaseFn release) const noexcept {
     return kind_ == Kind::Borrowed && release_ == release ? user_ : nullptr;
   }
 
-  // What was made of the contents ahead of their use, a list; see prepared.h.
+  // A list of packed forms of the contents; see prepared.h.
   std::atomic<Prepared*>& prepared() noexcept { return prepared_; }
 
-  // How often operators have written to the contents while derivatives were recorded.
+  // The number of writes by operators while derivatives were recorded.
   uint32_t& version() noexcept { return version_; }
 
-  // From now on the data stays where it is: somebody outside holds its address.
+  // Forbids moving the data from now on, because code outside holds its address.
   void pin() noexcept { pinned_ = true; }
 
-  // Changes the size, keeping the common prefix (Tensor.resize_); the data may move.
-  // Raises RuntimeError when a borrowed or pinned block would have to grow.
+  // Changes the size (Tensor.resize_); the data may move. The old bytes that still fit are kept and
+  // new ones are zero. Raises RuntimeError if a borrowed or pinned block would have to grow.
   void resize(int64_t nbytes);
 
   Storage(const Storage&) = delete;
@@ -180,7 +182,7 @@ class alignas(kAlignment) Storage {
   uint32_t version_ = 0;
   void* data_ = nullptr;
   int64_t nbytes_ = 0;
-  int64_t block_bytes_ = 0;  // of the block that begins with this header
+  int64_t block_bytes_ = 0;  // size of the block that begins with this header
   union {
     ReleaseFn release_ = nullptr;
     void (*hook_release_)(void*, size_t, void*);
@@ -190,18 +192,19 @@ class alignas(kAlignment) Storage {
 };
 static_assert(sizeof(Storage) == kAlignment, "data follows the header, aligned");
 
-// The header. Kernels read it through Tensor; only in-place metadata operators write it.
+// The header of a tensor. Kernels read it through Tensor; only in-place metadata operators write
+// it.
 struct TensorImpl {
   std::atomic<uint32_t> refs{1};
   ScalarType dtype = ScalarType::Float32;
   bool requires_grad = false;
-  bool contiguous = true;  // row-major without gaps; kept by set_geometry
+  bool contiguous = true;  // row-major without gaps; updated by set_geometry
   uint8_t ndim = 0;
   int64_t numel = 1;
   int64_t offset = 0;  // in elements
   Storage* storage = nullptr;
-  Quantizer* quantizer = nullptr;                // of a tensor of a quantized type; one reference
-  autograd::History* history = nullptr;          // what derivatives need; owned
+  Quantizer* quantizer = nullptr;                // quantized types only; owns one reference
+  autograd::History* history = nullptr;          // recorded derivative graph; owned
   int64_t* sizes = inline_dims;                  // strides follow at sizes + capacity
   int64_t* strides = inline_dims + kInlineDims;  // in elements
   int64_t inline_dims[2 * kInlineDims];
@@ -233,30 +236,32 @@ class Tensor {
     if (impl_ && count_down(impl_->refs)) impl_->destroy();
   }
 
-  // Uninitialised, contiguous. Raises on negative or overflowing sizes, on memory limits, and for
-  // quantized types: an operator that makes a tensor of its operand's type knows no quantizer.
+  // Uninitialised and contiguous. Raises RuntimeError on negative or overflowing sizes and
+  // MemoryError at memory limits. Raises NotImplementedError for quantized types, which need a
+  // quantizer.
   static Tensor empty(IntSpan sizes, ScalarType dtype);
   static Tensor zeros(IntSpan sizes, ScalarType dtype);
-  // Same sizes and dtype; dense strides in the order of src's when src is a dense permutation
-  // (PyTorch's preserve_format), else contiguous.
+  // The sizes of src and the given dtype, uninitialised. The strides follow src's order of
+  // dimensions, without gaps (PyTorch's preserve_format).
   static Tensor empty_like(const Tensor& src, ScalarType dtype);
-  // Whether this is a dense permutation that is not contiguous; gives the strides that
-  // preserve_format keeps.
+  // Whether this is a dense permutation that is not contiguous. If so, writes its strides, with
+  // those of dimensions of size 1 normalised.
   bool permuted_strides(int64_t* strides) const;
-  // Strides of a dense tensor of this size whose dimensions lie in the order of these.
+  // Writes the strides of a dense tensor of these sizes with the same order of dimensions.
   void like_strides(int64_t* strides) const;
   static Tensor scalar(double value, ScalarType dtype = ScalarType::Float32);
   static Tensor scalar(int64_t value, ScalarType dtype = ScalarType::Int64);
-  // A view on a storage (retained). Checks nothing: use checked_view for untrusted geometry.
+  // A view on a storage, which is retained. Raises RuntimeError unless every element lies inside
+  // it.
   static Tensor on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
                            int64_t offset);
-  // The same after proving that every element lies inside the storage; raises RuntimeError.
+  // The same.
   static Tensor checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
                              int64_t offset);
-  // A view of this tensor's storage, quantized as this is; offset is absolute, in elements. Checks
-  // nothing.
+  // A view on this tensor's storage, with the same quantizer; offset is absolute, in elements.
+  // Raises RuntimeError unless every element lies inside the storage.
   Tensor as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const&;
-  // The same of a tensor that goes: it becomes the view itself where nobody else has it.
+  // The same, for rvalues.
   Tensor as_strided(IntSpan sizes, IntSpan strides, int64_t offset) &&;
 
   bool defined() const noexcept { return impl_ != nullptr; }
@@ -272,18 +277,19 @@ class Tensor {
   int64_t nbytes() const { return impl_->numel * itemsize(); }
   IntSpan sizes() const { return {impl_->sizes, impl_->ndim}; }
   IntSpan strides() const { return {impl_->strides, impl_->ndim}; }
-  int64_t size(int64_t i) const { return impl_->sizes[i]; }  // 0 <= i < dim()
+  int64_t size(int64_t i) const { return impl_->sizes[i]; }  // requires 0 <= i < dim()
   int64_t stride(int64_t i) const { return impl_->strides[i]; }
   int64_t storage_offset() const { return impl_->offset; }
   Storage* storage() const { return impl_->storage; }
   bool is_contiguous() const { return impl_->contiguous; }
-  // Nobody else can see this tensor or its memory: its buffer may be reused for a result.
+  // Whether nothing else refers to this tensor or its memory, so that a result may reuse its
+  // buffer.
   bool is_exclusive() const {
     return impl_->refs.load(std::memory_order_acquire) == 1 && impl_->storage->unique() &&
            impl_->storage->owned();
   }
   bool requires_grad() const { return impl_->requires_grad; }
-  Quantizer* quantizer() const { return impl_->quantizer; }  // null for types without
+  Quantizer* quantizer() const { return impl_->quantizer; }  // null unless quantized
 
   void* raw() const {
     return static_cast<char*>(impl_->storage->data()) + impl_->offset * itemsize();
@@ -297,11 +303,11 @@ class Tensor {
   TensorImpl* impl_ = nullptr;
 };
 
-// Product of sizes; raises RuntimeError on a negative size or when it leaves 63 bits.
+// The product of sizes. Raises RuntimeError on a negative size or if the product exceeds kMaxReach.
 int64_t checked_numel(IntSpan sizes);
 
-// dim in [-ndim, ndim) to [0, ndim); raises PyTorch's IndexError. A zero-dim tensor counts as
-// one dimension, as in PyTorch.
+// Maps dim from [-ndim, ndim) to [0, ndim); raises PyTorch's IndexError outside that range. A
+// tensor without dimensions counts as having one, as in PyTorch.
 int64_t wrap_dim(int64_t dim, int64_t ndim);
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// Text of values, as str(), print and '{}' give it in TorchScript.
+// The text of values as str(), print and '{}' give it in TorchScript.
 //
 // Tensors are printed in the form of PyTorch's C++ streams, floats with 17 digits, strings
 // without quotes.
@@ -37,7 +37,7 @@ double element_as_double(const Tensor& t, int64_t at) {
   }
 }
 
-// Elements in row-major order.
+// All elements in row-major order.
 std::vector<double> elements_as_double(const Tensor& t) {
   std::vector<double> out;
   out.reserve(size_t(t.numel()));
@@ -104,7 +104,7 @@ NumberFormat choose_format(const double* values, int64_t n) {
   return format;
 }
 
-// The fewest digits that read back as the number; no point after whole ones.
+// The shortest text that reads back as the same number, without a point after whole numbers.
 std::string shortest(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
   char buffer[400];
@@ -115,7 +115,7 @@ std::string shortest(double value) {
 
 std::string scale_text(double scale) { return shortest(scale) + " *\n"; }
 
-// Rows of a matrix, in groups of columns that fit a line of 80.
+// Prints the rows of a matrix, in groups of columns that fit into 80 characters.
 void print_matrix(std::string* out, const double* values, int64_t rows, int64_t columns,
                   int indent) {
   NumberFormat format = choose_format(values, rows * columns);
@@ -147,7 +147,7 @@ void print_slices(std::string* out, const Tensor& t, const std::vector<double>& 
   for (int64_t s = 0; s < slices; ++s) {
     if (s) *out += '\n';
     *out += '(';
-    // The first dimension moves fastest.
+    // The first dimension varies fastest.
     int64_t slice = 0;
     for (int64_t d = 0; d < leading; ++d) {
       slice = slice * t.size(d) + counter[size_t(d)];
@@ -163,7 +163,7 @@ void print_slices(std::string* out, const Tensor& t, const std::vector<double>& 
 }
 
 std::string tensor_text(const Tensor& t) {
-  memory::ask(t.numel(), 24);  // the numbers, and their text
+  memory::ask(t.numel(), 24);  // 8 bytes for a number, and its text
   std::string out;
   std::vector<double> values = elements_as_double(t);
   if (t.dim() == 0) {
@@ -188,7 +188,8 @@ std::string complex_text(std::complex<double> c) {
   return float_text(c.real()) + sign + imaginary + "j";
 }
 
-// The containers that a text is inside, from the outermost: one inside itself is written "[...]".
+// The chain of containers around the current value, innermost first. A list inside itself is
+// printed as "[...]".
 struct Inside {
   const void* container = nullptr;
   const Inside* outer = nullptr;
@@ -263,7 +264,7 @@ void append_text(std::string* out, const Value& v, const Inside& outer) {
       break;
     }
     case Tag::Tuple: {
-      const Tuple& tuple = v.as_tuple();  // holds itself by a list or a dict only
+      const Tuple& tuple = v.as_tuple();  // can contain itself only through a list or dict
       *out += '(';
       append_items(out, tuple.items, Inside{&tuple, &outer, outer.depth + 1});
       *out += tuple.items.size() == 1 ? ",)" : ")";
@@ -293,7 +294,7 @@ size_t write_float(char* to, double v) {
     *end++ = '.';
     return size_t(end - to);
   }
-  // A number of few places in base two has as many in base ten.
+  // A number with few binary places has as many decimal places, so its digits are computed exactly.
   double scaled = std::fabs(v) * 1024;
   if (scaled < 1e9 && double(int64_t(scaled)) == scaled) {
     int64_t number = int64_t(scaled), rest = number & 1023;
@@ -308,7 +309,7 @@ size_t write_float(char* to, double v) {
     for (int k = places; k-- > 0; rest /= 10) at[k] = char('0' + rest % 10);
     return size_t(at + places - to);
   }
-  if (std::isnan(v)) return size_t(snprintf(to, kFloatText, "nan"));  // its sign means nothing
+  if (std::isnan(v)) return size_t(snprintf(to, kFloatText, "nan"));  // without a sign
 #if defined(__cpp_lib_to_chars)
   return size_t(std::to_chars(to, to + kFloatText, v, std::chars_format::general, 17).ptr - to);
 #else

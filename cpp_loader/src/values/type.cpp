@@ -1,4 +1,4 @@
-// Types: construction, parsing, printing, subtyping, classes.
+// Types: construction, parsing, printing, comparison with values, classes.
 #include "type.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void destroy(ClassType* type) noexcept { delete type; }
 
 namespace {
 
-// Types that consist of their kind only are made once, and their references are not counted.
+// Types without elements and names are made once and shared; their references are not counted.
 TypeRef simple_type(TypeKind kind) {
   constexpr size_t kKinds = size_t(TypeKind::List);
   static Type* const types = [] {
@@ -147,7 +147,7 @@ class TypeParser {
     return elements;
   }
 
-  // Schemas: "(int, int)" is a tuple. Annotations: "Tuple[()]".
+  // "(int, int)" in schemas is a tuple.
   TypeRef parse_parenthesised(int depth) {
     expect('(');
     return Type::make(TypeKind::Tuple, parse_arguments(depth, ')'));
@@ -250,7 +250,8 @@ class TypeParser {
     return Type::make(is_variable ? TypeKind::Variable : TypeKind::Opaque, {}, std::string(name));
   }
 
-  // Alias annotation "(a!)", list "[]" or "[2]", optional "?", in any number.
+  // Parses suffixes: an alias annotation "(a!)", a list "[]" or "[2]", an optional "?", in any
+  // number.
   TypeRef parse_suffixes(TypeRef type) {
     for (;;) {
       if (peek() == '(') {
@@ -348,8 +349,9 @@ bool same_type(const Type& a, const Type& b, int depth) {
 
 namespace {
 
-// One question. Containers that several hold are asked once for each type: lists that hold one
-// list twice, which holds one list twice, are small however large they look.
+// One isinstance check. The answer for a container with several references is cached per type: a
+// list that holds one list twice, which holds one list twice, and so on, is small in memory but
+// would take exponential time.
 class Matching {
  public:
   bool matches(const Value& value, const Type& type, int depth) {
@@ -462,7 +464,7 @@ TagSet tags_of(const Type& type) {
     case TypeKind::Tuple:
     case TypeKind::NamedTuple: return tag_bit(Tag::Tuple);
     case TypeKind::Class: return tag_bit(Tag::Object) | tag_bit(Tag::Enum);
-    case TypeKind::Opaque:  // bare "list" and "tuple" stand in isinstance
+    case TypeKind::Opaque:  // isinstance may name bare "list" and "tuple"
       return type.name == "list"    ? tag_bit(Tag::List)
              : type.name == "tuple" ? tag_bit(Tag::Tuple)
                                     : kAnyTag;

@@ -1,7 +1,7 @@
 // Types of the language as the archive writes them, and the classes of a program.
 //
-// Types are immutable, refcounted trees. A class is known by its qualified name; within a program
-// there is one ClassType object for it, which the types that name it share.
+// Types are immutable, refcounted trees. A class is identified by its qualified name. Within a
+// program there is one ClassType object for it, shared by all types that name it.
 #pragma once
 
 #include <functional>
@@ -34,49 +34,51 @@ enum class TypeKind : uint8_t {
   Class,
   Future,
   Variable,
-  Opaque,  // a name we keep but know nothing about: matches every value
+  Opaque,  // an unknown name, which is kept; matches every value
 };
 
 class Type {
  public:
   mutable std::atomic<uint32_t> refs{1};
   TypeKind kind = TypeKind::Any;
-  std::vector<TypeRef> elements;       // of List 1, Dict 2, Optional 1, Union, Tuple, NamedTuple
+  std::vector<TypeRef> elements;       // List 1, Dict 2, Optional 1, Union, Tuple, NamedTuple
   std::vector<std::string> fields;     // NamedTuple
   std::string name;                    // NamedTuple, Class, Variable, Opaque: as written
   ClassRef cls;                        // Class
-  mutable std::shared_ptr<void> host;  // NamedTuple: what an embedding language knows it as
+  mutable std::shared_ptr<void> host;  // NamedTuple: the embedding language's class
 
   static TypeRef make(TypeKind kind, std::vector<TypeRef> elements = {}, std::string name = {});
 };
 
 struct ClassType : Counted {
   std::string name;                                    // "__torch__.M"
-  std::vector<std::string> attributes;                 // names by slot
+  std::vector<std::string> attributes;                 // attribute names by slot
   std::vector<TypeRef> types;                          // by slot; may be shorter than attributes
-  std::vector<std::pair<std::string, Value>> members;  // of an enum, where they are known
-  std::shared_ptr<void> host;  // what an embedding language knows the class as
+  std::vector<std::pair<std::string, Value>> members;  // members of an enum, if known
+  std::shared_ptr<void> host;                          // the embedding language's class
 
   static ClassRef make(std::string name);
   int64_t slot(std::string_view attribute) const;  // -1 when absent
 };
 
-// Finds or makes the class of a qualified name. Null result: the name is no class here.
+// Finds or makes the class with a qualified name. Returns null if the name is not a class here.
 using ClassResolver = std::function<ClassRef(const std::string& qualified_name)>;
 
 // Parses "List[Tensor]", "Optional[Dict[str, int]]", "Tuple[int, str]", "__torch__.C",
 // "X[NamedTuple, [[a, int], [b, Tensor]]]", and the schema spelling "Tensor(a!)[]", "int[2]?".
-// Raises ArchiveError with the offending text. Nesting deeper than 64 is refused.
+// Raises ArchiveError with the offending text, also if types are nested deeper than 64.
 TypeRef parse_type(std::string_view text, const ClassResolver& classes);
 
-// The same for one type inside a longer text: advances *position past it.
+// The same for one type inside a longer text: advances *position past it. `alias` gets the text of
+// alias annotations ("a!") and `fixed_size` the size of the last list ("int[2]"); both may be null.
 TypeRef parse_type_at(std::string_view text, size_t* position, const ClassResolver& classes,
                       std::string* alias, int64_t* fixed_size);
 
 std::string to_string(const Type& type);
 
-// Does the value inhabit the type (isinstance)? Lists and dicts are judged by their recorded
-// element types when they have them, else by their elements.
+// Whether the value is an instance of the type. A list or dict is judged by its recorded element
+// types if it has them, else by its elements. Raises RuntimeError if the value is nested too
+// deeply.
 bool matches(const Value& value, const Type& type, int depth = 0);
 bool same_type(const Type& a, const Type& b, int depth = 0);
 

@@ -73,8 +73,8 @@ void Value::wrong_tag(Tag wanted) const {
 
 namespace {
 
-// A chain of a million nested lists must not be a million nested destructor calls: past a depth
-// the objects wait in a queue that the outermost call empties.
+// A chain of a million nested lists must not cause a million nested destructor calls. Beyond this
+// depth, objects wait in a queue that the outermost call empties.
 constexpr int kDestroyDepth = 64;
 SL_THREAD_WORD int destroy_depth = 0;
 struct Pending {
@@ -83,7 +83,8 @@ struct Pending {
 };
 SL_THREAD_WORD std::vector<Pending>* pending = nullptr;
 
-// An estimate for objects of few slots; a program chooses how many one has.
+// An estimate of the size of an object with few slots; further slots are charged one by one, as a
+// program chooses how many there are.
 constexpr int64_t kObjectBytes = 256;
 constexpr size_t kFewSlots = 8;
 int64_t bytes_of(const Object& object) {
@@ -113,8 +114,8 @@ void destroy_now(Tag tag, Counted* object) noexcept {
   }
 }
 
-// The highest tag in a tuple. Below that of tensors what dies with it ends there: it goes without a
-// look at how deep that is.
+// The highest tag in a tuple. If it is below Tensor, the items contain nothing themselves, and the
+// tuple can be destroyed without regard to nesting.
 inline Tag highest_tag(const Tuple& tuple) noexcept {
   Tag highest = Tag::None;
   for (const Value& item : tuple.items) highest = std::max(highest, item.tag());
@@ -150,7 +151,7 @@ void Value::destroy_payload() noexcept {
   if (tag_ == Tag::Tensor) {
     tensor_.impl()->destroy();
   } else if (tag_ == Tag::String) {
-    String::destroy(static_cast<String*>(counted_));  // holds nothing else
+    String::destroy(static_cast<String*>(counted_));  // contains nothing else
   } else {
     Tag highest = tag_ == Tag::Tuple ? highest_tag(raw_tuple()) : Tag::Future;
     if (highest < Tag::Tensor) {
@@ -161,7 +162,8 @@ void Value::destroy_payload() noexcept {
   }
 }
 
-// Publishes what is inside, too. It uses a work list, not recursion: nesting may be deep.
+// Publishes the value and all that it contains. It uses a work list instead of recursion, as
+// nesting may be deep.
 void Value::publish_all() const {
   std::vector<Counted*> pending;
   std::vector<Tag> tags;
@@ -295,8 +297,9 @@ std::complex<double> number_of(const Value& v) {
   return v.is_double() ? v.as_double() : double(v.raw_int());
 }
 
-// One comparison. Containers that several hold are compared once with each other: lists that hold
-// the same list twice, which holds the same list twice, are small however large they look.
+// One comparison. Containers with several references are compared once with each other: a list that
+// holds the same list twice, which holds the same list twice, and so on, is small in memory but
+// would take exponential time.
 class Comparison {
  public:
   bool equal(const Value& a, const Value& b, int depth) {

@@ -1,8 +1,9 @@
-// Value: what a register holds. Sixteen bytes: a tag and a payload.
+// Value: the content of a register. Sixteen bytes: a tag and a payload.
 //
-// None, bool, int, float, device and strings of up to seven bytes live in the payload; everything
-// else is a pointer to a refcounted object, so lists, dicts, objects and tensors have identity as
-// in Python. Counts are atomic. Contents are not locked. Reference cycles are not collected.
+// None, bool, int, float, device and strings of up to seven bytes are stored in the payload; for
+// everything else the payload is a pointer to a refcounted object, so lists, dicts, objects and
+// tensors have identity as in Python. Counts are atomic. Contents are not locked. Reference cycles
+// are not collected.
 #pragma once
 
 #include <atomic>
@@ -34,7 +35,7 @@ enum class Tag : uint32_t {
   Double,
   Device,
   Text,  // a string of up to kInlineText bytes
-  // from here on the payload is a refcounted pointer
+  // from here on the payload is a pointer to a refcounted object
   String,  // a longer one
   Complex,
   Tensor,
@@ -65,14 +66,14 @@ Device parse_device(std::string_view text);  // raises RuntimeError as PyTorch d
 //
 // Counts are atomic, except those of thread-local objects: strings, lists, dicts and tuples that a
 // running program has made (make_thread_local). Only the thread of that run can reach them, so it
-// counts them with plain loads and stores; the bit kThreadLocal in the count says so. An object is
-// published (publish), with all that it holds, before it leaves the run or is stored in an object
-// that is not thread-local. So a shared object never holds a thread-local one.
+// updates their counts with plain loads and stores; the flag kThreadLocal in the count marks them.
+// An object is published (publish), with all that it holds, before it leaves the run or is stored
+// in an object that is not thread-local. So a shared object never holds a thread-local one.
 //
-// Counts saturate, with the bit and without, as those of tensors do (kStays in tensor.h).
+// Counts saturate, with and without the flag, like those of tensors (kStays in tensor.h).
 constexpr uint32_t kThreadLocal = 1u << 30;
 static_assert(kMostCounted < kThreadLocal, "no count reaches the flags");
-// The count of types that live as long as the process. Ref does not change it.
+// The count of types that live as long as the process. Ref does not change such a count.
 constexpr uint32_t kImmortal = 1u << 31;
 struct Counted {
   std::atomic<uint32_t> refs{1};
@@ -85,11 +86,11 @@ struct Counted {
     if (now < kMostCounted) refs.fetch_add(1, std::memory_order_relaxed);
     else if (now - kThreadLocal < kMostCounted) refs.store(now + 1, std::memory_order_relaxed);
   }
-  bool is_alone() const noexcept {  // there is one reference
+  bool is_alone() const noexcept {  // whether there is only one reference
     return (refs.load(std::memory_order_acquire) & ~kThreadLocal) == 1;
   }
-  // Drops a reference. True if it was the last one: the caller destroys the object.
-  // The holder of the only reference need not write the count: no other thread can see it.
+  // Drops a reference. Returns true if it was the last one; then the caller destroys the object.
+  // The count need not be written in that case: no other thread can see it.
   bool let_go() noexcept {
     uint32_t now = refs.load(std::memory_order_acquire);
     if ((now & ~kThreadLocal) == 1) return true;
@@ -101,14 +102,14 @@ struct Counted {
   bool is_thread_local() const noexcept {
     return refs.load(std::memory_order_relaxed) >= kThreadLocal;
   }
-  // To be called by the thread that made the object, before it stores it anywhere.
+  // Must be called by the thread that made the object, before it is stored anywhere.
   void make_thread_local(bool runs = memory::in_run()) noexcept {
     if (runs) refs.store(1 | kThreadLocal, std::memory_order_relaxed);
   }
 };
 
 template <class T>
-class Ref {  // intrusive pointer to an object with `refs` and an overload of destroy(T*)
+class Ref {  // intrusive pointer; T has `refs` and an overload of destroy(T*)
  public:
   Ref() noexcept = default;
   explicit Ref(T* p) noexcept : p_(p) {}  // takes over one reference
@@ -174,8 +175,8 @@ struct String : Counted {
   size_t room = 0;  // capacity, in bytes of text
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(this + 1), size}; }
-  // A string of `size` bytes, which the caller writes. It is charged to the memory limit, and
-  // thread-local if a program is running on this thread.
+  // Allocates a string of `size` bytes, which the caller writes. It is charged to the memory limit,
+  // and is thread-local if a program is running on this thread.
   static String* make(size_t size);
   static void destroy(String* string) noexcept;
 
@@ -185,7 +186,7 @@ struct String : Counted {
   ~String() = default;
   static String* take(size_t room);
   void give() noexcept;
-  void resize(size_t fresh) noexcept {  // at most `room`; the caller has charged the bytes
+  void resize(size_t fresh) noexcept {  // at most `room`; the caller charges the bytes
     size = fresh;
     data()[fresh] = 0;
   }
@@ -196,9 +197,9 @@ inline uint32_t hash_of(const String& string) {  // never 0
   return hash ? hash : make_hash(string);
 }
 
-// Texts of at most so many bytes are stored in the Value itself, and only these.
+// Texts of up to this many bytes, and only these, are stored in the Value itself.
 constexpr size_t kInlineText = 7;
-// A text of at most so many bytes is charged nothing but its String: see charged_bytes().
+// A text of up to this many bytes is charged only for its String header: see charged_bytes().
 constexpr size_t kShortText = 15;
 constexpr int64_t charged_bytes(size_t size) { return 48 + int64_t(size > kShortText ? size : 0); }
 
@@ -247,9 +248,9 @@ class Value {
     new (&tensor_) Tensor(std::move(v));
   }
   Value(std::string v);
-  // A string of up to kInlineText bytes; the first is the lowest byte of `bytes`, those beyond
-  // `size` are 0. The highest byte of the payload is kInlineText - size, so that the text is always
-  // followed by a 0 byte.
+  // A string of up to kInlineText bytes, inline. Its first byte is the lowest of `bytes`; bytes
+  // beyond `size` must be 0. The highest byte of the payload is kInlineText - size, which is 0 for
+  // a full one, so the text is always followed by a 0 byte.
   static Value of_bytes(uint64_t bytes, size_t size) noexcept {
     Value value;
     value.tag_ = Tag::Text;
@@ -258,26 +259,26 @@ class Value {
   }
   static Value of_character(char c) noexcept { return of_bytes(uint8_t(c), 1); }
   static Value of_text(std::string_view text);
-  static Value of_text(std::string_view head, std::string_view tail);  // one after the other
-  // The text of `size` bytes at `begin`; the bytes up to `limit` are readable.
+  static Value of_text(std::string_view head, std::string_view tail);  // concatenated
+  // The text of `size` bytes at `begin`. The bytes up to `limit` must be readable, so that eight
+  // can be loaded at once.
   static Value of_piece(const char* begin, size_t size, const char* limit) {
     if (size > kInlineText || limit - begin < 8) return of_text({begin, size});
     uint64_t bytes;
     std::memcpy(&bytes, begin, 8);
     return of_bytes(bytes & ((uint64_t(1) << 8 * size) - 1), size);
   }
-  // The same for a text that will probably grow: if it is not inline, it is a String of its own,
-  // never one that was made before.
+  // Like of_text(head, tail), for a text that will probably grow: unless it is inline, it gets a
+  // new String, never a cached one.
   static Value of_growing(std::string_view head, std::string_view tail);
-  // A text that is probably new: if it is not inline, it is a String of its own. The bytes up to
-  // `limit` are readable.
+  // Like of_piece, for a text that is probably new: unless it is inline, it gets a new String.
   static Value of_fresh(const char* begin, size_t size, const char* limit);
-  // A string that the caller has written, of which the first `size` bytes are the text.
+  // Takes over a string that the caller has written; its first `size` bytes are the text.
   static Value of_written(String* string, size_t size) noexcept;
-  static Value of_digits(int64_t number);  // its text
-  // The payload of the inline string of the digits; 0 if they are too long for one.
+  static Value of_digits(int64_t number);  // the decimal digits
+  // The payload of the inline string of the decimal digits; 0 if they do not fit.
   static uint64_t short_digits(int64_t number) noexcept;
-  // The payload of the inline string head + tail; 0 if one of both, or the sum, is not inline.
+  // The payload of the inline string head + tail; 0 if an operand or the result is not inline.
   static uint64_t short_sum(const Value& head, const Value& tail) noexcept {
     if (head.tag_ != Tag::Text || tail.tag_ != Tag::Text) return 0;
     constexpr uint64_t kBytes = (uint64_t(1) << 56) - 1;
@@ -353,7 +354,7 @@ class Value {
   std::complex<double> as_complex() const {
     return want(Tag::Complex), static_cast<ComplexBox*>(counted_)->value;
   }
-  // A 0 follows the text, which may lie in the value itself.
+  // The text is followed by a 0 byte. It may lie in this Value itself.
   std::string_view as_string() const& {
     if (tag_ == Tag::Text) {
       return {reinterpret_cast<const char*>(&bits_), kInlineText - size_t(bits_ >> 56)};
@@ -372,7 +373,8 @@ class Value {
   Generator& as_generator() const;
   Future& as_future() const;
 
-  // Takes the tensor out, leaving None: lets an operator see that it holds the only reference.
+  // Moves the tensor out and leaves None, so that an operator can see that it holds the only
+  // reference.
   Tensor take_tensor() {
     want(Tag::Tensor);
     tag_ = Tag::None;
@@ -380,31 +382,31 @@ class Value {
     return t;
   }
 
-  // *this = head + tail. The non-const one of both becomes None; its text is extended in place if
-  // nobody else holds it.
+  // *this = head + tail. The non-const operand becomes None; its text is extended in place if
+  // nothing else refers to it.
   void append(Value& head, const Value& tail);
   void prepend(const Value& head, Value& tail);
 
-  // Makes the value, and all that it holds, safe for other threads: counts become atomic.
+  // Makes the value and all that it holds safe for other threads: their counts become atomic.
   void publish() const {
     if (counted() && counted_->is_thread_local()) publish_all();
   }
 
-  // Same object (counted) or same kind and bits (inline): Python's `is`.
+  // Python's `is`: the same object if refcounted, else the same tag and bits.
   bool same(const Value& o) const noexcept {
     return tag_ == o.tag_ && (is_none() || bits_ == o.bits_);
   }
   uint64_t bits() const noexcept { return bits_; }
 
-  // Unchecked: for the interpreter after it has tested the tag.
+  // Unchecked access, for the interpreter after it has tested the tag.
   int64_t raw_int() const noexcept { return int_; }
   List& raw_list() const noexcept;  // in list.h
-  // The payload of an int, float or bool; null for values of another type.
+  // The payload of an int or float; null for values of another type.
   const int64_t* if_int() const noexcept { return tag_ == Tag::Int ? &int_ : nullptr; }
   const double* if_double() const noexcept { return tag_ == Tag::Double ? &double_ : nullptr; }
-  // Of a string that is not inline.
+  // Only for a string that is not inline.
   const String& raw_string() const noexcept { return *static_cast<String*>(counted_); }
-  void forget() noexcept { tag_ = Tag::None; }  // not counted, or copied as bytes
+  void forget() noexcept { tag_ = Tag::None; }  // becomes None without dropping a reference
   double raw_double() const noexcept { return double_; }
   bool raw_bool() const noexcept { return bits_ != 0; }
   void set_int(int64_t v) noexcept {
@@ -422,7 +424,7 @@ class Value {
     tag_ = Tag::Bool;
     bits_ = v;
   }
-  void set_text(uint64_t payload) noexcept {  // of a string that lies in its value
+  void set_text(uint64_t payload) noexcept {  // payload of an inline string
     drop();
     tag_ = Tag::Text;
     bits_ = payload;
@@ -456,7 +458,7 @@ class Value {
 };
 static_assert(sizeof(Value) == 16, "a register is 16 bytes");
 
-// A tuple and its items are one block.
+// A tuple. Its items follow it in the same block.
 struct Tuple : Counted {
   class Items {
    public:
@@ -478,17 +480,19 @@ struct Tuple : Counted {
     size_t size_ = 0;
   };
   TypeRef named;  // the NamedTuple's type, or null
-  Items items;    // the last: its values follow
+  Items items;    // must be last: the values follow it
   static Ref<Tuple> make(std::vector<Value> items, TypeRef named = {});
-  static Ref<Tuple> make(Value* first, int64_t count, TypeRef named = {});  // which are moved from
-  // Empty, with room for so many: all of them have to be added.
+  static Ref<Tuple> make(Value* first, int64_t count, TypeRef named = {});  // moves the values
+  // Empty, with room for `count` items, all of which must be added.
   static Ref<Tuple> with_room(size_t count, TypeRef named = {});
   void add(Value item) noexcept { new (items.data() + items.size_++) Value(std::move(item)); }
-  void has_all(size_t count) noexcept { items.size_ = count; }  // who put values at items.data()
+  // Sets the number of items after the caller has constructed them at items.data().
+  void has_all(size_t count) noexcept { items.size_ = count; }
   static constexpr size_t bytes_of(size_t count) { return sizeof(Tuple) + count * sizeof(Value); }
-  // A running program's, in a block of so many bytes: values are to be put at items.data().
+  // Constructs a thread-local tuple in a block of bytes_of(count) bytes. The caller must construct
+  // the values at items.data().
   static Tuple* at(void* block, size_t count) noexcept;
-  // plain: nothing in it is counted.
+  // plain: no item is refcounted, so that none needs its destructor.
   static void destroy(Tuple* tuple, bool plain = false) noexcept;
 
  private:
@@ -498,23 +502,23 @@ struct Tuple : Counted {
 
 // An instance of a scripted class or module.
 struct Object : Counted {
-  uint32_t charged = 0;  // slots beyond those that every object is charged for
+  uint32_t charged = 0;  // slots charged beyond those that every object is charged for
   ClassRef type;
   std::vector<Value> slots;
   static Ref<Object> make(ClassRef type);
-  void grow(size_t slots);  // to that many: charged
+  void grow(size_t slots);  // resizes to that many and charges them
 };
 
 struct Enum : Counted {
   ClassRef type;
-  std::string name;  // empty where nobody told it: values tell members apart
+  std::string name;  // empty if unknown; members are told apart by value
   Value value;
-  const std::string& known_name() const;  // raises RuntimeError where it is not known
+  const std::string& known_name() const;  // raises RuntimeError if unknown
   static Ref<Enum> make(ClassRef type, std::string name, Value value);
 };
 
-// PyTorch's CPU generator: mt19937 seeded with the low 32 bits, and the cached second halves of
-// its normal distributions. Hold the mutex while drawing.
+// PyTorch's CPU generator: mt19937 seeded with the low 32 bits, and the cached second number of
+// each pair of normally distributed ones. Hold the mutex while drawing.
 struct Generator : Counted {
   std::mutex mutex;
   uint64_t seed = 5489;
@@ -526,12 +530,12 @@ struct Generator : Counted {
   void manual_seed(uint64_t seed);
 };
 
-// What a call that was forked gives: a value, or the error that it ended with; or the call itself,
-// while it still has to be made.
+// The result of a forked call: a value, or the error that ended it, or the call itself if it has
+// not been made yet.
 struct Future : Counted {
   Value value;
   std::unique_ptr<Error> error;
-  const Function* function = nullptr;  // of a call to be made
+  const Function* function = nullptr;  // of the pending call
   std::shared_ptr<const Program> program;
   std::vector<Value> arguments;
   static Ref<Future> make();
@@ -557,17 +561,17 @@ inline Future& Value::as_future() const {
   return want(Tag::Future), *static_cast<Future*>(counted_);
 }
 
-// Python's == as the language defines it for lists, dicts, tuples, strings and numbers; tensors
-// compare by identity. Raises RuntimeError on nesting deeper than kMaxNesting.
+// Python's == as the language defines it for lists, dicts, tuples, strings and numbers; tensors are
+// compared by identity. Raises RuntimeError on nesting deeper than kMaxNesting.
 bool equal(const Value& a, const Value& b);
 constexpr int kMaxNesting = 200;
 
-// Text of a value as TorchScript's str() and '{}' print it.
+// The text of a value as TorchScript's str() and '{}' print it.
 std::string to_text(const Value& v);
-// A float as both do: "1." for whole numbers below 1e10, else up to 17 digits
+// The text of a float in the same form: "1." for whole numbers below 2^63, else up to 17 digits
 // ("0.10000000000000001").
 std::string float_text(double v);
 constexpr size_t kFloatText = 32;        // room for the longest
-size_t write_float(char* to, double v);  // into so much room; returns how much it took
+size_t write_float(char* to, double v);  // into kFloatText bytes; returns the length
 
 }  // namespace scriptlang

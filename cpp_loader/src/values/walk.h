@@ -1,4 +1,4 @@
-// Walks through what is inside of values.
+// A walk through a value and everything that it contains.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,16 @@
 
 namespace scriptlang {
 
-// Visits a value and all that is in it; each list, tuple, dict and object once, since they may be
-// shared over many levels. No recursion: nesting may be deep. Keeps pointers: nothing may change
-// what is visited meanwhile. visit(const Value&) says whether to look inside.
+// Visits a value and all that it contains. Each list, tuple, dict and object is entered once, since
+// they may be shared over many levels. It does not recurse, as nesting may be deep. It keeps
+// pointers, so nothing that is visited may change meanwhile. visit(const Value&) returns whether to
+// look inside.
 template <class Visit>
 void walk(const Value& root, Visit&& visit) {
   std::vector<const Value*> pending{&root};
   std::unordered_set<const void*> seen;
   auto add = [&](const Value* first, size_t count) {
-    for (size_t k = count; k-- > 0;) pending.push_back(first + k);  // the first comes first
+    for (size_t k = count; k-- > 0;) pending.push_back(first + k);  // the first on top
   };
   while (!pending.empty()) {
     const Value& value = *pending.back();

@@ -1,4 +1,4 @@
-// Integers of 128 bits, as two halves: 32-bit machines have no others.
+// Unsigned 128-bit integers as two halves: compilers for 32-bit machines have no __int128.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Wide {
     return {right << 32 | (corner & kLow), (a >> 32) * (b >> 32) + (left >> 32) + (right >> 32)};
 #endif
   }
-  // By fewer than 128 bits.
+  // Shifts by fewer than 128 bits.
   Wide operator<<(unsigned bits) const {
 #if defined(__SIZEOF_INT128__)
     return of((static_cast<unsigned __int128>(high) << 64 | low) << bits);

@@ -1,4 +1,5 @@
-// Zeros in memory, of which there may be gigabytes: a call that is over its time ends meanwhile.
+// Zeroes memory. As this may take long for gigabytes, it checks between pieces whether the call is
+// to stop.
 #pragma once
 
 #include <algorithm>
