@@ -36,7 +36,8 @@ class Budget:
     """How much may still be computed for a graph.
 
     bytes: how many bytes further results may have; at first twice the bytes of the weights, or
-    SMALL. reading: how many bytes of tensors operators may still read.
+    SMALL.
+    reading: how many bytes of tensors operators may still read.
     """
 
     def __init__(self, weights: Iterable[Tensor]) -> None:

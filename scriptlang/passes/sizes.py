@@ -4,7 +4,8 @@
 
 A size is an int or an `Expression`. Equal expressions are equal for all values of their symbols;
 expressions that differ may still be equal for some. Division rounds down, as in the language. The
-integers of the language wrap at 64 bits; sizes are assumed not to get that large. """
+integers of the language wrap at 64 bits; sizes are assumed not to get that large.
+"""
 
 from __future__ import annotations
 

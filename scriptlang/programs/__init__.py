@@ -1,5 +1,4 @@
-"""What a user holds: functions, modules and objects of the language, and how they come about.
-
+"""The functions, modules and objects that users hold, and how they are made.
 module            ScriptFunction, ScriptModule and their methods
 module_state      parameters, buffers and submodules of a ScriptModule
 scripting         Python modules compiled to ScriptModules

@@ -24,9 +24,9 @@ class Joint(Evaluator):
 
     leaves: the tensors and floats among the arguments; they are the first inputs of the graph.
     lifted: (object, attribute, tensor) of the tensors that are read from objects; they are the
-    inputs after the leaves. again: further attributes that hold a tensor of `lifted`. wanted: the
-    ids of those tensors that gradients are wanted for. result: the result of the program. outputs:
-    how many of the graph's results belong to it.
+    inputs after the leaves. again: further attributes that hold a tensor of `lifted`.
+    wanted: the ids of those tensors that gradients are wanted for.
+    result: the result of the program. outputs: how many of the graph's results belong to it.
     """
 
     def __init__(self, program: Graph, arguments: Sequence[Any], facts: Sequence[Any]) -> None:

@@ -50,10 +50,12 @@ class Tensor:
     """A tensor of the program; a view shares its memory with its base.
 
     value: the value of the graph that now holds its elements. active: whether it requires a
-    gradient. base: the tensor that it is a view of. again: makes the view of a base. back: returns
-    the new base, given the old base and the new view. writes: how often the memory has been written
-    (counted in the tensor that is no view). seen: that number when `value` was made. is_outside:
-    whether others hold its memory. is_doubtful: whether unknown tensors may share its memory.
+    gradient.
+    base: the tensor that it is a view of. again: makes the view of a base. back: returns the new
+    base, given the old base and the new view.
+    writes: how often the memory has been written (counted in the tensor that is no view). seen:
+    that number when `value` was made. is_outside: whether others hold its memory. is_doubtful:
+    whether unknown tensors may share its memory.
     """
 
     __slots__ = (
