@@ -1,4 +1,5 @@
-"""The command line, `scriptlang COMMAND ...`: a module a command, `output.py` for what they say."""
+"""The command line, `scriptlang COMMAND ...`: one module per command; `output.py` prints
+results."""
 
 from .main import main
 
