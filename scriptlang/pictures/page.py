@@ -196,7 +196,7 @@ class Page:
 
 
 def taken(v: Value) -> str:
-    """An input: a constant by its value, another one by its name."""
+    """The text of an input: the value of a constant, or else the name."""
     plain = (bool, int, float, str, list, tuple, type(None))
     if v.is_constant and isinstance(v.constant, plain):
         return repr(v.constant)[:60]
@@ -214,7 +214,7 @@ def tree_data(part: Any) -> dict[str, Any]:
 
 
 def weights_of(module: Any) -> Any:
-    """Name, facts and histogram of each parameter and buffer, of a sample of its elements."""
+    """The name, facts and histogram (from a sample of elements) of each parameter and buffer."""
     for number, (name, tensor) in enumerate(module.state_dict().items()):
         if number >= MOST_WEIGHTS:
             return
@@ -245,8 +245,8 @@ def sampled(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def heat_of(path: str) -> dict[tuple[str, str], list[float]]:
-    """(module, operator) -> seconds of each run in a trace.  Raises ArchiveError for another
-    file."""
+    """The seconds of each run in a trace, by (module, operator). Raises ArchiveError if it is no
+    trace."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     try:
         with open(path, encoding="utf-8") as file:
@@ -262,7 +262,8 @@ def heat_of(path: str) -> dict[tuple[str, str], list[float]]:
 
 
 def json_in_script(value: Any) -> str:
-    """JSON that may stand in a script element: nothing in it ends that, or begins a comment."""
+    """JSON that is safe inside a script element: nothing in it can end the element or open a
+    comment."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
