@@ -223,8 +223,7 @@ class Node:
         self.destroy()
 
     def destroy(self) -> None:
-        """Remove the node and everything inside it. Raises GraphError if an output is still
-        used."""
+        """Remove the node and everything inside it. Raises GraphError if an output is used."""
         for v in self.outputs:
             if v.uses:
                 raise GraphError(f"{v!r} of {self!r} is still used by {v.uses[0][0]!r}")
@@ -256,8 +255,7 @@ class Node:
 
 
 GAP = 1 << 32
-"""The distance between the numbers of nodes appended to a block; inserted nodes get numbers
-between."""
+"""The distance between the numbers of appended nodes, so that others fit between."""
 
 
 class Block:
@@ -389,8 +387,7 @@ class Graph:
         return self.block.walk()
 
     def walk_all(self) -> Iterator[Node]:
-        """Like `walk`, but also the nodes of graphs that nodes hold (such as the bodies of
-        forks)."""
+        """Like `walk`, but including the graphs that nodes hold (the bodies of forks)."""
         for node in self.walk():
             yield node
             for value in node.attributes.values():
@@ -499,8 +496,7 @@ def clone_block(
 
 
 def clone_node(node: Node, graph: Graph, env: dict[Value, Value]) -> Node:
-    """A copy of `node` for `graph`, in no block; `env` maps its inputs, and its outputs are
-    added."""
+    """A copy of `node` for `graph`, in no block; `env` maps inputs, and gets the outputs."""
     new = Node(graph, node.kind, node.span)
     new.schema, new.callers = node.schema, node.callers
     new.attributes = dict(node.attributes)

@@ -312,12 +312,10 @@ for _name in (
 
 
 class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # type: ignore[misc]
-    """A loaded or compiled module. Calling it calls `forward`, with the hooks of the program around
-    it.
+    """A loaded or compiled module. Calling it calls `forward`, with the program's hooks around it.
 
     The program's own attributes are type-checked when they are set; others are plain Python
-    attributes. If the program has a name that this class has too (`values`, `graph`), the program's
-    one is used.
+    attributes. Names of the program take precedence over those of this class (`values`, `graph`).
     """
 
     def __getattribute__(self, name: str) -> Any:
