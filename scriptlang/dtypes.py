@@ -281,8 +281,8 @@ def category(d: DType) -> builtins.int:
 
 
 def complex_of(d: DType) -> DType:
-    """The complex type for a floating-point type. Raises RuntimeError for float16, since complex32
-    is not supported."""
+    """The complex type for a floating-point type.
+    Raises RuntimeError for float16, since complex32 is not supported."""
     if d is float16:
         return by_code(8)
     return complex128 if d is float64 else complex64

@@ -395,5 +395,5 @@ KINDS: Mapping[str, tuple[Constraint, ...]] = {
     "prim::awaitable": (results(T.RRefLikeType), runs_its_graph),
     "scriptlang::fused_pointwise": (attribute("Subgraph", Graph), holds_its_graph),
 }
-"""The constraints of node kinds that a schema does not fully describe. Each may rely on the earlier
-ones. All other kinds are operators (`fits_schema`)."""
+"""The constraints of node kinds that a schema does not fully describe.
+Each may rely on the earlier ones. All other kinds are operators (`fits_schema`)."""

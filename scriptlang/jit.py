@@ -149,8 +149,8 @@ def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Callable[..., Any]:
-    """Mark a function that is not compiled: `@ignore` or `@ignore()`. With drop=True, it is
-    `unused`."""
+    """Mark a function that is not compiled: `@ignore` or `@ignore()`.
+    With drop=True, it is `unused`."""
     if callable(drop):
         return modifiers.mark(drop, "ignore")
     if kwargs.pop("drop_on_export", drop):
@@ -164,8 +164,8 @@ def _drop(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def interface(cls: type[T]) -> type[T]:
-    """Declare an interface: the methods that a module or object must have. Raises RuntimeError for
-    anything but a class."""
+    """Declare an interface: the methods that a module or object must have.
+    Raises RuntimeError for anything but a class."""
     if not inspect.isclass(cls):
         raise RuntimeError("interface must be applied to a class")
     marked: Any = cls

@@ -56,8 +56,8 @@ _defined: set[str] = set()
 
 
 def _found(op: Any) -> CustomOperator:
-    """The operator that a name, packet or definition refers to. Raises RuntimeError if there is
-    none."""
+    """The operator that a name, packet or definition refers to.
+    Raises RuntimeError if there is none."""
     if isinstance(op, CustomOpDef):
         return op._op
     if isinstance(op, Overload):

@@ -78,8 +78,8 @@ def deadline() -> float | None:
 
 
 def check_time() -> None:
-    """Raise LimitError if the run's time is over. Kernels call it in long loops, or it is checked
-    when they allocate arrays."""
+    """Raise LimitError if the run's time is over.
+    Kernels call it in long loops, or it is checked when they allocate arrays."""
     limit = _deadline.get()
     if limit is not None and time.monotonic() > limit[0]:
         raise LimitError(f"the program ran for {limit[1]} s, the longest that its limits allow")

@@ -293,8 +293,8 @@ class RuleSet:
 
 
 def tell(rule: Rule, node: Node, overloads: Overloads, guard: Guard) -> str:
-    """The location of a node. If the rule's pattern fits there but the rule does not apply, that is
-    logged."""
+    """The location of a node.
+    If the rule's pattern fits there but the rule does not apply, that is logged."""
     place = f"{node.kind} ({node.span.place if node.span else 'unknown'})"
     why = why_not(rule, node, overloads, guard)
     if why is not None and isinstance(rule.match(node), Match):
@@ -305,8 +305,8 @@ def tell(rule: Rule, node: Node, overloads: Overloads, guard: Guard) -> str:
 def why_not(
     rule: Rule, node: Node, overloads: Overloads, guard: Guard, fire: bool = False
 ) -> str | None:
-    """Why a rule does not apply to a node; None if it does. With `fire`, the node is rewritten
-    too."""
+    """Why a rule does not apply to a node; None if it does.
+    With `fire`, the node is rewritten too."""
     match = rule.match(node)
     if isinstance(match, str):
         return match

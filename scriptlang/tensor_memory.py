@@ -48,8 +48,8 @@ class Storage:
         return Storage, (np.array(self.data),)  # a copy, since data may be a view of the owner
 
     def grow(self, nbytes: int) -> None:
-        """Append zeros. The memory moves, and the tensors of this storage become views of the new
-        memory."""
+        """Append zeros.
+        The memory moves, and the tensors of this storage become views of the new memory."""
         if nbytes <= self.nbytes:
             return
         data = np.zeros(nbytes, np.uint8)

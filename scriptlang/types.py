@@ -257,8 +257,8 @@ class TupleType(Structural):
 
 @record(frozen=True, eq=False)
 class UnionType(Structural):
-    """One of several types. Use `union(...)` to create it. The order does not count in
-    comparisons."""
+    """One of several types.
+    Use `union(...)` to create it. The order does not count in comparisons."""
 
     options: tuple[Type, ...]
 

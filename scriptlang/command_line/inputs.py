@@ -227,8 +227,8 @@ def image_of(path: str) -> Tensor:
 
 
 def portable_image_of(path: str) -> Tensor:
-    """Read a binary .ppm or .pgm file with one byte per channel. Raises InputError for other
-    files."""
+    """Read a binary .ppm or .pgm file with one byte per channel.
+    Raises InputError for other files."""
     with open(path, "rb") as file:
         data = file.read()
     head = re.match(rb"P([56])(?:\s+(?:#[^\n]*\n)*)(\d+)\s+(\d+)\s+(\d+)\s", data)

@@ -104,8 +104,8 @@ def run_command(given: list[str]) -> int:
 
 
 def failed(error: Exception, out: Output) -> int:
-    """Print the error that a program raised. Unexpected errors are printed too, without a
-    traceback."""
+    """Print the error that a program raised.
+    Unexpected errors are printed too, without a traceback."""
     from ..errors import script_stack
 
     stack = script_stack(error)

@@ -36,8 +36,8 @@ GAINS = {**dict.fromkeys(LINEAR, 1), "tanh": 5 / 3, "relu": math.sqrt(2), "selu"
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The gain of a nonlinearity. param: the slope of leaky_relu. Raises ValueError for unknown
-    ones."""
+    """The gain of a nonlinearity. param: the slope of leaky_relu.
+    Raises ValueError for unknown ones."""
     if nonlinearity != "leaky_relu":
         if nonlinearity not in GAINS:
             raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
@@ -147,8 +147,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @without_gradients
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it passes its channels through. Raises ValueError
-    for ranks other than 3 to 5, or if groups do not divide dimension 0."""
+    """Fill the weight of a convolution so that it passes its channels through.
+    Raises ValueError for ranks other than 3 to 5, or if groups do not divide dimension 0."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.size(0) % groups != 0:
@@ -163,8 +163,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """Return (inputs of an output, outputs of an input). Raises ValueError for less than 2-D
-    tensors."""
+    """Return (inputs of an output, outputs of an input).
+    Raises ValueError for less than 2-D tensors."""
     if tensor.dim() < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"

@@ -297,8 +297,8 @@ def notes_in(numbers: list[int]) -> Iterator[Note]:
 
 
 def events_of(notes: Iterable[Note], places: list[Place]) -> Iterator[Event]:
-    """The events from pairs of records before and after operators. An operator that raised has
-    none."""
+    """The events from pairs of records before and after operators.
+    An operator that raised has none."""
     pending: dict[tuple[int, int], Note] = {}
     for number, when, thread, tensors in notes:
         if not 0 <= number < 2 * len(places):

@@ -81,8 +81,8 @@ class Watch(Observer):
         return len(self.values)
 
     def __getitem__(self, key: int | str) -> Any:
-        """The value with an index, or the list of those of a submodule. Raises KeyError if there
-        are none."""
+        """The value with an index, or the list of those of a submodule.
+        Raises KeyError if there are none."""
         if isinstance(key, int):
             return self.values[key]
         found = [v for v in self.values if v.module == key]

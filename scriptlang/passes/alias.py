@@ -73,8 +73,8 @@ class AliasAnalysis(Constraints):
         return self.is_written(*node.inputs, *node.outputs)
 
     def writes(self, node: Node) -> Locations:
-        """The locations that a node, or one inside it, may write. All outside memory of a kind
-        counts as one location."""
+        """The locations that a node, or one inside it, may write.
+        All outside memory of a kind counts as one location."""
         found = 0
         if node.blocks:
             for block in node.blocks:
@@ -122,8 +122,8 @@ class AliasAnalysis(Constraints):
         return found
 
     def reached(self, values: Iterable[Value]) -> Locations:
-        """The memory reached from the values. All outside memory of a kind counts as one
-        location."""
+        """The memory reached from the values.
+        All outside memory of a kind counts as one location."""
         return self.seen(self._reach_all(values))
 
     # Changes of the graph

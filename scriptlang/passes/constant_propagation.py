@@ -48,8 +48,8 @@ class _Propagation:
 
     @property
     def analysis(self) -> AliasAnalysis:
-        """The alias analysis, made when first needed. This pass adds no writes and no pointers to
-        it."""
+        """The alias analysis, made when first needed.
+        This pass adds no writes and no pointers to it."""
         if self._analysis is None:
             self._analysis = analysis_of(self.graph)
         return self._analysis

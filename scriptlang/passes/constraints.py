@@ -81,8 +81,8 @@ class Constraints(PointsTo):
                 self._constrain(node)
 
     def _control(self, node: Node) -> None:
-        """Visit a node with blocks: first the parameters, then the blocks, then the results. In
-        this order one iteration of the solver is usually enough."""
+        """Visit a node with blocks: first the parameters, then the blocks, then the results.
+        In this order one iteration of the solver is usually enough."""
         body = node.blocks[0]
         for block in node.blocks:
             for v in block.parameters:

@@ -82,8 +82,8 @@ class _Merger:
 
 
 def key_of(node: Node) -> tuple[Any, ...]:
-    """A key of what a node computes. Nodes with equal keys have equal results if no memory is
-    written."""
+    """A key of what a node computes.
+    Nodes with equal keys have equal results if no memory is written."""
     return (
         node.qualified_name,
         node.schema is None,

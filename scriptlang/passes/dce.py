@@ -150,8 +150,8 @@ def _dead_results(node: Node, live: _Liveness) -> list[int]:
 
 
 def _remove_results(node: Node, dead: list[int]) -> None:
-    """Remove outputs and the matching results of the blocks. The caller removes the parameters of a
-    loop after it has swept the body."""
+    """Remove outputs and the matching results of the blocks.
+    The caller removes the parameters of a loop after it has swept the body."""
     shift = 1 if node.kind == "prim::Loop" else 0
     for i in dead:
         node.remove_output(i)

@@ -34,8 +34,8 @@ STRAIGHT = CONVOLUTIONS | {"aten::conv1d", "aten::conv3d"}
 LAYERS = STRAIGHT | TRANSPOSED | PRODUCTS
 
 Folded = dict[tuple[Any, ...], tuple[list[Any], Tensor, Tensor]]
-"""The folded (weight, bias), by the memory of the constants they were made of. The constants are
-kept alive so that their memory is not reused for others."""
+"""The folded (weight, bias), by the memory of the constants they were made of.
+The constants are kept alive so that their memory is not reused for others."""
 
 _folded: ContextVar[Folded | None] = ContextVar("folded", default=None)
 

@@ -192,8 +192,8 @@ def schemas(kind: str) -> list[Schema]:
 
 
 class Guard:
-    """Decides whether a match may be rewritten, given what the graph does to memory. Returns the
-    reason why not, or None."""
+    """Decides whether a match may be rewritten, given what the graph does to memory.
+    Returns the reason why not, or None."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

@@ -310,8 +310,8 @@ class Propagation:
         return self.operator(node, inputs)
 
     def call(self, node: Node, body: Graph, inputs: list[Fact]) -> list[Fact] | None:
-        """The results of calling a graph. Facts inside it are kept if it is a subgraph of the
-        node."""
+        """The results of calling a graph.
+        Facts inside it are kept if it is a subgraph of the node."""
         if self.depth >= MOST_CALLS or len(body.inputs) != len(inputs):
             return None
         inner = Propagation(body, dict(zip(body.inputs, inputs)), self, self.home or node.block)

@@ -23,8 +23,8 @@ MOST_POINTS = 20_000
 
 
 class Layout(NamedTuple):
-    """places: the left and top of each box. routes: the points of each edge. All start at (0,
-    0)."""
+    """places: the left and top of each box. routes: the points of each edge.
+    All start at (0, 0)."""
 
     places: list[tuple[float, float]]
     routes: list[list[tuple[float, float]]]

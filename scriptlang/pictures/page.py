@@ -245,8 +245,8 @@ def sampled(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def heat_of(path: str) -> dict[tuple[str, str], list[float]]:
-    """The seconds of each run in a trace, by (module, operator). Raises ArchiveError if it is no
-    trace."""
+    """The seconds of each run in a trace, by (module, operator).
+    Raises ArchiveError if it is no trace."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     try:
         with open(path, encoding="utf-8") as file:

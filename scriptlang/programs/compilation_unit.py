@@ -35,8 +35,8 @@ class Names(dict[Any, Any]):
 
 
 class CompilationUnit:
-    """The functions of a text, as attributes: `CompilationUnit("def f(x): return x").f`. They can
-    call each other."""
+    """The functions of a text, as attributes: `CompilationUnit("def f(x): return x").f`.
+    They can call each other."""
 
     def __init__(self, lang: str | None = None, _frames_up: int = 0) -> None:
         self._functions: dict[str, ScriptFunction[..., Any]] = {}

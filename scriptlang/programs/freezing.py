@@ -45,8 +45,8 @@ def freeze(
 
 
 def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return (methods, forward first, and attributes) from names. Raises RuntimeError for unknown
-    ones."""
+    """Return (methods, forward first, and attributes) from names.
+    Raises RuntimeError for unknown ones."""
     methods = ["forward"] if "forward" in obj.type.methods else []
     attributes: list[Any] = []
     for name in names:

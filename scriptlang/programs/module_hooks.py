@@ -185,8 +185,8 @@ class ModuleHooks:
         set_member(self, "buffer", name, tensor)
 
     def register_parameter(self, name: str, param: Tensor | None) -> None:
-        """Set a parameter that the module was compiled with. Raises RuntimeError for other
-        names."""
+        """Set a parameter that the module was compiled with.
+        Raises RuntimeError for other names."""
         set_member(self, "parameter", name, param)
 
     def add_module(self, name: str, module: Any) -> None:
@@ -242,8 +242,8 @@ class ModuleHooks:
         )
 
     def _hooks(self, name: str) -> OrderedDict[Any, Any]:
-        """The dict of hooks, or flags of hooks, with that name. From now on calls check for
-        hooks."""
+        """The dict of hooks, or flags of hooks, with that name.
+        From now on calls check for hooks."""
         for record in HOOKS:
             self.__dict__.setdefault(record, OrderedDict())
         self._enter_(None, None)  # disable the fast path: every call runs `_call_`

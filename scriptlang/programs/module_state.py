@@ -270,8 +270,8 @@ class ModuleState:
     ipu = xpu = mtia = cuda
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
-        """Replace all tensors by uninitialised ones of the same size. Raises RuntimeError for other
-        devices."""
+        """Replace all tensors by uninitialised ones of the same size.
+        Raises RuntimeError for other devices."""
         from ..ops.calling.options import device_argument
 
         if device is not None:

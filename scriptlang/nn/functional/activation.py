@@ -28,8 +28,8 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along `dim` times the sigmoid of the second half. Raises RuntimeError for a
-    scalar."""
+    """The first half along `dim` times the sigmoid of the second half.
+    Raises RuntimeError for a scalar."""
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     return torch.glu(input, dim)
@@ -38,8 +38,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Clamp elements to [min_val, max_val]. Raises ValueError if min_val is greater than
-    max_val."""
+    """Clamp elements to [min_val, max_val].
+    Raises ValueError if min_val is greater than max_val."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return (
@@ -157,8 +157,8 @@ def softmin(
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
 ) -> Tensor:
-    """exp(x) divided by its sum along `dim`. If `dtype` is given, the input is converted to it
-    first."""
+    """exp(x) divided by its sum along `dim`.
+    If `dtype` is given, the input is converted to it first."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim(), _stacklevel)
     return input.softmax(dim) if dtype is None else input.softmax(dim, dtype=dtype)

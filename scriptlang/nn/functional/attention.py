@@ -60,8 +60,8 @@ def _mha_shape_check(
     attn_mask: Optional[Tensor],
     num_heads: int,
 ) -> bool:
-    """Whether the inputs have a batch dimension. Raises AssertionError if ranks or shapes do not
-    fit."""
+    """Whether the inputs have a batch dimension.
+    Raises AssertionError if ranks or shapes do not fit."""
     n = query.dim()
     assert n == 2 or n == 3, (
         f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor"
@@ -123,8 +123,8 @@ def _canonical_mask(
 def _check_mask_shape(
     attn_mask: Tensor, bsz: int, num_heads: int, tgt_len: int, src_len: int
 ) -> Tensor:
-    """The mask with a batch dimension, (1 or N * heads, L, S). Raises RuntimeError for other
-    shapes."""
+    """The mask with a batch dimension, (1 or N * heads, L, S).
+    Raises RuntimeError for other shapes."""
     if attn_mask.dim() == 2:
         if list(attn_mask.shape) != [tgt_len, src_len]:
             raise RuntimeError(

@@ -1,5 +1,5 @@
-"""Losses. `reduction` is "none", "mean" or "sum"; size_average and reduce are deprecated forms of
-it."""
+"""Losses.
+`reduction` is "none", "mean" or "sum"; size_average and reduce are deprecated forms of it."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ def poisson_nll_loss(
 
 
 def _fitting_variance(input: Tensor, var: Tensor) -> Tensor:
-    """The variance with a shape that broadcasts to the input. Raises ValueError if there is
-    none."""
+    """The variance with a shape that broadcasts to the input.
+    Raises ValueError if there is none."""
     if var.size() == input.size():
         return var
     if input.size()[:-1] == var.size():
@@ -331,8 +331,8 @@ def binary_cross_entropy(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Binary cross entropy of probabilities and targets in [0, 1]. Raises ValueError if sizes
-    differ."""
+    """Binary cross entropy of probabilities and targets in [0, 1].
+    Raises ValueError if sizes differ."""
     code = _code(_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(
@@ -511,8 +511,8 @@ def triplet_margin_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, |anchor - positive| - |anchor - negative| + margin), with p-norms. Raises ValueError
-    unless the margin is positive."""
+    """max(0, |anchor - positive| - |anchor - negative| + margin), with p-norms.
+    Raises ValueError unless the margin is positive."""
     code = _code(_reduction(size_average, reduce, reduction))
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

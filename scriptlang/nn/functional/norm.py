@@ -102,8 +102,8 @@ def group_norm(
     bias: Optional[Tensor] = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise groups of channels to mean 0 and variance 1. Raises RuntimeError for less than 2-D
-    input."""
+    """Normalise groups of channels to mean 0 and variance 1.
+    Raises RuntimeError for less than 2-D input."""
     if input.dim() < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {input.dim()}"

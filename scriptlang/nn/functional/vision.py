@@ -56,8 +56,8 @@ def _resize_linear(
     scales: Optional[List[float]],
     antialias: bool,
 ) -> Tensor:
-    """The modes that take `align_corners`. Raises NotImplementedError if mode and rank do not
-    fit."""
+    """The modes that take `align_corners`.
+    Raises NotImplementedError if mode and rank do not fit."""
     dim = input.dim()
     if dim == 3 and mode == "linear":
         return torch.upsample_linear1d(input, size, align, scales)
@@ -94,8 +94,8 @@ def _resize_linear(
 def _resize_nearest(
     input: Tensor, mode: str, size: Optional[List[int]], scales: Optional[List[float]]
 ) -> Tensor:
-    """The modes that select pixels, or average them ("area"). Raises NotImplementedError
-    likewise."""
+    """The modes that select pixels, or average them ("area").
+    Raises NotImplementedError likewise."""
     dim = input.dim()
     if mode == "area" and dim >= 3 and dim <= 5:
         assert size is not None

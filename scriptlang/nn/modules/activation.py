@@ -426,8 +426,8 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of each pixel: (N, C, H, W) or (C, H, W). Raises ValueError for
-    other ranks."""
+    """Softmax over the channels of each pixel: (N, C, H, W) or (C, H, W).
+    Raises ValueError for other ranks."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

@@ -19,8 +19,8 @@ Gradients = tuple[Any, ...]
 
 
 class BackwardHookFunction(Function):
-    """An identity function. `ctx.meet` is called with the gradients and returns those to pass
-    on."""
+    """An identity function.
+    `ctx.meet` is called with the gradients and returns those to pass on."""
 
     @staticmethod
     def forward(

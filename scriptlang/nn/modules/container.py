@@ -227,8 +227,8 @@ class ModuleDict(Module):
 
 
 def pairs(given: Any, what: str) -> Iterator[tuple[str, Any]]:
-    """The (key, value) pairs of a mapping or of an iterable of pairs. Raises TypeError or
-    ValueError."""
+    """The (key, value) pairs of a mapping or of an iterable of pairs.
+    Raises TypeError or ValueError."""
     if not isinstance(given, Iterable):
         raise TypeError(
             f"{what}.update should be called with an iterable of key/value pairs, but "

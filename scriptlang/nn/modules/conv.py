@@ -321,8 +321,8 @@ class _ConvTransposeNd(_ConvNd):
         num_spatial_dims: int,
         dilation: Optional[List[int]] = None,
     ) -> List[int]:
-        """The padding with which the output has `output_size`. Raises ValueError if there is
-        none."""
+        """The padding with which the output has `output_size`.
+        Raises ValueError if there is none."""
         if output_size is None:
             return list(_single(self.output_padding))
         leading = 2 if input.dim() == num_spatial_dims + 2 else 1

@@ -10,8 +10,8 @@ from typing import Any, Callable
 
 
 class RemovableHandle:
-    """The handle of a registered hook: `remove()` removes the hook. It is also a context
-    manager."""
+    """The handle of a registered hook: `remove()` removes the hook.
+    It is also a context manager."""
 
     _ids = itertools.count()
 

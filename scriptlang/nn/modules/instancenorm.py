@@ -90,8 +90,8 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W). Raises ValueError for other
-    ranks."""
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W).
+    Raises ValueError for other ranks."""
 
     def _get_no_batch_dim(self) -> int:
         return 4

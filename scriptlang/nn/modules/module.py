@@ -209,8 +209,8 @@ class Module(HookedModule, StatefulModule):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule with a dotted name; strict: it has to exist. Raises ValueError,
-        AttributeError."""
+        """Replace the submodule with a dotted name; strict: it has to exist.
+        Raises ValueError, AttributeError."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -353,8 +353,8 @@ class Module(HookedModule, StatefulModule):
         return self._cast(dtypes.bfloat16)
 
     def type(self: M, dst_type: Any) -> M:
-        """Convert all tensors to a dtype or named tensor type. Raises ValueError for an unknown
-        name."""
+        """Convert all tensors to a dtype or named tensor type.
+        Raises ValueError for an unknown name."""
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
 
@@ -367,8 +367,8 @@ class Module(HookedModule, StatefulModule):
     ipu = xpu = mtia = cuda
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
-        """Replace all tensors by uninitialised ones of the same size. Raises RuntimeError for other
-        devices."""
+        """Replace all tensors by uninitialised ones of the same size.
+        Raises RuntimeError for other devices."""
         if device is not None:
             device_argument(device)
         return self._apply(lambda t: t.new_empty(t.shape), recurse)

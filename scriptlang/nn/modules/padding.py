@@ -57,8 +57,8 @@ class _CircularPadNd(_PadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads 1 dimension with elements from its opposite end. Raises ValueError for ranks other than
-    2, 3."""
+    """Pads 1 dimension with elements from its opposite end.
+    Raises ValueError for ranks other than 2, 3."""
 
     def _check_input_dim(self, input):
         if input.dim() != 2 and input.dim() != 3:
@@ -66,8 +66,8 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads 2 dimensions with elements from the opposite end. Raises ValueError for ranks other than
-    3, 4."""
+    """Pads 2 dimensions with elements from the opposite end.
+    Raises ValueError for ranks other than 3, 4."""
 
     sides = staticmethod(_quadruple)
 
@@ -77,8 +77,8 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads 3 dimensions with elements from the opposite end. Raises ValueError for ranks other than
-    4, 5."""
+    """Pads 3 dimensions with elements from the opposite end.
+    Raises ValueError for ranks other than 4, 5."""
 
     sides = staticmethod(_sextuple)
 

@@ -466,8 +466,8 @@ class RNNCellBase(Module):
         return text
 
     def _batched(self, x: Optional[Tensor], input: Tensor, name: str) -> Tensor:
-        """The state with a batch dimension; zeros if it is None. Raises ValueError for other
-        ranks."""
+        """The state with a batch dimension; zeros if it is None.
+        Raises ValueError for other ranks."""
         if x is None:
             n = input.size(0) if input.dim() == 2 else 1
             return torch.zeros([n, self.hidden_size], dtype=input.dtype, device=input.device)

@@ -1,5 +1,5 @@
-"""Gradient clipping. The tensor computations are in the scripted language, so programs can use
-them."""
+"""Gradient clipping.
+The tensor computations are in the scripted language, so programs can use them."""
 
 from __future__ import annotations
 

@@ -118,8 +118,8 @@ class Backward:
                     self.put(arguments[i], part)
 
     def check_unwritten(self, entry: Entry, expression: Expression) -> None:
-        """Raise NotStraight if something that a rule needs has been written since. The program then
-        runs with the tape, which raises the error that users expect."""
+        """Raise NotStraight if something that a rule needs has been written since.
+        The program then runs with the tape, which raises the error that users expect."""
         rule = expression.rule
         if not any(root.writes != then for root, then in entry.memory.values()):
             return

@@ -44,8 +44,8 @@ BACKWARD = ("backward",)
 """The family of operators for the backward pass. Their bodies are inlined, so they can be fused."""
 
 APART = frozenset(("aten::is_leaf", "aten::output_nr", "aten::detach_"))
-"""Operators that depend on the autograd history of tensors and have no `looks_back` fact. A
-recorded call of a whole program can answer them; a straight graph cannot."""
+"""Operators that depend on the autograd history of tensors and have no `looks_back` fact.
+A recorded call of a whole program can answer them; a straight graph cannot."""
 
 
 class Entry(NamedTuple):
@@ -186,8 +186,8 @@ class Evaluator:
             turn += 1
 
     def attribute(self, owner: Any, name: str, type: T.Type) -> Any:
-        """The value of an attribute. For a known object it is the value that the attribute has
-        now."""
+        """The value of an attribute.
+        For a known object it is the value that the attribute has now."""
         if isinstance(owner, Object):
             v = self.insert("prim::GetAttr", [owner.value], [type], attributes={"name": name})
             self.facts.node(v)

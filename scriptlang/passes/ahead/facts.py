@@ -85,8 +85,8 @@ class Growing(Propagation):
         return v.type == T.ListType(T.TENSOR) and not isinstance(self.get(v), tuple)
 
     def try_out(self, node: Node) -> None:
-        """Find the facts of an operator without a rule by running it on zeros. All sizes have to be
-        known, and only they may decide the sizes of the results."""
+        """Find the facts of an operator without a rule by running it on zeros.
+        All sizes have to be known, and only they may decide the sizes of the results."""
         schema = node.schema
         if schema is None or schema.is_mutable:
             return
@@ -148,8 +148,8 @@ def elements(fact: Fact) -> int:
 
 
 def example(fact: Fact, diagonal: int) -> Any:
-    """A value that has the facts. Tensors are zeros, with `diagonal` on the diagonal of
-    matrices."""
+    """A value that has the facts.
+    Tensors are zeros, with `diagonal` on the diagonal of matrices."""
     if isinstance(fact, tuple):
         return [example(part, diagonal) for part in fact]
     if isinstance(fact, TensorFacts):

@@ -114,8 +114,8 @@ def unknown_view(base: Tensor) -> Tensor:
 
 
 def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
-    """A call that writes one tensor. The tensor gets the result as its value; returns the
-    tensor."""
+    """A call that writes one tensor.
+    The tensor gets the result as its value; returns the tensor."""
     targets = [args[i] for i, _ in operator.schema.written]
     if len(targets) != 1 or not isinstance(targets[0], Tensor) or targets[0] is not args[0]:
         raise NotStraight(f"{operator.qualified_name} writes its arguments")

@@ -198,8 +198,8 @@ class Call:
         return [wrap(d, rank) for d in (fact if isinstance(fact, tuple) else (fact,))]
 
     def not_negative(self, size: Size) -> Size:
-        """A size that is given by an argument. Raises Unknown if it may be negative, like a special
-        -1."""
+        """A size that is given by an argument.
+        Raises Unknown if it may be negative, like a special -1."""
         least = minimum(size)
         if least is None or least < 0:
             raise Unknown

@@ -40,8 +40,8 @@ def mapped(c: Call, sizes: Shape, one: Callable[..., Any]) -> Shape:
 
 
 def image(c: Call, key: str, n: int) -> tuple[Shape, Shape]:
-    """Return (the dimensions before the last n, the last n dimensions). Raises Unknown if there are
-    fewer."""
+    """Return (the dimensions before the last n, the last n dimensions).
+    Raises Unknown if there are fewer."""
     shape = c.shape(key)
     if len(shape) < n:
         raise Unknown

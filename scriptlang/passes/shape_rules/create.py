@@ -29,8 +29,8 @@ def type_of_number(fact: Fact) -> DType | None:
 
 
 def sized(c: Call, dtype: DType | None, key: str = "size") -> TensorFacts:
-    """A tensor with the sizes in an argument. Negative sizes make the operator fail, so none are
-    checked."""
+    """A tensor with the sizes in an argument.
+    Negative sizes make the operator fail, so none are checked."""
     try:
         sizes = c.sizes(key)
     except Unknown:

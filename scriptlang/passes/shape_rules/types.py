@@ -50,8 +50,8 @@ def kernel_types(schema: Schema, facts: list[Fact], count: int) -> tuple[DType |
 
 
 def described_as(fact: Fact) -> tuple[Any, ...]:
-    """The properties of an argument that dtypes may depend on. Raises TypeError if they are
-    unknown."""
+    """The properties of an argument that dtypes may depend on.
+    Raises TypeError if they are unknown."""
     if isinstance(fact, TensorFacts):
         rank = fact.rank if isinstance(fact.rank, int) else None
         return "tensor", fact.dtype, rank
