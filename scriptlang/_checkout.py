@@ -32,8 +32,7 @@ class CheckoutFinder:
 
 
 def hidden_package() -> str:
-    """The folder of an installed scriptlang that this checkout hides on sys.path; "" if there is
-    none."""
+    """The folder of an installed scriptlang that this checkout hides on sys.path, or ""."""
     if not is_checkout():
         return ""
     others = [p for p in sys.path if os.path.realpath(p or os.curdir) != ROOT]

@@ -16,8 +16,7 @@ from .records import record
 
 @record(frozen=True, repr=False, eq=False)
 class DType:
-    """An element type. code: PyTorch's ScalarType code. kind: b, u, i, f, c as in numpy, q:
-    quantized."""
+    """An element type. code: PyTorch's ScalarType. kind: numpy's b, u, i, f, c, or q: quantized."""
 
     code: builtins.int
     name: str
@@ -26,8 +25,7 @@ class DType:
 
     @cached_property
     def numpy(self) -> np.dtype[Any]:
-        """The numpy dtype: for bfloat16 and float8 that of ml_dtypes, for quantized types an
-        integer."""
+        """The numpy dtype: that of ml_dtypes for bfloat16 and float8, integers if quantized."""
         if self.name == "bfloat16" or self.name.startswith("float8"):
             import ml_dtypes
 
@@ -259,8 +257,7 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def scalar_dtype(value: Any) -> DType:
-    """The type of a Python number in promotion: bool, int64, the default dtype, or its complex
-    type."""
+    """The dtype of a Python number in promotion: bool, int64, the default one, or complex."""
     if isinstance(value, builtins.bool):
         return bool
     if isinstance(value, builtins.int):

@@ -97,8 +97,7 @@ class RunError(ScriptError, RuntimeError):
 
 
 class MissingOperatorError(RunError):
-    """A program reached an operator that the engine lacks, or in the backward pass one without a
-    derivative."""
+    """A program reached an operator that the engine lacks, or one without a derivative."""
 
 
 class LimitError(RunError):
@@ -138,8 +137,7 @@ def may_be_raised(qualified_name: str, cls: type) -> None:
 
 
 def raised_class(qualified_name: str) -> type | None:
-    """The Python class with that name, if a program compiled in this process mentions it; else
-    None."""
+    """The Python class with that name, if a program compiled here mentions it; else None."""
     return _raised_classes.get(qualified_name)
 
 
@@ -170,6 +168,5 @@ def stack_text(stack: tuple[Frame, ...]) -> str:
 
 
 def script_stack(error: BaseException) -> tuple[Frame, ...]:
-    """The script-level stack of an exception raised by a script, outermost call first; () if it has
-    none."""
+    """The script stack of an exception raised by a script, outermost call first, or ()."""
     return getattr(error, "script_stack", ())

@@ -18,8 +18,7 @@ PREFIX = "builtins."
 
 
 class RaisedError(RunError):
-    """Raised for `raise` in a program; `class_name` is the qualified name of the exception
-    class."""
+    """Raised for `raise` in a program; `class_name` is the exception's qualified name."""
 
     class_name = ""
 

@@ -215,8 +215,7 @@ def forward(
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Like `jacrev`, but computed column by column, which is better for more results than
-    arguments."""
+    """Like `jacrev`, but column by column, which is better for more results than arguments."""
 
     def blocks(outputs: list[Tensor], leaves: list[Tensor], records: bool) -> list[list[Tensor]]:
         columns = [columns_by(outputs, leaves, k, records) for k in range(len(leaves))]

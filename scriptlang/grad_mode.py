@@ -20,8 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode:
-    """A context, and a decorator of functions, in which gradients are recorded if `value` is
-    True."""
+    """A context, and a decorator of functions, in which `value` says whether to record."""
 
     value = False
 

@@ -132,8 +132,7 @@ class Reader:
             self.learn_attribute(node)
 
     def learn_attribute(self, node: Node) -> None:
-        """Add an attribute that the graph uses to a class made here, of which only the name is
-        known."""
+        """Add an attribute that the graph uses to a class that was made here from its name."""
         owner, name = node.inputs[0].type, node.attributes["name"]
         if (
             self.made.get(getattr(owner, "name", None)) is owner

@@ -115,8 +115,7 @@ class Printer:
         self.names = dict(zip(slots, unique_names(hints)))
 
     def definitions(self, block: Block) -> Iterator[Value | Node]:
-        """The values in order of definition; a node with a function stands for the constant before
-        it."""
+        """The values in order; a node with a function stands for the constant before it."""
         yield from block.parameters
         for node in block.nodes:
             if "function" in node.attributes:

@@ -330,8 +330,7 @@ def _call(node: Node, schema: Schema | None, inputs: list[Value]) -> str | None:
 
 
 def runs_its_graph(node: Node) -> str | None:
-    """A fork or awaitable has a block while it is being built, and later a Subgraph with its
-    inputs."""
+    """A fork or awaitable has a block while it is built, and later a Subgraph with its inputs."""
     inner: Any = node.attributes.get("Subgraph")
     if inner is None:
         return None if len(node.blocks) == 1 else "it has neither a block nor a Subgraph"

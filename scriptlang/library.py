@@ -46,8 +46,7 @@ ENGINES = (None, "python")
 HERE = frozenset(
     {"", "CPU", "cpu", "CompositeExplicitAutograd", "CompositeImplicitAutograd", "default"}
 )
-"""Dispatch keys and device types whose functions run here; functions for other devices never
-run."""
+"""Dispatch keys and device types whose functions run here; those for other devices never run."""
 
 ELSEWHERE = frozenset({"CUDA", "cuda", "MPS", "mps", "XPU", "xpu", "HPU", "hpu", "XLA", "xla"})
 
@@ -289,8 +288,7 @@ class CustomOpDef:
         return fn
 
     def register_kernel(self, device_types: Any, fn: Body | None = None, /, **how: Any) -> Any:
-        """Register another function for device types; one for the CPU replaces the first
-        function."""
+        """Register another function for device types; for the CPU it replaces the first one."""
         return register_kernel(self, device_types, fn, allow_override=True, **how)
 
     def register_autograd(self, backward: Body, /, *, setup_context: Body | None = None) -> None:

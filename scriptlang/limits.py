@@ -52,8 +52,7 @@ _asked: ContextVar[Callable[[int], None] | None] = ContextVar("asked", default=N
 
 @contextmanager
 def asking(ask: Callable[[int], None]) -> Iterator[None]:
-    """A context in which `reserve` calls `ask`, which raises LimitError if too little memory is
-    left."""
+    """A context in which `reserve` calls `ask`, which may raise LimitError."""
     token = _asked.set(ask)
     try:
         yield
@@ -86,8 +85,7 @@ def check_time() -> None:
 
 
 def reserve(size: int) -> None:
-    """Raise LimitError if the run may not allocate `size` more bytes; call it before large
-    allocations."""
+    """Raise LimitError if the run may not allocate `size` more bytes, before it allocates them."""
     if size > SMALL:
         ask = _asked.get()
         if ask is not None:

@@ -115,8 +115,7 @@ class Device:
     __slots__ = ("index", "type")
 
     def __init__(self, type: str, index: int | None = None) -> None:
-        """Raises RuntimeError if the name is no device type of PyTorch, TypeError if it is no
-        string."""
+        """Raises RuntimeError for unknown device types, TypeError if the name is no string."""
         if isinstance(type, Device):
             type, index = type.type, type.index
         elif not isinstance(type, str):
@@ -253,8 +252,7 @@ class Await(Future[R]):
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """The `is` of the language: plain values are the same if they are equal and of the same
-    type."""
+    """The `is` of the language: plain values are the same if they are equal and of one type."""
     if type(a) in (bool, int, float, complex, str):
         return type(a) is type(b) and a == b
     return a is b

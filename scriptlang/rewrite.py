@@ -180,8 +180,7 @@ def literal(pattern: ast.expr) -> Any:
 
 @cache
 def kind_of(call: ast.Call) -> tuple[str, str | None]:
-    """('aten::add', 'Scalar') for `aten.add.Scalar(...)`; the overload is None if it is not
-    given."""
+    """('aten::add', 'Scalar') for `aten.add.Scalar(...)`; the overload is None if missing."""
     parts: list[str] = []
     at = call.func
     while isinstance(at, ast.Attribute):
@@ -201,8 +200,7 @@ def build(
     type: T.Type | None = None,
     like: Node | None = None,
 ) -> Value:
-    """Insert the nodes of an expression; `type` is the type of the result if no schema defines
-    it."""
+    """Insert the nodes of an expression; `type` is that of the result without a schema."""
     if isinstance(expr, ast.Name):
         return values[expr.id]
     if isinstance(expr, ast.NamedExpr):
@@ -254,8 +252,7 @@ def fill(
 
 
 def default_type(argument: Argument) -> T.Type | None:
-    """The type of a default's constant: None, which means that of its value, except for
-    containers."""
+    """The type of a default's constant; None means that of its value, except for containers."""
     t = T.without_none(argument.type)
     return t if isinstance(t, (T.ListType, T.DictType)) else None
 

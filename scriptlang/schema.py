@@ -22,8 +22,7 @@ from .types import Type
 
 @record(frozen=True)
 class Alias:
-    """An alias annotation: the names of the alias sets before and after, and whether it is
-    written."""
+    """An alias annotation: the alias sets before and after, and whether the value is written."""
 
     before: frozenset[str]
     after: frozenset[str]
@@ -135,8 +134,7 @@ class Schema:
 
     @cached_property
     def written(self) -> tuple[tuple[int, bool], ...]:
-        """The indices of arguments that are written, each with whether its elements are written
-        instead."""
+        """The indices of arguments that are written, with whether it is their elements."""
         return tuple((i, a.is_elementwise) for i, a in enumerate(self.arguments) if a.is_write)
 
     @cached_property
@@ -150,8 +148,7 @@ class Schema:
 
     @cached_property
     def shared(self) -> tuple[tuple[int, ...], ...]:
-        """For each result, the indices of arguments whose memory it shares according to its alias
-        set."""
+        """For each result, the indices of arguments whose memory it shares by its alias set."""
         return tuple(
             tuple(
                 i

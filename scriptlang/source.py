@@ -34,8 +34,7 @@ class Source:
         return [0, *(m.end() for m in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The (line, column) in the file of an offset into the text; lines are 1-based, columns
-        0-based."""
+        """The (line, column) in the file of an offset in the text, 1-based and 0-based."""
         from bisect import bisect_right
 
         i = bisect_right(self.line_starts, offset) - 1

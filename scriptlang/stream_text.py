@@ -102,8 +102,7 @@ def stream_text(x: Tensor) -> str:
 
 
 def _shortest(value: float) -> str:
-    """The shortest text that parses to the same number, without a decimal point for whole
-    numbers."""
+    """The shortest text that parses to the same number; whole numbers have no decimal point."""
     return repr(value).removesuffix(".0")
 
 

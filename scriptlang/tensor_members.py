@@ -62,8 +62,7 @@ true_divide_ trunc trunc_ type type_as unbind unflatten unfold uniform_ unique u
 unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_ untyped_storage values var
 vdot view view_as vsplit where xlogy xlogy_ xpu zero_
 """.split()
-"""Methods that `tensors.Tensor` does not define itself; they are created when they are first
-used."""
+"""Methods that `tensors.Tensor` does not define itself; they are created on first use."""
 
 DERIVED = (
     "grad",

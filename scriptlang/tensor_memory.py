@@ -102,8 +102,7 @@ class Size(tuple[Any, ...]):
 
 
 def memory_of(array: np.ndarray) -> tuple[Storage, int]:
-    """Return (a storage over the memory that the array is a view of, the array's byte offset in
-    it)."""
+    """Return (a storage of the memory that the array is a view of, the array's byte offset)."""
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
@@ -115,8 +114,7 @@ def memory_of(array: np.ndarray) -> tuple[Storage, int]:
 
 
 def _span(array: np.ndarray) -> np.ndarray:
-    """The bytes from the first to the last element of an array, whose strides must not be
-    negative."""
+    """The bytes from the first to the last element of an array without negative strides."""
     if not array.size:
         return np.empty(0, np.uint8)
     extent = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize

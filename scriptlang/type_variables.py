@@ -50,8 +50,7 @@ def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type])
 
 
 def fits(actual: T.Type, formal: T.Type, variables: dict[str, T.Type]) -> bool:
-    """Whether a value's type fits a schema's type; unbound variables are bound to the first type
-    they meet."""
+    """Whether a type fits a schema's type; unbound variables are bound to the first type."""
     if not has_variables(formal):
         return T.is_subtype(actual, formal)
     if bind_variables(formal, actual, variables) is not None:

@@ -19,8 +19,7 @@ from .type_base import Structural, Type
 
 @record(frozen=True, eq=False)
 class AtomType(Structural):
-    """A type without parts: Tensor, int, float, ...; `text` is its annotation, `ir` its text in the
-    IR."""
+    """A type without parts: Tensor, int, ...; `text` is its annotation, `ir` its text in the IR."""
 
     text: str
     ir: str = ""
@@ -377,8 +376,7 @@ _custom_classes: dict[str, ClassType] = {}
 
 
 def custom_class(name: str) -> ClassType:
-    """The type for a class in a C++ library; there is one for each name, and only the name is
-    known."""
+    """The type for a class in a C++ library, of which only the name is known."""
     return _custom_classes.setdefault(name, ClassType(name))
 
 
@@ -432,8 +430,7 @@ def optional(t: Type) -> Type:
 
 
 def union(*options: Type) -> Type:
-    """The union of types: flattened, without subtypes of other members; {T, None} is
-    Optional[T]."""
+    """The union of types, flattened, without subtypes of others; {T, None} is Optional[T]."""
     flat: list[Type] = []
     for t in options:
         parts = (
@@ -500,8 +497,7 @@ def is_subtype(a: Type, b: Type) -> bool:
 
 
 def implements(a: Type, interface: InterfaceType) -> bool:
-    """Whether the class or interface `a` has all methods of `interface` with compatible
-    signatures."""
+    """Whether a class or interface has all methods of `interface` with compatible signatures."""
     if not isinstance(a, (ClassType, InterfaceType)) or a.is_module != interface.is_module:
         return False
     for name, want in interface.methods.items():

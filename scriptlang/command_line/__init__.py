@@ -1,5 +1,4 @@
-"""The command line, `scriptlang COMMAND ...`: one module per command; `output.py` prints
-results."""
+"""The command line, `scriptlang COMMAND ...`: a module per command; `output.py` prints results."""
 
 from .main import main
 

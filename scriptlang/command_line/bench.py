@@ -1,5 +1,4 @@
-"""scriptlang bench: measures the time of a method, cold and warm, by threads, and next to
-others."""
+"""scriptlang bench: measures the time of a method, cold and warm, by threads, next to others."""
 
 from __future__ import annotations
 

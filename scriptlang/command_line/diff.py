@@ -57,8 +57,7 @@ def code_diff(a: dict[str, str], b: dict[str, str], options: Any) -> Any:
 
 
 def attributes_of(path: str, options: Any) -> dict[str, Any]:
-    """The values of all attributes that are no modules, by dotted path; shared tensors occur
-    repeatedly."""
+    """The values of all attributes except modules, by dotted path; shared ones occur repeatedly."""
     from .. import types as T
     from ..serialization.archive import read_archive
 

@@ -243,8 +243,7 @@ def fit(text: str, width: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert what JSON does not have: arrays become lists, complex numbers pairs, all else
-    text."""
+    """Convert what JSON lacks: arrays become lists, complex numbers pairs, all else text."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, complex):

@@ -1,5 +1,4 @@
-"""scriptlang verify: compares an archive with PyTorch, value by value, or the engines without
-it."""
+"""scriptlang verify: compares an archive with PyTorch value by value, or the engines without it."""
 
 from __future__ import annotations
 

@@ -186,16 +186,14 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
 
 @without_gradients
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with uniform values in [-a, a), where a = gain * sqrt(6 / (fan_in + fan_out))
-    (Glorot)."""
+    """Fill with uniform values in [-a, a), a = gain * sqrt(6 / (fan_in + fan_out)) (Glorot)."""
     a = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-a, a, generator=generator)
 
 
 @without_gradients
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal values with standard deviation gain * sqrt(2 / (fan_in + fan_out))
-    (Glorot)."""
+    """Fill with normal values of deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot)."""
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
 

@@ -143,8 +143,7 @@ def compare(
 
 
 def first_line(text: str) -> str:
-    """The line that says what is wrong; in longer messages, such as PyTorch's, it is the last
-    one."""
+    """The line that says what is wrong; in longer messages, as of PyTorch, it is the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("RuntimeError:", "error:"))]
     return (told or lines or [""])[-1 if told else 0]
@@ -297,8 +296,7 @@ def array_of(value: Any) -> Any:
 
 
 def pairs(a: list[Step], b: list[Step]) -> Iterator[tuple[int, int]]:
-    """The indices of values that correspond to each other: all, if both runs had the same
-    operators."""
+    """The index pairs of matching values: all, if both runs had the same operators."""
     if [s.operator for s in a] == [s.operator for s in b]:
         yield from zip(range(len(a)), range(len(b)))
         return

@@ -36,8 +36,7 @@ def module_path(function: Function, callers: Callers) -> str:
 
 
 def class_names(callers: Callers) -> Iterable[str]:
-    """The class names of calls: `__torch__.models.___torch_mangle_3.Block.forward` calls
-    `Block`."""
+    """The class names of calls: `Block` for `__torch__.models.___torch_mangle_3.Block.forward`."""
     for name, _ in callers:
         owner, _, method = name.rpartition(".")
         short = owner.rpartition(".")[2]

@@ -1,5 +1,4 @@
-"""SGD, Adam, AdamW, RMSprop, Adagrad: their options and state; the computations are in
-`updates.py`."""
+"""SGD, Adam, AdamW, RMSprop, Adagrad: options and state; the computations are in `updates.py`."""
 
 from __future__ import annotations
 
@@ -97,8 +96,7 @@ class SGD(Optimizer):
         }
 
     def _kept(self, params: list[Tensor], group: Options) -> list[Any]:
-        """The momentum buffers, and a bool tensor that says which of them existed before this
-        step."""
+        """The momentum buffers, and a bool tensor: which of them existed before this step."""
         if group["momentum"] == 0:
             return [[], torch.tensor([False])]
         started = [self.state[p].get("momentum_buffer") is not None for p in params]
@@ -109,8 +107,7 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam. amsgrad: divide by the root of the largest mean of squares so far, not of the current
-    one."""
+    """Adam; amsgrad: divide by the root of the largest mean of squares so far."""
 
     update = updates.adam
     states = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
@@ -219,8 +216,7 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Divide steps by the root of the running mean of squared gradients. centered: by that of their
-    variance."""
+    """Divide steps by the root of the mean of squared gradients; centered: of their variance."""
 
     update = updates.rmsprop
     states = ("square_avg", "momentum_buffer", "grad_avg", "step")

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from ..tensors import Tensor
 
 DECREASE = 1e-4
-"""c1 of the sufficient decrease condition: which part of the decrease predicted by the slope is
-required."""
+"""c1 of the sufficient decrease condition: the required part of the predicted decrease."""
 
 CURVATURE = 0.9
 """c2 of the curvature condition: which part of the initial slope may remain."""

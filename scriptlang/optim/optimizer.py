@@ -34,8 +34,7 @@ HOOKS = (
 
 @functools.cache
 def compiled(update: Callable[..., R]) -> Callable[..., R]:
-    """An update of `updates.py` as a compiled program: one call of the engine changes all
-    parameters."""
+    """An update of `updates.py` as a compiled program, which changes all parameters in one call."""
     return script(update)
 
 
@@ -299,8 +298,7 @@ class Optimizer:
         return handle
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before a step; it may return (args, kwargs) to use
-        instead."""
+        """Call `hook(optimizer, args, kwargs)` before a step; it may return new (args, kwargs)."""
         return self._register("step_pre", hook, False)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -316,8 +314,7 @@ class Optimizer:
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after that; its result, if not None, replaces the
-        state."""
+        """Call `hook(optimizer, state_dict)` after that; its result, if any, replaces the state."""
         return self._register("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(

@@ -154,8 +154,7 @@ def trained_groups(whole: Any, optimizer: Optimizer) -> list[list[Trained]]:
 
 
 def group_module(optimizer: Optimizer, group: Options, trained: Sequence[Trained]) -> Any:
-    """A module with the options of a group as attributes, and the state of its parameters as
-    buffers."""
+    """A module with a group's options as attributes, and the state of its parameters as buffers."""
     made = new_module(type(optimizer).__name__)
     for name, value in optimizer.arguments(group).items():
         setattr(made, name, value)

@@ -12,8 +12,7 @@ from ..tensors import Tensor
 
 
 def real(x: Tensor) -> Tensor:
-    """A complex tensor as pairs of real numbers, over the same memory; others are returned as they
-    are."""
+    """A complex tensor as pairs of real numbers in the same memory; other tensors unchanged."""
     return torch.view_as_real(x) if x.is_complex() else x
 
 
@@ -35,8 +34,7 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """SGD. started: whether each momentum buffer has a value; otherwise it is set to the
-    gradient."""
+    """SGD. started: whether each momentum buffer has a value; if not, it gets the gradient."""
     known: list[bool] = []
     if momentum != 0.0:
         known = [bool(flag) for flag in started.unbind()]

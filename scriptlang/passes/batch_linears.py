@@ -54,8 +54,7 @@ def run(graph: Graph) -> bool:
 
 
 def layers_by_input(graph: Graph) -> list[list[Node]]:
-    """Small linear layers with constant weights, grouped by block, input, dtype and input
-    features."""
+    """Small linear layers with constant weights, by block, input, dtype and input features."""
     found: dict[tuple[Any, ...], list[Node]] = {}
     for node in graph.walk():
         product = product_of(node) if node.kind == "aten::linear" else None
@@ -99,8 +98,7 @@ def computes(node: Node) -> bool:
 
 
 def join(layers: list[Node]) -> None:
-    """Replace the layers by one linear layer, at the place of the first, and parts of its
-    result."""
+    """Replace the layers by one linear layer, at the place of the first, and a split."""
     first = layers[0]
     graph = first.graph
     weights = [n.inputs[1].constant._array for n in layers]

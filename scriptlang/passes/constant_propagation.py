@@ -73,8 +73,7 @@ class _Propagation:
         return changed
 
     def choose(self, node: Node, branch: Block) -> Node:
-        """Replace an If by one of its branches; returns the first node that still has to be
-        visited."""
+        """Replace an If by one of its branches; returns the next node to visit."""
         before = node.prev
         for inner in list(branch.nodes):
             inner.move_before(node)

@@ -17,8 +17,7 @@ from .alias import analysis_of
 from .effects import has_side_effects
 
 UNIQUE = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::SetAttr"})
-"""Kinds whose outputs have an identity: two of them are different even if their contents are
-equal."""
+"""Kinds whose outputs have an identity: two of them differ even if their contents are equal."""
 
 
 def run(graph: Graph) -> bool:

@@ -138,8 +138,7 @@ def _sweep(block: Block, live: _Liveness) -> bool:
 
 
 def _dead_results(node: Node, live: _Liveness) -> list[int]:
-    """Indices, last first, of the outputs of an If or Loop that can be removed with their
-    inputs."""
+    """Indices, last first, of outputs of an If or Loop that can be removed with their inputs."""
     if node.kind not in ("prim::If", "prim::Loop"):
         return []
     dead = [i for i, v in enumerate(node.outputs) if v not in live.values]

@@ -26,8 +26,7 @@ EFFECTS = frozenset(
         "prim::IgnoredPythonOp",
     }
 )
-"""IR node kinds that have to run exactly once and in order; operators have the fact `effect`
-instead."""
+"""IR node kinds that have to run exactly once and in order; operators have the fact `effect`."""
 
 CALLS = frozenset(
     {

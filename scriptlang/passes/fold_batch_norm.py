@@ -42,8 +42,7 @@ _folded: ContextVar[Folded | None] = ContextVar("folded", default=None)
 
 @contextmanager
 def shared() -> Iterator[None]:
-    """While this context is open, layers with the same constants share the folded ones in all
-    graphs."""
+    """A context in which layers with the same constants share the folded ones in all graphs."""
     token = _folded.set({})
     try:
         yield

@@ -31,8 +31,7 @@ SCALARS = (T.INT, T.BOOL)
 
 
 def run(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> bool:
-    """inputs: facts about the inputs; the resulting graph is only correct for inputs that have
-    them."""
+    """inputs: facts about the inputs; the new graph is only correct for inputs with them."""
     if not any(
         v.type in SCALARS for n in graph.walk() if n.kind != "prim::Constant" for v in n.outputs
     ):
@@ -86,8 +85,7 @@ class _Folding:
         return self.ask_origin(node, fact)
 
     def ask_origin(self, node: Node, fact: Expression) -> bool:
-        """Read a rank from an input of the graph that has the same one, not from a derived
-        tensor."""
+        """Read a rank from an input of the graph with the same one, not a derived tensor."""
         if node.kind not in ("aten::dim", "aten::size") or len(node.inputs) == 0:
             return False
         for tensor in node.graph.inputs:

@@ -46,8 +46,7 @@ class Budget:
         self.reading = READINGS * self.bytes
 
     def computed(self, node: Node, inputs: list[Any]) -> Tensor | None:
-        """The result of the node; None if it is no tensor or too expensive, or if the node
-        fails."""
+        """The result of the node; None if it is no tensor, too expensive, or an error."""
         assert node.schema is not None
         operator = table.find(node.schema.name, node.schema.overload)
         self.reading -= sum(map(size_of, tensors_in(inputs)))

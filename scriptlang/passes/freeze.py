@@ -132,8 +132,7 @@ def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bo
 
 
 def stay(kept: Iterable[tuple[ScriptObject, str]]) -> set[tuple[int, str]]:
-    """The attributes that are not folded: preserved ones, and all those inside preserved
-    objects."""
+    """The attributes that are not folded: preserved ones, and all inside preserved objects."""
     found: set[tuple[int, str]] = set()
     pending = list(kept)
     while pending:
@@ -271,8 +270,7 @@ def assemble(
     roots: list[Root],
     kept: list[tuple[ScriptObject, str]],
 ) -> ScriptObject:
-    """A module of a new class with the graphs as methods and the attributes that they still
-    read."""
+    """A module of a new class with the graphs as methods and the attributes they still read."""
     inner = [
         (parent, a.name)
         for parent in objects_in(module)

@@ -137,8 +137,7 @@ def product_of(node: Node) -> tuple[Value, Value, bool, Any] | None:
 
 
 class Chain:
-    """The nodes that can be fused with a layer: the value they add and the activation they end
-    with."""
+    """The nodes to fuse with a layer: the value they add and the activation they end with."""
 
     def __init__(self, layer: Node) -> None:
         self.nodes = [layer]
@@ -174,8 +173,7 @@ class Chain:
 
 
 def activation_of(node: Node) -> str | None:
-    """The name that ops/families/fused.py has for a node's activation; None if it is no
-    activation."""
+    """The name of a node's activation in ops/families/fused.py; None if it is no activation."""
     if node.kind == "aten::gelu":
         how = node.inputs[1]
         return {"none": "gelu", "tanh": "gelu_tanh"}.get(how.constant) if how.is_constant else None

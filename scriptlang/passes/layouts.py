@@ -67,8 +67,7 @@ def pays(node: Node) -> bool:
 
 
 def keeps(node: Node, found: set[Value]) -> bool:
-    """Whether the result of a layout-preserving operator is channels-last like the `found`
-    values."""
+    """Whether the result of a layout-preserving operator is channels-last, like `found`."""
     if node.schema is None or len(node.outputs) != 1:
         return False
     if node.kind == "aten::cat":

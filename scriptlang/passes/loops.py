@@ -54,8 +54,7 @@ class Writes(NamedTuple):
     rest: int
 
     def touch(self, node: Node, read: int) -> bool:
-        """Whether memory that a node reads may be written; a GetAttr only reads attributes of its
-        name."""
+        """Whether memory that a node reads may be written; a GetAttr only reads its attribute."""
         if node.kind == "prim::GetAttr":
             return bool(read & (self.rest | self.attributes.get(node.attributes["name"], 0)))
         return any(read & written for written in (self.rest, *self.attributes.values()))

@@ -47,8 +47,7 @@ def replace(node: Node) -> bool:
 
 
 def keeps_type(node: Node, form: table.Operator) -> bool:
-    """Whether the out-of-place operator certainly returns the dtype of the tensor that is
-    written."""
+    """Whether the out-of-place operator certainly returns the dtype of the written tensor."""
     if form.facts.keeps_type == "any":
         return True
     known = floating_type(node.inputs[0])

@@ -88,8 +88,7 @@ class PointsTo:
         self._add(self._copy, target, source, (source,))
 
     def load(self, target: Hashable, source: Hashable, field: str, kinds: tuple[str, ...]) -> None:
-        """kinds: the kinds of the target; a value loaded from outside memory may have any of
-        them."""
+        """kinds: those of the target; a value loaded from outside memory may be of any."""
         self._add(self._load, target, source, (source,), field, self.outside_of(kinds))
 
     def store(self, target: Hashable, source: Hashable, field: str) -> None:
@@ -244,8 +243,7 @@ class PointsTo:
         return inner
 
     def seen(self, found: Locations) -> Locations:
-        """The locations, with all outside ones of a kind replaced by one, since they may be the
-        same."""
+        """The locations; all outside ones of a kind become one, since they may be the same."""
         foreign = found & self.outside
         if not foreign:
             return found

@@ -351,8 +351,7 @@ class Propagation:
         return None
 
     def fresh_of(self, node: Node) -> Callable[..., Any]:
-        """Returns a function that makes the symbols of a node, in the order in which its rule
-        asks."""
+        """A function that makes the symbols of a node, in the order in which its rule asks."""
         count = iter(range(1 << 20))
         v: Any = node.outputs[0] if node.outputs else None
         return lambda: self.make(v, (v, "fresh", next(count)))

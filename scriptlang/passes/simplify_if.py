@@ -63,8 +63,7 @@ MOST_MERGED = 64
 
 
 def merge_group(nodes: list[Node], analysis: AliasAnalysis) -> set[Node]:
-    """Merge nodes of one block with the same condition where possible; returns the removed
-    nodes."""
+    """Merge nodes of one block with the same condition if possible; returns the removed ones."""
     merged: set[Node] = set()
     for i, first in enumerate(nodes):
         if first in merged:

@@ -156,8 +156,7 @@ def spread(
 def place_row(
     row: list[int], wanted: list[float], middle: list[float], widths: list[float]
 ) -> None:
-    """Place a row by least squares: boxes that would overlap become a group that moves as a
-    whole."""
+    """Place a row by least squares: boxes that would overlap become a group that moves as one."""
     groups: list[tuple[float, float, list[int]]] = []  # (sum of wanted offsets, count, boxes)
     offsets: list[float] = []
     at = 0.0

@@ -262,8 +262,7 @@ def heat_of(path: str) -> dict[tuple[str, str], list[float]]:
 
 
 def json_in_script(value: Any) -> str:
-    """JSON that is safe inside a script element: nothing in it can end the element or open a
-    comment."""
+    """JSON that is safe in a script element: nothing in it can end that or open a comment."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

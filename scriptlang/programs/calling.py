@@ -70,8 +70,7 @@ def run(
 
 
 def direct_way(function: Function, engine: Engine, limits: Limits | None, first: Any = None) -> Any:
-    """A fast path for calls of a function, or of a method of `first`; None if calls have to use
-    `run`."""
+    """A fast path for calls of a function, or a method of `first`; None if `run` is needed."""
     if limits is not None or first is not None and not is_direct(first):
         return None
     return engine.direct(function)

@@ -11,8 +11,7 @@ from .module import ScriptFunction
 
 
 class Names(dict[Any, Any]):
-    """The names that a text may use: its own functions, then those of the place where it is
-    compiled."""
+    """The names that a text may use: its own functions, then those of its surroundings."""
 
     def __init__(
         self, own: dict[str, Any], rcb: Callable[[str], Any] | None, frame: FrameType

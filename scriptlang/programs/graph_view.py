@@ -145,8 +145,7 @@ class _Holder(_View):
         return (ValueView(v, self._graph) for v in self._block.returns)
 
     def findNode(self, kind: str, recurse: bool = True) -> NodeView | None:
-        """The first node of that kind, or None; nested blocks are searched unless `recurse` is
-        False."""
+        """The first node of that kind, or None; `recurse` also searches nested blocks."""
         return next(self._found(kind, recurse), None)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[NodeView]:
@@ -333,8 +332,7 @@ class NodeView(_View):
         return bool(self._attributes())
 
     def kindOf(self, name: str) -> str:
-        """The name of the method that returns an attribute: `i`, `f`, `s`, `t`, `is`, ...,
-        `ival`."""
+        """The method that returns an attribute: `i`, `f`, `s`, `t`, `is`, ..., `ival`."""
         return attribute_kind(self._attribute(name))
 
     def _attribute(self, name: str) -> Any:

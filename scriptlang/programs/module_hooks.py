@@ -95,8 +95,7 @@ REFUSED = {
 
 
 class Members(MutableMapping[Any, Any]):
-    """The parameters, buffers or submodules of one module, by name; setting an item sets the
-    attribute."""
+    """The parameters, buffers or submodules of one module, by name; an item can be set."""
 
     def __init__(self, module: Any, kind: str, find: Callable[[], dict[str, Any]]) -> None:
         self._module, self._kind, self._find = module, kind, find

@@ -56,8 +56,7 @@ class ModuleState:
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and all modules inside it, with dotted names; duplicates are left out if
-        asked."""
+        """This module and all modules inside it, with dotted names; by default each once."""
         seen: set[int] = set() if memo is None else memo
         pending = [(prefix, self)]
         kept = []  # alive, so that their ids are not reused
@@ -305,8 +304,7 @@ class ModuleState:
 
 
 def place_of(tensor: Tensor) -> tuple[Any, ...]:
-    """A key that is equal for all Tensors of one value: the native engine returns new ones each
-    time."""
+    """A key that all Tensors of one value share: the native engine returns a new one each time."""
     if tensor.is_quantized or not tensor.numel():
         return id(tensor), tensor.dtype
     return tensor.data_ptr(), tensor.dtype, tensor._size, tensor._stride

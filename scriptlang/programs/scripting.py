@@ -213,8 +213,7 @@ def define_methods(owner: ScriptModule, text: str, names: Mapping[str, Any] | No
 
 
 def _see(value: Any, fn: Any) -> Any:
-    """The value that a Python function is called with; functions written with torch get torch
-    tensors."""
+    """The argument of a Python function; functions written with torch get torch tensors."""
     value = wrap(value, engines.engine("python"))
     torch = sys.modules.get("torch")
     return _as_torch(value, torch) if torch is not None and _uses(fn, torch) else value

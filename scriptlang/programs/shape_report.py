@@ -49,8 +49,7 @@ class ShapedGraph:
 
     @property
     def coverage(self) -> tuple[int, int, int]:
-        """Return (tensors that the graph computes, how many have a known shape, how many a known
-        dtype)."""
+        """Return (tensors of the graph, how many have a known shape, how many a known dtype)."""
         tensors = [
             v
             for node in self.graph.walk()

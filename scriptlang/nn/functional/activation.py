@@ -85,8 +85,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu with a random slope in [lower, upper] in training, else with the mean of the
-    two."""
+    """leaky_relu with a random slope in [lower, upper] in training, else with their mean."""
     return (
         torch.rrelu_(input, lower, upper, training)
         if inplace
@@ -135,8 +134,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dimension that softmax uses if `dim` is not given, with a warning: 0 or 1, as in
-    PyTorch."""
+    """The default dimension of softmax, with a warning: 0 or 1, as in PyTorch."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to "
         "include dim=X as an argument.",

@@ -325,8 +325,7 @@ def _masks_to_add(
     need_weights: bool,
     dtype: torch.dtype,
 ) -> Tuple[Optional[Tensor], Optional[Tensor], bool]:
-    """Return (attn_mask, key_padding_mask, both as floats to add to scores; whether to use
-    is_causal)."""
+    """Return (attn_mask and key_padding_mask as floats to add to scores, whether it is causal)."""
     key_padding_mask = _canonical_mask(
         key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype
     )

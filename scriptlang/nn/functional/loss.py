@@ -215,8 +215,7 @@ def nll_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Negative log likelihood of target classes. input: log probabilities (N, C, ...); target: (N,
-    ...)."""
+    """Negative log likelihood of target classes (N, ...); input: log probabilities (N, C, ...)."""
     reduction = _reduction(size_average, reduce, reduction)
     return torch.nll_loss_nd(input, target, weight, _code(reduction), ignore_index)
 
@@ -231,8 +230,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Cross entropy of logits `input` (N, C, ...) and class indices, or probabilities of the same
-    shape."""
+    """Cross entropy of logits (N, C, ...) and class indices, or probabilities of the same shape."""
     reduction = _reduction(size_average, reduce, reduction)
     return torch.cross_entropy_loss(
         input, target, weight, _code(reduction), ignore_index, label_smoothing
@@ -529,8 +527,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with any distance function (only eagerly: programs cannot take
-    functions)."""
+    """triplet_margin_loss with any distance function (eager only: programs take no functions)."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

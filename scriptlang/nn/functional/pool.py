@@ -323,8 +323,7 @@ def max_unpool1d(
     padding: BroadcastingList1[int] = 0,
     output_size: Optional[BroadcastingList1[int]] = None,
 ) -> Tensor:
-    """Place maxima at the indices that `max_pool1d(return_indices=True)` returned, with zeros
-    elsewhere."""
+    """Place maxima at the indices from `max_pool1d(return_indices=True)`; zeros elsewhere."""
     kernel = list(_single(kernel_size))
     steps = kernel if stride is None else list(_single(stride))
     size = _unpool_output_size(input, kernel, steps, list(_single(padding)), output_size)
@@ -341,8 +340,7 @@ def max_unpool2d(
     padding: BroadcastingList2[int] = 0,
     output_size: Optional[BroadcastingList2[int]] = None,
 ) -> Tensor:
-    """Place maxima at the indices that `max_pool2d(return_indices=True)` returned, with zeros
-    elsewhere."""
+    """Place maxima at the indices from `max_pool2d(return_indices=True)`; zeros elsewhere."""
     kernel = list(_pair(kernel_size))
     steps = kernel if stride is None else list(_pair(stride))
     size = _unpool_output_size(input, kernel, steps, list(_pair(padding)), output_size)
@@ -357,8 +355,7 @@ def max_unpool3d(
     padding: BroadcastingList3[int] = 0,
     output_size: Optional[BroadcastingList3[int]] = None,
 ) -> Tensor:
-    """Place maxima at the indices that `max_pool3d(return_indices=True)` returned, with zeros
-    elsewhere."""
+    """Place maxima at the indices from `max_pool3d(return_indices=True)`; zeros elsewhere."""
     kernel = list(_triple(kernel_size))
     steps = kernel if stride is None else list(_triple(stride))
     pads = list(_triple(padding))

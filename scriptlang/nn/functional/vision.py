@@ -347,8 +347,7 @@ def upsample_bilinear(
 
 
 def upsample_bilinear(input, size=None, scale_factor=None):
-    """The old name of `interpolate(mode="bilinear", align_corners=True)`, with a deprecation
-    warning."""
+    """The deprecated name of `interpolate(mode="bilinear", align_corners=True)`."""
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -398,8 +397,7 @@ def grid_sample(
 
 
 def affine_grid(theta: Tensor, size: List[int], align_corners: Optional[bool] = None) -> Tensor:
-    """The sampling grid of affine maps (N, 2, 3) or (N, 3, 4), for an output of `size` (N, C, [D,]
-    H, W)."""
+    """The grid of affine maps (N, 2, 3) or (N, 3, 4), for an output of `size` (N, C, [D,] H, W)."""
     align = _aligned(align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

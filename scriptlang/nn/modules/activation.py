@@ -129,8 +129,7 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """LeakyReLU with a random slope in [lower, upper] in training, else with the mean of the
-    two."""
+    """LeakyReLU with a random slope in [lower, upper] in training, else with their mean."""
 
     __constants__ = ["lower", "upper", "inplace"]
     lower: float

@@ -71,8 +71,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _projections(self, **options: Any) -> None:
-        """Create one weight for queries, keys and values if their sizes are equal, else one for
-        each."""
+        """Create one weight for queries, keys and values of equal sizes, else one for each."""
         e = self.embed_dim
         if self._qkv_same_embed_dim:
             self.in_proj_weight = Parameter(torch.empty((3 * e, e), **options))
@@ -149,8 +148,7 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor], query: Tensor
     ) -> Tuple[Optional[Tensor], Optional[int]]:
-        """Return (both masks merged, mask type): 1 for padding only, 2 otherwise, None without
-        masks."""
+        """Return (both masks merged, type: 1 for padding only, else 2, None without masks)."""
         if attn_mask is None:
             return key_padding_mask, (None if key_padding_mask is None else 1)
         batch, length, _ = query.shape

@@ -95,8 +95,7 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    """Normalises channels with the batch's statistics in training, else with the running
-    statistics."""
+    """Normalises channels with the batch's statistics in training, else with the running ones."""
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)

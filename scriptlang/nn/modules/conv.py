@@ -77,8 +77,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _explicit_padding(self) -> List[int]:
-        """The padding of each side, from the last dimension on, for modes that pad before the
-        convolution."""
+        """The padding of each side, from the last dimension on, for modes that pad beforehand."""
         if not isinstance(self.padding, str):
             return _reverse_repeat_tuple(self.padding, 2)  # type: ignore[return-value]
         sides = [0, 0] * len(self.kernel_size)
@@ -273,8 +272,7 @@ class Conv3d(_ConvNd):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """The common part of transposed convolutions, with the output padding for a wanted output
-    size."""
+    """The common part of transposed convolutions; finds the padding for a wanted output size."""
 
     def __init__(
         self,
@@ -407,8 +405,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed convolution: (N, C_in, H, W) or (C_in, H, W) -> (N, C_out, H', W') or without
-    N."""
+    """Transposed convolution: (N, C_in, H, W) -> (N, C_out, H', W'), or both without N."""
 
     def __init__(
         self,
@@ -460,8 +457,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution: (N, C_in, D, H, W) or (C_in, D, H, W) -> (N, C_out, D', H', W') or
-    without N."""
+    """Transposed convolution: (N, C_in, D, H, W) -> (N, C_out, D', H', W'), or both without N."""
 
     def __init__(
         self,

@@ -273,8 +273,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Negative log likelihood of targets under normal distributions; arguments: (input, target,
-    var)."""
+    """Negative log likelihood of targets under normal distributions (input, target, var)."""
 
     __constants__ = ["full", "eps", "reduction"]
     full: bool

@@ -259,8 +259,7 @@ class Module(HookedModule, StatefulModule):
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all inside it, depth first, with dotted names; duplicates are left out if
-        asked."""
+        """This module and all inside it, depth first, with dotted names; by default each once."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -413,8 +412,7 @@ class Module(HookedModule, StatefulModule):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The text between the parentheses of `repr`, besides submodules; subclasses override
-        it."""
+        """The text in the parentheses of `repr`, besides submodules; subclasses override it."""
         return ""
 
     def __repr__(self) -> str:
@@ -434,8 +432,7 @@ KINDS: dict[type, tuple[str, str]] = {
     Module: ("_modules", "module"),
     Buffer: ("_buffers", "buffer"),
 }
-"""Classes that register themselves when assigned: the dict they go into, and their name in
-errors."""
+"""Classes that register themselves when assigned: the dict they go into, their name in errors."""
 
 HOLDERS: dict[str, tuple[type, str, str]] = {
     "_parameters": (Parameter, "parameter", "torch.nn.Parameter"),

@@ -41,8 +41,7 @@ class LocalResponseNorm(_Response):
 
 
 class CrossMapLRN2d(_Response):
-    """LocalResponseNorm of (N, C, H, W), with a window that has (size - 1) // 2 + 1 channels
-    before."""
+    """LocalResponseNorm of (N, C, H, W) whose window has (size - 1) // 2 + 1 channels before."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -80,8 +79,7 @@ def shape_of(normalized_shape: Union[int, List[int]]) -> Tuple[int, ...]:
 
 
 class LayerNorm(_Affine):
-    """Normalises the last dimensions, `normalized_shape`, to mean 0 and variance 1; scales and
-    shifts them."""
+    """Normalises the last dimensions, `normalized_shape`, to mean 0 and variance 1."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     eps: float
@@ -119,8 +117,7 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """Divides the last dimensions, `normalized_shape`, by the root of their mean square; scales
-    them."""
+    """Divides the last dimensions, `normalized_shape`, by the root of their mean square."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     eps: Optional[float]

@@ -31,8 +31,7 @@ _sextuple = _ntuple(6, "_sextuple")
 
 
 class _PadNd(Module):
-    """padding: two sizes (before, after) for each dimension, from the last one on; or one size for
-    all."""
+    """padding: two sizes (before, after) a dimension, from the last one on; or one for all."""
 
     __constants__ = ["padding"]
     sides = staticmethod(_pair)

@@ -29,8 +29,7 @@ class StatefulModule:
     """The part of Module that saves and loads its state, and that of submodules under prefixes."""
 
     _version: int = 1
-    """The version of the state's layout, stored with it; `_load_from_state_dict` gets the stored
-    version."""
+    """The version of the state's layout; it is stored, and passed to `_load_from_state_dict`."""
 
     def get_extra_state(self) -> Any:
         raise RuntimeError(
@@ -51,8 +50,7 @@ class StatefulModule:
         return put(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after that; it may change the
-        dict."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after that; it may edit it."""
         hook._from_public_api = True
         return put(self._state_dict_hooks, hook)
 

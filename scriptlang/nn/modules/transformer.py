@@ -322,8 +322,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a decoder layer, one after another, and an optional norm at the
-    end."""
+    """`num_layers` copies of a decoder layer in sequence, and an optional norm at the end."""
 
     __constants__ = ["norm"]
 

@@ -96,8 +96,7 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: Optional[int] = None,
 ) -> Tuple[Tensor, Tensor]:
-    """Return (padded sequences, their lengths). total_length: the padded length; ValueError if too
-    small."""
+    """Return (padded sequences, their lengths). total_length: the padded length, if given."""
     steps = sequence.batch_sizes.size(0)
     if total_length is not None:
         if total_length < steps:

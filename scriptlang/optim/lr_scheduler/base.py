@@ -64,8 +64,7 @@ class LRScheduler:
         self._is_initial = False
 
     def step(self, epoch: int | None = None) -> None:
-        """Set the rates of the next epoch, or those of `epoch` (by the closed form if there is
-        one)."""
+        """Set the rates of the next epoch, or of `epoch` (by the closed form if there is one)."""
         if epoch is not None:
             warnings.warn(EPOCH, UserWarning, stacklevel=2)
         elif self._step_count == 1 and not self.optimizer._opt_called:

@@ -138,8 +138,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Multiplies the initial rate by a factor that changes linearly over the first `total_iters`
-    epochs."""
+    """Multiplies the initial rate by a factor that changes linearly over `total_iters` epochs."""
 
     def __init__(
         self,

@@ -38,8 +38,7 @@ def differentiate(
 
 
 class Backward:
-    """grads: the gradient of each value accumulated so far. reached: values that depend on a
-    source."""
+    """grads: the accumulated gradient of each value. reached: values that depend on a source."""
 
     def __init__(self, e: Evaluator, sources: list[Value]) -> None:
         self.e, self.sources = e, sources

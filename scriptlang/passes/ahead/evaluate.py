@@ -159,8 +159,7 @@ class Evaluator:
         return self.foreign(made.output)
 
     def foreign(self, v: Value) -> Any:
-        """A value that may share its memory with other tensors or objects unknown to the
-        evaluator."""
+        """A value that may share its memory with objects unknown to the evaluator."""
         if isinstance(v.type, T.ClassType):
             return Object(v)
         made = self.wrapped(v)
@@ -258,8 +257,7 @@ class Evaluator:
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, name: str, *args: Any) -> Any:
-        """The result of the operator with a qualified name; arguments left out take their
-        defaults."""
+        """The result of the operator with a qualified name; missing arguments are defaults."""
         operator = table.find(*name.split(".")) if "." in name else table.find(name)
         assert operator is not None, name
         rest = [a.default_value for a in operator.schema.arguments[len(args) :]]

@@ -64,8 +64,7 @@ class Growing(Propagation):
             self.try_out(node)
 
     def of_types(self, operator: table.Operator, args: list[Any], value: Any) -> Any:
-        """The result of an operator that only looks at dtypes and ranks; None if these are not
-        known."""
+        """The result of an operator that only looks at dtypes and ranks; None if unknown."""
         made = []
         for arg in args:
             if not isinstance(arg, V.Tensor):

@@ -33,8 +33,7 @@ class Network:
             self.room.append(room)
 
     def levels(self, source: int) -> list[int]:
-        """The distance of each node from the source in edges with free capacity; -1 if
-        unreachable."""
+        """The distance of each node from the source in edges with free capacity, or -1."""
         found = [-1] * len(self.edges)
         found[source] = 0
         pending = deque([source])

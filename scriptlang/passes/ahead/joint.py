@@ -1,5 +1,4 @@
-"""One straight graph for a program and its derivatives, given the shapes and dtypes of
-arguments."""
+"""One straight graph for a program and its derivatives, for given shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ class Joint(Evaluator):
     """
 
     def __init__(self, program: Graph, arguments: Sequence[Any], facts: Sequence[Any]) -> None:
-        """arguments: values as at run time. facts: the facts of each tensor among them, in
-        order."""
+        """arguments: run-time values. facts: the facts of each tensor among them, in order."""
         super().__init__(Graph(program.name))
         self.lifted: list[tuple[ScriptObject, str, Constant]] = []
         self.again: list[tuple[ScriptObject, str, int]] = []
@@ -107,8 +105,7 @@ class Joint(Evaluator):
         return differentiate(self, outputs, sources, given, creates=False)
 
     def own(self, result: Tensor | Unknown) -> Tensor | Unknown:
-        """A result that the caller may write: constants of the graph, and views of them, are
-        cloned."""
+        """A result that the caller may write: constants of the graph and their views are cloned."""
         if not isinstance(result, Tensor):
             return result
         v = self.value(result)

@@ -1,5 +1,4 @@
-"""Calls that return their argument, or something simpler, for tensors of certain dtypes and
-shapes."""
+"""Calls that return their argument, or something simpler, for certain dtypes and shapes."""
 
 from __future__ import annotations
 

@@ -90,8 +90,7 @@ def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable[..., A
 
 
 def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable[..., Any]:
-    """Declare the rule for operators whose fact `shape` is its name (pointwise ones need no
-    fact)."""
+    """Declare the rule for operators whose fact `shape` is its name, or pointwise ones."""
 
     def decorate(run: Callable[..., Any]) -> Any:
         SHARED[run.__name__] = Rule(run, dtype, ranks)

@@ -33,8 +33,7 @@ def windows(
 
 
 def mapped(c: Call, sizes: Shape, one: Callable[..., Any]) -> Shape:
-    """The sizes of the dimensions, computed by `one`; those that it does not know are new
-    symbols."""
+    """The sizes of the dimensions, computed by `one`; unknown ones are new symbols."""
     found = [one(i, s) for i, s in enumerate(sizes)]
     return tuple(c.fresh() if s is None else s for s in found)
 

@@ -11,8 +11,7 @@ from . import Call, Several, rule, shared_rule, typed
 
 @shared_rule(dtype=None, ranks="first")
 def like_first(c: Call) -> Any:
-    """The shape of the first tensor, and its dtype unless `dtype` is given (softmax(x, dim,
-    dtype))."""
+    """The shape of the first tensor, and its dtype unless `dtype` is given (as in softmax)."""
     if not c.tensors:
         return None
     fact = c.tensors[0]

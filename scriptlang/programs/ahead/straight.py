@@ -67,8 +67,7 @@ class Ahead:
         return made if made.holds() else None
 
     def remember(self, args: Sequence[Any], values: list[Any], made: Any) -> None:
-        """Enable the fast path of `known` for these arguments, if they are all tensors or
-        objects."""
+        """Enable the fast path `known` for these arguments, if all are tensors or objects."""
         if len(values) == len(args) and all(
             v is a and isinstance(a, (Tensor, ScriptObject)) for v, a in zip(values, args)
         ):
