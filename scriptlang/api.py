@@ -351,8 +351,7 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
 def compile_archive(
     source: Any, target: Any, *, optimize: bool = True, limits: Limits | None = None
 ) -> ScriptModule:
-    """Load an archive and write it again with the bytecode that engines run, so that it loads
-    faster.
+    """Load an archive and write it again with bytecode for the engines, so that it loads faster.
 
     The C++ engine can then load it too, since it reads bytecode but no source. scriptlang and
     PyTorch load it like any other archive. The bytecode is always compiled from the code in the

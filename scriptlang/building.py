@@ -1,5 +1,4 @@
-"""Decorators for code that builds things on first use: by one thread only, and without the garbage
-collector.
+"""Decorators for building things on first use: in one thread, without garbage collection.
 
     @uncollected
     @alone
@@ -102,8 +101,7 @@ _built = 0
 
 
 def let_age() -> None:
-    """Move all objects to the oldest generation while the process starts, so that the next
-    collection, of few young objects, need not traverse everything that was built.
+    """Let all objects count as old, so that the next collection, of young ones, skips them.
 
     This stops after STARTING builds: a full collection only runs after enough objects have aged in
     the normal way, so otherwise programs that are built and dropped all the time would never be

@@ -71,8 +71,7 @@ def grad_and_value(
 def with_leaves(
     args: tuple[Any, ...], argnums: int | tuple[int, ...]
 ) -> tuple[tuple[Any, ...], list[Any]]:
-    """Return (the arguments with new tensors in place of those to differentiate by, the new
-    tensors).
+    """Return (the arguments with new tensors for those to differentiate by, these tensors).
 
     If an argument requires a gradient itself, the new tensor is computed from it, so that
     derivatives of higher order work.
@@ -242,8 +241,7 @@ def columns_by(outputs: list[Tensor], leaves: list[Tensor], k: int, records: boo
 def jacrev(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that computes the Jacobian of `func`: the derivatives of each element of its
-    result with respect to each element of the argument(s).
+    """A function that computes the Jacobian of `func` with respect to its argument(s).
 
     The shape is that of the result followed by that of the argument.
     """

@@ -267,8 +267,7 @@ def accepts(schema: Schema, node: Node) -> bool:
 
 
 def split_kind(text: str) -> tuple[str, str | None]:
-    """Split `aten::add.Tensor` into ('aten::add', 'Tensor'); the overload is None if it is not
-    given.
+    """Split `aten::add.Tensor` into ('aten::add', 'Tensor'); without an overload, it is None.
 
     A kind such as `aten::add(Tensor, str)`, an overload that the table lacks, is not split.
     """

@@ -155,8 +155,7 @@ class Library:
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Define an operator by a schema "op(Tensor x) -> Tensor"; returns its name, with the
-        overload.
+        """Define an operator by a schema "op(Tensor x) -> Tensor"; returns `name.overload`.
 
         alias_analysis: "CONSERVATIVE" for an operator that writes or returns memory that its schema
         does not mention. Optimisations keep every call of a defined operator, once and in its

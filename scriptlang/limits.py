@@ -17,8 +17,7 @@ from .records import record
 
 @record(frozen=True)
 class Limits:
-    """How much a program may use; None means no limit. Exceeding one raises LimitError with its
-    name.
+    """How much a program may use; None is no limit. Exceeding one raises LimitError.
 
     For each call: instructions: bytecode instructions. seconds: wall time. memory: bytes of tensors
     that are allocated. depth: nested calls. result_values: values in the result, including those

@@ -1,5 +1,4 @@
-"""The text of tensors in programs (`print(x)`, `str(x)`, `"{}".format(x)`), as C++ streams print
-it.
+"""The text of tensors in programs (`print(x)`, `str(x)`, `"{}".format(x)`), as C++ prints it.
 
     tensor([[1., 2.5]])  ->  " 1.0000  2.5000\\n[ CPUFloatType{1,2} ]"
 

@@ -301,8 +301,7 @@ class Attribute:
 
 @record(eq=False)
 class ClassType(Type):
-    """A script class or a module class. It is nominal: two classes are only equal if they are
-    identical.
+    """A script class or a module class. It is nominal: two classes are equal if identical.
 
     attributes: the slots, in order. constants: name -> Python value (class-level Final values).
     methods: name -> ir.Function (may be compiled on first use).
@@ -395,8 +394,7 @@ class InterfaceType(Type):
 
 @record(eq=False)
 class EnumType(Type):
-    """An enumeration. name: qualified name. value: type of the values. members: name -> value, in
-    order.
+    """An enumeration. name: qualified. value: type of the values. members: name -> value.
 
     python_class: the enum.Enum that it was made from, or None. is_unnamed: whether it is only known
     from bytecode, which does not contain the members.

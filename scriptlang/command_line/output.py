@@ -92,8 +92,7 @@ class Output:
         right: str = "",
         spare: Sequence[str] = (),
     ) -> None:
-        """Print columns with headings; columns with the letter r in `right` are right-aligned
-        numbers.
+        """Print columns with headings; those with an r in `right` are right-aligned numbers.
 
         Empty columns are left out. On a terminal that is too narrow, columns of text are shortened,
         and the columns in `spare` are dropped, in that order.

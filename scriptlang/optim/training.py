@@ -192,8 +192,7 @@ def update(self, params: List[Tensor], grads: List[Optional[Tensor]]) -> None:
 
 
 def optimizer_of(step: ScriptModule) -> Optimizer:
-    """The optimizer in a training step, in its current state, to continue in Python or for its
-    state_dict.
+    """The optimizer in a training step in its current state, to continue or for its state_dict.
 
     Its parameters are those of the step; its state is a copy. `training_step` can make a step of it
     again. Raises ValueError for a module that `training_step` did not make.

@@ -1,5 +1,4 @@
-"""Fuses convolutions and linear layers with constant weights with the sum and activation after
-them.
+"""Fuses convolutions and linear layers of constant weights with the sum and activation after them.
 
     %a = aten::conv2d(%x, %w, %b, ...)
     %c = aten::add(%a, %residual, 1)      ->    %y = scriptlang::conv2d(%x, %w, %b, ...,

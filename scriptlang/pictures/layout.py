@@ -33,8 +33,7 @@ class Layout(NamedTuple):
 
 
 def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Compute a layout. sizes: (width, height) of boxes in topological order; edges: pairs of
-    indices.
+    """Compute a layout. sizes: (width, height) of boxes in topological order; edges: index pairs.
 
     Raises ValueError for an edge that goes backward."""
     if not sizes:

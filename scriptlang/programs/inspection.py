@@ -123,8 +123,7 @@ def callees(function: Function) -> set[Function]:
 
 
 def reached_operators(path: str, methods: list[str]) -> list[str]:
-    """The operators that the native engine reaches from these methods of an archive; with an empty
-    list, from all methods.
+    """The operators that the native engine reaches from these methods of an archive ([]: all).
 
     The optimised graphs decide, so operators in branches that no call can take are not counted.
     """

@@ -224,9 +224,9 @@ class ModuleHooks:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after each call; with_kwargs: `hook(module, args,
-        kwargs, output)`; always_call: also if the call raised.
+        """Call `hook(module, args, output)` after each call; with_kwargs adds kwargs after args.
 
+        always_call: also if the call raised.
         If it does not return None, its result replaces the output. Returns a handle with
         `remove()`.
         """

@@ -301,8 +301,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Kullback-Leibler divergence target * (log(target) - input), where input has log
-    probabilities.
+    """Kullback-Leibler divergence target * (log(target) - input); input: log probabilities.
 
     reduction may also be "batchmean": the sum divided by the batch size."""
     batchmean = reduction == "batchmean"

@@ -117,8 +117,7 @@ def group_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divide each value by (k + alpha * mean of the squares of `size` neighbouring channels) **
-    beta.
+    """Divide values by (k + alpha * mean of the squares of `size` channels around them) ** beta.
 
     input: at least 3-D, with channels in dimension 1. Raises ValueError for lower ranks.
     """

@@ -11,8 +11,7 @@ from ...tensors import Tensor
 def pad(
     input: Tensor, pad: List[int], mode: str = "constant", value: Optional[float] = None
 ) -> Tensor:
-    """The input padded by two sizes (before, after) for each dimension, beginning with the last
-    one.
+    """The input padded by two sizes (before, after) for each dimension, from the last one on.
 
     mode: "constant" (with `value`), "reflect", "replicate" or "circular".
     """

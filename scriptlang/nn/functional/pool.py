@@ -278,8 +278,7 @@ def _unpool_output_size(
     padding: List[int],
     output_size: Optional[List[int]],
 ) -> List[int]:
-    """The size of the input of the pooling: the default, or a given size that is close enough to
-    it.
+    """The size of the input of the pooling: the default, or a given size close enough to it.
 
     Raises ValueError otherwise."""
     shape = input.size()

@@ -374,8 +374,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: Optional[bool] = None,
 ) -> Tensor:
-    """Sample the input (N, C, H, W) or (N, C, D, H, W) at a grid (N, ..., 2 or 3) of positions in
-    [-1, 1].
+    """Sample the input (N, C, [D,] H, W) at a grid (N, ..., 2 or 3) of positions in [-1, 1].
 
     mode: bilinear, nearest or bicubic. padding_mode, for positions outside: zeros, border or
     reflection.

@@ -122,8 +122,7 @@ def whole(given: Any, count: int, what: str, name: str) -> Gradients:
 def stepped(
     values: tuple[Any, ...], meet: Callable[[Gradients], Gradients], fills: bool
 ) -> tuple[tuple[Any, ...], bool]:
-    """Return (the values, with tensors passed through an identity node; whether there is such a
-    node).
+    """Return (the values, with tensors passed through an identity node; whether there is one).
 
     `meet` gets one gradient for each value: None for values that are no tensors.
     """

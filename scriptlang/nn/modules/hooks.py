@@ -81,8 +81,7 @@ class HookedModule:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after `forward`; with_kwargs: `hook(module, args,
-        kwargs, output)`.
+        """Call `hook(module, args, output)` after `forward`; with_kwargs adds kwargs after args.
 
         always_call: also if `forward` or another hook raised. Returns a handle with `remove()`.
         """
@@ -95,8 +94,7 @@ class HookedModule:
         )
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` when the gradients of the arguments are
-        known.
+        """Call `hook(module, grad_input, grad_output)` when the arguments' gradients are known.
 
         They are tuples with one gradient for each positional argument or result; None for values
         that are no tensors. If the hook does not return None, its result replaces grad_input."""

@@ -91,8 +91,7 @@ class Module(HookedModule, StatefulModule):
             raise KeyError(f'{kind} name can\'t be empty string ""')
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register a tensor that is state but no parameter; it is in `state_dict` if it is
-        persistent.
+        """Register a tensor that is state but no parameter; persistent: it is in `state_dict`.
 
         Raises AttributeError before `Module.__init__`, KeyError for invalid names, TypeError for
         values that are no tensors."""

@@ -302,8 +302,7 @@ class GRU(_OneState):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory. The state is a pair (h, c); with proj_size, h is projected to that
-    size.
+    """Long short-term memory. The state is a pair (h, c); proj_size: the projected size of h.
 
     The other shapes are those of RNN."""
 

@@ -212,8 +212,7 @@ class StatefulModule:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy values (tensors of ours or torch's, or numpy arrays) into the parameters and
-        buffers.
+        """Copy values (our tensors or torch's, or numpy arrays) into the parameters and buffers.
 
         strict: missing or unexpected keys raise RuntimeError.
         assign: use the given tensors instead of copying them.

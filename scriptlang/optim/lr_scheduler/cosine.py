@@ -94,8 +94,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Raises the rate to max_lr, then lowers it far below the initial one; the momentum moves
-    inversely.
+    """Raises the rate to max_lr, then lowers it far below the start; the momentum does the inverse.
 
     Call `step` after each batch: `total_steps` times, or epochs * steps_per_epoch times.
     """

@@ -10,8 +10,7 @@ from .base import LRScheduler, checked, rates_of, set_option
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the rate by factor after more than `patience` epochs without improvement of a
-    metric.
+    """Multiplies the rate by factor if a metric has not improved for over `patience` epochs.
 
     mode: "min" if smaller is better, or "max". threshold: the least change that counts as
     improvement, relative ("rel") or absolute ("abs"). cooldown: epochs after a reduction in which

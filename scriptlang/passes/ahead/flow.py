@@ -14,8 +14,7 @@ ENDLESS = 1 << 62
 
 
 class Network:
-    """A flow network. Nodes are numbered from 0; an edge and its reverse edge have the numbers 2k
-    and 2k + 1.
+    """A flow network. Nodes are numbered from 0; edges 2k and 2k + 1 are the reverse of each other.
 
     to, room: the target and the remaining capacity of each edge. edges: the edges leaving each
     node.

@@ -1,5 +1,4 @@
-"""Straight graphs for optimised programs that compute gradients themselves (such as the forces of a
-potential).
+"""Straight graphs for optimised programs that compute gradients themselves, such as forces.
 
 `optimize` gives such functions a `Straights`, which engines ask before they record anything
 (`interpreter/gradients.py`). If nothing else in a call requires a gradient, the straight graph for

@@ -197,8 +197,7 @@ class Sources:
         joint.wanted = {id(t) for t in self.tensors()}
 
     def structured(self, values: Sequence[Any], take: Callable[[Any], Any]) -> Any:
-        """The gradients in the structure that the caller gets. take: returns the gradient of a
-        tensor.
+        """The gradients in the structure that the caller gets. take: gets the gradient of a tensor.
 
         values: the arguments, then a list of the parameters.
         """
