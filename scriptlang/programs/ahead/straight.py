@@ -1,8 +1,4 @@
-"""Derivatives made ahead of time: one graph of a program and its gradients.
-
-both = scriptlang.value_and_grad(model)
-loss, grads = both(x, y)              # {"weight": ..., "bias": ...}
-"""
+"""Straight graphs of programs and their derivatives: how they are made, cached and called."""
 
 from __future__ import annotations
 
