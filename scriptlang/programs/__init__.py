@@ -1,4 +1,5 @@
 """The functions, modules and objects that users hold, and how they are made.
+
 module            ScriptFunction, ScriptModule and their methods
 module_state      parameters, buffers and submodules of a ScriptModule
 scripting         Python modules compiled to ScriptModules
