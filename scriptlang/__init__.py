@@ -1,9 +1,9 @@
 """scriptlang: TorchScript without PyTorch.
 
-Load, run, write and embed `.pt` archives on numpy, or on a small native engine.  Two packages more
-are imported where they are needed: ml_dtypes for bfloat16 and float8, astunparse to write or
-show code.  Names are spelled as PyTorch spells them, and are loaded on first use, so that
-`import scriptlang` costs little more than `import numpy`.
+Load, run, write and embed `.pt` archives with numpy, or with a small native engine. Two more
+packages are imported when needed: ml_dtypes for bfloat16 and float8, and astunparse to write or
+show code. Names are those of PyTorch. They are loaded on first use, so that `import scriptlang`
+takes little longer than `import numpy`.
 
     m = scriptlang.load("model.pt")
     y = m(scriptlang.from_numpy(x))
@@ -116,7 +116,7 @@ HOMES = {
     ),
     ".limits": ("Limits",),
 }
-"""Module -> the public names it is home of."""
+"""The modules that define the public names."""
 
 SUBMODULES = (
     "device",
@@ -134,7 +134,7 @@ SUBMODULES = (
     "interpreter",
     "serialization",
 )
-"""Modules that are attributes without being imported, and the class `device`."""
+"""Modules that are available as attributes without being imported, and the class `device`."""
 
 FOLDER = os.path.dirname(__file__)
 
@@ -142,13 +142,14 @@ HOME = {name: module for module, names in HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Public names from their modules; any other name may be an operator (`scriptlang.relu`)."""
+    """Return a public name from its module; any other name may be an operator
+    (`scriptlang.relu`)."""
     if name in HOME:
         value = getattr(importlib.import_module(HOME[name], __name__), name)
     elif name in SUBMODULES:
         value = _other(name)
     elif name.startswith("__") or os.path.exists(os.path.join(FOLDER, name + ".py")):
-        # `from . import types` asks here first; it must not load the operators.
+        # `from . import types` calls this first; it must not load the operators.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
         try:
@@ -168,6 +169,6 @@ def _other(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # No function is called here: names of this module hide Python's, once they have been asked for
+    # No builtin is called here: once they have been asked for, names of this module hide Python's
     # (`set`, `sorted` and `any` are operators).
     return [*{*globals(), *HOME, "jit", "device"}]

@@ -1,8 +1,8 @@
-"""Lets a fresh clone run uninstalled.
+"""Lets a fresh clone run without being installed.
 
-`frontend/`, `interpreter/` and `serialization/` lie beside `scriptlang/` in the repository and
-inside it once installed.  The finder below maps the three names; it is appended to
-`sys.meta_path`, so an installed copy wins.
+In the repository, `frontend/`, `interpreter/` and `serialization/` are next to `scriptlang/`; once
+installed they are inside it. The finder below maps the three names. It is appended to
+`sys.meta_path`, so an installed copy takes precedence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 class CheckoutFinder:
-    """Finds `scriptlang.frontend` and its two neighbours beside the `scriptlang` folder."""
+    """Finds `scriptlang.frontend` and the two others next to the `scriptlang` folder."""
 
     @staticmethod
     def find_spec(fullname: str, path: list[Any] | None = None, target: Any = None) -> Any:
@@ -32,7 +32,7 @@ class CheckoutFinder:
 
 
 def hidden_package() -> str:
-    """The folder of an installed scriptlang that this checkout stands before on the path, or ""."""
+    """The folder of an installed scriptlang that this checkout hides on sys.path, or ""."""
     if not is_checkout():
         return ""
     others = [p for p in sys.path if os.path.realpath(p or os.curdir) != ROOT]
@@ -43,12 +43,12 @@ def hidden_package() -> str:
 
 
 def is_checkout() -> bool:
-    """Whether the three folders lie beside the package."""
+    """Whether the three folders are next to the package."""
     return os.path.isfile(os.path.join(ROOT, "frontend", "__init__.py"))
 
 
 def install() -> None:
-    """Append the finder where this is a checkout."""
+    """Append the finder if this is a checkout."""
     finders: list[Any] = sys.meta_path
     if is_checkout() and CheckoutFinder not in finders:
         finders.append(CheckoutFinder)

@@ -1,15 +1,15 @@
-"""numpy asks before it allocates the memory of an array, while a run has limits.
+"""Limits what numpy allocates: while a run has limits, numpy asks before it allocates an array.
 
-An operator of the Python engine is some calls of numpy, and what these allocate is known to numpy
-alone.  It lets a program replace its allocator, for the current context, by a table of C functions
-(NEP 49).  Those of the native engine's extension module (cpp_loader/python/numpy_memory.cpp) count
-what the thread's run may still take, look at its time, and call numpy's own.  A refusal is no
-memory to numpy, which raises MemoryError; it becomes the LimitError here.
+An operator of the Python engine consists of numpy calls, and only numpy knows what they allocate.
+numpy lets a program replace its allocator, for the current context, by a table of C functions (NEP
+49). Ours are in the native engine's extension module (cpp_loader/python/numpy_memory.cpp). They
+count what the run of the thread may still allocate, check its time limit, and call numpy's own. If
+they refuse, numpy raises MemoryError, which becomes LimitError here.
 
-They are in C because numpy calls them wherever it is, with the GIL and without, and because a
-signal's handler that raised in there would leave numpy with half a block.  Where the extension
-module is not there, or numpy is not what is expected, arrays are counted once they are made, and
-what operators ask for by `limits.reserve`.
+They are written in C since numpy calls them at any time, with and without the GIL, and since an
+exception raised by a signal handler in there would leave numpy with a half-made array. Without the
+extension module, or with an unexpected numpy, arrays are counted after they are made, and what
+operators ask for with `limits.reserve` is counted before.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ native: ModuleType | None = None
 """The extension module; `interpreter.native` sets it."""
 
 SET_HANDLER = 304
-"""Where PyDataMem_SetHandler is in numpy's table of functions."""
+"""The index of PyDataMem_SetHandler in numpy's table of C functions."""
 
 GET_HANDLER = 305
 
 CAPSULE = b"mem_handler"
 
 LATE = -1
-"""What was refused where the time was over."""
+"""The size that a refusal reports if the time limit was exceeded."""
 
 
 @record(frozen=True)
 class Allocator:
-    """Ours, for the life of the process: arrays keep pointing to it."""
+    """Our allocator. It lives as long as the process, since arrays keep a pointer to it."""
 
     install: Callable[[Any], Any]
     capsule: Any
@@ -52,7 +52,7 @@ class Allocator:
 
 @cache
 def allocator(module: ModuleType) -> Allocator | None:
-    """Made at the first run with a limit; None where numpy has no such thing."""
+    """The allocator, made at the first run with a limit; None if numpy does not support it."""
     core = getattr(np, "_core", None) or np.core
     table = getattr(core._multiarray_umath, "_ARRAY_API", None)
     if table is None:
@@ -68,13 +68,13 @@ def allocator(module: ModuleType) -> Allocator | None:
     if not ours:
         return None
     made = Allocator(install, capsule_of(ours, CAPSULE, None), theirs)
-    # Arrays are freed through it even when the interpreter ends and modules are gone.
+    # Arrays are freed with it even after modules are gone at the end of the process.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made
 
 
 def leave(room: int) -> None:
-    """Let the run of this thread take so many bytes from now on."""
+    """Set how many bytes the run of this thread may still allocate."""
     if native is not None:
         native.numpy_room(room)
 
@@ -83,9 +83,9 @@ def leave(room: int) -> None:
 def asked_first(
     allow: Callable[[int], None] | None = None, room: int | None = None
 ) -> Iterator[None]:
-    """Let numpy take `room` bytes at most, and nothing once the run is over its time.
+    """A context in which numpy may allocate `room` bytes, and nothing once the run's time is over.
 
-    `allow` raises LimitError for what `limits.reserve` must not give.
+    `allow` raises LimitError for sizes that `limits.reserve` must not grant.
     """
     ours = None if native is None else allocator(native)
     with nullcontext() if allow is None else asking(allow):
@@ -108,7 +108,7 @@ def asked_first(
 
 
 def refuse(size: int, limit: int) -> None:
-    """LimitError where a request of so many bytes was refused; 0: none was."""
+    """Raise LimitError if a request for so many bytes was refused; 0 means that none was."""
     if size == LATE:
         check_time()
     elif size:

@@ -1,4 +1,4 @@
-"""The verbs: load, load_state_dict, save, script, trace, compile_archive, info."""
+"""The main functions: load, load_state_dict, save, script, trace, compile_archive, info."""
 
 from __future__ import annotations
 
@@ -60,21 +60,23 @@ def load(
     mmap: bool | None = None,
     weights_only: bool | None = None,
 ) -> Any:
-    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`) as a ScriptModule.  Nothing in the file is
-    executed: classes with a `__setstate__` have it run at first use, within limits.
+    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`) as a ScriptModule.
+
+    Nothing in the file is executed; a class's `__setstate__` runs at first use, within the limits.
 
     source: a path, a binary file object, or bytes.
-    map_location: the CPU, by any spelling; a dict or a function has nothing to move.
-    _extra_files: a dict whose keys name extra files; their contents (bytes) are put in as values.
-    engine: "python", "native", or "auto": native where it is there and has every operator.
-    limits: what each call may use, and what reading and compiling the archive may (`Limits`).
-    mmap: map the file instead of reading it, so that weights are read when they are first used;
-    None maps files over 16 MB.  A mapped file must stay as it is while the module lives: a process
-    that touches what another has cut off ends (SIGBUS).  False reads it all at once.
-    weights_only: True or False for a file that holds no program, of `save` or torch.save: its
-    tensors in dicts and lists (`load_state_dict`).  Either way only data is read.
-    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe, RuntimeError
-    for a map_location that is not the CPU.
+    map_location: the CPU in any form; a dict or function is accepted, but there is nothing to move.
+    _extra_files: a dict whose keys are names of extra files; their contents (bytes) become the
+    values.
+    engine: "python", "native", or "auto": native if it is available and has all operators.
+    limits: what each call may use, and what reading and compiling the archive may use (`Limits`).
+    mmap: map the file, so that weights are only read when they are used; None maps files over 16
+    MB. A mapped file must not change while the module exists: reading a part that another process
+    has truncated ends this process (SIGBUS). False reads the whole file at once.
+    weights_only: True or False for a file without a program, written by `save` or torch.save:
+    returns its tensors in dicts and lists (`load_state_dict`). In both cases only data is read.
+    Raises ArchiveError for a file that is not an archive, malformed or unsafe, and RuntimeError for
+    a map_location other than the CPU.
     """
     from .serialization.native_archive import read_native
     from .serialization.sources import Contents, open_source
@@ -107,13 +109,13 @@ def _module(
 
 
 def load_state_dict(source: Any, *, mmap: bool | None = None) -> Any:
-    """The weights in a file that holds no program: of torch.save, or a safetensors file.
+    """Load the weights in a file without a program: a file of torch.save, or a safetensors file.
 
     source: a path, a binary file object, or bytes; safetensors files need the package safetensors.
-    mmap: as in `load`; tensors of mapped files are read when they are first touched.
-    Gives what was saved, mostly a dict of name -> Tensor, for a module's `load_state_dict`.
-    Nothing in the file is executed.  Raises ArchiveError for other files, and where anything but
-    data is pickled.
+    mmap: as for `load`; tensors of mapped files are read when they are first used.
+    Returns what was saved, usually a dict of name -> Tensor for a module's `load_state_dict`.
+    Nothing in the file is executed. Raises ArchiveError for other files, and for pickles that
+    contain more than data.
     """
     from .serialization.checkpoint import read_checkpoint
 
@@ -122,13 +124,15 @@ def load_state_dict(source: Any, *, mmap: bool | None = None) -> Any:
 
 @alone
 def save(program: Any, target: Any, _extra_files: Mapping[Any, Any] | None = None) -> None:
-    """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load; or
-    data without a program (a state_dict: tensors, numbers and strings in dicts and lists) as
-    torch.save does, for `torch.load` and `load(target, weights_only=True)`.
+    """Write an archive for scriptlang, `torch.jit.load` and PyTorch's lite interpreter.
 
-    target: a path (written atomically: a crash leaves the old file) or a binary file object.
-    _extra_files: name -> contents (str or bytes), stored beside the program.
-    Raises TypeError for modules that are not compiled and other objects that are no data.
+    Data without a program (a state_dict: tensors, numbers and strings in dicts and lists) is
+    written in the format of torch.save, for `torch.load` and `load(target, weights_only=True)`.
+
+    target: a path (written atomically: after a crash the old file is intact) or a binary file
+    object.
+    _extra_files: name -> contents (str or bytes), stored next to the program.
+    Raises TypeError for modules that are not compiled, and for other objects that are no data.
     """
     from .frontend.python.module_classes import is_module
     from .serialization.archive import write_archive
@@ -169,13 +173,14 @@ def script(
 
 @alone
 def script(obj: Any, *, engine: str = "auto", limits: Limits | None = None) -> Any:
-    """Compile a function written in the typed subset of Python; use it as a decorator or a call.
+    """Compile a function written in the typed subset of Python; usable as a decorator.
 
-    Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
-    Classes are compiled so that scripted functions can make and use their instances, and returned
-    as they are.  Modules of torch.nn and scriptlang.nn become ScriptModules with the same tensors.
-    An instance of a class becomes an object that programs share and change.  What torch.jit has
-    scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its tensors.
+    Arguments without an annotation are Tensors. Raises CompileError with the location and a remedy.
+    A class is compiled, so that scripted functions can use its instances, and returned unchanged. A
+    module of torch.nn or scriptlang.nn becomes a ScriptModule with the same tensors. An instance of
+    any other class becomes an object that programs can share and change. A program that torch.jit
+    has scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its
+    tensors.
     """
     from .frontend.python.module_classes import is_module
     from .frontend.python.script import script_class, script_function
@@ -197,7 +202,7 @@ def script(obj: Any, *, engine: str = "auto", limits: Limits | None = None) -> A
 
 
 def _script_object(obj: Any, engine: str, limits: Limits | None) -> ScriptObjectFacade:
-    """An instance of a Python class as an object of its script class."""
+    """Convert an instance of a Python class to an object of its script class."""
     from .errors import NotCompilable
     from .frontend.python.script import script_class
     from .frontend.syntax.source_lines import caller
@@ -239,10 +244,11 @@ def trace(
 ) -> ScriptFunction[..., Any] | ScriptModule:
     """Record what `func` does with the example inputs (a Tensor, or a tuple) as a program.
 
-    func: a function, or a module, of which `forward` is recorded.  Control flow is not recorded,
-    only the operators that ran; sizes stay symbolic where they come from a tensor's shape.
-    check_trace: the recording is run again, on check_inputs, too (a list of example inputs), and
-    its result compared; a difference warns.  strict: a dict as a result is refused.
+    func: a function, or a module, whose `forward` is recorded. Only the operators that ran are
+    recorded, no control flow; sizes stay symbolic if they come from the shape of a tensor.
+    check_trace: run the recording again, also on check_inputs (a list of example inputs), and
+    compare the results; differences cause a warning.
+    strict: reject a dict as a result.
     """
     from .frontend.python.module_classes import is_module
     from .frontend.tracing.trace import copy_inputs, inputs_of, trace_function
@@ -298,7 +304,7 @@ def trace_module(
     engine: str = "auto",
     limits: Limits | None = None,
 ) -> ScriptModule:
-    """Record methods of a module, each on its example inputs: `trace_module(m, {"forward": x})`.
+    """Record methods of a module, each with its example inputs: `trace_module(m, {"forward": x})`.
 
     The result has the module's parameters, buffers and submodules, and shares its tensors.
     """
@@ -328,10 +334,10 @@ def trace_module(
 
 
 def on_save(handler: Callable[[Any, str], None] | None) -> None:
-    """Let `torch.save(value, name)` in programs call `handler(value, name)`; None refuses it again.
+    """Let `torch.save(value, name)` in programs call `handler(value, name)`; None forbids it again.
 
-    Unless a host says so programs write no files: what the handler does with the name is its own.
-    Only the Python engine calls it, also under engine="auto".
+    Without a handler, programs cannot write files; the handler decides what to do with the name.
+    Only the Python engine calls it, also with engine="auto".
     """
     from .frontend.values.python_calls import PythonCall
     from .ops.families import prim
@@ -345,15 +351,16 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
 def compile_archive(
     source: Any, target: Any, *, optimize: bool = True, limits: Limits | None = None
 ) -> ScriptModule:
-    """Load an archive and write it again with the bytecode that engines run: it starts at once,
-    also in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as
-    ever.
-    What it runs comes from the code in the archive, also where that was compiled before.
+    """Load an archive and write it again with bytecode for the engines, so that it loads faster.
 
-    optimize: make it faster, too (`scriptlang.optimize`), keeping its methods but not its
-    parameters as attributes; a module in training mode stays as it is.
+    The C++ engine can then load it too, since it reads bytecode but no source. scriptlang and
+    PyTorch load it like any other archive. The bytecode is always compiled from the code in the
+    archive, even if that has bytecode already.
+
+    optimize: also optimise it (`scriptlang.optimize`); its methods stay, but its parameters are no
+    longer attributes. A module in training mode is not optimised.
     limits: what reading and compiling the archive may use.
-    Returns what was written.
+    Returns the module that was written.
     """
     from .programs import optimizing
     from .serialization.archive import read_archive, write_archive
@@ -368,19 +375,19 @@ def compile_archive(
 
 
 def set_num_threads(n: int) -> None:
-    """Use `n` threads in the native engine (at least 1)."""
+    """Set the number of threads of the native engine (at least 1). Raises ValueError for less."""
     if n < 1:
         raise ValueError(f"set_num_threads takes at least 1, not {n}")
     engines.set_num_threads(n)
 
 
 def get_num_threads() -> int:
-    """How many threads the native engine uses; 1 where it is not installed."""
+    """The number of threads of the native engine; 1 if it is not installed."""
     return engines.get_num_threads()
 
 
 def facts_of_installation() -> dict[str, Any]:
-    """Which engines, CPU features and versions there are."""
+    """The available engines, CPU features and versions."""
     import numpy
 
     return {
@@ -394,7 +401,7 @@ def facts_of_installation() -> dict[str, Any]:
 
 
 def info() -> dict[str, Any]:
-    """Print which engines, CPU features and versions there are; returns the same as a dict."""
+    """Print the available engines, CPU features and versions; returns them as a dict."""
     facts = facts_of_installation()
     for key, value in facts.items():
         if isinstance(value, dict):
@@ -408,7 +415,7 @@ def info() -> dict[str, Any]:
 
 @alone
 def _read_foreign(source: Any) -> Any:
-    """The object of an archive that PyTorch made of one of its own compiled programs."""
+    """The object in an archive that PyTorch exported from one of its own compiled programs."""
     from .serialization.archive import read_archive
 
     archive = read_archive(source)

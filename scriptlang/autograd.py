@@ -1,4 +1,4 @@
-"""torch.autograd by name: derivatives of what was computed (see ops/derivatives)."""
+"""The names of torch.autograd: derivatives of recorded computations (see ops/derivatives)."""
 
 from __future__ import annotations
 

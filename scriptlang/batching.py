@@ -1,7 +1,7 @@
-"""vmap: a function of one example as a function of a batch.
+"""vmap: maps a function of one example over a batch.
 
-The function is called once for each example, and what it gives is stacked.  So it may do what a
-program may do, branch on values too; it takes the time of as many calls.
+The function is called once for each example, and its results are stacked. So it may do anything
+that programs may do, such as branch on values, but it takes the time of that many calls.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function, mapped over a dimension of its arguments, as torch.vmap maps it.
+    """A function that maps `func` over a dimension of its arguments, like torch.vmap.
 
-    in_dims: the dimension of each positional argument that counts the examples, in the structure
-    of the arguments (tuples, lists, dicts), or one int for all; None: the same for all examples.
-    out_dims: where that dimension stands in the results; None: what the last call gave.
-    randomness: whether examples draw "different" numbers, the "same" ones, or none ("error").
-    chunk_size: taken, and without effect.
+    in_dims: the batch dimension of each positional argument, in the structure of the arguments
+    (tuples, lists, dicts), or one int for all; None: all examples get the whole argument.
+    out_dims: the position of the batch dimension in the results; None: return the last call's
+    result.
+    randomness: examples draw "different" random numbers, the "same" ones, or none ("error").
+    chunk_size: has no effect.
 
-    Raises ValueError where the arguments do not fit `in_dims` or each other.
+    Raises ValueError if the arguments do not fit `in_dims` or each other.
     """
     if randomness not in RANDOMNESS:
         raise RuntimeError(
@@ -58,7 +59,7 @@ def vmap(
             )
         results = []
         start = get_rng_state()
-        for i in range(max(sizes[0], 1)):  # of no example: of zeros, for its shape
+        for i in range(max(sizes[0], 1)):  # an empty batch runs on zeros, to find the shape
             if randomness == "same":
                 set_rng_state(start)
             given = [picked(a, d, i if sizes[0] else None) for a, d in zip(args, dims)]
@@ -75,7 +76,7 @@ def vmap(
 
 
 def dims_of(args: tuple[Any, ...], in_dims: Any, name: str) -> list[Any]:
-    """For each argument the dimensions of its tensors, in its structure."""
+    """The batch dimensions of the tensors in each argument, in its structure."""
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not args:
         raise ValueError(
@@ -130,7 +131,7 @@ def keys(value: Any) -> list[Any]:
 
 
 def like(value: Any, part: Callable[[Any], Any]) -> Any:
-    """A container of the same kind, with part(key) in each place."""
+    """A container of the same kind, with part(key) in each position."""
     if isinstance(value, dict):
         return {key: part(key) for key in value}
     parts = [part(key) for key in range(len(value))]
@@ -138,14 +139,14 @@ def like(value: Any, part: Callable[[Any], Any]) -> Any:
 
 
 def pairs(value: Any, dim: Any) -> list[tuple[Any, Any]]:
-    """(tensor or other value, its dimension) for all that a value holds."""
+    """The (leaf, batch dimension) pairs of all leaves of a value."""
     if isinstance(value, (list, tuple, dict)):
         return [pair for key in keys(value) for pair in pairs(value[key], dim[key])]
     return [(value, dim)]
 
 
 def picked(value: Any, dim: Any, i: int | None) -> Any:
-    """Example i of what is mapped; zeros of its shape where there is none."""
+    """Example i of a mapped value; zeros of an example's shape if i is None."""
     if isinstance(value, (list, tuple, dict)):
         return like(value, lambda key: picked(value[key], dim[key], i))
     if dim is None:
@@ -172,7 +173,7 @@ def places(result: Any, out_dims: Any, name: str) -> Any:
 
 
 def stacked(results: list[Any], dim: Any, size: int, name: str) -> Any:
-    """What the calls gave, with the examples in dimension `dim`."""
+    """The results of the calls, stacked in dimension `dim`."""
     first = results[0]
     if isinstance(first, (list, tuple, dict)):
         return like(first, lambda key: stacked([r[key] for r in results], dim[key], size, name))

@@ -1,11 +1,11 @@
-"""What reading an archive and compiling its functions may use: a Budget, spent as it is used.
+"""Limits for reading an archive and compiling its functions: a Budget, from which use is spent.
 
     with budgets.use(function.budget, "compiling f"):
-        budgets.spend("graph_nodes", 12)            # LimitError where that is too much
-        budgets.look()                              # and where it takes too long
+        budgets.spend("graph_nodes", 12)            # LimitError if that is too much
+        budgets.look()                              # LimitError if it takes too long
 
-An archive has one budget for all its life, so that many small functions are as bounded as one large
-one.  What the host itself compiles has none: `spend` and `look` then do nothing.
+An archive has one budget for its whole life, so that many small functions are limited like one
+large one. Code that the host itself compiles has none; `spend` and `look` then do nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ WHAT = {
     "type_nodes": "parts of types",
     "compile_seconds": "seconds of compiling",
 }
-"""What errors call the fields of Limits that a Budget counts."""
+"""How errors describe the fields of Limits that a Budget counts."""
 
 
 class Budget:
-    """What one archive has used of its limits."""
+    """How much of its limits one archive has used."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
@@ -40,24 +40,24 @@ class Budget:
         self.types: set[Any] = set()
 
     def spend(self, what: str, amount: float, where: str | None = None) -> None:
-        """Count an amount.  Raises LimitError where the archive then has used too much."""
+        """Count an amount. Raises LimitError if the archive then exceeds its limit."""
         self.allow(what, amount, where)
         self.used[what] += amount
 
     def allow(self, what: str, amount: float, where: str | None = None) -> None:
-        """LimitError unless that amount may be used besides what has been."""
+        """Raise LimitError unless that amount may still be used; nothing is counted."""
         used, allowed = self.used[what] + amount, getattr(self.limits, what)
         if allowed is not None and used > allowed:
             raise exceeded(what, used, allowed, where or "".join(self.where[-1:]))
 
     def add_type(self, mark: Any, size: int) -> None:
-        """Count a type of so many parts, unless its like was met before."""
+        """Count a type with this many parts, unless an equal one was counted before."""
         if mark not in self.types:
             self.types.add(mark)
             self.spend("type_nodes", size)
 
     def look(self) -> None:
-        """Raises LimitError where compiling has taken too long."""
+        """Raise LimitError if compiling has taken too long."""
         if time.monotonic() > self.until:
             allowed = self.limits.compile_seconds or 0
             raise exceeded("compile_seconds", allowed, allowed, "".join(self.where[-1:]))
@@ -78,9 +78,9 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def use(budget: Budget | None, where: str) -> Iterator[None]:
-    """Spend from a budget, and its time; `where` is what errors say is at work.
+    """A context that spends from a budget, including time; errors mention `where`.
 
-    Without one, what is in use already stays so.
+    If the budget is None, the one in use stays in use.
     """
     if budget is None:
         yield
@@ -101,7 +101,7 @@ def use(budget: Budget | None, where: str) -> Iterator[None]:
 
 
 def of(cls: Any) -> Budget | None:
-    """That of the archive that a class came from."""
+    """The budget of the archive that a class comes from, or None."""
     for function in cls.methods.values():
         if getattr(function, "budget", None) is not None:
             return function.budget
@@ -109,19 +109,19 @@ def of(cls: Any) -> Budget | None:
 
 
 def current() -> Budget | None:
-    """The budget in use."""
+    """The budget in use, or None."""
     return _current.get()
 
 
 def spend(what: str, amount: float) -> None:
-    """Count an amount for the archive that is at work, if any."""
+    """Count an amount for the budget in use, if any."""
     budget = _current.get()
     if budget is not None:
         budget.spend(what, amount)
 
 
 def look() -> None:
-    """Raises LimitError where the archive that is at work has taken too long."""
+    """Raise LimitError if the archive that is being compiled has taken too long."""
     budget = _current.get()
     if budget is not None:
         budget.look()

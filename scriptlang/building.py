@@ -1,16 +1,16 @@
-"""What is built on first use is built once, by one thread, while the others wait; and without the
-cyclic collector walking over all of it each time.
+"""Decorators for building things on first use: in one thread, without garbage collection.
 
     @uncollected
     @alone
     def optimize(graph): ...
 
-Types, graphs and code hang together, so one lock is for all of it.  The thread that has it may come
-back: bodies need each other.  Nothing that is built waits for another thread.  What a build that
-failed leaves behind is nobody's: its caller keeps results only when they are whole.
+Types, graphs and code depend on each other, so all building shares one lock. It is reentrant, since
+bodies need each other, and a thread that holds it never waits for another thread. A build that
+fails leaves nothing behind that others see: its caller stores results only when they are complete.
 
-A graph is one large cycle (values know nodes, nodes know values) that lives while it is built, so
-what the collector looks for is not there; it was half of the time of compiling a large model.
+A graph is one large reference cycle (values know nodes, nodes know values) that stays alive while
+it is built, so the collector finds nothing to free there; it took half of the time of compiling a
+large model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ lock = threading.RLock()
 
 
 def alone(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which one thread runs at a time."""
+    """A function that only one thread runs at a time."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -40,7 +40,7 @@ def alone(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def kept(attributes: dict[Any, R], key: Any, make: Callable[[], R]) -> R:
-    """The entry of a dict, made once; None counts as none."""
+    """The entry of a dict, made once by `make`; an entry that is None counts as missing."""
     found = attributes.get(key)
     if found is None:
         with lock:
@@ -51,8 +51,8 @@ def kept(attributes: dict[Any, R], key: Any, make: Callable[[], R]) -> R:
 
 
 class made_once(Generic[R]):
-    """A property that is computed when it is first asked for: `cached_property` with the lock that
-    all building shares, so that two of its kind never wait for each other."""
+    """A property that is computed once, when it is first read. It is `cached_property` with the
+    lock that all building shares, so that two of them cannot deadlock."""
 
     def __init__(self, make: Callable[[Any], R]) -> None:
         self.make = make
@@ -78,7 +78,7 @@ class made_once(Generic[R]):
 
 
 def uncollected(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which runs with the collector off unless it was off already."""
+    """A function that runs with the garbage collector off."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -95,22 +95,22 @@ def uncollected(function: Callable[P, R]) -> Callable[P, R]:
 
 
 STARTING = 16
-"""How many buildings belong to the start of a process, whose time is what matters most then."""
+"""So many builds belong to the start of a process, when time matters most."""
 
 _built = 0
 
 
 def let_age() -> None:
-    """While a process starts, count every object as old: what was built stays, so that the next
-    collection, meant for a handful of young objects, need not walk over all of them.
+    """Let all objects count as old, so that the next collection, of young ones, skips them.
 
-    Later ones are collected as ever: collections of the old count what came to them by growing
-    old, so that programs built and dropped without end would never be found.
+    This stops after STARTING builds: a full collection only runs after enough objects have aged in
+    the normal way, so otherwise programs that are built and dropped all the time would never be
+    freed.
     """
     global _built
     if _built >= STARTING:
         return
-    if gc.get_freeze_count():  # somebody keeps objects out of collections; counting takes long
+    if gc.get_freeze_count():  # someone uses gc.freeze, and counting is slow
         _built = STARTING
         return
     _built += 1

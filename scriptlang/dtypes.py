@@ -1,7 +1,6 @@
-"""Element types: names, PyTorch's numbers, numpy's types, promotion, ranges.
+"""Element types: names, PyTorch's codes, numpy's types, promotion, ranges.
 
-A dtype inside a program is an int, PyTorch's ScalarType number; `DType` is the same thing for
-users.
+In a program, a dtype is an int, PyTorch's ScalarType code; `DType` is its form for users.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .records import record
 
 @record(frozen=True, repr=False, eq=False)
 class DType:
-    """An element type.  code: PyTorch's ScalarType number.  kind: b, u, i, f, c as numpy's."""
+    """An element type. code: PyTorch's ScalarType. kind: numpy's b, u, i, f, c, or q: quantized."""
 
     code: builtins.int
     name: str
@@ -26,7 +25,7 @@ class DType:
 
     @cached_property
     def numpy(self) -> np.dtype[Any]:
-        """numpy's type; bfloat16 and float8 are those of ml_dtypes, quantized types integers."""
+        """The numpy dtype: that of ml_dtypes for bfloat16 and float8, integers if quantized."""
         if self.name == "bfloat16" or self.name.startswith("float8"):
             import ml_dtypes
 
@@ -75,7 +74,7 @@ ALL = tuple(
         (29, "uint64", "u", 8),
     )
 )
-"""Every element type, by code."""
+"""All common element types, by code."""
 
 FLOAT8 = tuple(
     DType(*row)
@@ -86,15 +85,15 @@ FLOAT8 = tuple(
         (26, "float8_e4m3fnuz", "f", 1),
     )
 )
-"""Types to keep weights in: they convert, and have no arithmetic."""
+"""Types for storing weights; they can be converted, but have no arithmetic."""
 
 QUANTIZED = tuple(
     DType(*row) for row in ((12, "qint8", "q", 1), (13, "quint8", "q", 1), (14, "qint32", "q", 4))
 )
-"""Types of quantized tensors: integers that a scale and a zero point turn into numbers."""
+"""Types of quantized tensors: integers that represent numbers with a scale and a zero point."""
 
 UNSUPPORTED = {8: "complex32 (use complex64)"}
-"""Types that PyTorch has and tensors here have not, by code."""
+"""Types of PyTorch that tensors here do not support, by code."""
 
 BY_CODE = {d.code: d for d in (*ALL, *FLOAT8, *QUANTIZED)}
 BY_NAME = {d.name: d for d in BY_CODE.values()}
@@ -137,11 +136,11 @@ float8_e5m2, float8_e4m3fn, float8_e5m2fnuz, float8_e4m3fnuz = FLOAT8
 qint8, quint8, qint32 = QUANTIZED
 
 BAREBONES = (uint16, uint32, uint64)
-"""Types that PyTorch stores and converts but gives little arithmetic, and no promotion."""
+"""Types that PyTorch stores and converts, but with little arithmetic and no promotion."""
 
 
 def by_code(code: builtins.int) -> DType:
-    """The type of a ScalarType number.  Raises RuntimeError for a number that is none here."""
+    """The type with a ScalarType code. Raises RuntimeError for an unknown or unsupported one."""
     try:
         return BY_CODE[code]
     except KeyError:
@@ -155,7 +154,7 @@ def by_code(code: builtins.int) -> DType:
 
 @cache
 def of_numpy(dtype: np.dtype) -> DType:
-    """The type of a numpy array's elements.  Raises TypeError where there is none."""
+    """The type of a numpy array's elements. Raises TypeError if there is none."""
     found = BY_NAME.get(dtype.name) if dtype.isnative else None
     if found is None:
         raise TypeError(
@@ -166,7 +165,7 @@ def of_numpy(dtype: np.dtype) -> DType:
 
 
 def as_dtype(value: Any) -> DType:
-    """A DType from a DType, a ScalarType number, a name, a numpy type, or a torch dtype."""
+    """Convert a DType, a ScalarType code, a name, a numpy type or a torch dtype to a DType."""
     if isinstance(value, DType):
         return value
     if isinstance(value, builtins.int):
@@ -181,12 +180,14 @@ _default = float32
 
 
 def get_default_dtype() -> DType:
-    """The dtype of new tensors of Python floats."""
+    """The dtype of new tensors made from Python floats."""
     return _default
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """The floating type that Python floats become; float32 to begin with."""
+    """Set the floating-point dtype of tensors made from Python floats; initially float32.
+
+    Raises TypeError for other types."""
     global _default
     chosen = as_dtype(dtype)
     if not chosen.is_floating_point:
@@ -215,14 +216,15 @@ DISPLAY = {
     "quint8": "QUInt8",
     "qint32": "QInt32",
 }
-"""PyTorch's names of element types in error messages."""
+"""PyTorch's names of element types in type texts and error messages."""
 
 
 @cache
 def promote(a: DType, b: DType) -> DType:
-    """The smallest type that both fit in, as PyTorch's promote_types.
+    """The smallest type to which both can be converted, like PyTorch's promote_types.
 
-    Raises RuntimeError for uint16, uint32 and uint64 with another type that is not floating.
+    Raises RuntimeError for uint16, uint32 and uint64 with another type that is not floating-point,
+    and for different types if one is float8 or quantized.
     """
     if a is b or a.code == b.code:
         return a
@@ -255,7 +257,7 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def scalar_dtype(value: Any) -> DType:
-    """The type a Python number has in promotion: bool, int64, the default float, its complex."""
+    """The dtype of a Python number in promotion: bool, int64, the default one, or complex."""
     if isinstance(value, builtins.bool):
         return bool
     if isinstance(value, builtins.int):
@@ -266,18 +268,18 @@ def scalar_dtype(value: Any) -> DType:
 
 
 def part_of(d: DType) -> DType:
-    """The type of the parts of a complex type; any other type itself."""
+    """The real type of a complex type; other types are returned unchanged."""
     return {complex64: float32, complex128: float64}.get(d, d)
 
 
 def category(d: DType) -> builtins.int:
-    """0 bool, 1 integral, 2 floating, 3 complex."""
+    """The category of a type: 0 bool, 1 integral, 2 floating-point, 3 complex."""
     return CATEGORY[d.kind]
 
 
 def complex_of(d: DType) -> DType:
-    """The complex type whose parts hold a floating type.  Raises RuntimeError for float16, as there
-    is no complex32."""
+    """The complex type for a floating-point type.
+    Raises RuntimeError for float16, since complex32 is not supported."""
     if d is float16:
         return by_code(8)
     return complex128 if d is float64 else complex64
@@ -287,10 +289,10 @@ CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
 def result_type(*operands: Any) -> DType:
-    """PyTorch's result type of tensors and Python numbers.
+    """The result dtype of an operation on tensors and Python numbers, as in PyTorch.
 
-    Dimensioned tensors come before zero-dim tensors, those before Python numbers: a later group
-    counts only where its category (bool < integral < floating < complex) is higher.
+    Tensors with dimensions come first, then tensors without, then Python numbers: a later group
+    only counts if its category (bool < integral < floating < complex) is higher.
     """
     groups: list[DType | None] = [None, None, None]
     for x in operands:
@@ -311,7 +313,7 @@ def result_type(*operands: Any) -> DType:
 
 @record(frozen=True)
 class finfo:
-    """Range and precision of a floating type."""
+    """The range and precision of a floating-point type."""
 
     dtype: DType = float32
 
@@ -336,7 +338,7 @@ class finfo:
 
 @record(frozen=True)
 class iinfo:
-    """Range of an integral type."""
+    """The range of an integral type."""
 
     dtype: DType
 

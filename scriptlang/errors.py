@@ -1,4 +1,4 @@
-"""The errors of scriptlang.  One family, four classes, each with a place and a remedy."""
+"""The errors of scriptlang: one base class; errors say where they occurred and what to do."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from .source import Span
 
 
 class ScriptError(Exception):
-    """The base of every error that scriptlang itself raises."""
+    """The base class of all errors that scriptlang itself raises."""
 
 
 class CompileError(ScriptError):
     """The program is not in the language, or its types do not fit.
 
-    message: what is wrong, one sentence.  span: where.  help: what to write instead.
-    notes: further lines (candidates, reasons).  chain: "compiling f, called from g (place)" lines.
+    message: what is wrong, in one sentence. span: where. help: what to write instead. notes:
+    further lines (candidates, reasons). chain: lines such as "compiling f, called from g
+    (place)".
     """
 
     def __init__(
@@ -57,12 +58,12 @@ class CompileError(ScriptError):
 
 
 class NotCompilable(CompileError, TypeError):
-    """What `script` was given is nothing that has a source."""
+    """Raised if `script` gets an object that has no source."""
 
 
 @record(frozen=True)
 class Frame:
-    """One line of a script stack: the function, and the place in it that was running."""
+    """One entry of a script stack: the function, and the location in it that was running."""
 
     function: str
     span: Span | None = None
@@ -74,7 +75,7 @@ class Frame:
 
 
 class RunError(ScriptError, RuntimeError):
-    """A running program failed.  `stack` is the script-level stack, outermost first."""
+    """A running program failed. `stack` is the script-level stack, outermost call first."""
 
     def __init__(self, message: str, stack: tuple[Frame, ...] = ()) -> None:
         super().__init__(message)
@@ -83,7 +84,7 @@ class RunError(ScriptError, RuntimeError):
 
     @property
     def script_stack(self) -> tuple[Frame, ...]:
-        """The stack, under the name that it has on exceptions that are not ours."""
+        """The stack, under the name that it has on other exceptions."""
         return self.stack
 
     def __str__(self) -> str:
@@ -96,18 +97,17 @@ class RunError(ScriptError, RuntimeError):
 
 
 class MissingOperatorError(RunError):
-    """A program reached an operator that the engine does not have, or backward one without a
-    derivative."""
+    """A program reached an operator that the engine lacks, or one without a derivative."""
 
 
 class LimitError(RunError):
-    """A program went over one of its run limits (instructions, bytes, depth, time)."""
+    """A program exceeded one of its limits (instructions, bytes, depth, time)."""
 
 
 class ArchiveError(ScriptError):
     """A file is malformed, unsafe, too large, or of a kind that cannot be loaded.
 
-    `record` names the part of the archive, `help` says what to do.
+    `record` is the part of the archive, `help` says what to do.
     """
 
     def __init__(self, message: str, record: str | None = None, help: str | None = None) -> None:
@@ -125,26 +125,26 @@ class ArchiveError(ScriptError):
 
 
 class GraphError(ScriptError):
-    """A graph breaks a rule of the IR; raised by `ir.verify`."""
+    """A graph violates an invariant of the IR; raised by `irverify.verify`."""
 
 
 _raised_classes: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary()
 
 
 def may_be_raised(qualified_name: str, cls: type) -> None:
-    """Remember the Python class of an exception that a program names."""
+    """Register the Python class of an exception that a program mentions."""
     _raised_classes[qualified_name] = cls
 
 
 def raised_class(qualified_name: str) -> type | None:
-    """The Python class of that name, where a program compiled in this process named it."""
+    """The Python class with that name, if a program compiled here mentions it; else None."""
     return _raised_classes.get(qualified_name)
 
 
 def attach_stack(error: BaseException, stack: tuple[Frame, ...]) -> BaseException:
-    """Put the script stack on an exception that a program raised; returns the exception.
+    """Attach the script stack to an exception that a program raised; returns the exception.
 
-    Exceptions that are not ours show it in their traceback (as a note, from Python 3.11 on).
+    Exceptions of other classes show it in their traceback (as a note, from Python 3.11 on).
     """
     if script_stack(error):
         return error
@@ -163,10 +163,10 @@ def error_text(error: BaseException) -> str:
 
 
 def stack_text(stack: tuple[Frame, ...]) -> str:
-    """The text of a script stack, one call a line, the outermost first."""
+    """The text of a script stack, one call per line, outermost first."""
     return "\n".join(["script stack (outermost first):", *map(str, stack)])
 
 
 def script_stack(error: BaseException) -> tuple[Frame, ...]:
-    """The script-level stack of an exception that came out of a script, outermost first."""
+    """The script stack of an exception raised by a script, outermost call first, or ()."""
     return getattr(error, "script_stack", ())

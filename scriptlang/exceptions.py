@@ -1,8 +1,8 @@
-"""Exceptions that programs raise, and those of their operators, as Python classes.
+"""Exceptions that programs and their operators raise, as Python classes.
 
-`raise ValueError("no")` in a program comes out as an exception that is a ValueError, a
-`scriptlang.jit.Error` (a RunError, with the script stack) and a RuntimeError, so that it is caught
-as in Python and as with PyTorch.  An IndexError of an operator is an IndexError and a RuntimeError.
+`raise ValueError("no")` in a program raises an exception that is a ValueError, a
+`scriptlang.jit.Error` (a RunError, with the script stack) and a RuntimeError. So it can be caught
+as in Python and as in PyTorch. An IndexError of an operator is an IndexError and a RuntimeError.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PREFIX = "builtins."
 
 
 class RaisedError(RunError):
-    """What `raise` in a program raises; `class_name` is the qualified name of the class named."""
+    """Raised for `raise` in a program; `class_name` is the exception's qualified name."""
 
     class_name = ""
 
     def __init__(self, message: str = "", stack: tuple[Frame, ...] = ()) -> None:
-        Exception.__init__(self, message)  # no code of an exception class of the program runs
+        Exception.__init__(self, message)  # do not run the __init__ of the program's class
         self.message = message
         self.stack = tuple(stack)
 
@@ -43,12 +43,11 @@ def restored(message: str, class_name: str, stack: tuple[Frame, ...]) -> Excepti
 
 @lru_cache(maxsize=256)
 def exception_class(qualified_name: str | None) -> type[Exception]:
-    """The class to raise for a qualified name in a program: a RaisedError that is also the builtin
-    exception of that name, or the class that a script of this process took it from; RunError where
-    there is no name.
+    """The class to raise for a qualified name in a program.
 
-    Of builtins only subclasses of Exception are taken: a program cannot raise SystemExit or
-    KeyboardInterrupt.
+    It is a RaisedError that also derives from the builtin exception of that name, or from the class
+    that a script of this process refers to. Without a name it is RunError. Only subclasses of
+    Exception count as builtins: a program cannot raise SystemExit or KeyboardInterrupt.
     """
     if not qualified_name:
         return RunError
@@ -62,18 +61,18 @@ def exception_class(qualified_name: str | None) -> type[Exception]:
         try:
             return type(short, (RaisedError, named), facts)
         except TypeError:
-            pass  # its instances are laid out in another way
+            pass  # incompatible instance layouts
     return type(short, (RaisedError,), facts)
 
 
 def make(message: str, qualified_name: str | None) -> Exception:
-    """The exception that `raise` in a program stands for."""
+    """The exception for a `raise` in a program."""
     return exception_class(qualified_name)(message)
 
 
 @lru_cache(maxsize=256)
 def failure_class(cls: type[Exception]) -> type[Exception]:
-    """A class of the same name that is a RuntimeError too."""
+    """A class of the same name that is also a RuntimeError."""
     if issubclass(cls, RuntimeError):
         return cls
     try:
@@ -83,10 +82,10 @@ def failure_class(cls: type[Exception]) -> type[Exception]:
 
 
 def failure(error: Exception) -> Exception:
-    """The error of an operator as a run raises it: of its class, and a RuntimeError.
+    """The error of an operator as a run raises it: with its class, and as a RuntimeError.
 
-    The class is what the operator says.  Where numpy or Python raise because they were given what
-    the operator did not foresee, it is RuntimeError, as it is in the native engine.
+    The class is the one that the operator raises. If numpy or Python raise an error because the
+    operator did not check its arguments, the class is RuntimeError, as in the native engine.
     """
     if is_unforeseen(error):
         return RuntimeError(str(error)).with_traceback(error.__traceback__)
@@ -109,9 +108,9 @@ BELOW = ("numpy.", "ml_dtypes.")
 
 
 def is_unforeseen(error: Exception) -> bool:
-    """Whether an operator failed without a `raise` of ours.
+    """Whether an operator failed without a `raise` of our own code.
 
-    Functions of users that operators call, as derivatives do, raise as they like.
+    Functions of users that operators call, as derivatives do, may raise anything.
     """
     if isinstance(error, (RuntimeError, MemoryError, Warning)):
         return False
@@ -129,11 +128,11 @@ def is_unforeseen(error: Exception) -> bool:
 
 
 def failed(kind: str, message: str) -> Exception:
-    """The error of an operator of the native engine, which names a builtin class."""
+    """The error of an operator of the native engine, given the name of a builtin class."""
     cls: Any = getattr(builtins, kind, None)
     if not (isinstance(cls, type) and issubclass(cls, Exception)):
         return RunError(message)
-    if issubclass(cls, KeyError):  # its text would be quoted
+    if issubclass(cls, KeyError):  # KeyError would quote its text
         return RuntimeError("KeyError: " + message.removeprefix("'").removesuffix("'"))
     raised: Any = cls
     return failure_class(raised)(message)

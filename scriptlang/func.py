@@ -1,12 +1,13 @@
-"""torch.func by name: derivatives of functions, as functions.
+"""The names of torch.func: derivatives as functions of functions.
 
-func.grad(f)(x)             the gradient of what f gives, a single number
+func.grad(f)(x)             the gradient of f, whose result is a single number
 func.jacrev(f)(x)           the Jacobian, row by row
-func.vmap(f)(batch)         f of each example of a batch
-func.jvp(f, (x,), (v,))     what f gives, and how fast that changes where x changes by v
+func.vmap(f)(batch)         f applied to each example of a batch
+func.jvp(f, (x,), (v,))     the result of f, and its derivative in the direction v
 
-There is no forward mode beneath `jvp` and `jacfwd`: the gradients of a function are linear in those
-of its result, and the derivative by these, taken backward as well, is what is wanted.
+`jvp` and `jacfwd` do not use forward-mode differentiation. The gradients of a function are linear
+in the gradients of its result; differentiating them with respect to those, again backward, gives
+the derivative in a direction.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"
 def grad(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The gradient of a function that gives a single number, by its argument or arguments.
+    """A function that computes the gradient of `func` with respect to its argument(s) `argnums`.
 
-    has_aux: the function gives a pair, of which the second is given as it is.
+    func: returns a tensor without dimensions. has_aux: it returns a pair (such a tensor, aux); the
+    result is then (gradient, aux).
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -46,7 +48,7 @@ def grad(
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """As `grad`, but give (gradient, value), with the value of the function."""
+    """Like `grad`, but the function returns (gradient, value of `func`)."""
 
     @wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -69,9 +71,10 @@ def grad_and_value(
 def with_leaves(
     args: tuple[Any, ...], argnums: int | tuple[int, ...]
 ) -> tuple[tuple[Any, ...], list[Any]]:
-    """The arguments, with new ones in the places of those that are differentiated by.
+    """Return (the arguments with new tensors for those to differentiate by, these tensors).
 
-    Each is computed of the argument, so that a function of it has derivatives, too.
+    If an argument requires a gradient itself, the new tensor is computed from it, so that
+    derivatives of higher order work.
     """
     activate()
     made = list(args)
@@ -94,7 +97,7 @@ def fresh(value: Any, leaves: list[Tensor]) -> Any:
 
 
 def outer(args: tuple[Any, ...], leaves: list[Tensor]) -> bool:
-    """Whether somebody else differentiates by the same arguments."""
+    """Whether an enclosing computation also differentiates by the same arguments."""
     return any(leaf.grad_fn is not None for leaf in leaves)
 
 
@@ -138,7 +141,9 @@ def flat(value: Any) -> list[Tensor]:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """(what the function gives, a function from gradients of that to those of the arguments)."""
+    """Return (output, pullback); pullback(grad_output) returns the gradients of the arguments.
+
+    has_aux: `func` returns a pair (output, aux), and the result is (output, pullback, aux)."""
     with enable_grad():
         args, leaves = with_leaves(primals, tuple(range(len(primals))))
         result = func(*args)
@@ -164,10 +169,10 @@ def jvp(
     strict: bool = False,
     has_aux: bool = False,
 ) -> tuple[Any, ...]:
-    """(what the function gives, its derivative in the direction of the tangents).
+    """Return (the result of `func`, its derivative in the direction of the tangents).
 
-    tangents: in the structure of the arguments, and in their shapes.  strict: raises RuntimeError
-    where a result depends on no argument; else its derivative is 0.
+    tangents: in the structure and shapes of the arguments. strict: raise RuntimeError if a result
+    does not depend on the arguments; otherwise its derivative is 0.
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError("jvp takes the arguments and the tangents as tuples")
@@ -190,7 +195,7 @@ def forward(
     records: bool,
     strict: bool = False,
 ) -> list[Tensor]:
-    """The derivatives of the outputs, where the leaves change by the tangents."""
+    """The derivatives of the outputs in the direction of the tangents of the leaves."""
     found = []
     for y in outputs:
         if strict and not needs(y):
@@ -209,7 +214,7 @@ def forward(
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian as `jacrev` gives it, column by column: for more results than arguments."""
+    """Like `jacrev`, but column by column, which is better for more results than arguments."""
 
     def blocks(outputs: list[Tensor], leaves: list[Tensor], records: bool) -> list[list[Tensor]]:
         columns = [columns_by(outputs, leaves, k, records) for k in range(len(leaves))]
@@ -219,7 +224,7 @@ def jacfwd(
 
 
 def columns_by(outputs: list[Tensor], leaves: list[Tensor], k: int, records: bool) -> list[Tensor]:
-    """For each output, its derivatives by all elements of leaf k."""
+    """The derivatives of each output with respect to all elements of leaf k."""
     leaf = leaves[k]
     units = functions.eye(leaf.numel(), dtype=leaf.dtype).unbind(0)
     found = [forward(outputs, [leaf], [u.reshape(leaf.shape)], records) for u in units]
@@ -236,9 +241,9 @@ def columns_by(outputs: list[Tensor], leaves: list[Tensor], k: int, records: boo
 def jacrev(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian: derivatives of each element that the function gives, by each of the argument.
+    """A function that computes the Jacobian of `func` with respect to its argument(s).
 
-    Its shape is that of the result, then that of the argument.
+    The shape is that of the result followed by that of the argument.
     """
 
     def blocks(outputs: list[Tensor], leaves: list[Tensor], records: bool) -> list[list[Tensor]]:
@@ -253,7 +258,7 @@ def jacobian_function(
     has_aux: bool,
     blocks: Callable[[list[Tensor], list[Tensor], bool], list[list[Tensor]]],
 ) -> Callable[..., Any]:
-    """blocks: of outputs and leaves, for each output its derivatives by each leaf."""
+    """blocks: computes, from outputs and leaves, the derivatives of each output by each leaf."""
 
     @wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -275,7 +280,7 @@ def jacobian_function(
 
 
 def shaped(output: Any, parts: Any) -> Any:
-    """Blocks in the structure of what a function gave."""
+    """The blocks in the structure of the function's result."""
     if isinstance(output, Tensor):
         return next(parts)
     if isinstance(output, dict):
@@ -284,7 +289,7 @@ def shaped(output: Any, parts: Any) -> Any:
 
 
 def jacobian(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
-    """The derivatives of all elements of y by each of the leaves."""
+    """The derivatives of all elements of y with respect to each of the leaves."""
     rows = [by_leaves([part], leaves, None, records) for part in y.reshape([-1]).unbind(0)]
     size = list(y.shape)
     return [
@@ -296,5 +301,5 @@ def jacobian(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
 
 
 def hessian(func: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
-    """The second derivatives of a function, by one argument."""
+    """A function that computes the second derivatives of `func` with respect to one argument."""
     return jacrev(jacrev(func, argnums), argnums)

@@ -1,4 +1,4 @@
-"""`with no_grad():` and its like: whether what a thread computes is recorded for derivatives."""
+"""`with no_grad():` and similar: whether computations of a thread are recorded for derivatives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 
 
 def is_grad_enabled() -> bool:
-    """Whether what is computed of tensors that require a gradient is recorded."""
+    """Whether computations on tensors that require a gradient are recorded."""
     return mode.enabled
 
 
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode:
-    """A context, and a decorator of functions, in which the mode is `value`."""
+    """A context, and a decorator of functions, in which `value` says whether to record."""
 
     value = False
 
@@ -43,7 +43,7 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """A context without gradients; `@no_grad` and `@no_grad()` decorate."""
+    """A context in which nothing is recorded; also usable as `@no_grad` or `@no_grad()`."""
 
     @overload
     def __new__(cls, function: None = None) -> no_grad: ...
@@ -57,27 +57,27 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """A context with gradients."""
+    """A context in which computations are recorded."""
 
     value = True
 
 
 class inference_mode(_Mode):
-    """A context without gradients; `inference_mode(False)` changes nothing."""
+    """A context in which nothing is recorded; `inference_mode(False)` changes nothing."""
 
     def __init__(self, mode: bool = True) -> None:
         self.value = not mode and is_grad_enabled()
 
 
 class set_grad_enabled(_Mode):
-    """Sets the mode at once; as a context sets it back at its end."""
+    """Set the mode at once; used as a context, the old mode is restored at the end."""
 
     def __init__(self, mode_: bool) -> None:
         self.value, self.before = bool(mode_), mode.enabled
         mode.enabled = self.value
 
     def __call__(self, function: F) -> F:
-        mode.enabled = self.before  # a decorator changes nothing now
+        mode.enabled = self.before  # a decorator only affects the function
         return super().__call__(function)
 
     def __enter__(self) -> None:

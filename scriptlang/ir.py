@@ -1,8 +1,8 @@
-"""The intermediate representation: Graph, Block, Node, Value, Function.  Its rules: irverify.py.
+"""The intermediate representation: Graph, Block, Node, Value, Function. irverify.py checks it.
 
-SSA with nested blocks, as PyTorch's.  A Block has parameters, nodes in order and returns;
-`prim::If` has two blocks, `prim::Loop` one.  A value may be used where its definition dominates:
-later in the same block, or anywhere inside blocks of later nodes.
+It is in SSA form with nested blocks, like PyTorch's. A Block has parameters, ordered nodes and
+returned values; `prim::If` has two blocks, `prim::Loop` one. A value may be used where its
+definition dominates the use: later in the same block, or anywhere inside blocks of later nodes.
 
     graph(%x : Tensor, %n : int):
       %2 : int = prim::Constant[value=2]()
@@ -25,10 +25,10 @@ from .types import constant_type
 
 
 class Value:
-    """A value of the graph: the output of a node, or a parameter of a block.
+    """A value of the graph: an output of a node, or a parameter of a block.
 
-    `uses` are (node, input index) pairs; for returns of a block the node is the block's `returns`
-    node.  `name` is a hint for printing, possibly empty.
+    `uses` are (node, input index) pairs; if a block returns the value, the node is the block's
+    `end`. `name` is a hint for printing; it may be empty.
     """
 
     __slots__ = ("name", "node", "type", "uses")
@@ -45,12 +45,12 @@ class Value:
 
     @property
     def index(self) -> int:
-        """Position among the outputs of its node."""
+        """The index among the outputs of its node."""
         return next(i for i, v in enumerate(self.node.outputs) if v is self)
 
     @property
     def constant(self) -> Any:
-        """The value of a constant; raises ValueError for another value (see `is_constant`)."""
+        """The value of a constant. Raises ValueError if it is none (see `is_constant`)."""
         if not self.is_constant:
             raise ValueError(f"{self!r} is not a constant")
         return self.node.attributes["value"]
@@ -60,7 +60,7 @@ class Value:
         return self.node.kind == "prim::Constant"
 
     def replace_all_uses_with(self, other: Value) -> None:
-        """Let every use of this value use `other`."""
+        """Replace every use of this value by `other`."""
         for node, i in self.uses:
             node.inputs[i] = other
             other.uses.append((node, i))
@@ -71,11 +71,11 @@ class Value:
 
 
 class Node:
-    """One operation.  `kind` is a qualified name; `attributes` are plain Python values by name.
+    """One operation. `kind` is a qualified name; `attributes` are plain Python values by name.
 
-    `schema` is the operator's schema where the kind names an operator.  `span` is the source it
-    came from; `callers` the (function name, call span) pairs of the calls it was inlined through,
-    outermost first.  `block` is None while it is not in a graph.
+    schema: the operator's schema if the kind is an operator, else None. span: the source that the
+    node comes from. callers: the (function name, call span) pairs of the calls through which it was
+    inlined, outermost first. block: None while the node is not in a graph.
     """
 
     __slots__ = (
@@ -106,7 +106,7 @@ class Node:
         self.callers: tuple[tuple[str, Span | None], ...] = ()
         self.block = self.prev = self.next = None  # type: ignore[assignment]
 
-    # Declared as whoever meets a node finds them: all but new and unlinked nodes are in a block.
+    # Not Optional, since only new and unlinked nodes are outside of a block.
     block: Block
     prev: Node
     next: Node
@@ -118,18 +118,18 @@ class Node:
 
     @property
     def qualified_name(self) -> str:
-        """Kind with the overload: `aten::add.Tensor`."""
+        """The kind with the overload: `aten::add.Tensor`."""
         return self.schema.qualified_name if self.schema else self.kind
 
     @property
     def output(self) -> Value:
-        """The only output."""
+        """The only output. Raises ValueError if there are none or several."""
         if len(self.outputs) != 1:
             raise ValueError(f"{self.kind} has {len(self.outputs)} outputs")
         return self.outputs[0]
 
     def argument(self, name: str) -> Value:
-        """The input that stands for the schema's argument of that name."""
+        """The input for the schema's argument with that name. Raises KeyError if there is none."""
         i = self.schema.index(name) if self.schema else None
         if i is None:
             raise KeyError(f"{self.qualified_name} has no argument {name!r}")
@@ -157,10 +157,10 @@ class Node:
             self.add_input(v)
 
     def remove_inputs(self, start: int = 0) -> None:
-        """Drop all inputs from `start` on."""
+        """Remove all inputs from index `start` on."""
         for i in range(start, len(self.inputs)):
             uses = self.inputs[i].uses
-            if uses[-1] == (self, i):  # constants have many uses; sweeps go backwards
+            if uses[-1] == (self, i):  # fast path: constants have many uses, and sweeps go backward
                 uses.pop()
             else:
                 uses.remove((self, i))
@@ -182,11 +182,11 @@ class Node:
         return block
 
     def insert_before(self, other: Node) -> Node:
-        """Place this (unplaced) node before `other`; returns it."""
+        """Insert this node, which is in no block, before `other`; returns it."""
         return self._link(other.block, other.prev, other)
 
     def insert_after(self, other: Node) -> Node:
-        """Place this (unplaced) node after `other`; returns it."""
+        """Insert this node, which is in no block, after `other`; returns it."""
         return self._link(other.block, other, other.next)
 
     def _link(self, block: Block, prev: Node, next: Node) -> Node:
@@ -203,7 +203,7 @@ class Node:
         return self
 
     def unlink(self) -> Node:
-        """Take the node out of its block, keeping inputs and uses; returns it."""
+        """Take the node out of its block but keep its inputs and uses; returns it."""
         self.prev.next, self.next.prev = self.next, self.prev
         self.block = self.prev = self.next = None  # type: ignore[assignment]
         return self
@@ -215,7 +215,7 @@ class Node:
         self.unlink().insert_after(other)
 
     def replace_with(self, *values: Value) -> None:
-        """Let `values` stand for the outputs, then destroy the node."""
+        """Replace the outputs by `values`, then destroy the node."""
         for old, new in zip(self.outputs, values, strict=True):
             old.replace_all_uses_with(new)
             if not new.name:
@@ -223,7 +223,7 @@ class Node:
         self.destroy()
 
     def destroy(self) -> None:
-        """Remove the node and everything inside it.  Its outputs must be unused."""
+        """Remove the node and everything inside it. Raises GraphError if an output is used."""
         for v in self.outputs:
             if v.uses:
                 raise GraphError(f"{v!r} of {self!r} is still used by {v.uses[0][0]!r}")
@@ -235,7 +235,7 @@ class Node:
             self.unlink()
 
     def is_before(self, other: Node) -> bool:
-        """Whether this node runs before `other` where one dominates the other's block."""
+        """Whether this node runs before `other`, if the block of one contains that of the other."""
         a, b = self, other
         owner: Node | None
         while a.block is not b.block:
@@ -255,14 +255,14 @@ class Node:
 
 
 GAP = 1 << 32
-"""How far apart nodes at the end of a block are numbered: others come between them."""
+"""The distance between the numbers of appended nodes, so that others fit between."""
 
 
 class Block:
     """A sequence of nodes with parameters and returned values.
 
-    `start` and `end` are sentinel nodes: `start.outputs` are the parameters (kind `prim::Param`),
-    `end.inputs` the returned values (kind `prim::Return`).
+    `start` and `end` are sentinel nodes: the outputs of `start` are the parameters (`prim::Param`),
+    and the inputs of `end` are the returned values (`prim::Return`).
     """
 
     __slots__ = ("end", "graph", "owner", "start")
@@ -277,7 +277,7 @@ class Block:
         self.start.next, self.end.prev = self.end, self.start
 
     def number(self) -> None:
-        """Give the nodes numbers that grow, with room between them."""
+        """Renumber the nodes in order, with gaps between the numbers."""
         for i, node in enumerate(self.nodes, 1):
             node._place = i * GAP
 
@@ -298,7 +298,7 @@ class Block:
 
     @property
     def nodes(self) -> Iterator[Node]:
-        """The nodes in order; the one at hand may be destroyed or moved while iterating."""
+        """The nodes in order; the current one may be destroyed or moved during the iteration."""
         node = self.start.next
         while node is not self.end:
             following = node.next
@@ -307,7 +307,7 @@ class Block:
 
     @property
     def nodes_reversed(self) -> Iterator[Node]:
-        """The nodes from last to first; the one at hand may be destroyed."""
+        """The nodes from last to first; the current one may be destroyed."""
         node = self.end.prev
         while node is not self.start:
             preceding = node.prev
@@ -315,7 +315,7 @@ class Block:
             node = preceding
 
     def walk(self) -> Iterator[Node]:
-        """Every node, those inside nested blocks after their owner."""
+        """All nodes, including those in nested blocks, which come after their owner."""
         block, node = self, self.start.next
         pending: list[tuple[Block, Node | None, Node]] = []
         while True:
@@ -345,7 +345,7 @@ class Block:
         return node.insert_before(self.end)
 
     def clear(self) -> None:
-        """Destroy every node and forget the returns."""
+        """Destroy all nodes and remove the returned values."""
         self.end.remove_inputs()
         for node in self.nodes_reversed:
             for v in node.outputs:
@@ -363,7 +363,7 @@ class Block:
 
 
 class Graph:
-    """A function body: one block, and an insertion point that `create` and `insert` work at."""
+    """A function body: one block, and the insertion point that `insert` uses."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -383,11 +383,11 @@ class Graph:
         return self.block.nodes
 
     def walk(self) -> Iterator[Node]:
-        """Every node of the graph, outer before inner."""
+        """All nodes of the graph; nodes come before those inside them."""
         return self.block.walk()
 
     def walk_all(self) -> Iterator[Node]:
-        """`walk`, and into the graphs that nodes hold (the bodies of forks)."""
+        """Like `walk`, but including the graphs that nodes hold (the bodies of forks)."""
         for node in self.walk():
             yield node
             for value in node.attributes.values():
@@ -402,7 +402,7 @@ class Graph:
     __repr__ = __str__
 
     def at(self, point: Node | Block) -> InsertPoint:
-        """`with graph.at(node):` inserts before the node, or at the end of a block."""
+        """`with graph.at(node):` inserts before the node; with a block, at its end."""
         return InsertPoint(self, point.end if isinstance(point, Block) else point)
 
     def create(
@@ -415,7 +415,7 @@ class Graph:
         schema: Schema | None = None,
         like: Node | None = None,
     ) -> Node:
-        """A node that is not yet placed.  `like` gives its place in the source and its callers."""
+        """A new node that is in no block. It takes its span and callers from `like`."""
         node = Node(self, kind, span)
         for v in inputs:
             node.add_input(v)
@@ -438,7 +438,7 @@ class Graph:
         schema: Schema | None = None,
         like: Node | None = None,
     ) -> Node:
-        """`create`, placed at the insertion point."""
+        """Like `create`, but the node is placed at the insertion point."""
         node = self.create(kind, inputs, outputs, span, attributes, schema, like)
         return node.insert_before(self.insert_point)
 
@@ -449,14 +449,14 @@ class Graph:
         span: Span | None = None,
         like: Node | None = None,
     ) -> Value:
-        """A constant at the insertion point; the type is that of the value unless given."""
+        """Insert a constant; its type is that of the value unless given."""
         node = self.insert(
             "prim::Constant", (), (type or constant_type(value),), span, {"value": value}, like=like
         )
         return node.output
 
     def copy(self) -> Graph:
-        """A deep copy; constants share their values."""
+        """A deep copy; the values of constants are shared."""
         new = Graph(self.name)
         env: dict[Value, Value] = {}
         clone_block(self.block, new.block, env)
@@ -464,7 +464,7 @@ class Graph:
 
 
 class InsertPoint:
-    """Context manager that moves a graph's insertion point and puts it back."""
+    """A context manager that moves a graph's insertion point and restores it."""
 
     def __init__(self, graph: Graph, point: Node) -> None:
         self.graph, self.point = graph, point
@@ -496,7 +496,7 @@ def clone_block(
 
 
 def clone_node(node: Node, graph: Graph, env: dict[Value, Value]) -> Node:
-    """A copy of `node` for `graph`, not placed; `env` maps its inputs and gains its outputs."""
+    """A copy of `node` for `graph`, in no block; `env` maps inputs, and gets the outputs."""
     new = Node(graph, node.kind, node.span)
     new.schema, new.callers = node.schema, node.callers
     new.attributes = dict(node.attributes)
@@ -512,16 +512,15 @@ def clone_node(node: Node, graph: Graph, env: dict[Value, Value]) -> Node:
 class Function:
     """A named graph with a schema; its body may be made on first use.
 
-    `define`, when given, is called once to make the graph (`define(function)` sets `.graph`).
-    `schema` must be known before the body, so that calls type-check while it is being compiled.
-    `attributes` and `direct` are what passes and engines have made of the graph; `direct` is what
-    an engine's Callers run.  `budget` is that of the archive that it came from, or was made of,
-    None for others.
+    define: if given, it is called once to make the graph (`define(function)` sets `.graph`).
+    schema: has to be known before the body, so that calls can be type-checked while it is compiled.
+    attributes, direct: what passes and engines have made from the graph; `direct` is the fast path
+    of calls. budget: that of the archive from which the function comes, else None.
     """
 
     __slots__ = ("__dict__", "__weakref__", "direct")
 
-    # Declared as whoever calls a function finds it: one that is called has a schema.
+    # Not Optional, since a function that is called has a schema.
     schema: Schema
 
     def __init__(
@@ -551,12 +550,12 @@ class Function:
         self._graph = graph
 
     def ready(self) -> Any:
-        """A program of the native engine that was made without the graph; None where there is
-        none, and once the graph has become another one."""
+        """A native engine's program that was made without the graph; None if there is none, or if
+        the graph has changed."""
         return None
 
     def forget(self) -> None:
-        """Drop what was made of the graph, before it becomes another one."""
+        """Drop everything that was made from the graph, before the graph is replaced."""
         self.attributes.clear()
         self.direct = None
 
@@ -565,7 +564,7 @@ class Function:
         return self._graph is not None
 
     def ensure_defined(self) -> None:
-        """Make the graph if it is not there yet.  A body that needs itself finds `is_defining`."""
+        """Make the graph if necessary. For a body that needs itself, `is_defining` is set."""
         if self._graph is None:
             self._make_graph()
 
@@ -589,10 +588,10 @@ class Function:
 
 
 OPTIMIZED = "optimized_graph"
-"""Attribute of a Function that holds the graph that engines run in place of its own."""
+"""The attribute of a Function with the graph that engines run instead of its own."""
 
 
 def schema_of_graph(name: str, graph: Graph) -> Schema:
-    """A schema from the inputs and outputs of a graph, for functions made without one."""
+    """A schema from the inputs and outputs of a graph, for functions without one."""
     arguments = tuple(Argument(v.name or f"arg{i}", v.type) for i, v in enumerate(graph.inputs))
     return Schema(name, "", arguments, tuple(Argument("", v.type) for v in graph.outputs))

@@ -1,8 +1,8 @@
-"""Graphs from their text (irtext.parse_graph): ir.lark's tree made into a Graph.
+"""Parses the text of graphs (irtext.parse_graph): makes a Graph from the tree of ir.lark.
 
-The text names no overloads, so `overloads` is asked for an operator's schemas and the first that
-the inputs' types fit is taken, as the text may also say it (`aten::add.Tensor(...)`).  Without an
-answer a node has no schema.
+The text may name overloads (`aten::add.Tensor(...)`), but usually it does not. Then `overloads` is
+asked for the operator's schemas, and the first one that the inputs' types fit is used. If there is
+none, the node has no schema.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REFINED = {
     "ComplexDouble",
     "Tensor",
 }
-"""Names that PyTorch prints for Tensors whose dtype and sizes a trace recorded."""
+"""PyTorch's names for Tensor types with the dtype and sizes that a trace recorded."""
 
 WORDS = {"True": True, "False": False, "None": None}
 
@@ -64,7 +64,7 @@ class Reader:
         self.overloads, self.resolve = overloads, resolve
         self.find_function, self.make_constant = function, constant
         self.classes: dict[str, T.Type] = {}
-        self.made: dict[str | None, T.Type] = {}  # of these the ones that nobody else has
+        self.made: dict[str | None, T.Type] = {}  # those of them that were made here
         self.functions: dict[str, Function] = {}
         self.subgraphs: dict[str, Graph] = {}
 
@@ -120,7 +120,7 @@ class Reader:
         node = block.append(block.graph.create(kind, inputs, types, None, attributes))
         node.schema = self.schema(node, overload)
         if node.schema is None and overload is not None and any(self.overloads(node.kind)):
-            node.kind += f".{overload}"  # one that the table has not
+            node.kind += f".{overload}"  # an overload that the table lacks
         place, blocks = (rest[0], rest[1:]) if rest and is_token(rest[0]) else (None, rest)
         node.span = read_place(str(place)) if place else None
         for inner in blocks[0].children:
@@ -132,7 +132,7 @@ class Reader:
             self.learn_attribute(node)
 
     def learn_attribute(self, node: Node) -> None:
-        """Give a class that is known by name only the attributes that its graph uses."""
+        """Add an attribute that the graph uses to a class that was made here from its name."""
         owner, name = node.inputs[0].type, node.attributes["name"]
         if (
             self.made.get(getattr(owner, "name", None)) is owner
@@ -176,7 +176,7 @@ class Reader:
         return result
 
     def value(self, tree: Any) -> Any:
-        """A literal as its text has it; what it means can depend on a type (see `convert`)."""
+        """The value of a literal; its meaning may still depend on a type (see `convert`)."""
         kind, children = tree.data, tree.children
         if kind == "number":
             return read_number(str(children[0]))
@@ -199,7 +199,7 @@ class Reader:
         return values if kind == "list" else tuple(values)
 
     def convert(self, value: Any, type: T.Type) -> Any:
-        """The constant of type `type` that a literal stands for."""
+        """The constant of a given type for a literal."""
         if value is None:
             return None
         type = T.without_none(type)
@@ -253,11 +253,11 @@ class Reader:
 
 
 FUNCTION = T.FunctionType(None)
-"""The type of the constants that name functions; such a constant becomes part of the call."""
+"""The type of constants that name functions; such a constant becomes an attribute of the call."""
 
 
 def accepts(schema: Schema, node: Node) -> bool:
-    """Whether the inputs of a node are, one for one, what a schema takes."""
+    """Whether a node's inputs fit the arguments of a schema one to one."""
     variables: dict[str, T.Type] = {}
     return (
         schema.is_vararg
@@ -267,9 +267,9 @@ def accepts(schema: Schema, node: Node) -> bool:
 
 
 def split_kind(text: str) -> tuple[str, str | None]:
-    """('aten::add', 'Tensor') of `aten::add.Tensor`; None where no overload is written.
+    """Split `aten::add.Tensor` into ('aten::add', 'Tensor'); without an overload, it is None.
 
-    The kind `aten::add(Tensor, str)`, an overload that the table has not, is a name as it is.
+    A kind such as `aten::add(Tensor, str)`, an overload that the table lacks, is not split.
     """
     if "(" in text:
         return text, None
@@ -279,7 +279,7 @@ def split_kind(text: str) -> tuple[str, str | None]:
 
 
 def hint(name: str) -> str:
-    """The name of a value; numbers are not names."""
+    """The name of a value; "" if it is just a number."""
     return "" if name[1:].isdecimal() else name[1:]
 
 
@@ -288,7 +288,7 @@ def is_token(tree: Any) -> bool:
 
 
 def read_place(comment: str) -> Span:
-    """A span at the place that `# file:line:column` names; its text is not known."""
+    """A span at the location in `# file:line:column`, without source text."""
     name, line, column = comment[2:].rsplit(":", 2)
     return Span(Source("", name, int(line), int(column)), 0, 0)
 
@@ -300,7 +300,7 @@ def read_number(text: str) -> int | float | complex:
 
 
 def unquote(text: str) -> str:
-    """The string that `quote` printed."""
+    """The inverse of `quote`."""
 
     def one(m: re.Match[bytes]) -> bytes:
         escape = m.group(1)

@@ -1,4 +1,4 @@
-"""The text of graphs, as PyTorch prints them, both ways.
+"""The text of graphs in PyTorch's format: printing and parsing.
 
     graph(%x.1 : Tensor,
           %n.1 : int):
@@ -6,11 +6,11 @@
       %y : Tensor = aten::mul(%x.1, %2) # model.py:7:11
       return (%y)
 
-`print_graph` needs nothing but the graph.  `parse_graph` and the grammars it reads (ir.lark,
-schema.lark) are for tests: they use lark, which is imported on the first call and comes with the
-extra `test`.  A call of a function prints, as PyTorch's, a constant that names the function; graphs
-inside attributes print after the graph (`with prim::fork_0 =`).  Constants without a text (large
-tensors, objects) print as `<Tensor>` and read back as `Opaque`.
+`print_graph` only needs the graph. `parse_graph` and its grammars (ir.lark, schema.lark) are for
+tests; they use lark, which is in the extra `test` and imported on the first call. As in PyTorch, a
+call of a function is printed with a constant that names the function, and graphs in attributes are
+printed after the main one (`with prim::fork_0 =`). Constants without a literal (large tensors,
+objects) are printed as `<Tensor>` and parsed as `Opaque`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ ESCAPES = {
     "\t": "\\t",
     "\v": "\\v",
 }
-"""Characters of strings that print with a backslash; other control characters print in octal."""
+"""Characters that are printed with a backslash; other control characters are printed in octal."""
 
 UNESCAPES = {v[1]: k for k, v in ESCAPES.items()}
 
 
 @record(frozen=True)
 class Opaque:
-    """A constant known only by its text."""
+    """A constant that is only known by its text."""
 
     text: str
     type: T.Type
@@ -54,10 +54,10 @@ class Opaque:
 
 
 def print_graph(graph: Graph, type_text: Callable[[Value], str] | None = None) -> str:
-    """The text of a graph, in PyTorch's format, ending with a newline.
+    """The text of a graph in PyTorch's format; it ends with a newline.
 
-    type_text: what to print for a value's type, such as `Float(1, 64, s0+2)`, which reads back as
-    Tensor; the type itself without it.
+    type_text: returns the text for a value's type, such as `Float(1, 64, s0+2)`, which is parsed as
+    Tensor; the default is the type itself.
     """
     printer = Printer(graph, type_text=type_text)
     lines = printer.graph()
@@ -72,8 +72,10 @@ def print_graph(graph: Graph, type_text: Callable[[Value], str] | None = None) -
 
 
 def unique_names(hints: list[str]) -> list[str]:
-    """Names for values in order of definition.  As in PyTorch the last of several equal hints keeps
-    its name and the earlier ones get suffixes; values without a hint are numbered by position.
+    """Unique names for values, in the order of their definitions.
+
+    As in PyTorch, the last of several values with the same hint keeps the name, and earlier ones
+    get suffixes. Values without a hint are numbered by position.
     """
     names: list[str] = []
     owner: dict[str, int] = {}
@@ -97,7 +99,7 @@ def unique_names(hints: list[str]) -> list[str]:
 
 
 class Printer:
-    """Names every value of one graph, then writes it line by line."""
+    """Assigns names to all values of one graph, then prints it line by line."""
 
     def __init__(
         self,
@@ -113,7 +115,7 @@ class Printer:
         self.names = dict(zip(slots, unique_names(hints)))
 
     def definitions(self, block: Block) -> Iterator[Value | Node]:
-        """Values in order of definition; a function call stands for the constant before it."""
+        """The values in order; a node with a function stands for the constant before it."""
         yield from block.parameters
         for node in block.nodes:
             if "function" in node.attributes:
@@ -173,7 +175,7 @@ class Printer:
 
 
 def quote(text: str) -> str:
-    """A string in double quotes, as PyTorch escapes it."""
+    """A string in double quotes, with PyTorch's escapes."""
     return (
         '"'
         + "".join(
@@ -185,7 +187,7 @@ def quote(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """A float as PyTorch prints it: `3.`, `0.10000000000000001`, `inf`."""
+    """A float in PyTorch's format: `3.`, `0.10000000000000001`, `inf`."""
     if value == value and abs(value) < 1e10 and value == int(value):
         return f"{'-' if str(value)[0] == '-' else ''}{abs(int(value))}."
     return f"{value:.17g}"
@@ -220,7 +222,7 @@ def _item(value: Any) -> str:
 
 
 def _object(value: Any) -> str:
-    """Text of a value of a class that this layer does not know, by its script type."""
+    """The text of a value of a class that this module does not know, by its script type."""
     t = getattr(value, "__script_type__", None)
     if t == T.DEVICE:
         return quote(str(value))
@@ -236,12 +238,14 @@ def parse_graph(
     function: Callable[[str], Function | None] | None = None,
     constant: Callable[[Opaque], Any] | None = None,
 ) -> Graph:
-    """The graph of a text.  Raises GraphError, with the line, where it cannot be read.
+    """Parse the text of a graph. Raises GraphError, with the line, if that fails.
 
-    overloads: kind -> schemas of that operator, in order of preference (the operator table's).
-    resolve: qualified name -> class, enum or interface; unknown names become empty classes.
-    function: name -> Function; unknown names become functions without a body.
-    constant: Opaque -> value of a constant that has no literal; by default the Opaque stays.
+    overloads: returns the schemas of an operator kind, in order of preference (as in the operator
+    table).
+    resolve: returns the class, enum or interface with a qualified name; for None, an empty class is
+    made.
+    function: returns the Function with a name; for None, a function without a body is made.
+    constant: converts an Opaque to the value of a constant; the default keeps the Opaque.
     """
     from .irparse import Reader
 

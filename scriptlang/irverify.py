@@ -1,14 +1,14 @@
-"""The verifier of the IR: its rules, as a table of constraints for each kind of node.
+"""The verifier of the IR: its invariants, as a table of constraints for each kind of node.
 
-`verify(graph)` goes over a graph and the graphs inside it, and raises GraphError for the first node
-that breaks a rule.  Four kinds of rules:
+`verify(graph)` checks a graph and the graphs in its attributes, and raises GraphError for the first
+node that violates an invariant. There are four kinds of them:
 
-- the links between nodes, blocks, values and their uses;
-- dominance: a value is used behind its definition, in the same block or inside it;
-- an operator's operands fit its schema, its results are what the schema says;
-- a node of the language (`prim::If`, `prim::GetAttr`, ...) satisfies the constraints of `KINDS`.
+- the links between nodes, blocks, values and their uses are consistent;
+- dominance: a value is used after its definition, in the same block or in nested ones;
+- an operator's inputs and outputs fit its schema;
+- a node of the language (`prim::If`, `prim::GetAttr`, ...) satisfies the constraints in `KINDS`.
 
-A constraint is a function of a node that returns why the node breaks it, or None.
+A constraint is a function of a node that returns why the node violates it, or None.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .type_variables import substitute
 
 Constraint = Callable[[Node], "str | None"]
 Pattern = object
-"""What an operand has to be: a Type (a subtype fits), a class of types, or a test of a type whose
-docstring says what it wants."""
+"""What type an operand needs: a Type (subtypes fit), a class of types, or a predicate whose
+docstring describes it in error messages."""
 
 
 def verify(graph: Graph) -> None:
-    """Check every rule of the IR; raises GraphError naming the first node that breaks one."""
+    """Check all invariants of the IR. Raises GraphError for the first node that violates one."""
     _verify_block(graph, graph.block, set())
 
 
@@ -88,7 +88,7 @@ def _verify_results(node: Node) -> None:
 
 
 def fits(t: T.Type, pattern: Pattern) -> bool:
-    """Whether a type is what a pattern asks for."""
+    """Whether a type fits a pattern."""
     if isinstance(pattern, T.Type):
         return T.is_subtype(t, pattern)
     if isinstance(pattern, type):
@@ -120,7 +120,7 @@ def an_object(t: T.Type) -> bool:
 
 
 def operands(*patterns: Pattern, rest: Pattern | None = None) -> Constraint:
-    """The inputs are of these types; any number of more of type `rest`, where it is given."""
+    """The inputs fit these patterns; if `rest` is given, any number of further ones fit it."""
 
     def check(node: Node) -> str | None:
         return _listed("input", [v.type for v in node.inputs], patterns, rest)
@@ -129,7 +129,7 @@ def operands(*patterns: Pattern, rest: Pattern | None = None) -> Constraint:
 
 
 def results(*patterns: Pattern, rest: Pattern | None = None) -> Constraint:
-    """The outputs are of these types; any number of more of type `rest`, where it is given."""
+    """The outputs fit these patterns; if `rest` is given, any number of further ones fit it."""
 
     def check(node: Node) -> str | None:
         return _listed("output", [v.type for v in node.outputs], patterns, rest)
@@ -151,7 +151,7 @@ def _listed(
 
 
 def attribute(name: str, cls: type | tuple[type, ...] = object) -> Constraint:
-    """The node has an attribute of that name, of that class of Python."""
+    """The node has an attribute with this name and Python class."""
 
     def check(node: Node) -> str | None:
         if name not in node.attributes:
@@ -164,7 +164,7 @@ def attribute(name: str, cls: type | tuple[type, ...] = object) -> Constraint:
 
 
 def blocks(*counts: int) -> Constraint:
-    """The node has one of these numbers of blocks."""
+    """The number of blocks is one of these."""
 
     def check(node: Node) -> str | None:
         if len(node.blocks) in counts:
@@ -175,7 +175,7 @@ def blocks(*counts: int) -> Constraint:
 
 
 def _each(what: str, values: Iterable[Value], wanted: Iterable[T.Type]) -> str | None:
-    """Why values do not serve, one by one, where values of some types are wanted."""
+    """The reason why values do not fit a list of types, or None."""
     values, types = list(values), list(wanted)
     if len(values) != len(types):
         return f"{what}: {len(values)} values for {len(types)}"
@@ -190,9 +190,9 @@ def _types(values: Iterable[Value]) -> list[T.Type]:
 
 
 def fits_schema(node: Node) -> str | None:
-    """The operands of an operator fit its schema, and its outputs are what the schema says.
+    """The inputs and outputs of an operator fit its schema.
 
-    A node without one stands for an operator that nobody knows: it raises when it is reached.
+    A node without a schema is an unknown operator: it raises an error when it runs.
     """
     s = node.schema
     if s is None:
@@ -316,13 +316,13 @@ def calls_a_method(node: Node) -> str | None:
     owner: Any = node.inputs[0].type
     name = node.attributes["name"]
     method = owner.methods.get(name)
-    if method is None:  # the call raises when it is reached
+    if method is None:  # the call raises when it runs
         return None
     return _call(node, getattr(method, "schema", method), node.inputs)
 
 
 def _call(node: Node, schema: Schema | None, inputs: list[Value]) -> str | None:
-    if schema is None:  # not compiled yet; compiling it checks the call
+    if schema is None:  # compiling it later checks the call
         return None
     return _each(f"argument of {schema.name}", inputs, [a.type for a in schema.arguments]) or _each(
         f"result of {schema.name}", node.outputs, [r.type for r in schema.returns]
@@ -330,7 +330,7 @@ def _call(node: Node, schema: Schema | None, inputs: list[Value]) -> str | None:
 
 
 def runs_its_graph(node: Node) -> str | None:
-    """A fork or awaitable: a block while it is emitted, then a Subgraph of its inputs."""
+    """A fork or awaitable has a block while it is built, and later a Subgraph with its inputs."""
     inner: Any = node.attributes.get("Subgraph")
     if inner is None:
         return None if len(node.blocks) == 1 else "it has neither a block nor a Subgraph"
@@ -343,7 +343,7 @@ def _promised(t: T.Type) -> T.Type:
 
 
 def holds_its_graph(node: Node) -> str | None:
-    """A group of pointwise operators."""
+    """A fused group has a Subgraph with its inputs and outputs."""
     inner = node.attributes["Subgraph"]
     why = _each("argument", node.inputs, _types(inner.inputs))
     return why or _each("result", inner.outputs, _types(node.outputs))
@@ -394,5 +394,5 @@ KINDS: Mapping[str, tuple[Constraint, ...]] = {
     "prim::awaitable": (results(T.RRefLikeType), runs_its_graph),
     "scriptlang::fused_pointwise": (attribute("Subgraph", Graph), holds_its_graph),
 }
-"""Kinds of nodes that no schema describes fully -> their constraints, in order: each may rely on
-those before it.  All other kinds are operators (`fits_schema`)."""
+"""The constraints of node kinds that a schema does not fully describe.
+Each may rely on the earlier ones. All other kinds are operators (`fits_schema`)."""

@@ -1,7 +1,7 @@
-"""The names of torch.jit: `import scriptlang as torch` serves scripts that say torch.jit.script.
+"""The names of torch.jit, so that `import scriptlang as torch` works for code that uses torch.jit.
 
-Decorators mark, as PyTorch's do, and otherwise change nothing: code runs in plain Python as it did.
-What only steers PyTorch's own executor (fusers, profiling) is accepted and does nothing.
+Decorators only mark functions, as PyTorch's do; plain Python calls are unchanged. Whatever controls
+PyTorch's own executor (fusers, profiling) is accepted and has no effect.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ REFUSED = {
         "a class that PyTorch makes for itself; scripted and traced modules are ScriptModules here",
     ),
 }
-"""Public names of torch.jit that are not here -> why."""
+"""Public names of torch.jit that are missing here, and why."""
 
 
 def __getattr__(name: str) -> Any:
-    """ScriptModule, the base of module classes, is loaded with scriptlang.nn on first use."""
+    """Load ScriptModule, the base of module classes, with scriptlang.nn on first use."""
     if name in REFUSED:
         raise AttributeError(f"{__name__}.{name}: {REFUSED[name]}")
     if name != "ScriptModule":
@@ -96,22 +96,22 @@ def __getattr__(name: str) -> Any:
     return ScriptModule
 
 
-# Types and values
+# ---- types and values
 
 
 class ScriptWarning(Warning):
-    """The class of PyTorch's warnings about scripts; nothing here warns with it."""
+    """PyTorch's class of warnings about scripts; it is never used here."""
 
 
 class Attribute(NamedTuple):
-    """`Attribute(value, type)`: an attribute of a module, with the type that it has in programs."""
+    """`Attribute(value, type)`: an attribute of a module, with its type in programs."""
 
     value: Any
     type: Any
 
 
 def annotate(the_type: Any, the_value: T) -> T:
-    """`the_value`, to be taken as a `the_type` by the compiler; in plain Python just the value."""
+    """Return `the_value`; the compiler gives it the type `the_type`."""
     return the_value
 
 
@@ -121,7 +121,7 @@ def _unwrap_optional(x: Any) -> Any:
 
 
 def is_scripting() -> bool:
-    """False in plain Python, True in compiled programs."""
+    """Return False; in compiled programs it is True."""
     return False
 
 
@@ -130,16 +130,16 @@ def is_tracing() -> bool:
     return dispatch.tracing() is not None
 
 
-# Marks
+# ---- marks
 
 
 def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile this method though nothing that is compiled calls it."""
+    """Mark a method to be compiled even if no compiled code calls it."""
     return modifiers.mark(fn, "export")
 
 
 def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the body out of programs: a call of it there raises."""
+    """Mark a function whose body is not compiled; calls of it in programs raise an error."""
     if builtins.isinstance(fn, property):
         for accessor in (fn.fget, fn.fset):
             if accessor is not None:
@@ -149,7 +149,8 @@ def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Callable[..., Any]:
-    """Leave the body out of programs: `@ignore` or `@ignore()`; drop=True is `unused`."""
+    """Mark a function that is not compiled: `@ignore` or `@ignore()`.
+    With drop=True, it is `unused`."""
     if callable(drop):
         return modifiers.mark(drop, "ignore")
     if kwargs.pop("drop_on_export", drop):
@@ -158,12 +159,13 @@ def ignore(drop: Any = False, **kwargs: Any) -> Callable[..., Any]:
 
 
 def _drop(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the function out of programs, declaration and all."""
+    """Mark a function that is left out of programs completely, without its declaration."""
     return modifiers.mark(fn, "_drop")
 
 
 def interface(cls: type[T]) -> type[T]:
-    """Declare a class whose methods say what a module or object must have."""
+    """Declare an interface: the methods that a module or object must have.
+    Raises RuntimeError for anything but a class."""
     if not inspect.isclass(cls):
         raise RuntimeError("interface must be applied to a class")
     marked: Any = cls
@@ -177,21 +179,21 @@ def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _overloaded_fns: dict[str, list[Callable[..., Any]]] = {}
-"""`__torch__.module.function` -> the declarations that `_overload` marked."""
+"""The declarations marked by `_overload`, by `__torch__.module.function`."""
 
 _overloaded_methods: dict[str, dict[str, list[Callable[..., Any]]]] = {}
-"""`__torch__.module.method` -> class name -> the declarations that `_overload_method` marked."""
+"""The declarations marked by `_overload_method`, by `__torch__.module.method` and class name."""
 
 
 def _overload(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare one signature of a function; the definition that follows has the body."""
+    """Declare one signature of a function; the definition after it has the body."""
     key = f"__torch__.{fn.__module__}.{fn.__name__}"
     _overloaded_fns.setdefault(key, []).append(fn)
     return fn
 
 
 def _overload_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare one signature of a method; the definition that follows has the body."""
+    """Declare one signature of a method; the definition after it has the body."""
     owner = fn.__qualname__.rpartition(".")[0].rpartition(".")[2]
     _overloaded_methods.setdefault(_name_of(fn), {}).setdefault(owner, []).append(fn)
     return fn
@@ -202,7 +204,7 @@ def _name_of(fn: Callable[..., Any]) -> str:
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile the function when a trace first calls it; plain Python calls stay as they are."""
+    """Compile the function when a trace first calls it; plain Python calls are unchanged."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return script(fn)(*args, **kwargs) if is_tracing() else fn(*args, **kwargs)
@@ -217,21 +219,21 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 _script_if_tracing = script_if_tracing
 
 
-# Calls side by side
+# ---- asynchronous calls
 
 
 def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
-    """A Future of `func(*args, **kwargs)`; the call runs at once."""
+    """A Future of `func(*args, **kwargs)`; here the call runs at once."""
     return Future.of(func, *args, **kwargs)
 
 
 def wait(future: Future[T]) -> T:
-    """The result of a Future.  Raises what its call raised."""
+    """The result of a Future. Raises the error that its call raised."""
     return future.wait()
 
 
 def _awaitable(func: Callable[..., T], *args: Any, **kwargs: Any) -> Await[T]:
-    """A Future whose call is made when it is first waited for."""
+    """A Future whose call runs when it is first waited for."""
     return Await(call=(functools.partial(func, **kwargs), list(args)))
 
 
@@ -247,23 +249,23 @@ _fork, _wait = fork, wait
 _Await = Await
 
 
-# What steers PyTorch's executor
+# ---- control of PyTorch's executor
 
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[Any]:
-    """Accepted; programs are always optimised."""
+    """A context without effect; programs are always optimised."""
     yield
 
 
 @contextlib.contextmanager
 def fuser(name: str) -> Iterator[Any]:
-    """Accepted; there is one way of running programs."""
+    """A context without effect; there is no choice of fusers."""
     yield
 
 
 class strict_fusion:
-    """Accepted as a context in programs and around them; nothing is fused that could fail to be."""
+    """A context without effect, in programs and around them."""
 
     def __enter__(self) -> Any:
         return self
@@ -273,7 +275,7 @@ class strict_fusion:
 
 
 def set_fusion_strategy(strategy: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Accepted; returns the strategy there was, which is none."""
+    """Has no effect; returns the previous strategy, which is always empty."""
     return []
 
 
@@ -281,11 +283,11 @@ _set_fusion_strategy = set_fusion_strategy
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Accepted; there is no such fuser."""
+    """Has no effect; there is no oneDNN fuser."""
 
 
 def onednn_fusion_enabled() -> bool:
-    """Whether oneDNN fuses operators: there is none here, so never."""
+    """Return False: there is no oneDNN fuser."""
     return False
 
 
@@ -294,18 +296,18 @@ def run_frozen_optimizations(
     optimize_numerics: bool = True,
     preserved_methods: list[str] | None = None,
 ) -> None:
-    """Accepted; freezing has optimised the module already."""
+    """Has no effect; freezing has already optimised the module."""
 
 
 def set_module(obj: Any, mod: str) -> None:
-    """Let an object say that it is of another module."""
+    """Set the `__module__` of an object. Raises TypeError if the name is no string."""
     if not builtins.isinstance(mod, str):
         raise TypeError("the name of a module must be a string")
     obj.__module__ = mod
 
 
 def export_opnames(m: RecursiveScriptModule) -> list[str]:
-    """The operators that the bytecode of a module's methods names, sorted (`aten::add.Tensor`)."""
+    """The operators in the bytecode of a module's methods, sorted (`aten::add.Tensor`)."""
     from .interpreter.prepare import code_of
     from .interpreter.reach import reachable
 
@@ -314,7 +316,7 @@ def export_opnames(m: RecursiveScriptModule) -> list[str]:
 
 
 def last_executed_optimized_graph() -> Any:
-    """The graph of the function that was called last, as it is run; None before any call."""
+    """The optimised graph of the function that was called last; None before any call."""
     from .passes.pipeline import optimize
     from .programs.graph_view import GraphView
 

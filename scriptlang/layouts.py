@@ -1,4 +1,4 @@
-"""Layouts and memory formats: numbers inside programs, with PyTorch's names for users."""
+"""Layouts and memory formats: ints in programs, with PyTorch's names for users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Named(int):
-    """A number that prints as the name it has in PyTorch."""
+    """An int that prints as its name in PyTorch."""
 
     NAMES: tuple[str, ...] = ()
 
@@ -23,13 +23,13 @@ class Named(int):
 
 
 class Layout(Named):
-    """How the elements of a tensor are kept; here always strided."""
+    """How the elements of a tensor are stored; here it is always strided."""
 
     NAMES = ("strided",)
 
 
 class MemoryFormat(Named):
-    """An order of the dimensions in memory."""
+    """An order of dimensions in memory."""
 
     NAMES = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 

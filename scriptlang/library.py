@@ -1,4 +1,4 @@
-"""torch.library by name: operators that users define, for programs, archives and eager calls.
+"""The names of torch.library: operators that users define, for programs, archives and eager calls.
 
     @scriptlang.library.custom_op("my::scale", mutates_args=())
     def scale(x: Tensor, k: int = 1) -> Tensor:
@@ -6,9 +6,9 @@
 
     scriptlang.ops.my.scale(x, 3)            # also torch.ops.my.scale(x, 3) in scripts and archives
 
-A function serves both engines: native programs call it under the GIL.  `engine="python"` keeps it
-for Python's alone; an operator of the native engine in C comes from a plug-in (`load_library`).
-Archives that are loaded, and functions that are compiled, from then on have it.
+A function serves both engines: native programs call it with the GIL. `engine="python"` restricts it
+to the Python engine; operators in C for the native engine come from a plug-in (`load_library`). The
+operators are known to all archives loaded, and all functions compiled, afterwards.
 """
 
 from __future__ import annotations
@@ -46,16 +46,17 @@ ENGINES = (None, "python")
 HERE = frozenset(
     {"", "CPU", "cpu", "CompositeExplicitAutograd", "CompositeImplicitAutograd", "default"}
 )
-"""Dispatch keys and device types whose functions run here; those of other devices never do."""
+"""Dispatch keys and device types whose functions run here; those for other devices never run."""
 
 ELSEWHERE = frozenset({"CUDA", "cuda", "MPS", "mps", "XPU", "xpu", "HPU", "hpu", "XLA", "xla"})
 
 _defined: set[str] = set()
-"""Namespaces that a Library of the kind DEF stands for."""
+"""Namespaces that have a Library of kind DEF."""
 
 
 def _found(op: Any) -> CustomOperator:
-    """The operator that a name, packet or definition means.  Raises RuntimeError for none."""
+    """The operator that a name, packet or definition refers to.
+    Raises RuntimeError if there is none."""
     if isinstance(op, CustomOpDef):
         return op._op
     if isinstance(op, Overload):
@@ -85,7 +86,7 @@ def _define(text: str, alias_analysis: str = "") -> CustomOperator:
 
 
 def _set_body(op: CustomOperator, body: Body, engine: str | None, is_new: bool = True) -> None:
-    """Let a function run an operator.  Raises RuntimeError where one does already."""
+    """Set the function that runs an operator. Raises RuntimeError if there is one already."""
     if not callable(body):
         raise TypeError(f"{op.name} is implemented by a function, not by {body!r}")
     if engine not in ENGINES:
@@ -118,7 +119,7 @@ def _set_body(op: CustomOperator, body: Body, engine: str | None, is_new: bool =
 def _implement(
     op: CustomOperator, body: Body, key: str, engine: str | None, override: bool = False
 ) -> None:
-    """What `impl` does, for a dispatch key or a device type."""
+    """Implement an operator for a dispatch key or a device type; used by `impl`."""
     if key == "Meta":
         op.fake = body
     elif key in HERE:
@@ -134,8 +135,9 @@ def _implement(
 
 
 class Library:
-    """Operators of one namespace: `Library("my", "DEF")` defines, "FRAGMENT" does so beside others,
-    "IMPL" only implements.  As in PyTorch one DEF is for a namespace."""
+    """Operators of one namespace. `Library("my", "DEF")` defines them, "FRAGMENT" adds to a
+    namespace that may have a DEF elsewhere, and "IMPL" only implements. As in PyTorch, a namespace
+    has only one DEF."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("DEF", "IMPL", "FRAGMENT"):
@@ -153,10 +155,11 @@ class Library:
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Define "op(Tensor x) -> Tensor"; returns the name, with its overload.
+        """Define an operator by a schema "op(Tensor x) -> Tensor"; returns `name.overload`.
 
-        alias_analysis: "CONSERVATIVE" for what writes, or gives, memory that its schema does not
-        name.  Passes keep every call of an operator, once and in its place.
+        alias_analysis: "CONSERVATIVE" for an operator that writes or returns memory that its schema
+        does not mention. Optimisations keep every call of a defined operator, once and in its
+        place.
         """
         if self.kind == "IMPL":
             raise RuntimeError(f"Library({self.ns!r}, 'IMPL') defines nothing; 'FRAGMENT' does")
@@ -177,7 +180,7 @@ class Library:
         allow_override: bool = False,
         engine: str | None = None,
     ) -> None:
-        """Let a function implement an operator; engine: None for both, or "python"."""
+        """Implement an operator by a function. engine: None for both engines, or "python"."""
         if with_keyset:
             raise NotImplementedError("there are no dispatch keys that a function could get")
         name = op_name
@@ -195,7 +198,7 @@ class Library:
 def define(
     qualname: str, schema: str, *, lib: Library | None = None, tags: Any = (), **options: Any
 ) -> None:
-    """`define("my::op", "(Tensor x) -> Tensor")`."""
+    """Define an operator: `define("my::op", "(Tensor x) -> Tensor")`."""
     if "::" not in qualname:
         raise ValueError(f"{qualname!r} is no name of an operator: my::op is one")
     _define(qualname + schema, **options)
@@ -204,10 +207,10 @@ def define(
 def impl(
     qualname: Any, types: Any = "default", func: Body | None = None, *, lib: Any = None, **how: Any
 ) -> Any:
-    """`impl("my::op", "cpu", f)`, or a decorator without f; engine: None for both, or "python".
+    """Implement an operator: `impl("my::op", "cpu", f)`, or without f as a decorator.
 
-    types: device types; those that are not the CPU's never run.  `impl(lib, "op", "CPU")` is the
-    decorator of a Library.
+    types: device types; functions for devices other than the CPU never run. engine: None for both
+    engines, or "python". `impl(lib, "op", "CPU")` is the decorator for a Library.
     """
     if isinstance(qualname, Library):
         library, name, key = qualname, types, func or ""
@@ -231,13 +234,15 @@ def impl(
 
 
 def register_kernel(op: Any, device_types: Any, func: Body | None = None, **how: Any) -> Any:
-    """`impl` for a device type or several; None is all."""
+    """Like `impl`, for one or several device types; None means all."""
     return impl(_found(op).name, device_types or "default", func, **how)
 
 
 def register_fake(op: Any, func: Body | None = None, **how: Any) -> Any:
-    """Say of which sizes and types the results are: the function gets tensors without elements of
-    use, and gives such.  Passes and `scriptlang.inspect` ask it."""
+    """Register a function that determines the sizes and dtypes of an operator's results.
+
+    It gets tensors with meaningless elements and returns such tensors. Optimisations and
+    `scriptlang.inspect` call it. Without `func`, this is a decorator."""
     found = _found(op)
 
     def decorate(body: Body) -> Body:
@@ -253,16 +258,18 @@ def register_fake(op: Any, func: Body | None = None, **how: Any) -> Any:
 def register_autograd(
     op: Any, backward: Body, /, *, setup_context: Body | None = None, **how: Any
 ) -> None:
-    """Say the derivative: `backward(ctx, *grads)` gives one, or None, for each argument;
-    `setup_context(ctx, inputs, output)` keeps what it needs.  Programs that such a gradient is
-    wanted of run on the Python engine."""
+    """Register the derivative of an operator.
+
+    `backward(ctx, *grads)` returns a gradient or None for each argument; `setup_context(ctx,
+    inputs, output)` stores what it needs in ctx. Programs for which such a gradient is wanted run
+    on the Python engine."""
     found = _found(op)
     check_derivable(found)
     record_with(found, Recording(found, backward, setup_context))
 
 
 class CustomOpDef:
-    """What `custom_op` makes of a function: a call is one of the operator."""
+    """The result of `custom_op`; calling it calls the operator."""
 
     def __init__(self, op: CustomOperator, function: Body) -> None:
         self._op, self._function = op, function
@@ -275,16 +282,16 @@ class CustomOpDef:
         return self._opoverload(*args, **kwargs)
 
     def register_fake(self, fn: Body, /) -> Body:
-        """Say sizes and types of the results (see `register_fake` of the module)."""
+        """Register the sizes and dtypes of the results (see the function `register_fake`)."""
         register_fake(self, fn)
         return fn
 
     def register_kernel(self, device_types: Any, fn: Body | None = None, /, **how: Any) -> Any:
-        """Another function for device types; the CPU's takes the place of the first one."""
+        """Register another function for device types; for the CPU it replaces the first one."""
         return register_kernel(self, device_types, fn, allow_override=True, **how)
 
     def register_autograd(self, backward: Body, /, *, setup_context: Body | None = None) -> None:
-        """Say the derivative (see `register_autograd` of the module)."""
+        """Register the derivative (see the function `register_autograd`)."""
         register_autograd(self, backward, setup_context=setup_context)
 
     def __repr__(self) -> str:
@@ -301,10 +308,11 @@ def custom_op(
     schema: str | None = None,
     engine: str | None = None,
 ) -> Any:
-    """Make an operator of a function, by its annotations or a schema "(Tensor x) -> Tensor".
+    """Make an operator from a function, by its annotations or a schema "(Tensor x) -> Tensor".
 
-    mutates_args: the tensors that it writes.  What it gives has memory of its own.  Defining it
-    again with the same schema lets the new function take its place.
+    mutates_args: the names of the tensors that it writes. Its results must not share memory with
+    its arguments. If it is defined again with the same schema, the new function replaces the old
+    one.
     """
     if "::" not in name:
         raise ValueError(f"{name!r} is no name of an operator: my::op is one")
@@ -331,8 +339,9 @@ def opcheck(
     test_utils: str | Sequence[str] = tuple(CHECKS),
     raise_exception: bool = True,
 ) -> dict[str, str | Exception]:
-    """Whether an operator does on these arguments what its schema and its fake say: "SUCCESS" or an
-    error by the name of each check."""
+    """Check whether an operator behaves as its schema and its fake say, for these arguments.
+
+    Returns "SUCCESS" or an error for each check, by its name."""
     names = [test_utils] if isinstance(test_utils, str) else list(test_utils)
     if unknown := set(names) - CHECKS.keys():
         raise ValueError(f"there is no check {', '.join(unknown)}; there are {', '.join(CHECKS)}")
@@ -343,10 +352,10 @@ SL_INVALID_ARGUMENT = 1
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
-    """Open a plug-in (scriptlang/plugin.h), whose operators both engines have from then on.
+    """Load a plug-in (scriptlang/plugin.h), whose operators both engines can then use.
 
-    This runs its code: give it only what you trust.  Raises OSError for what is no plug-in, and
-    RuntimeError for one that does not start.
+    This runs its code, so it has to be trusted. Raises OSError if it is no plug-in, and
+    RuntimeError if it fails to initialise.
     """
     native, why = native_module()
     if native is None:
@@ -358,11 +367,11 @@ def load_library(path: str | os.PathLike[str]) -> None:
 
 
 _seen: list[str] = []
-"""The operators of the native engine that Python has looked at."""
+"""The operators of the native engine that Python has already processed."""
 
 
 def _adopt(native: Any) -> None:
-    """Let Python have the operators that plug-ins have registered."""
+    """Register the operators of plug-ins in Python."""
     while len(_seen) < len(texts := native.custom_operators()):
         text = texts[len(_seen)]
         _seen.append(text)
@@ -380,7 +389,7 @@ def _adopt(native: Any) -> None:
 
 
 def _native_kernel(native: Any, op: CustomOperator) -> Body:
-    """What calls an operator of a plug-in from Python."""
+    """A function that calls an operator of a plug-in from Python."""
     from .interpreter.native_engine import translate
 
     def call(*values: Any) -> Any:

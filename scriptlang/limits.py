@@ -1,7 +1,7 @@
 """Limits on what a running program may use.
 
-Memory is counted as it is held (`interpreter/meter.py`); an operator that could make much at once
-asks first, with `reserve`.  Arrays of numpy ask by themselves (`allocations.py`).
+Memory is counted while it is held (`interpreter/meter.py`). An operator that could allocate much at
+once calls `reserve` first. numpy arrays are counted by numpy's allocator (`allocations.py`).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .records import record
 
 @record(frozen=True)
 class Limits:
-    """How much a program may use; None is no limit.  Going over one raises LimitError, naming it.
+    """How much a program may use; None is no limit. Exceeding one raises LimitError.
 
-    Of one call: instructions: bytecode instructions.  seconds: wall time.  memory: bytes of tensors
-    that it allocates.  depth: calls inside calls.  result_values: what it gives back, counting what
-    is inside them, each object once.
+    For each call: instructions: bytecode instructions. seconds: wall time. memory: bytes of tensors
+    that are allocated. depth: nested calls. result_values: values in the result, including those
+    inside others; each object counts once.
 
-    Of reading an archive and compiling what is in it, over the archive's whole life:
-    source_bytes: text of its code.  syntax_nodes: words and signs of that.  graph_nodes: nodes of
-    its functions, with those that they call put in.  type_nodes: parts of its types.
-    compile_seconds: time.  Their defaults are ten times what large honest models need.
+    For reading an archive and compiling its contents, over the whole life of the archive:
+    source_bytes: text of its code. syntax_nodes: tokens of the code. graph_nodes: nodes of its
+    functions, with calls inlined. type_nodes: parts of its types. compile_seconds: time. The
+    defaults are ten times what large ordinary models need.
     """
 
     instructions: int | None = None
@@ -42,7 +42,7 @@ class Limits:
 
 
 SMALL = 1 << 16
-"""Bytes that nobody has to ask for."""
+"""Allocations up to this many bytes need not be reserved."""
 
 _deadline: ContextVar[tuple[float, float] | None] = ContextVar("deadline", default=None)
 
@@ -51,7 +51,7 @@ _asked: ContextVar[Callable[[int], None] | None] = ContextVar("asked", default=N
 
 @contextmanager
 def asking(ask: Callable[[int], None]) -> Iterator[None]:
-    """Have `reserve` call `ask`, which raises LimitError where there is too little left."""
+    """A context in which `reserve` calls `ask`, which may raise LimitError."""
     token = _asked.set(ask)
     try:
         yield
@@ -61,7 +61,7 @@ def asking(ask: Callable[[int], None]) -> Iterator[None]:
 
 @contextmanager
 def until(seconds: float) -> Iterator[None]:
-    """Have `check_time` raise LimitError once so many seconds are over."""
+    """A context in which `check_time` raises LimitError after this many seconds."""
     token = _deadline.set((time.monotonic() + seconds, seconds))
     try:
         yield
@@ -70,21 +70,21 @@ def until(seconds: float) -> Iterator[None]:
 
 
 def deadline() -> float | None:
-    """When the run is over, as `time.monotonic` has it."""
+    """The end of the run's time, in the terms of `time.monotonic`; None if there is no limit."""
     limit = _deadline.get()
     return limit and limit[0]
 
 
 def check_time() -> None:
-    """LimitError where the run is over its time.  Loops of kernels look by themselves, or through
-    the arrays that they make."""
+    """Raise LimitError if the run's time is over.
+    Kernels call it in long loops, or it is checked when they allocate arrays."""
     limit = _deadline.get()
     if limit is not None and time.monotonic() > limit[0]:
         raise LimitError(f"the program ran for {limit[1]} s, the longest that its limits allow")
 
 
 def reserve(size: int) -> None:
-    """Ask for memory before making something of `size` bytes: LimitError where the run may not."""
+    """Raise LimitError if the run may not allocate `size` more bytes, before it allocates them."""
     if size > SMALL:
         ask = _asked.get()
         if ask is not None:
@@ -92,7 +92,7 @@ def reserve(size: int) -> None:
 
 
 def joined(separator: str, parts: Iterable[str]) -> str:
-    """`separator.join(parts)`, where the parts together may be larger than what they come from."""
+    """`separator.join(parts)`, for parts that together may be larger than what they come from."""
     taken, size = [], 0
     for part in parts:
         size += len(part) + len(separator)

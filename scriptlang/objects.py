@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from . import types as T
 
 python_classes: weakref.WeakKeyDictionary[type, T.Type] = weakref.WeakKeyDictionary()
-"""Classes of Python that were compiled -> what their instances are in programs."""
+"""The script types of compiled Python classes."""
 
 R = TypeVar("R")
 
@@ -24,7 +24,7 @@ class ScriptObject:
         self.slots: Any = [None] * len(type.attributes) if slots is None else slots
 
     def get(self, name: str) -> Any:
-        """The value of an attribute.  Raises AttributeError for a name that is none."""
+        """The value of an attribute. Raises AttributeError if there is none with that name."""
         return self.slots[self._slot(name)]
 
     def set(self, name: str, value: Any) -> None:
@@ -41,10 +41,10 @@ class ScriptObject:
 
 
 class Snapshot:
-    """The slots of objects, as they were when one that leads to them was first asked for.
+    """The slots of objects, as they were when they were first reached.
 
-    A list or dict that two slots hold is one object here.  Slots that lie in the native engine give
-    a new copy each time that they are read one by one.
+    A list or dict in two slots is one object here. Slots of objects in the native engine would
+    otherwise return a new copy each time that they are read.
     """
 
     def __init__(self) -> None:
@@ -61,13 +61,13 @@ class Snapshot:
 
 
 def objects_in(value: Any) -> list[ScriptObject]:
-    """The objects inside a value, itself among them, outer ones first."""
+    """The objects inside a value, including itself, outer ones first."""
     return [v for v in walk(value) if isinstance(v, ScriptObject)]
 
 
 def walk(*values: Any) -> Iterator[Any]:
-    """Values and all inside them, outer ones first; containers and objects once."""
-    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
+    """The values and everything inside them, outer ones first; containers and objects only once."""
+    seen: dict[int, Any] = {}  # values are kept alive so that their ids are not reused
     pending = list(reversed(values))
     while pending:
         value = pending.pop()
@@ -106,16 +106,16 @@ DEVICES = (
     "mtia",
     "privateuseone",
 )
-"""The names of PyTorch's devices."""
+"""The names of PyTorch's device types."""
 
 
 class Device:
-    """Where a tensor lies.  Only the CPU runs; other names are kept to be compared."""
+    """The device of a tensor. Programs only run on the CPU; other devices can only be compared."""
 
     __slots__ = ("index", "type")
 
     def __init__(self, type: str, index: int | None = None) -> None:
-        """Raises RuntimeError for a name that is none of PyTorch's devices."""
+        """Raises RuntimeError for unknown device types, TypeError if the name is no string."""
         if isinstance(type, Device):
             type, index = type.type, type.index
         elif not isinstance(type, str):
@@ -158,8 +158,8 @@ CPU = Device("cpu")
 class EnumValue:
     """A member of a script enum.
 
-    known_name: its name; "" where that is not known, as of bytecode that does not tell it (see
-    serialization/names.py).  Values tell members apart then.
+    known_name: its name; "" if it is unknown, as in bytecode that does not contain it (see
+    serialization/names.py). Members are then compared by value.
     """
 
     __slots__ = ("known_name", "type", "value")
@@ -171,7 +171,7 @@ class EnumValue:
 
     @property
     def name(self) -> str:
-        """Raises RuntimeError where it is not known."""
+        """The name. Raises RuntimeError if it is unknown."""
         if not self.known_name:
             raise RuntimeError(
                 f"the name of the member {self.value} of {self.type.name} is not known: the "
@@ -197,9 +197,9 @@ class EnumValue:
 
 
 class Future(Generic[R]):
-    """The result of a call that was started by `fork`: a value, or the error that it ended with.
+    """The result of a call started by `fork`: a value, or the error that it raised.
 
-    `call` is (function, arguments) while the call still has to be made: that of an `_awaitable`.
+    call: (function, arguments) of a call that still has to run, for an `_awaitable`; else None.
     """
 
     __slots__ = ("_value", "call", "error")
@@ -214,14 +214,14 @@ class Future(Generic[R]):
 
     @classmethod
     def of(cls, function: Callable[..., R], *args: Any, **kwargs: Any) -> Future[R]:
-        """The future of a call that is made now."""
+        """The future of a call, which runs now."""
         try:
             return cls(function(*args, **kwargs))
         except Exception as error:
             return cls(error=error)
 
     def wait(self) -> R:
-        """The result.  Raises what the call raised."""
+        """The result. Raises the error that the call raised."""
         if self.error is not None:
             raise self.error
         if self.call is not None:
@@ -230,7 +230,7 @@ class Future(Generic[R]):
         return self._value
 
     def value(self) -> R:
-        """The result, as `wait()` gives it."""
+        """The same as `wait()`."""
         return self.wait()
 
     def done(self) -> bool:
@@ -238,7 +238,7 @@ class Future(Generic[R]):
         return self.call is None
 
     def settle(self, value: Any) -> None:
-        """Give the result of the call."""
+        """Set the result of the call."""
         self._value, self.call = value, None
 
     def __repr__(self) -> str:
@@ -246,13 +246,13 @@ class Future(Generic[R]):
 
 
 class Await(Future[R]):
-    """A Future whose call is made when it is first waited for."""
+    """A Future whose call runs when it is first waited for."""
 
     __slots__ = ()
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """`is`: plain values are the same when they are equal and of one type."""
+    """The `is` of the language: plain values are the same if they are equal and of one type."""
     if type(a) in (bool, int, float, complex, str):
         return type(a) is type(b) and a == b
     return a is b

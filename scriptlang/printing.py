@@ -1,5 +1,5 @@
-"""Texts of tensors, as PyTorch prints them: 4 digits, 80 columns, summarised over 1000 elements,
-or as `set_printoptions` says."""
+"""The text of tensors in PyTorch's format: by default 4 digits, 80 columns, and a summary of more
+than 1000 elements; see `set_printoptions`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from .tensors import Tensor
 
 
 class PrintOptions:
-    """How tensors are written.  precision: digits behind the point.  threshold: of more elements
-    only `edgeitems` at each end of a dimension are shown.  linewidth: columns of a line.  sci_mode:
-    whether numbers have exponents; None leaves it to their sizes."""
+    """How tensors are printed.
+
+    precision: digits after the point. threshold: with more elements than that, only `edgeitems` at
+    both ends of each dimension are printed. linewidth: columns of a line. sci_mode: whether to use
+    scientific notation; None decides by the values."""
 
     def __init__(self) -> None:
         self.precision, self.threshold, self.edgeitems, self.linewidth = 4, 1000, 3, 80
@@ -27,7 +29,7 @@ class PrintOptions:
 options = PrintOptions()
 
 PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
-"""Name -> precision, threshold, edgeitems and linewidth."""
+"""Precision, threshold, edgeitems and linewidth of each profile."""
 
 
 def set_printoptions(
@@ -38,11 +40,11 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How tensors are printed from now on, by the words of torch.set_printoptions.
+    """Set how tensors are printed, with the arguments of torch.set_printoptions.
 
-    profile: "default", "short" or "full", which other arguments change.  sci_mode: True or False
-    for numbers with exponents or without, None to leave it to their sizes.
-    Raises ValueError for another profile, TypeError for what is no number.
+    profile: "default", "short" or "full"; other arguments override it. sci_mode: whether to use
+    scientific notation; None decides by the values. Raises ValueError for an unknown profile, and
+    TypeError for options that are no numbers.
     """
     if profile is not None:
         if profile not in PROFILES:
@@ -66,7 +68,7 @@ def set_printoptions(
 
 
 class _Format:
-    """How the elements of one tensor are written: all at one width, in one style."""
+    """The format of the elements of one tensor: all have the same width and style."""
 
     def __init__(self, values: np.ndarray, kind: str) -> None:
         self.kind = kind
@@ -90,7 +92,7 @@ class _Format:
             self.science = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
         if options.sci_mode is not None:
             self.science = options.sci_mode
-        self.width = max(len(self(v)) for v in finite)  # zeros and what is not finite do not count
+        self.width = max(len(self(v)) for v in finite)  # zeros, inf and nan do not count
 
     def __call__(self, value: Any) -> str:
         if self.kind == "b":
@@ -109,9 +111,9 @@ class _Format:
 
 
 def tensor_text(x: Tensor, contents: str | None = None) -> str:
-    """`tensor([1., 2.])`, with the dtype where it is not the one that the numbers imply.
+    """`tensor([1., 2.])`, with the dtype if it is not implied by the numbers.
 
-    contents: what to write instead of the elements.
+    contents: text to print instead of the elements.
     """
     array = x._array
     if x.dtype.name == "bfloat16" or x.dtype.name == "float16":
@@ -140,8 +142,8 @@ TABLE_ROWS, TABLE_COLUMNS = 20, 12
 
 
 def tensor_html(x: Tensor) -> str:
-    """A tensor as a table of its first elements, for notebooks; of more than two dimensions the
-    first table."""
+    """An HTML table of a tensor's first elements, for notebooks; of more than two dimensions, only
+    the first matrix is shown."""
     facts = f"{x.dtype.name}[{', '.join(map(str, x._size))}]"
     head = f"<small>{facts}</small>"
     if x.numel() == 0 or x.is_quantized:
@@ -171,7 +173,7 @@ def cell_text(value: Any) -> str:
 
 
 def with_facts(text: str, facts: list[str]) -> str:
-    """The text with facts behind it, each on a new line where it would be too long."""
+    """The text with facts appended, each on a new line if the line would be too long."""
     last = len(text) - text.rfind("\n") + 1
     for fact in facts:
         if last + len(fact) + 2 > options.linewidth:
@@ -233,7 +235,7 @@ def _nested(array: np.ndarray, write: Callable[[Any], str], summarise: bool, ind
 
 
 def quantized_text(x: Any) -> str:
-    """A quantized tensor: its numbers, then how they are quantized."""
+    """The text of a quantized tensor: its numbers and its quantization parameters."""
     q = x.quantizer
     how = (
         f"torch.per_tensor_affine, scale={q.scale}, zero_point={q.zero_point}"

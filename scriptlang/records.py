@@ -1,4 +1,4 @@
-"""Data classes that cost next to nothing to define.
+"""Data classes that are cheap to define.
 
     @record(frozen=True)
     class Span:
@@ -6,10 +6,10 @@
         begin: int
         end: int = 0
 
-`record` takes the classes of this package as `dataclasses.dataclass` would: the same fields,
-defaults, comparison and text.  The standard one compiles up to six methods for every class whenever
-its module is imported, which was a fifth of importing scriptlang; here the methods are shared, and
-`__init__` is compiled when the first object is made.
+`record` handles the classes of this package like `dataclasses.dataclass`: same fields, defaults,
+comparison and repr. The standard one compiles up to six methods per class at import, which was a
+fifth of the time of importing scriptlang. Here the methods are shared, and `__init__` is compiled
+when the first object is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIELDS = "__record_fields__"
 
 
 class Field:
-    """A field with more than a plain default: a factory of defaults, or no part in comparisons."""
+    """A field with a default factory, or one that does not take part in comparisons."""
 
     __slots__ = ("compare", "default", "default_factory")
 
@@ -41,7 +41,7 @@ class Field:
 def _record(
     cls: type | None = None, *, frozen: bool = False, eq: bool = True, repr: bool = True
 ) -> Any:
-    """Give a class the methods of a data class; those that it defines itself stay."""
+    """Add the methods of a data class to a class; methods that it defines itself stay."""
     if cls is None:
         return lambda cls: _record(cls, frozen=frozen, eq=eq, repr=repr)
     own = dict(vars(cls))
@@ -78,7 +78,7 @@ def _record(
 
 
 def _first_init(cls: Any, frozen: bool) -> Callable[..., None]:
-    """An `__init__` that compiles the true one, and leaves its place to it."""
+    """An `__init__` that compiles the real one and replaces itself by it."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         made = _compile_init(cls, frozen)
@@ -113,7 +113,7 @@ def _compile_init(cls: type, frozen: bool) -> Callable[..., None]:
 
 
 def _comparison(names: list[str]) -> tuple[Callable[..., bool], Callable[..., int]]:
-    """`__eq__` and `__hash__` by the values of some fields."""
+    """`__eq__` and `__hash__` that use the values of the named fields."""
     key: Callable[[Any], Any] = attrgetter(*names) if names else lambda self: ()
 
     def __eq__(self: Any, other: Any) -> bool:

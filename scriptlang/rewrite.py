@@ -1,18 +1,19 @@
-"""Local rewrites as data: pairs of expressions over operators.
+"""Local rewrite rules: pairs of expressions over operators.
 
     Rule("double_negation", "x: int", "aten.neg(aten.neg(x))", "x")
     Rule("len_of_size", "x: Tensor", "aten.len(aten.size(x))", "aten.dim(x)")
     Rule("inner_relu", "x: Tensor", "aten.relu((y := aten.relu(x)))", "y")
 
 `before` and `after` are Python expressions: calls of `aten.name(...)` or `prim.name(...)`,
-literals, which match constants, and variables.  A variable matches any value of the type that
-`parameters` gives it; used twice it matches the same value (or equal constants) twice; `Const[int]`
-asks for a constant.  Trailing arguments may be left out: they match their defaults.
-`(y := pattern)` names an inner value.
+literals, which match constants, and variables. A variable matches any value of its type in
+`parameters`; if it is used twice, both uses have to be the same value (or equal constants).
+`Const[int]` only matches constants. Trailing arguments that are left out match their defaults. `(y
+:= pattern)` names an inner value.
 
-A rule keeps the value for every input its condition lets through; tests/passes/test_rules.py fires
-each rule on samples and compares.  `why_not` says what kept a rule from firing at a node.  Texts
-are read when a node of the rule's kind is first met, so a table of rules costs nothing at import.
+A rule must preserve the value for all inputs that its condition accepts; tests/passes/test_rules.py
+applies each rule to samples and compares. `why_not` returns the reason why a rule does not apply to
+a node. The expressions are parsed when a node of the rule's kind is first met, so that tables of
+rules cost nothing at import.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ Overloads = Callable[[str], Iterable[Schema]]
 
 @record(frozen=True)
 class Rule:
-    """before -> after.
+    """A rule that replaces `before` by `after`.
 
-    condition: Match -> None where the rule may fire, or the reason why it may not.
-    gives: what a `before` whose `after` is an existing value would have given anyway: "object",
-    that value itself; "memory", another tensor on its memory; "value", an equal one of its own.
-    samples: what the variables may be in the rule's test, where values by type do not do.
+    condition: takes a Match and returns None if the rule may apply, else the reason why not.
+    gives: if `after` is an existing value, what `before` returns: "object" (that value itself),
+    "memory" (another tensor with its memory), or "value" (an equal value with its own memory).
+    samples: values of variables for the test of the rule, if the default ones for the types do not
+    fit.
     """
 
     name: str
@@ -58,7 +60,7 @@ class Rule:
 
     @made_once
     def variables(self) -> dict[str, tuple[T.Type, bool]]:
-        """name -> (type, whether it has to be a constant)"""
+        """The variables: name -> (type, whether it has to be a constant)."""
         head: Any = ast.parse(f"def f({self.parameters}): ...").body[0]
         found = {}
         for a in head.args.args:
@@ -86,7 +88,7 @@ class Rule:
 
 
 class Match:
-    """A rule laid over nodes: `match["x"]` is the value of a variable, `nodes` what was matched."""
+    """A match of a rule: `match["x"]` is the value of a variable, `nodes` are the matched nodes."""
 
     def __init__(self, rule: Rule, node: Node) -> None:
         self.rule = rule
@@ -98,11 +100,11 @@ class Match:
         return self.values[name]
 
     def constant(self, name: str) -> Any:
-        """The value of a variable that stands for a constant."""
+        """The constant value of a variable."""
         return self.values[name].constant
 
     def call(self, pattern: ast.Call, node: Node) -> str | None:
-        """Match a call with a node; the reason where it does not."""
+        """Match a call with a node; returns the reason if it fails."""
         kind, overload = kind_of(pattern)
         if node.kind != kind:
             return f"{node.kind} is not {kind}"
@@ -163,7 +165,7 @@ class Match:
         return f"{name} stands for two different values"
 
     def build(self, overloads: Overloads) -> Value:
-        """The value of `after`, its nodes inserted before the matched node."""
+        """Insert the nodes of `after` before the matched node, and return their result."""
         with self.node.graph.at(self.node) as graph:
             return build(
                 graph, self.rule.result, self.values, overloads, self.node.output.type, self.node
@@ -172,13 +174,13 @@ class Match:
 
 @cache
 def literal(pattern: ast.expr) -> Any:
-    """The value of a literal of a rule; rules live as long as the program."""
+    """The value of a literal in a rule. It is cached for good, like the rules."""
     return ast.literal_eval(pattern)
 
 
 @cache
 def kind_of(call: ast.Call) -> tuple[str, str | None]:
-    """('aten::add', 'Scalar') of `aten.add.Scalar(...)`; None where no overload is named."""
+    """('aten::add', 'Scalar') for `aten.add.Scalar(...)`; the overload is None if missing."""
     parts: list[str] = []
     at = call.func
     while isinstance(at, ast.Attribute):
@@ -198,7 +200,7 @@ def build(
     type: T.Type | None = None,
     like: Node | None = None,
 ) -> Value:
-    """Insert the nodes of an expression; `type` is that of the result where no schema says it."""
+    """Insert the nodes of an expression; `type` is that of the result without a schema."""
     if isinstance(expr, ast.Name):
         return values[expr.id]
     if isinstance(expr, ast.NamedExpr):
@@ -231,7 +233,7 @@ def build(
 def fill(
     graph: Graph, schema: Schema, given: list[Value], named: dict[str, Value], like: Node | None
 ) -> list[Value] | None:
-    """The arguments of a schema, defaults filled in; None where they do not fit."""
+    """The arguments of a schema, with defaults filled in; None if they do not fit."""
     variables: dict[str, T.Type] = {}
     found: list[Value | None] = []
     if len(given) > len(schema.arguments) or any(schema.index(n) is None for n in named):
@@ -250,7 +252,7 @@ def fill(
 
 
 def default_type(argument: Argument) -> T.Type | None:
-    """The type of a default's constant: that of the value, but for containers."""
+    """The type of a default's constant; None means that of its value, except for containers."""
     t = T.without_none(argument.type)
     return t if isinstance(t, (T.ListType, T.DictType)) else None
 
@@ -261,11 +263,12 @@ def same_constant(a: Any, b: Any) -> bool:
 
 
 Guard = Callable[[Match, "Value | None"], "str | None"]
-"""(match, replacement with other memory than before, if any) -> why memory forbids it, or None."""
+"""Takes (match, existing value that would now share memory, or None); returns why memory forbids
+the rewrite, or None."""
 
 
 class RuleSet:
-    """Rules by the kind of node they replace, in order: the first that fires wins."""
+    """Rules by the kind of node they replace; for each node, the first one that applies is used."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
@@ -274,7 +277,7 @@ class RuleSet:
             self.by_kind.setdefault(rule.kind, []).append(rule)
 
     def apply(self, graph: Graph, overloads: Overloads, guard: Guard) -> bool:
-        """Fire rules once at every node of the graph; returns whether any fired."""
+        """Apply the rules once at every node of the graph; returns whether any rule applied."""
         changed = False
         for node in list(graph.walk()):
             for rule in self.by_kind.get(node.kind, ()) if node.block is not None else ():
@@ -287,7 +290,8 @@ class RuleSet:
 
 
 def tell(rule: Rule, node: Node, overloads: Overloads, guard: Guard) -> str:
-    """The place of a node; a rule whose pattern fits there and that does not fire is logged."""
+    """The location of a node.
+    If the rule's pattern fits there but the rule does not apply, that is logged."""
     place = f"{node.kind} ({node.span.place if node.span else 'unknown'})"
     why = why_not(rule, node, overloads, guard)
     if why is not None and isinstance(rule.match(node), Match):
@@ -298,7 +302,8 @@ def tell(rule: Rule, node: Node, overloads: Overloads, guard: Guard) -> str:
 def why_not(
     rule: Rule, node: Node, overloads: Overloads, guard: Guard, fire: bool = False
 ) -> str | None:
-    """Why a rule does not fire at a node, None where it does; with `fire` it also rewrites."""
+    """Why a rule does not apply to a node; None if it does.
+    With `fire`, the node is rewritten too."""
     match = rule.match(node)
     if isinstance(match, str):
         return match

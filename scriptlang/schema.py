@@ -1,10 +1,11 @@
-"""Operator and function schemas.
+"""The schemas of operators and functions.
 
     aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 
-`parse_schema` reads PyTorch's schema language by hand; arguments that some schema has had are not
-read again.  Tests check it against the lark grammar in irtext.  Alias annotations: `Tensor(a)`
-aliases set a, `Tensor(a!)` is also written, `Tensor(a -> *)` becomes part of any.
+`parse_schema` is a hand-written parser of PyTorch's schema language; the arguments and returns that
+it parses are cached. Tests check it against the lark grammar of irtext. Alias annotations:
+`Tensor(a)` is in alias set a, `Tensor(a!)` is also written, `Tensor(a -> *)` may alias anything
+afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .types import Type
 
 @record(frozen=True)
 class Alias:
-    """An alias annotation: names of the sets before and after, and whether the value is written."""
+    """An alias annotation: the alias sets before and after, and whether the value is written."""
 
     before: frozenset[str]
     after: frozenset[str]
@@ -35,7 +36,7 @@ class Alias:
 
 
 class NoDefault:
-    """The mark of an argument without a default (None is a value)."""
+    """The class of the marker for an argument without a default (None is a valid default)."""
 
     def __repr__(self) -> str:
         return "<no default>"
@@ -51,8 +52,8 @@ NO_DEFAULT = NoDefault()
 class Argument:
     """One argument or return of a schema.
 
-    `size` is N of a fixed-size list `int[N]`, into which a single number broadcasts.
-    `text` is the type as the schema spells it (`ScalarType?`, `SymInt[]`), where it was parsed.
+    size: the N of a fixed-size list `int[N]`; a single number broadcasts to it. text: the type as
+    it is spelled in the parsed schema (`ScalarType?`, `SymInt[]`), else "".
     """
 
     name: str
@@ -74,7 +75,7 @@ class Argument:
 
     @property
     def default_value(self) -> Any:
-        """The default; None where there is none."""
+        """The default; None if there is none."""
         return self.default if self.has_default else None
 
     @property
@@ -99,7 +100,7 @@ class Argument:
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether an alias set is about the elements of a list: `Tensor(a!)[]`, not `t[](a!)`."""
+        """Whether the alias set refers to the elements of a list: `Tensor(a!)[]`, not `t[](a!)`."""
         return isinstance(self.type, T.ListType) and self.text.rstrip("?").endswith("]")
 
 
@@ -116,7 +117,7 @@ class Schema:
 
     @property
     def qualified_name(self) -> str:
-        """`aten::add.Tensor`; the overload is left out when it is empty."""
+        """`aten::add.Tensor`; without the dot if the overload is empty."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
     @property
@@ -133,12 +134,12 @@ class Schema:
 
     @cached_property
     def written(self) -> tuple[tuple[int, bool], ...]:
-        """The arguments that are written; True where their elements are."""
+        """The indices of arguments that are written, with whether it is their elements."""
         return tuple((i, a.is_elementwise) for i, a in enumerate(self.arguments) if a.is_write)
 
     @cached_property
     def leaking(self) -> tuple[int, ...]:
-        """The arguments that code outside may keep (`t(a -> *)`)."""
+        """The indices of arguments that code outside may keep (`t(a -> *)`)."""
         return tuple(
             i
             for i, a in enumerate(self.arguments)
@@ -147,7 +148,7 @@ class Schema:
 
     @cached_property
     def shared(self) -> tuple[tuple[int, ...], ...]:
-        """For each result the arguments whose memory it shares by its alias set."""
+        """For each result, the indices of arguments whose memory it shares by its alias set."""
         return tuple(
             tuple(
                 i
@@ -158,7 +159,7 @@ class Schema:
         )
 
     def index(self, name: str) -> int | None:
-        """Position of the argument of that name."""
+        """The index of the argument with that name, or None."""
         for i, a in enumerate(self.arguments):
             if a.name == name:
                 return i
@@ -183,7 +184,7 @@ class Schema:
 
 
 def argument_type(a: Argument) -> str:
-    """The type of an argument as schemas spell it, alias set and list size included."""
+    """The type of an argument as schemas spell it, with alias set and list size."""
     if a.text:
         return a.text
     text = str(a.type)
@@ -191,7 +192,7 @@ def argument_type(a: Argument) -> str:
 
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "b": "\b"}
-"""Letters after a backslash in the strings of defaults."""
+"""The escape sequences in the strings of defaults."""
 
 
 def format_default(value: Any) -> str:
@@ -206,7 +207,7 @@ def format_default(value: Any) -> str:
 
 
 class SchemaSyntaxError(ValueError):
-    """The text is not a schema."""
+    """Raised if a text is not a schema."""
 
 
 CONSTANTS = {
@@ -234,14 +235,14 @@ _TOKEN = re.compile(
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """('aten::add', 'Tensor') of the head of a schema text, without parsing the rest."""
+    """('aten::add', 'Tensor') of a schema text, without parsing the rest."""
     head = text[: text.index("(")].strip()
     name, _, overload = head.partition(".")
     return name, overload
 
 
 def parse_schema(text: str) -> Schema:
-    """Parse one schema.  Raises SchemaSyntaxError, naming what is wrong and where."""
+    """Parse one schema. Raises SchemaSyntaxError, which says what is wrong and where."""
     try:
         return _of_known_parts(text)
     except SchemaSyntaxError:
@@ -249,9 +250,9 @@ def parse_schema(text: str) -> Schema:
 
 
 def _of_known_parts(text: str) -> Schema:
-    """The schema, put together of arguments and returns as other schemas had them.
+    """The schema, assembled from cached arguments and returns.
 
-    Raises SchemaSyntaxError where that does not work out: the parser of whole schemas knows why.
+    Raises SchemaSyntaxError if that fails; the full parser then finds the reason.
     """
     start = text.index("(")
     head, arrow, tail = text[start + 1 :].partition(") -> ")
@@ -271,7 +272,7 @@ def _of_known_parts(text: str) -> Schema:
 
 
 def _at_commas(text: str) -> list[str]:
-    """The text cut at the commas that are in no brackets and no string."""
+    """Split the text at commas that are not inside brackets or strings."""
     parts = text.split(", ") if text else []
     if "(" not in text and "[" not in text and '"' not in text and "'" not in text:
         return parts
@@ -304,7 +305,7 @@ def _returns(text: str) -> tuple[tuple[Argument, ...], bool]:
 
 
 class _SchemaParser:
-    """Reads a schema, or a part of one, from a place in a text on."""
+    """Parses a schema, or a part of one, beginning at a position in a text."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
@@ -381,7 +382,7 @@ class _SchemaParser:
         return items, varret
 
     def type(self) -> tuple[Type, Alias | None, int | None, str]:
-        """(type, alias set, size of a fixed-size list, the text it was read from)."""
+        """Return (type, alias set, size of a fixed-size list, the text of the type)."""
         start = self.at - len(self.token)
         type, alias, size = self.base_type(), None, None
         end = self.at - len(self.token)

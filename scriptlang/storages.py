@@ -1,6 +1,6 @@
-"""What `x.storage()` and `x.untyped_storage()` give: the memory behind a tensor, as PyTorch's.
+"""The results of `x.storage()` and `x.untyped_storage()`: the memory of a tensor, as in PyTorch.
 
-Both are looks at one `tensors.Storage`, which views of a tensor share: writes show everywhere.
+Both are views of one `tensors.Storage`, which a tensor shares with its views: writes affect all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .tensors import Storage, Tensor
 
 
 class _Memory:
-    """The part of both that does not know of element types."""
+    """The common part, which does not depend on element types."""
 
     is_cuda = is_sparse = False
     device = CPU
@@ -41,7 +41,7 @@ class _Memory:
         return is_shared(self._storage)
 
     def share_memory_(self) -> Any:
-        """Move the bytes to memory that processes share which fork from this one."""
+        """Move the bytes to memory that is shared with processes that fork from this one."""
         share(self._storage)
         return self
 
@@ -65,7 +65,7 @@ class _Memory:
 
 
 class UntypedStorage(_Memory):
-    """The bytes of a storage."""
+    """A storage as bytes."""
 
     def size(self) -> int:
         return self._storage.nbytes
@@ -87,7 +87,7 @@ class UntypedStorage(_Memory):
         return UntypedStorage(Storage(self._storage.data.copy()))
 
     def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
-        """Raises RuntimeError where the sizes differ."""
+        """Copy the bytes of another storage. Raises RuntimeError if the sizes differ."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(
                 f"cannot copy a storage of {source.nbytes()} bytes into one of {self.nbytes()}"
@@ -100,7 +100,7 @@ class UntypedStorage(_Memory):
         return self
 
     def resize_(self, nbytes: int) -> None:
-        """Put bytes behind what there is.  Raises RuntimeError for less: tensors lie there."""
+        """Append bytes. Raises RuntimeError for a smaller size, since tensors use the memory."""
         if nbytes < self.nbytes():
             raise RuntimeError("a storage cannot become smaller; clone the part that is wanted")
         self._storage.grow(nbytes)
@@ -113,7 +113,7 @@ class UntypedStorage(_Memory):
 
 
 class TypedStorage(_Memory):
-    """The elements of a storage, as they lie in memory."""
+    """A storage as elements of one dtype, in the order of memory."""
 
     def __init__(self, storage: Storage, dtype: DType) -> None:
         super().__init__(storage)
@@ -171,11 +171,11 @@ class TypedStorage(_Memory):
 
 
 STORAGE_NAMES = dtypes.DISPLAY
-"""dtype -> the name of its storages in PyTorch, `torch.FloatStorage`."""
+"""PyTorch's names of storages by dtype, as in `torch.FloatStorage`."""
 
 
 def is_shared(storage: Storage) -> bool:
-    """Whether the memory was made for several processes."""
+    """Whether the memory is shared with other processes."""
     return (
         isinstance(getattr(storage.owner, "base", None), memoryview)
         and type(storage.owner.base.obj).__name__ == "mmap"
@@ -183,7 +183,7 @@ def is_shared(storage: Storage) -> bool:
 
 
 def share(storage: Storage) -> None:
-    """Move a storage to memory that this process shares with those that fork from it."""
+    """Move a storage to memory that is shared with processes that fork from this one."""
     if is_shared(storage) or not storage.nbytes:
         return
     import mmap
@@ -191,4 +191,4 @@ def share(storage: Storage) -> None:
     memory = np.frombuffer(memoryview(mmap.mmap(-1, storage.nbytes)), np.uint8)
     memory[:] = storage.data
     storage.data = memory
-    storage.has_grown = True  # no tensor's kept array is to be trusted
+    storage.has_grown = True  # the cached arrays of tensors are outdated

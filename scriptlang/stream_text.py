@@ -1,9 +1,9 @@
-"""The text of tensors in programs: `print(x)`, `str(x)` and `"{}".format(x)`, as C++ streams print.
+"""The text of tensors in programs (`print(x)`, `str(x)`, `"{}".format(x)`), as C++ prints it.
 
     tensor([[1., 2.5]])  ->  " 1.0000  2.5000\\n[ CPUFloatType{1,2} ]"
 
-Only the real part of complex numbers is written, as in PyTorch.  `printing.py` has the text that
-Python sees.
+Of complex numbers only the real part is printed, as in PyTorch. `printing.py` makes the text that
+Python shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from .tensors import Tensor
 
 LINE = 80
-"""Characters that a line of a matrix may have."""
+"""The most characters of a line of a matrix."""
 
 TYPE_NAMES = {
     "uint8": "Byte",
@@ -39,7 +39,7 @@ TYPE_NAMES = {
 
 
 class _Style:
-    """How the numbers of one matrix are written: one scale, one width, one printf format."""
+    """The format of the numbers of one matrix: scale, width and printf format."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.scale, self.width, self.spec = 1.0, 0, ".6g"
@@ -75,12 +75,12 @@ class _Style:
 
 
 def _digits(size: float) -> int:
-    """Digits before the point."""
+    """The number of digits before the decimal point."""
     return math.floor(math.log10(size)) + 1 if size else 1
 
 
 def stream_text(x: Tensor) -> str:
-    """The text of a tensor as a C++ stream has it."""
+    """The text of a tensor as a C++ stream prints it."""
     array = x._array
     if array.dtype.kind == "c":
         array = array.real
@@ -101,12 +101,12 @@ def stream_text(x: Tensor) -> str:
 
 
 def _shortest(value: float) -> str:
-    """The shortest text that reads back as the number, without a point after whole ones."""
+    """The shortest text that parses to the same number; whole numbers have no decimal point."""
     return repr(value).removesuffix(".0")
 
 
 def _slices(array: np.ndarray) -> list[str]:
-    """The matrices of a tensor of more dimensions; the first dimension moves fastest."""
+    """The texts of the matrices of a tensor; the first leading dimension varies fastest."""
     leading = array.shape[:-2]
     found = []
     for backwards in product(*map(range, reversed(leading))):
@@ -117,7 +117,7 @@ def _slices(array: np.ndarray) -> list[str]:
 
 
 def _matrix(array: np.ndarray, indent: int) -> str:
-    """Rows, in groups of as many columns as fit a line."""
+    """The text of a matrix, in blocks of as many columns as fit in a line."""
     style, margin = _Style(array), " " * indent
     rows, columns = array.shape
     each = max((LINE - indent) // (style.width + 1), 1)

@@ -1,7 +1,7 @@
-"""The attributes of torch.Tensor: which ones a Tensor has, which it has not and why.
+"""The attributes of torch.Tensor: which ones a Tensor has, and why it lacks the others.
 
-Methods are those of `ops.calling.tensor_methods`, or operators of the same name; a test compares
-all of this with PyTorch, so that an attribute is either here or refused with a reason.
+Methods come from `ops.calling.tensor_methods` or are operators of the same name. A test compares
+this with PyTorch: each attribute has to exist, or to be refused with a reason.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ true_divide_ trunc trunc_ type type_as unbind unflatten unfold uniform_ unique u
 unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_ untyped_storage values var
 vdot view view_as vsplit where xlogy xlogy_ xpu zero_
 """.split()
-"""Methods that `tensors.Tensor` does not define itself; they are made when they are first asked
-for."""
+"""Methods that `tensors.Tensor` does not define itself; they are created on first use."""
 
 DERIVED = (
     "grad",
@@ -79,7 +78,7 @@ DERIVED = (
     "_backward_hooks",
     "_post_accumulate_grad_hooks",
 )
-"""Attributes that are about derivatives (ops/derivatives/members.py)."""
+"""Attributes for derivatives (ops/derivatives/members.py)."""
 
 DERIVED_METHODS = (
     "backward",
@@ -91,7 +90,7 @@ DERIVED_METHODS = (
     "_refuse_numpy",
     "__deepcopy__",
 )
-"""Methods that are about derivatives."""
+"""Methods for derivatives."""
 
 FALSE = (
     "is_cuda",
@@ -110,10 +109,10 @@ FALSE = (
     "is_xpu",
     "volatile",
 )
-"""Attributes that are False of every plain tensor."""
+"""Attributes that are False for every plain tensor."""
 
 FACTS = {**dict.fromkeys(FALSE, False), "is_cpu": True, "name": None, "layout": layouts.strided}
-"""Attributes that are the same of every plain tensor."""
+"""Attributes that have the same value for every plain tensor."""
 
 _INTERNAL = "an inner part of PyTorch"
 _NO_DICT = "tensors keep no attributes but their own; keep such things beside them"
@@ -161,10 +160,10 @@ REFUSED = {
     "__delitem__": "elements of tensors cannot be removed",
     "reinforce": "PyTorch has removed it",
 }
-"""Names that torch.Tensor has and a Tensor has not -> why."""
+"""Attributes of torch.Tensor that a Tensor lacks, and why."""
 
 
 def explain(name: str) -> str:
-    """What is said where an attribute is asked for that a Tensor has not."""
+    """The error message for an attribute that a Tensor lacks."""
     reason = REFUSED.get(name)
     return f"'Tensor' object has no attribute {name!r}" + (f": {reason}" if reason else "")

@@ -1,4 +1,4 @@
-"""Storage: the memory that tensors are views of; sizes, and strides of what lies densely."""
+"""Storage, the memory that tensors are views of; sizes and contiguous strides."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 
 class Storage:
-    """A piece of memory.  `owner` is what it belongs to, `data` a flat uint8 array over it.
+    """A piece of memory. `owner` is the object that owns it, `data` a flat uint8 array over it.
 
-    `data` is made when it is first asked for: of an array whose elements lie densely, or of the
-    native engine's memory.  `version`, where it is set, counts writes (ops/derivatives/state.py).
+    `data` is created when it is first used, from a contiguous array or from the native engine's
+    memory. `version`, if set, counts writes (ops/derivatives/state.py).
     """
 
     __slots__ = ("__weakref__", "_data", "has_grown", "owner", "version")
@@ -40,21 +40,22 @@ class Storage:
 
     @classmethod
     def of_buffer(cls, buffer: Any) -> Storage:
-        """Over any object that speaks the buffer protocol, without a copy."""
+        """A storage over any object with the buffer protocol, without a copy."""
         data = np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8)
         return cls(data, buffer)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Storage, (np.array(self.data),)  # a copy: data may be a view of the owner
+        return Storage, (np.array(self.data),)  # a copy, since data may be a view of the owner
 
     def grow(self, nbytes: int) -> None:
-        """Put zeros behind what there is; the tensors that lie here are views of the new memory."""
+        """Append zeros.
+        The memory moves, and the tensors of this storage become views of the new memory."""
         if nbytes <= self.nbytes:
             return
         data = np.zeros(nbytes, np.uint8)
         data[: self.nbytes] = self.data
         self.data = data
-        self.has_grown = True  # no tensor's kept array is to be trusted
+        self.has_grown = True  # the cached arrays of tensors are outdated
 
     @property
     def nbytes(self) -> int:
@@ -79,7 +80,7 @@ def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the end made one from the start; IndexError when out of range."""
+    """The dimension counted from the start. Raises IndexError if it is out of range."""
     bound = max(ndim, 1)
     if not -bound <= dim < bound:
         raise IndexError(
@@ -90,7 +91,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 class Size(tuple[Any, ...]):
-    """A shape: a tuple of ints that prints as PyTorch's and knows `numel()`."""
+    """A shape: a tuple of ints with `numel()`, printed like torch.Size."""
 
     def numel(self) -> int:
         """The product of the sizes."""
@@ -101,11 +102,11 @@ class Size(tuple[Any, ...]):
 
 
 def memory_of(array: np.ndarray) -> tuple[Storage, int]:
-    """(storage over the memory that the array is a view of, byte offset of the array in it)."""
+    """Return (a storage of the memory that the array is a view of, the array's byte offset)."""
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if not root.flags.forc:  # a strided look at memory that is no array
+    if not root.flags.forc:  # a strided view of memory that is not one array
         return Storage(_span(array), array), 0
     start = root.__array_interface__["data"][0]
     offset = array.__array_interface__["data"][0] - start if array.size else 0
@@ -113,7 +114,7 @@ def memory_of(array: np.ndarray) -> tuple[Storage, int]:
 
 
 def _span(array: np.ndarray) -> np.ndarray:
-    """The bytes from the first to the last element of an array; no stride is negative."""
+    """The bytes from the first to the last element of an array without negative strides."""
     if not array.size:
         return np.empty(0, np.uint8)
     extent = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize

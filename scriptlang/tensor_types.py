@@ -1,4 +1,4 @@
-"""Small names of torch that model code uses: typed tensors, generators, what runs on GPUs."""
+"""Some names of torch that model code uses: typed tensors, random generators, cuda."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TYPED = {
     "LongTensor": "int64",
     "BoolTensor": "bool",
 }
-"""Classes of tensors of one dtype."""
+"""Classes of tensors with a fixed dtype."""
 
 
 class _TensorType(type):
-    """`FloatTensor([1, 2])`, `FloatTensor(2, 3)` make tensors; instances are found by dtype."""
+    """`FloatTensor([1, 2])` and `FloatTensor(2, 3)` make tensors; isinstance checks the dtype."""
 
     dtype: dtypes.DType
 
@@ -51,7 +51,7 @@ for _name, _dtype in TYPED.items():
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator, from which eager code and programs draw; returns it."""
+    """Seed the default generator, which eager code and programs use; returns it."""
     return default_generator.manual_seed(int(seed))
 
 
@@ -61,25 +61,25 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed that the default generator began with."""
+    """The seed of the default generator."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """Where the stream of random numbers is: 5056 bytes in PyTorch's format."""
+    """The state of the default generator: a uint8 tensor of 5056 bytes in PyTorch's format."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Go on where `get_rng_state` was called, here or in PyTorch.
+    """Restore a state from `get_rng_state`, of this package or PyTorch.
 
-    new_state: a uint8 tensor.  Raises TypeError or RuntimeError for what is no state.
+    new_state: a uint8 tensor. Raises TypeError or RuntimeError if it is no valid state.
     """
     default_generator.set_state(new_state)
 
 
 def from_dlpack(value: Any) -> Tensor:
-    """A tensor over the memory of anything that speaks DLPack."""
+    """A tensor that shares the memory of an object with DLPack's protocol."""
     return as_tensor(value)
 
 
@@ -91,7 +91,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor over an array's memory, or a copy."""
+    """A tensor that shares an array's memory, or a copy."""
     if device is not None:
         options.device_argument(device)
     made = as_tensor(obj, dtype=dtype)
@@ -102,7 +102,7 @@ def asarray(
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor over the memory of a buffer, from a byte offset on."""
+    """A tensor that shares the memory of a buffer, from a byte offset on."""
     import numpy as np
 
     made = from_numpy(np.frombuffer(buffer, chosen_dtype("frombuffer", dtype).numpy, count, offset))
@@ -111,7 +111,7 @@ def frombuffer(
 
 
 def typename(obj: Any) -> str:
-    """The name of an object's class, with its module unless it is of Python itself."""
+    """The name of an object's class, with its module unless it is builtin."""
     if isinstance(obj, Tensor):
         return obj.type()
     cls = (
@@ -124,12 +124,12 @@ def typename(obj: Any) -> str:
 
 
 def compile(model: Any = None, **settings: Any) -> Any:
-    """The model itself: eager code runs as it is; `scriptlang.script` is what compiles."""
+    """Return the model itself: eager code is not compiled; `scriptlang.script` compiles."""
     return (lambda m: m) if model is None else model
 
 
 class cuda:
-    """There is no GPU here."""
+    """The interface of torch.cuda without a GPU."""
 
     @staticmethod
     def is_available() -> bool:

@@ -1,8 +1,8 @@
-"""Tensor: a strided view on a Storage, backed by numpy.
+"""Tensor: a strided view of a Storage, backed by numpy.
 
-Views share the Storage, in-place operators write through them; `from_numpy` and `numpy()` do not
-copy. Strides and offsets count elements, as PyTorch's do, and are never negative.  Methods that are
-not written out below (`tensor_members.METHODS`) are made when they are first asked for.
+Views share the Storage, and in-place operators write to it; `from_numpy` and `numpy()` do not copy.
+As in PyTorch, strides and offsets count elements and are never negative. Methods that are not
+defined below (`tensor_members.METHODS`) are created when they are first used.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ else:
 
 
 class Tensor(Operators):
-    """A view of `size` and `stride` (elements) at `offset` (elements) into a storage of `dtype`.
+    """A view with `size`, `stride` and `offset` (in elements) of a storage of `dtype`.
 
-    Users make tensors of the default dtype by it as by torch.Tensor: `Tensor(2, 3)` of sizes,
-    `Tensor([1, 2])` of a sequence, an array or a tensor.  Raises TypeError for anything else.
+    Users can call it like torch.Tensor, for the default dtype: `Tensor(2, 3)` with sizes, or
+    `Tensor([1, 2])` with a sequence, array or tensor. Raises TypeError for anything else.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Tensor(Operators):
         self._trace: Any = None
 
     def _construct(self, given: tuple[Any, ...], device: Any) -> None:
-        """Be what torch.Tensor makes of the arguments."""
+        """Initialise the tensor with what torch.Tensor makes of the arguments."""
         from .ops.calling.tensor_methods import constructed, device_argument
 
         if device is not None:
@@ -85,7 +85,7 @@ class Tensor(Operators):
 
     @property
     def _array(self) -> np.ndarray:
-        """The numpy view of the same memory; making it checks that it lies in the storage."""
+        """A numpy view of the memory. Raises RuntimeError if it would reach outside the storage."""
         view = self._view
         if view is None or self._storage.has_grown:
             view = self._view = self._make_view()
@@ -96,11 +96,11 @@ class Tensor(Operators):
         if 0 in size:
             return np.empty(size, dtype.numpy)
         memory = storage._data
-        if memory is None:  # the engine's memory needs no array
+        if memory is None:  # the native engine's memory has the buffer protocol
             memory = storage.data if isinstance(storage.owner, np.ndarray) else storage.owner
         item = dtype.itemsize
         try:
-            if storage.nbytes == 0:  # which numpy takes for as much as is asked for
+            if storage.nbytes == 0:  # numpy would not check the bounds
                 raise ValueError
             return np.ndarray(
                 size, dtype.numpy, memory, self._offset * item, [s * item for s in self._stride]
@@ -113,7 +113,7 @@ class Tensor(Operators):
 
     @classmethod
     def _wrap(cls, array: np.ndarray) -> Tensor:
-        """A tensor over the memory of an array; copies only where strides are negative or odd."""
+        """A tensor over an array's memory, or a copy if the array's strides do not fit."""
         array = np.asarray(array)
         dtype = dtypes.of_numpy(array.dtype)
         item = dtype.itemsize
@@ -138,7 +138,7 @@ class Tensor(Operators):
         """Another view of the same storage."""
         return Tensor(self._storage, self.dtype, size, stride, offset)
 
-    # shape and place
+    # ---- shape and memory
 
     @property
     def shape(self) -> Size:
@@ -155,7 +155,7 @@ class Tensor(Operators):
         return self._stride if dim is None else self._stride[wrap_dim(dim, len(self._size))]
 
     def storage_offset(self) -> int:
-        """The place of the first element in the storage, in elements."""
+        """The index of the first element in the storage."""
         return self._offset
 
     def dim(self) -> int:
@@ -191,8 +191,8 @@ class Tensor(Operators):
         return self._array.__array_interface__["data"][0]
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
-        """Whether elements lie by rows, or in the memory format, without gaps."""
-        if not isinstance(memory_format, int):  # torch's own
+        """Whether the elements are in row-major order, or in the memory format, without gaps."""
+        if not isinstance(memory_format, int):  # a memory format of torch
             from .ops.calling.options import memory_format_argument
 
             memory_format = memory_format_argument(memory_format)
@@ -229,7 +229,7 @@ class Tensor(Operators):
         )
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is a floating one (complex ones are not)."""
+        """Whether the dtype is floating-point (not complex)."""
         return self.dtype.kind == "f"
 
     def is_complex(self) -> bool:
@@ -241,7 +241,7 @@ class Tensor(Operators):
         return self.dtype.is_signed
 
     def numpy(self) -> np.ndarray:
-        """The same memory as a numpy array."""
+        """A numpy array with the same memory. Raises RuntimeError if a gradient is required."""
         if look_hook is not None:
             look_hook("a NumPy array")
         if self._requires_grad:
@@ -265,11 +265,11 @@ class Tensor(Operators):
         return self._array.__dlpack_device__()
 
     def item(self) -> Any:
-        """The only element as a Python number."""
+        """The only element as a Python number. Raises RuntimeError if there are none or several."""
         return self._look("a Python number")._item()
 
     def _look(self, what: str) -> Tensor:
-        """Say, while tracing, that Python looks at the value; returns the tensor."""
+        """While tracing, report that Python reads the value; returns the tensor."""
         if look_hook is not None:
             look_hook(what)
         return self
@@ -285,19 +285,19 @@ class Tensor(Operators):
         return value
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers; one number without dimensions."""
+        """The elements as nested lists of Python numbers; a single number without dimensions."""
         array = self._look("a Python list")._array
         return (
             array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" else array.tolist()
         )
 
     def detach(self) -> Tensor:
-        """The same memory, without the history of how it was computed."""
+        """A tensor with the same memory, but without history."""
         return self._as_view(self._size, self._stride, self._offset)
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient of this tensor may be asked for."""
+        """Whether gradients are computed for this tensor."""
         state = self._autograd
         return self._requires_grad or state is not None and state.requires_grad(self)
 
@@ -306,7 +306,7 @@ class Tensor(Operators):
         self.requires_grad_(value)
 
     def cpu(self, memory_format: int = 1) -> Tensor:
-        """The tensor itself, unless another memory format is asked for."""
+        """The tensor itself, unless another memory format is wanted."""
         return self if memory_format == 1 else self.to(memory_format=memory_format)
 
     def __bool__(self) -> bool:
@@ -348,7 +348,7 @@ class Tensor(Operators):
         return self._operator("flip", list(range(len(self._size)))) if self._size else self
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: Any = False) -> Tensor:
-        """What numpy's functions give for tensors."""
+        """The result of a numpy function as a tensor."""
         return from_numpy(np.asarray(array))
 
     __array_priority__ = 1000
@@ -362,7 +362,7 @@ class Tensor(Operators):
         return tensor_html(self.detach())
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        """tensor_contents: what to write between the brackets instead of the elements."""
+        """The text of the tensor; tensor_contents replaces the elements in it."""
         from .printing import tensor_text
 
         return tensor_text(self, tensor_contents)
@@ -446,7 +446,7 @@ REFLECTED = {
     "__rshift__": lambda x, other: _call("aten::bitwise_right_shift", other, x),
     "matmul": lambda x, other: _call("aten::matmul", other, x),
 }
-"""What `number OP tensor` is."""
+"""How to compute `number OP tensor`."""
 
 
 def _call(name: str, *args: Any) -> Any:
@@ -506,7 +506,7 @@ for _magic in ("and", "or", "xor", "lshift", "rshift"):
 
 
 class _Derived:
-    """An attribute that is about derivatives: ops/derivatives/members.py says what it is."""
+    """An attribute for derivatives, implemented in ops/derivatives/members.py."""
 
     __slots__ = ("name",)
 
@@ -529,7 +529,7 @@ for _name in tensor_members.DERIVED:
 
 
 class _Method:
-    """A method that takes its place on the class when it is first asked for."""
+    """A descriptor that replaces itself on the class by the method when it is first used."""
 
     __slots__ = ("name",)
 
@@ -557,17 +557,17 @@ for _name, _fact in tensor_members.FACTS.items():
     setattr(Tensor, _name, _fact)
 
 look_hook: Callable[[str], None] | None = None
-"""While tracing: a function str -> None that is told when Python looks at a tensor's value."""
+"""Set while tracing: called with a description when Python reads a tensor's value."""
 
 shape_hook: Callable[[Tensor], Size] | None = None
-"""While tracing: a function Tensor -> Size whose ints remember where they came from."""
+"""Set while tracing: returns the shape of a tensor, as ints that remember where they come from."""
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor that shares the array's memory and strides.
+    """A tensor that shares the array's memory and strides; foreign byte orders are converted.
 
-    Arrays with negative strides, foreign byte order or read-only memory are refused or copied as
-    the text of the error says.
+    Raises TypeError if it is no array or its dtype is not supported, ValueError for negative
+    strides.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"from_numpy takes a numpy array, not {type(array).__name__}")
@@ -579,7 +579,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def as_tensor(value: Any) -> Tensor | None:
-    """A tensor over what speaks numpy's or DLPack's protocol (torch tensors too); else None."""
+    """A tensor over an object with numpy's or DLPack's protocol (torch tensors too), or None."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.ndarray):

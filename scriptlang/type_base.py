@@ -1,7 +1,7 @@
-"""What every type is: its parts, its size, and the mark by which equal ones are known.
+"""The base classes of types: parts, size, and the mark that equal types share.
 
-What is equal is known by one mark, so that comparing is one step also where types share parts, and
-would be huge if they were written out; how large that may be is bounded (`MAX_SIZE`).
+Equal structural types have the same mark object, so comparing them takes constant time, even if
+they share parts and would be huge when written out. Their size is limited (`MAX_SIZE`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from . import budgets
 from .errors import LimitError
 
 MAX_SIZE = 100_000
-"""Parts that one type may have, written out; honest ones have dozens."""
+"""The most parts of one type when it is written out; ordinary types have dozens."""
 
 MAX_DEPTH = 200
-"""Types inside types."""
+"""The deepest nesting of types."""
 
 
 class Mark:
-    """What equal types have in common."""
+    """An object that all types equal to each other share."""
 
     __slots__ = ("__weakref__",)
 
@@ -32,10 +32,11 @@ _making_marks = threading.Lock()
 
 
 class Type:
-    """A type.  Subclasses are frozen; `contained` are the types inside it, in order.
+    """A type. Subclasses are frozen; `contained` are the types inside it, in order.
 
-    size: how many parts it has, written out (a long name counts as several); depth: how deep they
-    lie.  mark: one object for all types that are equal; a nominal type's is the type itself.
+    size: the number of its parts when written out (a long name counts as several). depth: how deep
+    they are nested. mark: the same object for all equal types; for a nominal type, the type
+    itself.
     """
 
     depth = 0
@@ -61,18 +62,19 @@ class Type:
         return self.annotation
 
     def map(self, f: Callable[[Type], Type]) -> Type:
-        """The same type with every contained type replaced by `f` of it."""
+        """The same type with every contained type t replaced by f(t)."""
         return self
 
     def walk(self) -> Iterator[Type]:
-        """This type and everything inside it, each part once, outermost first."""
+        """This type and everything inside it, outermost first; each part occurs once."""
         return iter((self,))
 
 
 class Structural(Type):
-    """A type that is equal to all others of the same structure.
+    """A type that is equal to all others with the same structure.
 
-    Raises LimitError where it would have over MAX_SIZE parts, or lie over MAX_DEPTH deep.
+    Raises LimitError if it would have more than MAX_SIZE parts, or be nested deeper than
+    MAX_DEPTH.
     """
 
     def __post_init__(self) -> None:
@@ -89,7 +91,7 @@ class Structural(Type):
         values, key = self.__dict__, self._key()
         mark = _marks.get(key)
         if mark is None:
-            with _making_marks:  # two of them would be two types
+            with _making_marks:  # two marks would make two different types
                 mark = _marks.get(key)
                 if mark is None:
                     mark = _marks[key] = Mark()
@@ -99,13 +101,13 @@ class Structural(Type):
         values["size"], values["depth"], values["mark"] = size, depth, mark
         values["_hash"] = hash(key)
 
-    # Plain attributes of instances, not the properties of other types.
+    # Plain attributes of instances, unlike the properties of other types.
     size: int = 1
     mark: PyAny = None
     _hash: int
 
     def _key(self) -> tuple[PyAny, ...]:
-        """Equal keys mean equal types."""
+        """A key; types are equal if their keys are."""
         return (self.__class__, *[t.mark for t in self.contained])
 
     def __eq__(self, other: object) -> bool:

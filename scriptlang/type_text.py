@@ -1,4 +1,4 @@
-"""Types by their texts: spellings of schemas and archives, and the reader of annotations."""
+"""The texts of types: spellings in schemas and archives, and the parser of annotations."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ SPELLINGS: dict[str, Type] = {
     "SymFloat": FLOAT,
     "DeviceObjType": DEVICE,
 }
-"""Further spellings that schemas and archives use for atoms."""
+"""Further spellings of atomic types in schemas and archives."""
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.$<>]*|\d+|[\[\](),?|]|\Z)")
 
 
 class TypeSyntaxError(ValueError):
-    """The text is not a type; `.text` is the text."""
+    """Raised if a text is not a type; the message contains the text."""
 
 
 def parse_annotation(text: str, resolve: Callable[[str], Type | None] | None = None) -> Type:
-    """The type that an archive's annotation text names (`Dict[str, List[Tensor]]`, `__torch__.X`).
+    """Parse a type annotation of an archive (`Dict[str, List[Tensor]]`, `__torch__.X`).
 
-    `resolve` maps qualified names of classes, enums, interfaces and named tuples to types.
-    Raises TypeSyntaxError, with the text, where it is not a type.
+    resolve: maps qualified names of classes, enums, interfaces and named tuples to types, or None.
+    Raises TypeSyntaxError if the text is not a type.
     """
     parser = _AnnotationParser(text, resolve or (lambda name: None))
     t = parser.type()
@@ -67,7 +67,7 @@ def parse_annotation(text: str, resolve: Callable[[str], Type | None] | None = N
 
 
 class _AnnotationParser:
-    """Recursive descent over annotation text; nesting is bounded."""
+    """A recursive descent parser of annotations; the nesting is limited."""
 
     MAX_DEPTH = 64
 
@@ -145,4 +145,4 @@ GENERICS: dict[str, Callable[..., Type]] = {
     "RRef": lambda t: RRefLikeType("RRef", t),
     "Final": lambda t: t,
 }
-"""Type constructors by annotation name."""
+"""Type constructors by the names that annotations use."""

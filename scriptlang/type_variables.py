@@ -1,4 +1,4 @@
-"""Variables of types in schemas: the `t` of `aten::append.t(t[] self, t el)`."""
+"""Type variables in schemas, such as `t` in `aten::append.t(t[] self, t el)`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import types as T
 
 
 def has_variables(t: T.Type) -> bool:
-    """Whether a type holds variables of a schema."""
+    """Whether a type contains type variables."""
     return isinstance(t, T.VarType) or any(map(has_variables, t.contained))
 
 
@@ -50,7 +50,7 @@ def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type])
 
 
 def fits(actual: T.Type, formal: T.Type, variables: dict[str, T.Type]) -> bool:
-    """Whether a value is of a schema's type; type variables take the first type they meet."""
+    """Whether a type fits a schema's type; unbound variables are bound to the first type."""
     if not has_variables(formal):
         return T.is_subtype(actual, formal)
     if bind_variables(formal, actual, variables) is not None:

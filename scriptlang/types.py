@@ -1,9 +1,9 @@
-"""The types of the language: one small frozen class each, subtyping, unification, both spellings.
+"""The types of the language, with subtyping and unification.
 
-Every type has two texts: `str(t)` is the IR's (`Tensor[]`, `int?`, `(int, str)`), `t.annotation`
-the Python spelling that archives use (`List[Tensor]`, `Optional[int]`, `Tuple[int, str]`).
-Structural types compare by structure; classes, interfaces and enums by identity (`type_base.py`).
-`type_text.py` reads types from their texts.
+Every type has two texts: `str(t)` is that of the IR (`Tensor[]`, `int?`, `(int, str)`), and
+`t.annotation` is the Python spelling of archives (`List[Tensor]`, `Optional[int]`, `Tuple[int,
+str]`). Structural types compare by structure; classes, interfaces and enums by identity
+(`type_base.py`). `type_text.py` parses types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .type_base import Structural, Type
 
 @record(frozen=True, eq=False)
 class AtomType(Structural):
-    """A type without parts: Tensor, int, float, ...; `text` is its annotation, `ir` its IR text."""
+    """A type without parts: Tensor, int, ...; `text` is its annotation, `ir` its text in the IR."""
 
     text: str
     ir: str = ""
@@ -84,7 +84,7 @@ ATOMS: dict[str, Type] = {
         ANY_ENUM,
     )
 }
-"""Atoms by annotation."""
+"""The atomic types by annotation."""
 
 
 @record(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class ListType(Structural):
 
 @record(frozen=True, eq=False)
 class OptionalType(Structural):
-    """T or None.  Build it with `optional(t)`, which flattens."""
+    """T or None. Use `optional(t)` to create it, which flattens."""
 
     element: Type
 
@@ -182,7 +182,7 @@ class FutureType(Structural):
 
 @record(frozen=True, eq=False)
 class RRefLikeType(Structural):
-    """Await[T] and friends: wrappers that only have to be named, not run."""
+    """Await[T] and RRef[T]: wrappers that only have to be named, not run."""
 
     wrapper: str
     element: Type
@@ -208,7 +208,7 @@ def _named_tuple_class(name: str, fields: tuple[str, ...]) -> PyAny:
 
 @record(frozen=True, eq=False)
 class TupleType(Structural):
-    """A tuple; with `name` and `fields` a NamedTuple (`name` is its qualified name)."""
+    """A tuple, or with `name` (a qualified name) and `fields` a NamedTuple."""
 
     elements: tuple[Type, ...]
     name: str | None = None
@@ -248,7 +248,7 @@ class TupleType(Structural):
         return cls
 
     def make(self, values: Iterable[PyAny]) -> tuple[PyAny, ...]:
-        """The run-time tuple of this type that holds `values`."""
+        """The run-time tuple of this type with these values."""
         cls: PyAny = self.python_class
         made: tuple[PyAny, ...] = tuple(values) if cls is None else cls(*values)
         return made
@@ -256,7 +256,8 @@ class TupleType(Structural):
 
 @record(frozen=True, eq=False)
 class UnionType(Structural):
-    """One of several types; build it with `union(...)`.  Order does not count in comparisons."""
+    """One of several types.
+    Use `union(...)` to create it. The order does not count in comparisons."""
 
     options: tuple[Type, ...]
 
@@ -291,7 +292,7 @@ class FunctionType(Type):
 
 @record(eq=False)
 class Attribute:
-    """A slot of a class: its name, type, and `kind`: "attribute", "parameter" or "buffer"."""
+    """A slot of a class: its name and type; kind is "attribute", "parameter" or "buffer"."""
 
     name: str
     type: Type
@@ -300,15 +301,15 @@ class Attribute:
 
 @record(eq=False)
 class ClassType(Type):
-    """A script class or a module class.  Nominal: two classes are equal when they are one object.
+    """A script class or a module class. It is nominal: two classes are equal if identical.
 
-    attributes: slots, in order.  constants: name -> Python value (class-level Final values).
-    methods: name -> ir.Function (may compile on first use).
-    properties: name -> (getter, setter|None) method names.
+    attributes: the slots, in order. constants: name -> Python value (class-level Final values).
+    methods: name -> ir.Function (may be compiled on first use).
+    properties: name -> (getter, setter or None), as method names.
     static_methods: name -> ir.Function without self.
     hooks, pre_hooks: names of methods that run after and before forward.
-    origin: what it was compiled from (a Python module); it knows what slots and methods do not.
-    python_class: the Python class that a script class was compiled from.
+    origin: what it was compiled from (a Python module), with what slots and methods do not contain.
+    python_class: the Python class that a script class was compiled from, or None.
     """
 
     name: str
@@ -339,7 +340,7 @@ class ClassType(Type):
         return f"<class {self.name}>"
 
     def add_attribute(self, name: str, type: Type, kind: str = "attribute") -> int:
-        """Append a slot; returns its index.  A second slot of the same name is an error."""
+        """Append a slot; returns its index. Raises ValueError if the name is taken."""
         if name in self._slots:
             raise ValueError(f"{self.name} already has an attribute {name!r}")
         self._slots[name] = len(self.attributes)
@@ -347,7 +348,7 @@ class ClassType(Type):
         return self._slots[name]
 
     def slot(self, name: str) -> int | None:
-        """Index of an attribute's slot, None where there is no such attribute."""
+        """The index of an attribute's slot; None if there is no such attribute."""
         return self._slots.get(name)
 
     def attribute(self, name: str) -> Attribute | None:
@@ -363,24 +364,24 @@ class ClassType(Type):
         ]
 
     def is_object(self, name: str) -> bool:
-        """Whether an attribute is declared to hold an instance of one class."""
+        """Whether an attribute is declared with a class as its type."""
         return isinstance(self.attributes[self._slots[name]].type, ClassType)
 
 
 CUSTOM_CLASSES = "__torch__.torch.classes."
-"""What the names of classes of C++ libraries begin with."""
+"""The prefix of the names of classes in C++ libraries."""
 
 _custom_classes: dict[str, ClassType] = {}
 
 
 def custom_class(name: str) -> ClassType:
-    """The class of that name in a C++ library: a name only, one type for each."""
+    """The type for a class in a C++ library, of which only the name is known."""
     return _custom_classes.setdefault(name, ClassType(name))
 
 
 @record(eq=False)
 class InterfaceType(Type):
-    """A set of method signatures; `methods`: name -> Schema (self first)."""
+    """A set of method signatures; methods: name -> Schema (self first)."""
 
     name: str
     methods: dict[str, PyAny] = field(default_factory=dict)
@@ -393,10 +394,10 @@ class InterfaceType(Type):
 
 @record(eq=False)
 class EnumType(Type):
-    """An enumeration: qualified name, type of the values, member name -> value in order.
+    """An enumeration. name: qualified. value: type of the values. members: name -> value.
 
-    python_class: the enum.Enum that it was made from, if any.
-    is_unnamed: bytecode that does not tell its members is all that is known of it.
+    python_class: the enum.Enum that it was made from, or None. is_unnamed: whether it is only known
+    from bytecode, which does not contain the members.
     """
 
     name: str
@@ -414,9 +415,10 @@ class EnumType(Type):
 
 
 def optional(t: Type) -> Type:
-    """Optional[t], flat: Optional of an Optional or of None is that type itself.
+    """Optional[t], flattened: an Optional type or None is returned unchanged.
 
-    Optional[Any] is a type of its own, as in PyTorch: only it may be asked whether it is None.
+    Optional[Any] is a type of its own, as in PyTorch: a program may only check it, not Any, for
+    None.
     """
     if isinstance(t, OptionalType) or t == NONE:
         return t
@@ -426,7 +428,7 @@ def optional(t: Type) -> Type:
 
 
 def union(*options: Type) -> Type:
-    """Union of types: flattened, subtypes swallowed, {T, None} written Optional[T]."""
+    """The union of types, flattened, without subtypes of others; {T, None} is Optional[T]."""
     flat: list[Type] = []
     for t in options:
         parts = (
@@ -448,7 +450,7 @@ def union(*options: Type) -> Type:
 
 
 def is_subtype(a: Type, b: Type) -> bool:
-    """Whether every value of type `a` may stand where a `b` is wanted, without conversion."""
+    """Whether every value of type `a` can be used as a `b` without conversion."""
     if a is b or a == b or b == ANY:
         return True
     if isinstance(b, OptionalType):
@@ -493,7 +495,7 @@ def is_subtype(a: Type, b: Type) -> bool:
 
 
 def implements(a: Type, interface: InterfaceType) -> bool:
-    """Whether class or interface `a` has every method of `interface` with a fitting signature."""
+    """Whether a class or interface has all methods of `interface` with compatible signatures."""
     if not isinstance(a, (ClassType, InterfaceType)) or a.is_module != interface.is_module:
         return False
     for name, want in interface.methods.items():
@@ -516,7 +518,7 @@ def implements(a: Type, interface: InterfaceType) -> bool:
 
 
 def unify(a: Type, b: Type) -> Type | None:
-    """The type of a name that is `a` on one path and `b` on another; None when there is none."""
+    """The type of a name that is `a` on one path and `b` on another; None if there is none."""
     if is_subtype(a, b):
         return b
     if is_subtype(b, a):
@@ -535,7 +537,7 @@ def unify(a: Type, b: Type) -> Type | None:
 
 
 def without_none(t: Type) -> Type:
-    """The type that is left of `t` once None is ruled out."""
+    """The type `t` after None has been ruled out."""
     if isinstance(t, OptionalType):
         return t.element
     if isinstance(t, UnionType):
@@ -553,7 +555,7 @@ def may_be_none(t: Type) -> bool:
 
 
 def constant_type(value: PyAny) -> Type:
-    """The type of a Python value that may be a constant.  Raises TypeError for others."""
+    """The type of a Python value that may be a constant. Raises TypeError for other values."""
     if value is None:
         return NONE
     for cls, t in ((bool, BOOL), (int, INT), (float, FLOAT), (complex, COMPLEX), (str, STR)):

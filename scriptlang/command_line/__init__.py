@@ -1,4 +1,4 @@
-"""The command line, `scriptlang COMMAND ...`: a module a command, `output.py` for what they say."""
+"""The command line, `scriptlang COMMAND ...`: a module per command; `output.py` prints results."""
 
 from .main import main
 

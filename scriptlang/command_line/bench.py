@@ -1,4 +1,4 @@
-"""scriptlang bench: how long a method takes, cold and warm, on threads, beside others."""
+"""scriptlang bench: measures the time of a method, cold and warm, by threads, next to others."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def measured(call: Callable[[], Any], seconds: float) -> dict[str, Any]:
-    """The distribution of the times of calls, after some that are not counted."""
+    """Statistics of the times of calls, after a warm-up that is not counted."""
     end = time.perf_counter() + min(seconds / 4, 0.5)
     call()
     while time.perf_counter() < end:
@@ -124,7 +124,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def histogram(times: list[float]) -> str:
-    """Bars for the times up to the 95th part of a hundred, from the least on."""
+    """A bar chart of the times, from the least to the 95th percentile."""
     high = times[min(len(times) - 1, len(times) * 95 // 100)]
     counts, _ = np.histogram(times, bins=12, range=(times[0], max(high, times[0] * 1.001)))
     return "".join(BARS[int(c * 7 // max(counts.max(), 1))] for c in counts)

@@ -1,4 +1,4 @@
-"""scriptlang bytecode: the instructions of a method, and the register code of the native engine."""
+"""scriptlang bytecode: the instructions of a method, or the native engine's register code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
         from ..interpreter.engine import engine
         from ..interpreter.native_program import register_code
 
-        engine("native")  # says why it is not there
+        engine("native")  # raises an error with the reason if it is missing
         text = register_code(function)
         out.data({"registers": text}) if out.json else out.text(text)
         return 0

@@ -1,4 +1,4 @@
-"""scriptlang check: load an archive, verify it, and list what is missing."""
+"""scriptlang check: loads an archive, verifies it, and lists missing operators."""
 
 from __future__ import annotations
 

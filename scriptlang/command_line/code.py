@@ -1,4 +1,4 @@
-"""scriptlang code: the program of an archive, as its code/ has it or as it is in the file."""
+"""scriptlang code: the source code in an archive, or that of one method printed from its graph."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 
 def files_of(path: str, options: Any) -> dict[str, str]:
-    """The records of code/, by name.  What the archive may hold of text is limited."""
+    """The files of code/, by name. The total size of their text is limited."""
     from ..budgets import Budget, spend, use
     from ..serialization.archive import Reader
     from ..serialization.sources import Contents, open_source

@@ -1,4 +1,4 @@
-"""scriptlang compile: an archive that starts at once, and what each pass did to it."""
+"""scriptlang compile: writes an archive that starts at once; can report what each pass did."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 @contextmanager
 def counted() -> Iterator[dict[str, Any]]:
-    """Counts what passes do meanwhile: runs, those that changed a graph, nodes that were added
-    (or, below 0, went), seconds."""
+    """A context that counts what passes do: runs, runs that changed a graph, added nodes (negative
+    if more were removed), seconds."""
     from ..passes import pipeline
 
     found: dict[str, Any] = {}

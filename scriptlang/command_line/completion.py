@@ -1,4 +1,4 @@
-"""scriptlang completion: what a shell completes, made from the parser.
+"""scriptlang completion: completions for shells, generated from the parser.
 
 eval "$(scriptlang completion bash)"
 scriptlang completion fish > ~/.config/fish/completions/scriptlang.fish
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 
 def commands() -> Iterator[tuple[str, str, list[argparse.Action]]]:
-    """(name, help, options) of each command."""
+    """The (name, help, options) of each command."""
     top = parser()
     (under,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
     helps = {a.dest: a.help or "" for a in under._choices_actions}

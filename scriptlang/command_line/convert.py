@@ -1,4 +1,4 @@
-"""scriptlang convert: the weights of an archive as .npz or .safetensors."""
+"""scriptlang convert: writes the weights of an archive as .npz or .safetensors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 
 def weights_of(path: str, options: Any) -> dict[str, Any]:
-    """Name -> Tensor of a module's state, or of a file without a program."""
+    """The tensors of a module's state, or of a file without a program, by name."""
     from ..api import load, load_state_dict
     from ..errors import ArchiveError
     from ..tensors import Tensor

@@ -1,4 +1,4 @@
-"""scriptlang diff: what differs between two archives: code, weights, attributes."""
+"""scriptlang diff: the differences of two archives: code, weights, attributes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 
 def code_diff(a: dict[str, str], b: dict[str, str], options: Any) -> Any:
-    """Lines of a unified diff of all files, whose top folders' names do not count."""
+    """The lines of a unified diff of all files."""
     for name in sorted(a.keys() | b.keys()):
         yield from difflib.unified_diff(
             a.get(name, "").splitlines(),
@@ -57,7 +57,7 @@ def code_diff(a: dict[str, str], b: dict[str, str], options: Any) -> Any:
 
 
 def attributes_of(path: str, options: Any) -> dict[str, Any]:
-    """Path -> value of every attribute that is no module; what is shared occurs at each place."""
+    """The values of all attributes except modules, by dotted path; shared ones occur repeatedly."""
     from .. import types as T
     from ..serialization.archive import read_archive
 
@@ -95,9 +95,9 @@ def value_diff(a: dict[str, Any], b: dict[str, Any], rtol: float) -> Any:
 
 
 def difference(x: Any, y: Any, rtol: float, seen: set[tuple[int, int]] | None = None) -> str:
-    """How two values differ; "" where they do not.
+    """How two values differ; "" if they are equal.
 
-    seen: pairs of objects that are being compared, which may contain themselves.
+    seen: pairs of objects whose comparison has begun, since objects may contain themselves.
     """
     from ..objects import EnumValue, ScriptObject
     from ..tensors import Tensor
@@ -114,14 +114,15 @@ def difference(x: Any, y: Any, rtol: float, seen: set[tuple[int, int]] | None = 
         why, inside = parts_of(x, y)
         return why or next((d for u, v in inside if (d := difference(u, v, rtol, seen))), "")
     if isinstance(x, (bool, int, float, complex, str, type(None))):
-        return "value" if repr(x) != repr(y) else ""  # -0.0 is not 0.0, and nan is nan
-    if isinstance(x, EnumValue):  # their types are of two archives
+        return "value" if repr(x) != repr(y) else ""  # tells -0.0 from 0.0, but not nan from nan
+    if isinstance(x, EnumValue):  # their types come from two archives
         return "" if (x.known_name, x.value) == (y.known_name, y.value) else "value"
     return "" if x == y else "value"
 
 
 def parts_of(x: Any, y: Any) -> tuple[str, list[tuple[Any, Any]]]:
-    """How two containers or objects of one class differ, without their parts; their parts."""
+    """Return (how two containers or objects of one class differ, apart from their elements; the
+    pairs of elements)."""
     from ..objects import ScriptObject
 
     if isinstance(x, dict):

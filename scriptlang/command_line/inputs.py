@@ -24,11 +24,11 @@ from ..tensors import Tensor, from_numpy
 from .main import InputError
 
 MOST = 1 << 30
-"""The most elements of a random input, and pixels of an image."""
+"""The most elements of a random input, and the most pixels of an image."""
 
 
 def add_inputs(command: argparse.ArgumentParser) -> None:
-    """The options that give the inputs of a method."""
+    """Add the options for the inputs of a method."""
     group = command.add_argument_group("inputs, passed in the order given")
     group.add_argument(
         "--input",
@@ -61,7 +61,7 @@ def add_inputs(command: argparse.ArgumentParser) -> None:
 
 
 class Given(argparse.Action):
-    """Collects the inputs into one list, in the order they were written."""
+    """Collects the inputs in one list, in the order in which they were given."""
 
     def __init__(self, *args: Any, kind: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -78,7 +78,7 @@ class Given(argparse.Action):
 
 
 def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Positional and named arguments."""
+    """The positional and named arguments for a method with this schema."""
     from ..ops.calling.eager import manual_seed
 
     manual_seed(options.seed)
@@ -105,15 +105,15 @@ def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict
 
 
 def fitting(value: Any, t: T.Type) -> Any:
-    """A tensor where a list of tensors is wanted: those of a batch (of four dimensions or more), or
-    itself alone."""
+    """Adapt a tensor to an argument that is a list of tensors: split a batch (4 or more
+    dimensions), or return a list of the one tensor."""
     if isinstance(value, Tensor) and T.without_none(t) == T.ListType(T.TENSOR):
         return list(value.unbind(0)) if value.dim() >= 4 else [value]
     return value
 
 
 def literal(text: str) -> Any:
-    """A Python literal; text that is none is a string."""
+    """A Python literal; any other text is a string."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -146,7 +146,7 @@ def random_tensor(text: str, generator: np.random.Generator) -> Tensor:
 
 
 def values_of(path: str) -> list[Any]:
-    """What a file holds as arguments.  Raises InputError for a file that cannot be used."""
+    """The contents of a file as arguments. Raises InputError for a file that cannot be used."""
     ending = pathlib.Path(path).suffix.lower()
     if ending in (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp"):
         return [image_of(path)]
@@ -167,7 +167,7 @@ def tensor_of(path: str, array: np.ndarray[Any, Any]) -> Any:
 
 
 def arrays_of(path: str) -> list[np.ndarray[Any, Any]]:
-    """The arrays in a .npy or .npz file."""
+    """The arrays in a .npy or .npz file. Raises InputError for other files."""
     try:
         data: Any = np.load(path, allow_pickle=False)
         return [data[k] for k in data.files] if hasattr(data, "files") else [data]
@@ -178,7 +178,7 @@ def arrays_of(path: str) -> list[np.ndarray[Any, Any]]:
 
 
 def json_of(path: str) -> Any:
-    """Lists of numbers that are rectangular are tensors; all else is as JSON has it."""
+    """The value of a JSON file, in which rectangular lists of numbers become tensors."""
     with open(path, "rb") as file:
         text = file.read()
     try:
@@ -204,7 +204,7 @@ def from_json(value: Any) -> Any:
 
 
 def as_batch(pixels: np.ndarray[Any, Any]) -> Tensor:
-    """(H, W, 3) bytes as (1, 3, H, W) floats from 0 to 1."""
+    """(H, W, 3) bytes as (1, 3, H, W) floats in [0, 1]."""
     planes = np.moveaxis(pixels.astype(np.float32) / 255, -1, 0)
     return from_numpy(np.ascontiguousarray(planes[None]))
 
@@ -227,7 +227,8 @@ def image_of(path: str) -> Tensor:
 
 
 def portable_image_of(path: str) -> Tensor:
-    """A binary .ppm or .pgm file of one byte a channel."""
+    """Read a binary .ppm or .pgm file with one byte per channel.
+    Raises InputError for other files."""
     with open(path, "rb") as file:
         data = file.read()
     head = re.match(rb"P([56])(?:\s+(?:#[^\n]*\n)*)(\d+)\s+(\d+)\s+(\d+)\s", data)
@@ -243,7 +244,7 @@ def portable_image_of(path: str) -> Tensor:
 
 
 def sound_of(path: str) -> Tensor:
-    """(1, samples) floats from -1 to 1; channels are averaged."""
+    """Read a .wav file as (1, samples) floats in [-1, 1]; channels are averaged."""
     try:
         with wave.open(path, "rb") as file:
             width, channels = file.getsampwidth(), file.getnchannels()

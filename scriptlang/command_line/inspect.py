@@ -1,5 +1,5 @@
-"""scriptlang inspect: the modules, methods and operators of an archive; shapes, memory, work; as a
-page with --html."""
+"""scriptlang inspect: the modules, methods and operators of an archive; shapes, memory, work; or
+all on a page with --html."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def print_report(report: Any, options: argparse.Namespace, out: Output) -> None:
 
 
 def signature(schema: Any) -> str:
-    """A method as it is called: without its class and `self`."""
+    """A method's schema as it is called: without its class and `self`."""
     text = str(schema)
     arguments = schema.arguments
     if arguments and arguments[0].name == "self":
@@ -142,7 +142,7 @@ def signature(schema: Any) -> str:
 
 
 def tree_of(part: Any, depth: int) -> Tree:
-    """The modules down to a depth; equal ones that follow each other are one line."""
+    """The tree of modules down to a depth; more than two equal neighbours become one line."""
     name = f"{part.name}: {part.class_name}" if part.name else part.class_name
     note = f"{count_text(part.parameters)} parameters, {size_text(part.bytes)}"
     tree = Tree(name, note if part.parameters else "")

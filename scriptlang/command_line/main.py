@@ -1,4 +1,4 @@
-"""The entry of the command line: its parser, its errors, its exit codes."""
+"""The entry point of the command line: parser, errors, exit codes."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ COMMANDS = {
     "info": "engines, CPU features, versions",
     "completion": "print the completions for a shell",
 }
-"""Name -> what it does; each is a module of this package, with `add` and `run`."""
+"""The commands and their descriptions; each is a module of this package with `add` and `run`."""
 
 
 class InputError(ScriptError):
-    """A file that an option names, or a value of an option, cannot be used."""
+    """Raised if a file named by an option, or the value of an option, cannot be used."""
 
 
 class UsageError(Exception):
-    """The command line is at fault in a way that the parser does not see."""
+    """Raised for errors in the command line that the parser does not detect."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns its exit code.  Errors print without a traceback."""
+    """Run one command; returns its exit code. Errors are printed without a traceback."""
     given = sys.argv[1:] if argv is None else argv
     try:
         return run_command(given)
@@ -65,11 +65,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def write_rest() -> None:
-    """Write what waits in the buffer: Python itself would complain of a reader that has gone."""
+    """Flush stdout here: at exit, Python would print an error if the reader has gone."""
     try:
         print(end="", flush=True)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has closed the pipe
 
 
 def run_command(given: list[str]) -> int:
@@ -83,11 +83,11 @@ def run_command(given: list[str]) -> int:
         out.error(str(e))
         return USAGE
     except ScriptError as e:
-        if getattr(e, "class_name", ""):  # the program raised it: it is no error of ours
+        if getattr(e, "class_name", ""):  # raised by the program, not by us
             return failed(e, out)
         out.error(str(e))
         return FAULT
-    except BrokenPipeError:  # an OSError, but no fault: `main` ends quietly
+    except BrokenPipeError:  # an OSError, but `main` ends quietly
         raise
     except OSError as e:
         out.error(f"{e.filename or ''}: {e.strerror or e}")
@@ -104,7 +104,8 @@ def run_command(given: list[str]) -> int:
 
 
 def failed(error: Exception, out: Output) -> int:
-    """Tell what a program raised; what we did not foresee is told, too, without a traceback."""
+    """Print the error that a program raised.
+    Unexpected errors are printed too, without a traceback."""
     from ..errors import script_stack
 
     stack = script_stack(error)
@@ -130,8 +131,8 @@ def load_plugin(path: str) -> None:
 
 
 def parser(given: list[str] | None = None) -> argparse.ArgumentParser:
-    """The parser.  Only the command in `given` has its options, since each imports its module;
-    None: all of them have."""
+    """The parser. Importing a command's module is slow, so only the command in `given` gets its
+    options; with None, all commands do."""
     top = argparse.ArgumentParser(
         prog="scriptlang", description="TorchScript without PyTorch.", epilog=EPILOG
     )
@@ -147,7 +148,7 @@ def parser(given: list[str] | None = None) -> argparse.ArgumentParser:
 
 
 def common(command: argparse.ArgumentParser) -> None:
-    """What all commands take."""
+    """Add the options of all commands."""
     group = command.add_argument_group("common options")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     group.add_argument("--quiet", "-q", action="store_true", help="no progress, no remarks")
@@ -168,7 +169,7 @@ def common(command: argparse.ArgumentParser) -> None:
 
 
 def limits_of(options: argparse.Namespace) -> Limits | None:
-    """What --limit says; None where it is not given."""
+    """The limits of --limit; None if it is not given."""
     given: dict[str, Any] = {}
     for text in options.limit:
         name, _, number = text.partition("=")
@@ -186,7 +187,7 @@ def limits_of(options: argparse.Namespace) -> Limits | None:
 
 
 def load_module(path: str, options: argparse.Namespace, out: Output, engine: str = "auto") -> Any:
-    """The module of an archive, in the mode that it was saved in."""
+    """Load the module of an archive, in the mode in which it was saved."""
     from ..api import load
 
     with out.working(f"reading {path}"):
@@ -197,7 +198,7 @@ def load_module(path: str, options: argparse.Namespace, out: Output, engine: str
 
 
 def method_of(module: Any, name: str, path: str) -> Any:
-    """A method of a module.  Raises UsageError where it has none of that name."""
+    """A method of a module. Raises UsageError if there is none with that name."""
     if name not in module._type.methods:
         names = ", ".join(module._type.methods)
         raise UsageError(f"{path} has no method {name!r}; it has {names}")

@@ -1,4 +1,4 @@
-"""scriptlang ops: the operators that archives reach, for a C++ library that has no others."""
+"""scriptlang ops: the operators that archives need, for a C++ library with no others."""
 
 from __future__ import annotations
 

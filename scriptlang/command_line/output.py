@@ -1,8 +1,9 @@
-"""What commands say: tables, trees, text, JSON, progress.
+"""The output of commands: tables, trees, text, JSON, progress.
 
-Results go to stdout, all else to stderr.  In a pipe everything is plain text, whole and uncut; on a
-terminal it fits the width, with `rich` if that is installed.  With --json a command prints one JSON
-value and nothing else.  Names come from files of strangers: what a terminal would obey is escaped.
+Results go to stdout, everything else to stderr. In a pipe, all text is plain and never cut; on a
+terminal, it is fitted to the width, with `rich` if that is installed. With --json, a command prints
+one JSON value and nothing else. Names come from untrusted files, so control characters are
+escaped.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 WAIT = 1.0
-"""Seconds after which a terminal is told what takes so long."""
+"""The seconds after which progress is shown on a terminal."""
 
 
 @dataclass
 class Tree:
-    """A node of a tree: its text, a note shown behind it, and what is under it."""
+    """A node of a tree: its text, a note printed after it, and its children."""
 
     text: str
     note: str = ""
@@ -32,7 +33,7 @@ class Tree:
 
 
 def clean(text: Any) -> str:
-    """Text for a terminal: control characters, and those that change directions, are escaped."""
+    """Text for a terminal: control characters, including those for text direction, are escaped."""
     return "".join(c if c.isprintable() else escaped(c) for c in str(text))
 
 
@@ -46,7 +47,7 @@ def escaped(c: str) -> str:
 
 
 class Output:
-    """Where a command writes to.  json: print data alone.  quiet: no progress, no remarks."""
+    """Prints results. json: print only data, as JSON. quiet: print no progress and no remarks."""
 
     def __init__(self, json: bool = False, quiet: bool = False) -> None:
         self.json, self.quiet = json, quiet
@@ -56,7 +57,7 @@ class Output:
 
     @property
     def console(self) -> Any:
-        """rich's, on a terminal where it is installed; else None."""
+        """The console of `rich` on a terminal, if it is installed; else None."""
         if self._console is None and self.is_terminal and not os.environ.get("NO_COLOR"):
             try:
                 from rich.console import Console
@@ -69,11 +70,11 @@ class Output:
     # Results
 
     def data(self, value: Any) -> None:
-        """The result for --json."""
+        """Print the result for --json."""
         print(json.dumps(value, indent=2, default=plain, allow_nan=True))
 
     def text(self, text: str) -> None:
-        """Lines as they are, such as code."""
+        """Print lines unchanged, such as code."""
         print(clean_lines(text).rstrip("\n"))
 
     def heading(self, text: str) -> None:
@@ -91,10 +92,10 @@ class Output:
         right: str = "",
         spare: Sequence[str] = (),
     ) -> None:
-        """Columns under names; those whose letter in `right` is r are numbers.
+        """Print columns with headings; those with an r in `right` are right-aligned numbers.
 
-        Columns with nothing in them are left out.  On a terminal that is too narrow columns of text
-        are cut, and those of `spare` go, in that order.
+        Empty columns are left out. On a terminal that is too narrow, columns of text are shortened,
+        and the columns in `spare` are dropped, in that order.
         """
         cells = [[clean(c) for c in row] for row in (columns, *rows)]
         filled = [k for k in range(len(columns)) if not rows or any(row[k] for row in cells[1:])]
@@ -133,7 +134,7 @@ class Output:
         self.console.print(line, overflow="crop")
 
     def tree(self, root: Tree) -> None:
-        """A tree with lines, as `tree` draws directories."""
+        """Print a tree with lines, like the command `tree`."""
         for lead, node in lines_of(root):
             text = lead + clean(node.text)
             note = clean(node.note)
@@ -153,7 +154,7 @@ class Output:
     # Remarks
 
     def remark(self, text: str) -> None:
-        """Something besides the result."""
+        """Print something that is not part of the result, to stderr."""
         if not self.quiet:
             print(clean_lines(text), file=sys.stderr)
 
@@ -161,12 +162,12 @@ class Output:
         print(f"scriptlang: {clean_lines(text)}", file=sys.stderr)
 
     def complaint(self, text: str) -> None:
-        """More of an error."""
+        """Print a further line of an error."""
         print(clean_lines(text), file=sys.stderr)
 
     @contextlib.contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Tell a terminal what is being done once it takes over a second."""
+        """Show progress on a terminal if the block takes more than a second."""
         if self.quiet or not sys.stderr.isatty():
             yield
             return
@@ -200,7 +201,7 @@ class Output:
 
 
 def lines_of(root: Tree) -> Iterator[tuple[str, Tree]]:
-    """(lines before it, node) of each node, from above."""
+    """The (prefix of lines, node) pairs of a tree, from top to bottom."""
     pending: list[tuple[str, str, Tree]] = [("", "", root)]
     while pending:
         lead, below, node = pending.pop()
@@ -212,7 +213,7 @@ def lines_of(root: Tree) -> Iterator[tuple[str, Tree]]:
 
 
 LEAST = 10
-"""Letters that a column of text keeps."""
+"""The least width to which a column of text is shortened."""
 
 
 def least_width(cells: Sequence[Sequence[str]], letters: str) -> int:
@@ -222,7 +223,7 @@ def least_width(cells: Sequence[Sequence[str]], letters: str) -> int:
 
 
 def shrink(widths: list[int], letters: str, most: int) -> None:
-    """Take from the widest columns of text what is too much for a line."""
+    """Narrow the widest columns of text until the row fits."""
     texts = [i for i, letter in enumerate(letters) if letter != "r"]
     while texts and sum(widths) + 2 * (len(widths) - 1) > most:
         widest = max(texts, key=lambda i: widths[i])
@@ -232,7 +233,7 @@ def shrink(widths: list[int], letters: str, most: int) -> None:
 
 
 def fit(text: str, width: int) -> str:
-    """The text, cut where it is too long: of a path the end is kept."""
+    """The text, shortened if it is too long; of a path, the end is kept."""
     if width <= 0 or len(text) <= width:
         return text
     if "/" in text and " " not in text:
@@ -241,7 +242,7 @@ def fit(text: str, width: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON has not: arrays are lists, all else its text."""
+    """Convert what JSON lacks: arrays become lists, complex numbers pairs, all else text."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, complex):
@@ -250,7 +251,7 @@ def plain(value: Any) -> Any:
 
 
 def size_text(count: float) -> str:
-    """Bytes for people: `45.1 MB`."""
+    """A number of bytes for people: `45.1 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.3g} {unit}"

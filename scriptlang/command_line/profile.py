@@ -1,4 +1,4 @@
-"""scriptlang profile: where the time of a method goes, by operator, module and line."""
+"""scriptlang profile: where the time of a method goes, by operator, module, line or node."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     method = method_of(module, options.method, options.archive)
     args, kwargs = arguments(options, method.schema)
     with out.working(f"profiling {options.method}"), profile() as p:
-        method(*args, **kwargs)  # the first call does what is done once
+        method(*args, **kwargs)  # the first call includes one-time work
         warm = len(p.calls)
         for _ in range(max(options.runs, 1)):
             method(*args, **kwargs)

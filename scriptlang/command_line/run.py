@@ -1,4 +1,4 @@
-"""scriptlang run: run a method on files, literals or random inputs; compare engines."""
+"""scriptlang run: runs a method on files, literals or random inputs; can compare engines."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 
 def flatten(value: Any, name: str, depth: int = 0) -> Iterator[Any]:
-    """(name, array or scalar) for every leaf of a result."""
+    """The (name, array or scalar) pairs of all leaves of a result."""
     if depth > 100:
         yield name, "..."
     elif isinstance(value, (list, tuple)):
@@ -85,7 +85,7 @@ MOST_JSON = 10_000
 
 
 def to_json(value: Any) -> Any:
-    """A value; of a large array what describes it."""
+    """A value for JSON; a large array is only summarised."""
     if not isinstance(value, np.ndarray):
         return value
     facts: dict[str, Any] = {"dtype": str(value.dtype), "shape": list(value.shape)}

@@ -1,4 +1,4 @@
-"""scriptlang verify: compare an archive with PyTorch, value by value; without it, the engines."""
+"""scriptlang verify: compares an archive with PyTorch value by value, or the engines without it."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def run(options: argparse.Namespace, out: Output) -> int:
     else:
         out.text(str(found))
     if len(found.errors) == 2:
-        return FAULT  # it runs nowhere
+        return FAULT  # it runs on neither
     return OK if found.equal else DIFFERS

@@ -1,9 +1,10 @@
-"""Neural networks: Module, its containers, layers and functions, as torch.nn has them.
+"""Neural networks: Module, its containers, layers and functions, compatible with torch.nn.
 
     from scriptlang import nn
     import scriptlang.nn.functional as F
 
-Everything runs eagerly on the operator table; `scriptlang.script` compiles modules and functions.
+Everything runs eagerly on the operator table; `scriptlang.script` compiles modules and
+functions.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ REFUSED = {
     "SyncBatchNorm": "there is one process; use BatchNorm1d, BatchNorm2d or BatchNorm3d",
     "DataParallel": "there are no devices but the CPU; call the module itself",
 }
-"""Starts of names in torch.nn that are not offered -> what to write."""
+"""Prefixes of names in torch.nn that are not offered, with what to use instead."""
 
 
 def __getattr__(name: str) -> Any:

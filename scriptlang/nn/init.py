@@ -1,7 +1,7 @@
-"""Filling tensors with the values that layers begin with.
+"""Initialisation of the tensors of layers.
 
-Every function writes into its tensor and returns it; the random ones draw from a generator in
-PyTorch's order, so that a seed gives PyTorch's weights.
+Every function writes to its tensor in place and returns it. Random ones draw from a generator in
+the same order as PyTorch, so that a seed gives the same weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..tensors import Tensor
 
 
 def without_gradients(function: F) -> F:
-    """The function, of which nothing is recorded for derivatives."""
+    """A function that runs `function` without recording gradients."""
     made: F = no_grad()(function)
     return made
 
@@ -32,11 +32,12 @@ LINEAR = (
     "sigmoid",
 )
 GAINS = {**dict.fromkeys(LINEAR, 1), "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
-"""What a nonlinearity takes from the standard deviation, as the factor that gives it back."""
+"""The gains of nonlinearities: how much the standard deviation has to be scaled to be preserved."""
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """param: the slope of leaky_relu.  ValueError for a nonlinearity that is not known."""
+    """The gain of a nonlinearity. param: the slope of leaky_relu.
+    Raises ValueError for unknown ones."""
     if nonlinearity != "leaky_relu":
         if nonlinearity not in GAINS:
             raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
@@ -50,13 +51,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @without_gradients
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with uniform values of [a, b)."""
+    """Fill with uniformly distributed values in [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @without_gradients
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal values of that mean and standard deviation."""
+    """Fill with normally distributed values."""
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -69,7 +70,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """A normal distribution cut off at a and b."""
+    """Fill with normally distributed values, truncated to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The "
@@ -89,7 +90,7 @@ def _normal_cdf(x: float) -> float:
 def _redraw_outliers(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
 ) -> Tensor:
-    """Normal values, all drawn again until those outside are inside."""
+    """Draw normal values, and redraw those outside of the interval until there are none."""
     low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
     result = tensor.normal_(mean, std, generator=generator)
     while (outside := (result < low) | (result > high)).any():
@@ -101,7 +102,7 @@ def _redraw_outliers(
 def _reject_by_density(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
 ) -> Tensor:
-    """Uniform values, kept with the likelihood of the density there (where a and b are narrow)."""
+    """Draw uniform values, and accept them in proportion to the density; for narrow intervals."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, chance = torch.empty_like(tensor), torch.empty_like(tensor)
 
@@ -138,7 +139,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @without_gradients
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity, as far as a matrix of that size has one.  ValueError for other shapes."""
+    """Fill a matrix with the identity. Raises ValueError for other ranks."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype))
@@ -146,7 +147,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @without_gradients
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """The weights of a convolution that hands on its channels."""
+    """Fill the weight of a convolution so that it passes its channels through.
+    Raises ValueError for ranks other than 3 to 5, or if groups do not divide dimension 0."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.size(0) % groups != 0:
@@ -161,7 +163,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs an output has, and outputs an input.  ValueError for less than a matrix."""
+    """Return (inputs of an output, outputs of an input).
+    Raises ValueError for less than 2-D tensors."""
     if tensor.dim() < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -183,14 +186,14 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
 
 @without_gradients
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot's: a variance between that which keeps values and that which keeps gradients."""
+    """Fill with uniform values in [-a, a), a = gain * sqrt(6 / (fan_in + fan_out)) (Glorot)."""
     a = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-a, a, generator=generator)
 
 
 @without_gradients
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal values of deviation gain * sqrt(2 / (fan_in + fan_out))."""
+    """Fill with normal values of deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot)."""
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
 
@@ -210,7 +213,8 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """He's: the variance stays the same through a layer with that nonlinearity."""
+    """Fill with uniform values in [-a, a), where a = gain * sqrt(3 / fan) (He). The gain is that of
+    the nonlinearity after the layer; mode: which fan is preserved, "fan_in" or "fan_out"."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -226,14 +230,17 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill with normal values of deviation gain / sqrt(fan), for the nonlinearity behind it."""
+    """Fill with normal values with standard deviation gain / sqrt(fan) (He); see
+    kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
 
 @without_gradients
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A matrix (dimensions after the first taken as one) of orthogonal rows or columns."""
+    """Fill with orthogonal rows or columns, as a matrix (dimensions after the first are flattened).
+
+    Raises ValueError for less than 2-D tensors."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -249,7 +256,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @without_gradients
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal values, with a share `sparsity` of each column zero."""
+    """Fill a matrix with normal values, and set a fraction `sparsity` of each column to zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, cols = tensor.shape

@@ -11,7 +11,7 @@ from ..tensors import Storage, Tensor
 
 
 class _Kept(Tensor):
-    """A tensor of a class of its own over the memory of `data`."""
+    """A tensor subclass that shares the memory of `data`."""
 
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         return object.__new__(cls)
@@ -50,10 +50,10 @@ class _Kept(Tensor):
 
 
 class Parameter(_Kept):
-    """A tensor that is a parameter of the Module to which it is assigned.
+    """A tensor that becomes a parameter of the Module to which it is assigned.
 
-    data: a Tensor, whose memory is shared; none stands for an empty one.
-    Raises TypeError for anything else, RuntimeError for integers that should have gradients.
+    data: a Tensor, whose memory is shared; None stands for an empty one.
+    Raises TypeError for other data, and RuntimeError for integer tensors with requires_grad.
     """
 
     is_parameter = True
@@ -75,7 +75,8 @@ class Parameter(_Kept):
 
 
 class Buffer(_Kept):
-    """A tensor that is a buffer of the Module to which it is assigned; see `register_buffer`."""
+    """A tensor that becomes a buffer of the Module to which it is assigned; see
+    `register_buffer`."""
 
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         self._over(data, data is not None and data.requires_grad)

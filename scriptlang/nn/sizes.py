@@ -1,4 +1,4 @@
-"""One number for every dimension: `_pair(3)` is (3, 3)."""
+"""Expands one number to all dimensions: `_pair(3)` is (3, 3)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: Any, n: int) -> tuple:
-    """Each element n times, from the last to the first: sizes as padding wants them."""
+    """Each element n times, from the last to the first, as `F.pad` expects it."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
 def _list_with_default(out_size: List[int], defaults: List[int]) -> List[int]:
-    """Sizes, with those that are None taken from the end of `defaults`."""
+    """The sizes, with None replaced by the matching size at the end of `defaults`."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):

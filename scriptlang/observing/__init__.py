@@ -1,1 +1,1 @@
-"""Programs that are looked at while they run: profiles, watched values, comparisons of runs."""
+"""Tools that observe programs while they run: profiles, watched values, comparisons of runs."""

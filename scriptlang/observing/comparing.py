@@ -1,12 +1,12 @@
-"""compare: the first value at which two runs of programs differ.
+"""compare: finds the first value at which two runs of programs differ.
 
     print(scriptlang.compare("model.pt", "torch", (x,)))      # the same program in PyTorch
     scriptlang.compare(model, "python", (x,)).equal           # on the other engine
     scriptlang.compare("old.pt", "new.pt", (x,)).first        # two versions
 
-Both programs are rewritten to give the results of all their operators with their own, saved, and
-loaded again, so that the comparison changes no state of theirs.  Values of two different programs
-are brought together by submodule and operator, as far as these are alike.
+Both programs are rewritten so that they also return the results of all their operators, then saved
+and loaded again, so that the comparison does not change their state. The values of two different
+programs are matched by submodule and operator, as far as these are equal.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from .observer import is_observed
 from .paths import module_path
 
 OBSERVED = "scriptlang_observed"
-"""The method that a rewritten program has besides its own."""
+"""The name of the method that is added to a rewritten program."""
 
 RUNNERS = ("native", "python", "torch", "auto")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A value of a program: where it is computed."""
+    """Where a value of a program is computed."""
 
     module: str
     operator: str
@@ -55,7 +55,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two values that differ: where, how, and both of them as arrays."""
+    """Two values that differ: where and how, and both as arrays."""
 
     step: Step
     number: int
@@ -69,9 +69,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """first: the first difference inside, None where there is none.  result: how the results of the
-    whole program differ, "" where they do not.  compared: how many values were; errors: what a
-    run raised, by name."""
+    """The result of `compare`.
+
+    first: the first difference inside the programs, or None. result: how the final results differ;
+    "" if they do not. compared: the number of compared values. errors: the errors that runs raised,
+    by the name of the program."""
 
     a: str
     b: str
@@ -107,10 +109,11 @@ def compare(
 ) -> Comparison:
     """Run two programs on the same inputs and find the first value at which they differ.
 
-    a, b: a module or the path of an archive; b may be "native", "python" or "torch", for the same
-    program there.  Floats may differ by atol, and by rtol of the largest element: those that
-    are nearly 0 come of larger ones, and have their rounding errors.  names: what both are called
-    in the text.
+    a, b: a module or the path of an archive. b may also be "native", "python" or "torch": the same
+    program there.
+    rtol, atol: floats may differ by atol plus rtol times the largest element. The tolerance is not
+    relative to each element, since elements near 0 have the rounding errors of larger ones.
+    names: the names of both in the report.
     """
     runner = b if isinstance(b, str) and b in RUNNERS else ""
     first = instrumented(a, method)
@@ -140,7 +143,7 @@ def compare(
 
 
 def first_line(text: str) -> str:
-    """The line that says what is wrong; PyTorch has it last, where there are several."""
+    """The line that says what is wrong; in longer messages, as of PyTorch, it is the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("RuntimeError:", "error:"))]
     return (told or lines or [""])[-1 if told else 0]
@@ -152,7 +155,7 @@ def label(program: Any, otherwise: str) -> str:
 
 @dataclass
 class Run:
-    """What one run gave: its values with where they come from, and its result."""
+    """The values of one run, with where they come from, and its result."""
 
     steps: list[Step]
     values: list[Any]
@@ -161,7 +164,7 @@ class Run:
 
 @dataclass
 class Instrumented:
-    """An archive whose method gives (result, values, numbers of their places)."""
+    """An archive whose added method returns (result, values, indices into `places`)."""
 
     contents: bytes
     places: list[Step]
@@ -192,7 +195,7 @@ def instrumented(program: Any, method: str) -> Instrumented:
 
 
 def give_values(graph: Graph, function: Function) -> list[Step]:
-    """Let a graph give (result, values, places), and tell the places."""
+    """Let a graph return (result, values, indices of places); returns the places."""
     nodes = [n for n in graph.walk() if is_observed(n) and tensors_of(n.outputs)]
     first = next(iter(graph.nodes), graph.block.end)
     with graph.at(first):
@@ -251,7 +254,7 @@ def run_in_torch(contents: bytes, inputs: Sequence[Any]) -> Any:
     import torch
 
     with contextlib.suppress(ImportError):
-        importlib.import_module("torchvision")  # it has operators
+        importlib.import_module("torchvision")  # it registers operators
     module = torch.jit.load(io.BytesIO(contents), map_location="cpu")
     torch.manual_seed(0)
     given = [as_torch(v) for v in inputs]
@@ -282,7 +285,7 @@ def copy_of(value: Any) -> Any:
 
 
 def array_of(value: Any) -> Any:
-    """A tensor of either library as an array; of types that numpy has not, as float32."""
+    """A tensor of either library as an array; float32 for dtypes that numpy does not have."""
     value = value.detach()
     if hasattr(value, "is_quantized") and value.is_quantized:
         value = value.dequantize()
@@ -293,7 +296,7 @@ def array_of(value: Any) -> Any:
 
 
 def pairs(a: list[Step], b: list[Step]) -> Iterator[tuple[int, int]]:
-    """Which values are the same one: all, where both programs went the same way."""
+    """The index pairs of matching values: all, if both runs had the same operators."""
     if [s.operator for s in a] == [s.operator for s in b]:
         yield from zip(range(len(a)), range(len(b)))
         return
@@ -310,7 +313,7 @@ def base_of(operator: str) -> str:
 
 
 def difference(x: Any, y: Any, rtol: float, atol: float) -> str:
-    """How two arrays differ; "" where they do not."""
+    """How two arrays differ; "" if they do not."""
     if x.shape != y.shape:
         return f"shapes {list(x.shape)} and {list(y.shape)}"
     x, y = np.asarray(x), np.asarray(y)
@@ -344,9 +347,9 @@ def difference_in(
     place: str = "result",
     seen: frozenset[int] = frozenset(),
 ) -> str:
-    """How two results differ, which may be containers and objects of both libraries.
+    """How two results differ, which may be containers, or objects of either library; "" if equal.
 
-    seen: the objects that this one is inside of, which may contain themselves.
+    seen: the ids of the objects around this one, since objects may contain themselves.
     """
     if id(x) in seen:
         return ""
@@ -370,7 +373,7 @@ def difference_in(
 
 
 def attributes_of(value: Any) -> list[str]:
-    """The names of the attributes of an instance of a script class."""
+    """The names of the attributes of an instance of a script class; [] for other values."""
     from ..programs.module import ScriptObjectFacade
 
     known = isinstance(value, ScriptObjectFacade)
@@ -378,9 +381,9 @@ def attributes_of(value: Any) -> list[str]:
 
 
 def same_value(x: Any, y: Any, rtol: float, atol: float) -> bool:
-    """Whether two values that are neither tensors nor containers agree.
+    """Whether two values that are neither tensors nor containers are equal.
 
-    Those of PyTorch have classes of their own: members of enums agree by name, devices by text.
+    Values of PyTorch have their own classes: enum members are compared by name, devices by text.
     """
     plain = (bool, int, float, complex, str, type(None))
     if isinstance(x, plain) or isinstance(y, plain):

@@ -1,8 +1,8 @@
-"""Calls of programs in which an observer has put operators that tell it what happens.
+"""Runs programs with additional operators that report to an observer.
 
-An observer is no part of the engines: it compiles a function once more, from the graph that the
-engine runs, with nodes of its own in it.  So what nobody observes costs nothing.  Calls that record
-derivatives are made as ever, and counted (`unseen`).
+The engines know nothing about observers: an observer compiles a function again, from the graph that
+the engine runs, with its own nodes in it. So programs that are not observed run at full speed.
+Calls that record derivatives run as usual and are only counted (`unseen`).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ CHEAP = frozenset(
         *("aten::is_complex", "aten::keys", "aten::values", "aten::items", "aten::_set_item"),
     )
 )
-"""Operators that take less time than a note of them."""
+"""Operators that take less time than recording them."""
 
 
 class Place:
     """An operator of an observed program.
 
-    node: in the observed graph.  span, callers: where it came from.  inside: of a fused group, the
-    kinds of its operators.
+    node: the node in the observed graph. span, callers: where it comes from. inside: the operators
+    of a fused group.
     """
 
     def __init__(self, number: int, node: Node, function: Function) -> None:
@@ -56,12 +56,12 @@ class Place:
 
     @property
     def line(self) -> str:
-        """`file:line`; empty where it is not known."""
+        """`file:line`; "" if unknown."""
         return self.span.place.rpartition(":")[0] if self.span else ""
 
 
 def is_observed(node: Node) -> bool:
-    """Whether a node does work with tensors: it is an operator, or a fused group."""
+    """Whether a node works on tensors: it is such an operator, or a fused group."""
     if node.blocks or node.kind.startswith("prim::") or node.kind in CHEAP:
         return False
     if node.schema is None and "Subgraph" not in node.attributes:
@@ -74,7 +74,7 @@ def holds_tensor(t: T.Type) -> bool:
 
 
 class Observer:
-    """What makes the calls of programs while it is entered.  `put_in` says what it puts there."""
+    """Runs the calls of programs while it is active; `put_in` adds its nodes to their graphs."""
 
     def __init__(self) -> None:
         self.places: list[Place] = []
@@ -83,7 +83,7 @@ class Observer:
         self.programs: dict[Any, Any] = {}
 
     def put_in(self, graph: Graph, places: list[Place]) -> None:
-        """Put nodes around those of `places`, which are the graph's, in order."""
+        """Add nodes around those of `places`, which are in the graph's order."""
         raise NotImplementedError
 
     def start(self) -> None:
@@ -103,14 +103,14 @@ class Observer:
         return True
 
     def applies(self, args: Sequence[Any]) -> bool:
-        """Whether calls with these arguments are to be observed."""
+        """Whether calls with these arguments are observed."""
         return True
 
     # Programs
 
     @alone
     def code_of(self, function: Function, fused: bool) -> Code:
-        """The code of a function with the observer's nodes in it."""
+        """The code of a function with the observer's nodes."""
         key = function, fused
         if key not in self.codes:
             graph = running_graph(function, fused)
@@ -131,7 +131,7 @@ class Observer:
 
     @alone
     def native_program(self, function: Function, classes: frozenset[T.ClassType]) -> Any:
-        """Bodies of composites, which stand in for operators, are not looked into."""
+        """A program for the native engine. Bodies of composite operators are not observed."""
         from ..interpreter.native_program import NativeProgram
 
         key = function, classes
@@ -142,12 +142,12 @@ class Observer:
                 return self.code_of(f, True) if f in own else fused_code(f)
 
             made = self.programs[key] = NativeProgram(function, classes, code_of)
-            _ = made.program.register_code  # lowered now: no part of the first call
+            _ = made.program.register_code  # lower it now, not in the first call
         return self.programs[key]
 
 
 class ObservedEngine:
-    """Runs functions as an engine does, with what an observer has put in them."""
+    """Runs functions like an engine, but with an observer's nodes."""
 
     def __init__(self, observer: Observer, engine: Engine) -> None:
         self.observer, self.engine = observer, engine
@@ -173,7 +173,7 @@ class ObservedEngine:
         kwargs: Mapping[str, Any] | None,
         limits: Limits | None,
     ) -> Callable[[], Any] | None:
-        """What makes the call; None where the engine has to."""
+        """A function that makes the observed call; None if the engine has to run it as usual."""
         if calls.recorder is not None and gradients.is_wanted(args, kwargs):
             return None
         chosen: Any = self.engine
@@ -184,7 +184,7 @@ class ObservedEngine:
         try:
             return make(self.observer, function, values, limits)
         except (CompileError, GraphError, MissingOperatorError):
-            return None  # the engine says what is wrong with it
+            return None  # the engine reports what is wrong
 
 
 def run_in_python(
@@ -218,7 +218,7 @@ def run_natively(
 
 
 def classes_of(function: Function, values: Iterable[Any]) -> frozenset[T.ClassType]:
-    """The classes of the objects that a call is given, where methods are looked up by name."""
+    """The classes of objects among the arguments, if the function looks up methods by name."""
     from ..interpreter.reach import calls_by_name
 
     if not any(map(calls_by_name, reachable(function).values())):
@@ -228,5 +228,5 @@ def classes_of(function: Function, values: Iterable[Any]) -> frozenset[T.ClassTy
 
 
 def tensor_values(values: Iterable[Value]) -> list[Value]:
-    """The values among these that are tensors or lists of tensors."""
+    """Those of the values that are tensors or lists of tensors."""
     return [v for v in values if T.without_none(v.type) in (T.TENSOR, T.ListType(T.TENSOR))]

@@ -1,9 +1,9 @@
-"""Which submodule an operator belongs to: the names on the way from the called module to it.
+"""Finds the submodule of an operator: the attribute names from the called module to it.
 
     module_path(function, node.callers)         "layer1.0.conv1"
 
-An inlined node knows the calls that it came through; each call stands in the graph of its function,
-where the object it is made on is read from `self` by name.
+An inlined node knows the calls through which it was inlined. Each call is a node in the graph of
+its function, where its object is read from `self` by attribute names.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from ..ir import Function, Graph, Value
 from ..passes.inline import callee
 
 CALLS = "observed_calls"
-"""Attribute of a Function: {(callee's name, span of the call): (path from self, callee)}."""
+"""Attribute of a Function: {(callee's name, id of the call's span): (path from self, callee)}."""
 
 Callers = tuple[tuple[str, Any], ...]
 
 
 def module_path(function: Function, callers: Callers) -> str:
-    """The path from the object of `function`; "" for itself.  Where a call is not known any more,
-    as in a frozen module, the names of the classes stand for the rest."""
+    """The path from the object of `function` to the node; "" for the object itself.
+
+    If a call can no longer be found, as in a frozen module, class names stand for the rest of the
+    path."""
     path: list[str] = []
     for depth, (name, span) in enumerate(callers):
         found = calls_of(function).get((name, id(span)))
@@ -34,7 +36,7 @@ def module_path(function: Function, callers: Callers) -> str:
 
 
 def class_names(callers: Callers) -> Iterable[str]:
-    """`__torch__.models.___torch_mangle_3.Block.forward` is a call of `Block`."""
+    """The class names of calls: `Block` for `__torch__.models.___torch_mangle_3.Block.forward`."""
     for name, _ in callers:
         owner, _, method = name.rpartition(".")
         short = owner.rpartition(".")[2]

@@ -6,8 +6,8 @@
     p.table("module"), p.rows("line")
     p.save_trace("trace.json")      # for chrome://tracing or https://ui.perfetto.dev
 
-All calls of programs in the process are profiled, on either engine, while the block runs.  Each
-operator gets a note before and after it; what programs do between operators is "the program".
+While the block runs, all calls of programs in the process are profiled, on either engine. The start
+and end of each operator are recorded; the time between operators is shown as "the program".
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Tensors = tuple[tuple[DType, tuple[int, ...]], ...]
 
 @dataclass(frozen=True)
 class Event:
-    """One run of an operator: where, when (nanoseconds), on which thread, of what tensors."""
+    """One run of an operator: where, when (nanoseconds), on which thread, with which tensors."""
 
     place: Place
     start: int
@@ -72,8 +72,10 @@ class Call:
 
 @dataclass
 class Row:
-    """What is known of all runs of an operator, module or line.  seconds: in it.  shapes: of its
-    first run.  least: seconds that the machine needs for such work, if that was asked for."""
+    """The totals of all runs of an operator, module or line.
+
+    seconds: the time in it. shapes: the shapes of its first run. least: the seconds that the
+    machine needs at least for such work, if a roof was given."""
 
     name: str
     count: int = 0
@@ -90,10 +92,10 @@ class Row:
 
 
 class Profile(Observer):
-    """A context manager; afterwards, what it saw.
+    """A context manager that profiles; afterwards it has the results.
 
-    events, calls: what ran.  seconds: of all calls.  unseen: calls that were not looked into, as
-    those that record derivatives.
+    events, calls: what ran. seconds: the time of all calls. unseen: the number of calls that were
+    not profiled, such as those that record derivatives.
     """
 
     def __init__(self) -> None:
@@ -120,7 +122,7 @@ class Profile(Observer):
         self.programs.clear()
 
     def forget_first(self, count: int) -> None:
-        """Forget the first calls, which do what is done once, and what ran in them."""
+        """Forget the first calls, which include one-time work, and their events."""
         del self.calls[:count]
         start = min((c.start for c in self.calls), default=0)
         self.events = [e for e in self.events if e.start >= start]
@@ -138,9 +140,10 @@ class Profile(Observer):
         return sum(c.end - c.start for c in self.calls) / 1e9
 
     def rows(self, by: str = "operator", roof: Roof | None = None) -> list[Row]:
-        """One for each "operator", "module", "line" or "node", the longest first.
+        """One row for each "operator", "module", "line" or "node", the longest time first.
 
-        roof: what the machine can do (roofline.measure()); rows then have the least time."""
+        roof: what the machine can do (roofline.measure()); it adds the least possible time to the
+        rows."""
         if by not in KEYS:
             raise ValueError(f"by is one of {', '.join(KEYS)}, not {by!r}")
         key = KEYS[by]
@@ -169,7 +172,7 @@ class Profile(Observer):
         return rows
 
     def table(self, by: str = "operator", top: int = 20) -> str:
-        """The longest rows as text."""
+        """The rows with the longest times, as text."""
         rows = self.rows(by)
         lines = [("time", "share", "runs", "GFLOP/s", "GB/s", by, "shapes of the first run")]
         for r in rows[:top]:
@@ -204,7 +207,7 @@ class Profile(Observer):
         return self.table()
 
     def trace(self) -> dict[str, Any]:
-        """The events in Chrome's trace format, which Perfetto reads, too."""
+        """The events in Chrome's trace format, which Perfetto can read too."""
         start = min([e.start for e in self.events] + [c.start for c in self.calls], default=0)
         threads = {e.thread: 0 for e in self.events}
         for number, thread in enumerate(threads, 1):
@@ -241,7 +244,7 @@ def profile() -> Profile:
 
 
 class TimedEngine(ObservedEngine):
-    """Notes when calls began and ended."""
+    """Records when calls begin and end."""
 
     def run(
         self,
@@ -264,7 +267,7 @@ class TimedEngine(ObservedEngine):
 
 
 def note(graph: Graph, node: Node, number: int, values: list[Value], after: bool) -> None:
-    """Put a call of the operator before a node, or after it."""
+    """Insert the recording operator before or after a node."""
     operator = table.find(OBSERVE)
     assert operator is not None
     made = graph.create(OBSERVE, (), (), schema=operator.schema, like=node)
@@ -279,7 +282,7 @@ Note = tuple[int, int, int, Tensors]
 
 
 def notes_in(numbers: list[int]) -> Iterator[Note]:
-    """(place, nanoseconds, thread, tensors) of each row of numbers."""
+    """The (place, nanoseconds, thread, tensors) of each record in a flat list of numbers."""
     at = 0
     while at < len(numbers):
         place, when, thread, count = numbers[at : at + 4]
@@ -294,11 +297,12 @@ def notes_in(numbers: list[int]) -> Iterator[Note]:
 
 
 def events_of(notes: Iterable[Note], places: list[Place]) -> Iterator[Event]:
-    """Pairs of notes before and after an operator.  One that raised has none after it."""
+    """The events from pairs of records before and after operators.
+    An operator that raised has none."""
     pending: dict[tuple[int, int], Note] = {}
     for number, when, thread, tensors in notes:
         if not 0 <= number < 2 * len(places):
-            continue  # a program has called the operator itself
+            continue  # the program itself called the recording operator
         if number % 2 == 0:
             pending[number, thread] = (number, when, thread, tensors)
             continue

@@ -1,12 +1,12 @@
-"""What the machine can do at most: operations and bytes a second, measured by programs.
+"""The upper limits of the machine: operations and bytes per second, measured with programs.
 
     roof = measure()
-    roof.least(flops, bytes)        # seconds that no kernel here needs less of
+    roof.least(flops, bytes)        # the seconds that such work takes at least
 
-An operator is as fast as the machine when it comes near to the larger of two times: its operations
-at the rate of a large matrix product, its bytes at the rate of a large maximum from memory.
-Tensors that lie in caches move faster, and some convolutions are computed with fewer operations
-than their definition has, so that an operator may do better than the roof.
+An operator is as fast as the machine allows if its time is close to the larger of two: its
+operations at the rate of a large matrix product, and its bytes at the rate of a large element-wise
+maximum. Tensors in caches move faster, and some convolution algorithms need fewer operations than
+the definition, so an operator may be faster than this.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from ..tensors import from_numpy
 
 @dataclass(frozen=True)
 class Roof:
-    """flops, bytes: a second."""
+    """flops, bytes: the most operations and bytes per second."""
 
     flops: float
     bytes: float
 
     def least(self, flops: float, bytes: float) -> float:
-        """Seconds of so much work at the roof."""
+        """The seconds that the work takes at these rates."""
         return max(flops / self.flops, bytes / self.bytes)
 
 
 def measure(size: int = 1024, elements: int = 1 << 24, runs: int = 12) -> Roof:
-    """size: of square matrices whose product is measured; elements: of
-    tensors whose elementwise maximum is."""
+    """Measure the product of square matrices of this size, and the element-wise maximum of tensors
+    with this many elements."""
     a = from_numpy(np.ones((size, size), np.float32))
     x = from_numpy(np.ones(elements, np.float32))
     product, total = of_operator("aten::mm", ""), of_operator("aten::maximum", "")
@@ -50,7 +50,7 @@ def measure(size: int = 1024, elements: int = 1 << 24, runs: int = 12) -> Roof:
 
 
 def of_operator(name: str, overload: str) -> Any:
-    """A program that is one operator of two tensors."""
+    """A program that consists of one operator."""
     operator = table.find(name, overload)
     assert operator is not None
     graph = Graph()

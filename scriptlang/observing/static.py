@@ -1,4 +1,4 @@
-"""How much work the nodes of a graph are, before it runs: of shapes that are known."""
+"""The work of the nodes of a graph, computed from known shapes without running it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from .work import bytes_of, flops_of
 
 @dataclass(frozen=True)
 class Work:
-    """name: of the result.  gives: its type with shape.  flops, bytes: None where shapes are not
-    known as numbers."""
+    """The work of one node.
+
+    name: the name of the result. gives: its type with shape. flops, bytes: None if sizes are
+    unknown."""
 
     name: str
     operator: str
@@ -27,7 +29,7 @@ class Work:
 
 
 def work_in(shaped: Any) -> Iterator[Work]:
-    """Each operator of a ShapedGraph.  The body of a loop counts once."""
+    """The work of each operator of a ShapedGraph. The body of a loop counts once."""
     for node in shaped.graph.walk():
         if is_observed(node):
             flops, count = work_of(node, shaped.facts)
@@ -37,7 +39,7 @@ def work_in(shaped: Any) -> Iterator[Work]:
 
 
 def work_of(node: Node, facts: Mapping[Value, Fact]) -> tuple[int | None, int | None]:
-    """(FLOPs, bytes) of a node; None where a shape is not known."""
+    """Return (FLOPs, bytes) of a node; None if a shape is unknown."""
     inputs, outputs = tensors_in(node.inputs, facts), tensors_in(node.outputs, facts)
     if inputs is None or outputs is None:
         return None, None
@@ -52,7 +54,7 @@ Tensors = list[tuple[DType, tuple[int, ...]]]
 
 
 def tensors_in(values: Sequence[Value], facts: Mapping[Value, Fact]) -> Tensors | None:
-    """The tensors among values, and in lists of some; None where one is not known."""
+    """The tensors among values, including those in lists; None if the shape of one is unknown."""
     found: Tensors = []
     for v in values:
         fact = facts.get(v)
@@ -60,7 +62,7 @@ def tensors_in(values: Sequence[Value], facts: Mapping[Value, Fact]) -> Tensors 
             parts = fact if isinstance(fact, tuple) else (None,)
         elif T.without_none(v.type) == T.TENSOR:
             if fact is None and v.type != T.TENSOR:
-                continue  # an optional one that is None
+                continue  # an Optional that is None
             parts = (fact,)
         else:
             continue

@@ -1,11 +1,11 @@
-"""watch: the values inside of a program while it runs.
+"""watch: the values inside a program while it runs.
 
     with model.watch("layer1.*", operators="aten::conv2d") as seen:
         model(x)
     for value in seen:
         print(value.module, value.operator, value.line, value.tensor)
 
-Each value is a copy, made when its operator has given it: later writes do not change it.
+Each value is copied right after its operator has computed it, so later writes do not change it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ SEE = "scriptlang_watch::see"
 
 @dataclass(frozen=True)
 class Watched:
-    """A value that was seen.  module: the path of the submodule; name: of the value in the graph;
-    line: `file:line`; tensor: what `keep` made of it, by default a copy."""
+    """A recorded value.
+
+    module: the path of the submodule. name: the value's name in the graph. line: `file:line`.
+    tensor: the result of `keep`, by default a copy of the value."""
 
     module: str
     operator: str
@@ -41,9 +43,9 @@ class Watched:
 
 
 class Watch(Observer):
-    """A context manager; a sequence of what it saw, in order.
+    """A context manager, and the sequence of the values it has recorded, in order.
 
-    `seen["layer1.0.conv1"]` are the values of one submodule.
+    `seen["layer1.0.conv1"]` is the list of values of one submodule.
     """
 
     def __init__(
@@ -79,7 +81,8 @@ class Watch(Observer):
         return len(self.values)
 
     def __getitem__(self, key: int | str) -> Any:
-        """The value of a number, or all those of a submodule."""
+        """The value with an index, or the list of those of a submodule.
+        Raises KeyError if there are none."""
         if isinstance(key, int):
             return self.values[key]
         found = [v for v in self.values if v.module == key]
@@ -113,7 +116,7 @@ class Watch(Observer):
 
     def see(self, number: int, value: Tensor) -> None:
         if not 0 <= number < len(self.places):
-            return  # a program has called the operator itself
+            return  # the program itself called the operator
         place = self.places[number]
         names = [v.name for v in place.node.outputs if v.name]
         path = module_path(place.function, place.callers)
@@ -127,7 +130,7 @@ def copy_of(value: Tensor) -> Any:
 
 @cache
 def define_see() -> None:
-    """Register the operator that watched programs call."""
+    """Register the operator that is added to watched programs."""
     from ..library import define, impl
 
     def see(place: int, value: Tensor) -> None:

@@ -1,9 +1,9 @@
-"""How much an operator computes and moves: floating-point operations and bytes.
+"""How much work an operator does: floating-point operations, and bytes read and written.
 
-A multiplication and an addition are two operations.  Counted are the sums of products that
-convolutions, linear layers, matrix products, attention and recurrent layers need as they are
-defined, whatever algorithm computes them, and one operation for each element that a pointwise
-operator gives or a reduction reads.  Operators that only move memory count none.
+A multiplication and an addition count as two operations. For convolutions, linear layers, matrix
+products, attention and recurrent layers, the multiply-adds of their definitions count, whatever
+algorithm is used. Pointwise operators count one operation for each result element, and reductions
+one for each element they read. Operators that only move memory count none.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Shapes = Sequence[Shape]
 
 
 def flops_of(kind: str, inputs: Shapes, outputs: Shapes, inside: Sequence[str] = ()) -> int:
-    """The operations of an operator by its qualified name and the shapes of its tensors.
+    """The operations of an operator, by its qualified name and the shapes of its tensors.
 
-    inside: of a fused group, the names of its operators, of which each counts.
+    inside: the names of the operators of a fused group, each of which counts.
     """
     if inside:
         return max(map(math.prod, outputs), default=0) * len(inside)
@@ -32,7 +32,7 @@ def flops_of(kind: str, inputs: Shapes, outputs: Shapes, inside: Sequence[str] =
     try:
         return rule(inputs, outputs)
     except (IndexError, StopIteration):
-        return 0  # it was given fewer tensors, or of fewer dimensions, than it has
+        return 0  # it was called with fewer tensors or dimensions than expected
 
 
 def bytes_of(tensors: Sequence[tuple[DType, Shape]]) -> int:
@@ -72,13 +72,13 @@ def attention(inputs: Shapes, outputs: Shapes) -> int:
 
 
 def cell(inputs: Shapes, outputs: Shapes) -> int:
-    """One step: each row goes through all weights, which are matrices."""
+    """One step: each row is multiplied with all weight matrices."""
     weights = [s for s in inputs if len(s) == 2][2:]
     return 2 * inputs[0][0] * sum(map(math.prod, weights))
 
 
 def expanded(inputs: Shapes, outputs: Shapes) -> int:
-    """A 1 x 1 convolution, and another of its result."""
+    """A 1 x 1 convolution followed by another one."""
     image, expansion = inputs[:2]
     weight = next(s for s in inputs[2:] if len(s) == 4)
     first = 2 * math.prod(image) * expansion[0]
@@ -86,7 +86,7 @@ def expanded(inputs: Shapes, outputs: Shapes) -> int:
 
 
 def recurrent(inputs: Shapes, outputs: Shapes) -> int:
-    """Each step of each sequence goes through all weights, which are matrices."""
+    """Each step of each sequence is multiplied with all weight matrices."""
     weights = [s for s in inputs[1:] if len(s) == 2]
     return 2 * math.prod(inputs[0][:-1]) * sum(map(math.prod, weights))
 
@@ -125,4 +125,4 @@ RULES: dict[str, Rule] = {
         normalises,
     ),
 }
-"""Name of an operator -> what it computes."""
+"""How to count the operations, by the name of the operator."""

@@ -1,4 +1,4 @@
-"""Optimizers, as torch.optim has them, and whole training steps as programs.
+"""Optimizers with the interface of torch.optim, and whole training steps as programs.
 
 optimizer = scriptlang.optim.Adam(model.parameters(), lr=1e-3)
 optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""SGD, Adam, AdamW, RMSprop, Adagrad: their options and state; `updates.py` says what they do."""
+"""SGD, Adam, AdamW, RMSprop, Adagrad: options and state; the computations are in `updates.py`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checked_lr(lr: Any) -> None:
 
 
 def refuse_modes(differentiable: bool, capturable: bool = False) -> None:
-    """Raise for what torch.optim offers and is not here."""
+    """Raise NotImplementedError for modes of torch.optim that are not supported."""
     if differentiable:
         raise NotImplementedError(
             "differentiable=True is not offered: steps are not recorded; write the update with "
@@ -41,7 +41,7 @@ def number(value: Any) -> float:
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum (also Nesterov's), dampening, weight decay."""
+    """Stochastic gradient descent with momentum (also Nesterov's), dampening and weight decay."""
 
     update = updates.sgd
     states = ("momentum_buffer",)
@@ -96,18 +96,18 @@ class SGD(Optimizer):
         }
 
     def _kept(self, params: list[Tensor], group: Options) -> list[Any]:
-        """Momentum buffers, and which of them were there before."""
+        """The momentum buffers, and a bool tensor: which of them existed before this step."""
         if group["momentum"] == 0:
             return [[], torch.tensor([False])]
         started = [self.state[p].get("momentum_buffer") is not None for p in params]
         for p, is_started in zip(params, started):
-            if not is_started:  # it may be there as None, too
+            if not is_started:  # the key may exist with the value None
                 self.state[p].update(self.new_state(p, group))
         return [*super()._kept(params, group), torch.tensor(started)]
 
 
 class Adam(Optimizer):
-    """Adam; amsgrad divides by the largest mean of squares that there was."""
+    """Adam; amsgrad: divide by the root of the largest mean of squares so far."""
 
     update = updates.adam
     states = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
@@ -177,7 +177,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay is apart from the gradient."""
+    """Adam with weight decay that is decoupled from the gradient."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps divided by the root of a mean of squares; centered: by an estimate of the deviation."""
+    """Divide steps by the root of the mean of squared gradients; centered: of their variance."""
 
     update = updates.rmsprop
     states = ("square_avg", "momentum_buffer", "grad_avg", "step")
@@ -281,7 +281,7 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps divided by the root of the sum of all squares."""
+    """Divide steps by the root of the sum of all squared gradients."""
 
     update = updates.adagrad
     states = ("sum", "step")
@@ -324,7 +324,7 @@ class Adagrad(Optimizer):
                 "fused": fused,
             },
         )
-        for group in self.param_groups:  # PyTorch has this state from the start
+        for group in self.param_groups:  # PyTorch creates this state at once
             for p in group["params"]:
                 self.state[p] = self.new_state(p, group)
 

@@ -1,4 +1,4 @@
-"""LBFGS: steps by an estimate of the inverse Hessian, from the last steps and gradients."""
+"""LBFGS: steps that use an estimate of the inverse Hessian from past steps and gradients."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from .line_search import Point, strong_wolfe
 from .optimizer import Optimizer, Params, compiled
 
 LEAST_CURVATURE = 1e-10
-"""Of a step that is remembered: the change of the gradient along it."""
+"""A step is only remembered if the change of the gradient along it is larger than this."""
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS; each step calls the closure up to `max_eval` times.
+    """Limited-memory BFGS; each step calls the closure up to about `max_eval` times.
 
-    line_search_fn: None, or "strong_wolfe".  There is one group of parameters.
+    line_search_fn: None or "strong_wolfe". Raises ValueError for more than one group of
+    parameters.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class LBFGS(Optimizer):
     # Parameters as one vector
 
     def gathered(self) -> Tensor:
-        """The gradients as one vector."""
+        """The gradients of all parameters, concatenated to one vector."""
         parts = []
         for p in self._params:
             grad = torch.zeros_like(p).detach() if p.grad is None else p.grad
@@ -81,7 +82,7 @@ class LBFGS(Optimizer):
         return torch.cat(parts)
 
     def move(self, by: float, direction: Tensor) -> None:
-        """Add a multiple of a vector to the parameters."""
+        """Add a multiple of a vector to the parameters, in place."""
         start = 0
         for p in self._params:
             target = updates.real(p.detach())
@@ -92,14 +93,14 @@ class LBFGS(Optimizer):
             start += count
 
     def put(self, values: list[Tensor]) -> None:
-        """Write values into the parameters."""
+        """Copy values into the parameters."""
         for p, value in zip(self._params, values):
             p.detach().copy_(value)
             count_write(p)
 
 
 class _Run:
-    """One step of LBFGS: iterations until nothing changes, or as many as are allowed."""
+    """One step of LBFGS: it iterates until convergence, or until a limit is reached."""
 
     def __init__(
         self,
@@ -141,7 +142,7 @@ class _Run:
                 break
 
     def direction(self) -> Tensor:
-        """Where to go from here, with the history brought up to date."""
+        """The next search direction, after the last step was added to the history."""
         state = self.state
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
@@ -163,7 +164,7 @@ class _Run:
         return made
 
     def search(self, size: float, direction: Tensor, slope: float, is_last: bool) -> float:
-        """Go along a direction; how far it was."""
+        """Move the parameters along a direction; returns the distance."""
         owner, name = self.owner, self.group["line_search_fn"]
         if name is None:
             owner.move(size, direction)

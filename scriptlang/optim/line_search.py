@@ -1,7 +1,7 @@
 """A line search for the strong Wolfe conditions, with cubic interpolation.
 
-Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6, with the safeguards that
-minFunc (Schmidt, 2005) has, and PyTorch after it.
+These are algorithms 3.5 and 3.6 of Nocedal and Wright, Numerical Optimization, with the safeguards
+of minFunc (Schmidt, 2005), which PyTorch uses too.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import NamedTuple
 from ..tensors import Tensor
 
 DECREASE = 1e-4
-"""c1: the share of the decrease that the slope promises which has to be there."""
+"""c1 of the sufficient decrease condition: the required part of the predicted decrease."""
 
 CURVATURE = 0.9
-"""c2: the share of the first slope that may be left."""
+"""c2 of the curvature condition: which part of the initial slope may remain."""
 
 LEAST = 1e-9
-"""Change of a parameter that is none."""
+"""Changes of a parameter below this are ignored."""
 
 
 class Point(NamedTuple):
-    """What is known at a distance t along the direction."""
+    """The loss, gradient and slope at a distance t along the search direction."""
 
     t: float
     loss: float
@@ -35,13 +35,13 @@ class Point(NamedTuple):
 def strong_wolfe(
     at: Callable[[float], Point], t: float, start: Point, reach: float, most: int = 25
 ) -> tuple[Point, int]:
-    """A point that fulfils both conditions, or the best one; and how many points were tried.
+    """Return (a point that satisfies both conditions, or the best one; number of evaluated points).
 
-    at: the point at a distance.  t: where to try first.  reach: the largest number of the
-    direction.  most: how often to go on from the first point.
+    at: evaluates the point at a distance. t: the first distance to try. reach: the largest absolute
+    element of the direction. most: the limit of further evaluations.
     """
     is_too_high, is_flat = partial(rises_from, start), partial(is_flatter_than, start)
-    # outwards, until a minimum lies between two points
+    # move outwards until two points enclose a minimum
     before, point, tried = start, at(t), 0
     while tried < most:
         is_beyond = is_too_high(point) or tried > 1 and point.loss >= before.loss
@@ -61,7 +61,7 @@ def strong_wolfe(
 
 
 def rises_from(start: Point, point: Point) -> bool:
-    """Whether the loss does not fall as the slope promised."""
+    """Whether the loss violates the sufficient decrease condition."""
     return point.loss > start.loss + DECREASE * point.t * start.slope
 
 
@@ -77,7 +77,7 @@ def narrowed(
     most: int,
     reach: float,
 ) -> tuple[Point, int]:
-    """The search between two ends, which come nearer."""
+    """Narrow the interval between two points until a point in it satisfies both conditions."""
     low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
     is_stuck = False
     count = tried + 1
@@ -106,7 +106,7 @@ def narrowed(
 
 
 def cubic_minimum(a: Point, b: Point, least: float, most: float) -> float:
-    """Where the cubic through two points, with their slopes, is least; within bounds."""
+    """The minimum of the cubic through two points with their slopes, clamped to [least, most]."""
     if a.t > b.t:
         a, b = b, a
     if a.t == b.t:

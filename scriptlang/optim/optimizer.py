@@ -1,4 +1,4 @@
-"""Optimizer: parameters in groups with options, and a state for each; as torch.optim has it."""
+"""Optimizer: groups of parameters with options and state, with the interface of torch.optim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..tensors import Tensor, as_tensor
 R = TypeVar("R")
 
 Options = dict[str, Any]
-"""A group of parameters: `params`, and options by name."""
+"""A group: `params`, and options by name."""
 
 HOOKS = (
     "_optimizer_step_pre_hooks",
@@ -34,24 +34,24 @@ HOOKS = (
 
 @functools.cache
 def compiled(update: Callable[..., R]) -> Callable[..., R]:
-    """An update of `updates.py` as a program: one call of the engine changes all parameters."""
+    """An update of `updates.py` as a compiled program, which changes all parameters in one call."""
     return script(update)
 
 
 class Optimizer:
-    """What changes parameters by their gradients.
+    """The base class of optimizers, which change parameters according to their gradients.
 
-    params: parameters, (name, parameter) pairs, or dicts that are groups with options of their own.
-    defaults: the options of groups that do not say them.
-    Subclasses say how (`update`, `states`, `arguments`), or have a `step` of their own.
+    params: parameters, (name, parameter) pairs, or dicts that are groups with their own options.
+    defaults: the options of groups that do not set them. Subclasses define `update`, `states` and
+    `arguments`, or their own `_step`.
     """
 
     update: ClassVar[Callable[..., None] | None] = None
-    """The function of `updates.py`: gets parameters, gradients, a list of tensors for each name in
-    `states`, and the `arguments`."""
+    """The function of `updates.py`. It takes the parameters, the gradients, one list of tensors for
+    each name in `states`, and the `arguments`."""
 
     states: ClassVar[tuple[str, ...]] = ()
-    """Names in the state of a parameter, in the order in which `update` takes them."""
+    """The names in the state of a parameter, in the order in which `update` takes them."""
 
     def __init__(self, params: Any, defaults: Options) -> None:
         if isinstance(params, Tensor):
@@ -84,9 +84,10 @@ class Optimizer:
     # Groups
 
     def add_param_group(self, param_group: Options) -> None:
-        """Take further parameters, with options of their own.
+        """Add a group of parameters with its own options.
 
-        Raises TypeError and ValueError where they are no leaves, or known already.
+        Raises TypeError or ValueError if they are not leaf tensors, or belong to a group
+        already.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -135,7 +136,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or let them be zeros."""
+        """Set the gradients of all parameters to None, or to zeros."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -146,7 +147,7 @@ class Optimizer:
     # A step
 
     _opt_called = False
-    """Whether a step was made, which schedulers ask."""
+    """Whether a step was made; schedulers check it."""
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -155,9 +156,9 @@ class Optimizer:
     def step(self, closure: Callable[[], Any]) -> Any: ...
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients.
+        """Update the parameters according to their gradients.
 
-        closure: computes gradients anew and gives the loss, which is returned.
+        closure: recomputes the gradients and returns the loss, which `step` returns.
         """
         self._opt_called = True
         args: Any = (closure,)
@@ -181,7 +182,7 @@ class Optimizer:
         return loss
 
     def _update(self, params: list[Tensor], group: Options) -> None:
-        """One step of parameters of a group, all of which have a gradient."""
+        """Update parameters of a group, all of which have gradients."""
         if self.update is None:
             raise NotImplementedError
         if not params:
@@ -193,7 +194,7 @@ class Optimizer:
             count_write(p)
 
     def _kept(self, params: list[Tensor], group: Options) -> list[Any]:
-        """What `update` gets of the state of parameters, which are given what they lack."""
+        """The state of parameters as `update` takes it; missing entries are created."""
         wanted = self.wanted(group)
         if wanted:
             for p in params:
@@ -203,28 +204,28 @@ class Optimizer:
                         state.setdefault(name, value)
         return [[self.state[p][n] for p in params] if n in wanted else [] for n in self.states]
 
-    # What subclasses say
+    # Overridden by subclasses
 
     def wanted(self, group: Options) -> tuple[str, ...]:
-        """The names of `states` that parameters of a group have."""
+        """The names of `states` that the parameters of a group have."""
         return self.states
 
     def new_state(self, param: Tensor, group: Options) -> dict[str, Tensor]:
-        """The state of a parameter before its first step."""
+        """The initial state of a parameter."""
         return {}
 
     def arguments(self, group: Options) -> dict[str, float | bool]:
-        """What `update` gets after the state, by name: options as numbers."""
+        """The arguments of `update` after the state, by name: options as plain numbers."""
         return {}
 
     def options(self, arguments: dict[str, Any]) -> Options:
-        """The options of which `arguments` are made."""
+        """The options that correspond to `arguments`; the inverse of that."""
         return arguments
 
     # State
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of parameters by number, and the groups; as torch.optim gives and takes it."""
+        """The state of parameters, by index, and the groups, in the format of torch.optim."""
         for hook in self._hooks("state_dict_pre"):
             hook(self)
         numbers: dict[int, int] = {}
@@ -243,9 +244,9 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take the state that `state_dict` gave, here or in PyTorch.
+        """Load a state from `state_dict`, of this package or PyTorch.
 
-        Raises ValueError where the groups are not those of this optimizer.
+        Raises ValueError if its groups do not match those of this optimizer.
         """
         state_dict = dict(state_dict)
         for hook in self._hooks("load_state_dict_pre"):
@@ -297,40 +298,42 @@ class Optimizer:
         return handle
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(optimizer, args, kwargs)` before a step; may give (args, kwargs) to use instead."""
+        """Call `hook(optimizer, args, kwargs)` before a step; it may return new (args, kwargs)."""
         return self._register("step_pre", hook, False)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(optimizer, args, kwargs)` after a step."""
+        """Call `hook(optimizer, args, kwargs)` after a step."""
         return self._register("step_post", hook, False)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(optimizer)` before the state is collected."""
+        """Call `hook(optimizer)` before the state is collected."""
         return self._register("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(optimizer, state_dict)` after it; what it gives becomes the state."""
+        """Call `hook(optimizer, state_dict)` after that; its result, if any, replaces the state."""
         return self._register("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(optimizer, state_dict)` before a state is taken; what it gives is taken instead."""
+        """Call `hook(optimizer, state_dict)` before a state is loaded; its result, if any, is
+        loaded instead."""
         return self._register("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(optimizer)` after a state was taken."""
+        """Call `hook(optimizer)` after a state was loaded."""
         return self._register("load_state_dict_post", hook, prepend)
 
 
 def taken(value: Any, param: Tensor, name: str = "") -> Any:
-    """A value of a loaded state, with tensors as ours; numbers of elements as the parameter's."""
+    """A value of a loaded state with our tensors; except for "step", they get the parameter's dtype
+    if that is floating-point or complex."""
     if isinstance(value, Mapping):
         return {k: taken(v, param, k) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -343,10 +346,10 @@ def taken(value: Any, param: Tensor, name: str = "") -> Any:
 
 
 def check(name: str, value: Any, is_valid: bool) -> None:
-    """Raise ValueError for an option that has no sensible value."""
+    """Raise ValueError for an invalid option."""
     if not is_valid:
         raise ValueError(f"Invalid {name}: {value}")
 
 
 Params = Iterable[Tensor] | Iterable[Options] | Iterable[tuple[str, Tensor]]
-"""What optimizers are given."""
+"""The types of parameters that optimizers accept."""

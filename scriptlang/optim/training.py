@@ -1,10 +1,10 @@
-"""Whole training steps as programs: forward, loss, gradients and update in one method.
+"""Whole training steps as programs: forward pass, loss, gradients and update in one method.
 
     step = training_step(model, nn.CrossEntropyLoss(), Adam(model.parameters()))
     loss = step.step(x, y)
-    step.save("training.pt")        # Python, C++ and PyTorch go on from there
+    step.save("training.pt")        # training can go on in Python, C++ or PyTorch
 
-The text of the methods is written here; what it calls is in `updates.py`.
+The source of the methods is generated here; the functions that they call are in `updates.py`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ NAMES = {
     "scaled_to": clip_grad.scaled_to,
     "clamped": clip_grad.clamped,
 }
-"""What the methods name."""
+"""The global names that the methods use."""
 
 STARTED = "started"
-"""The buffer of a group of SGD that says which momentum buffers have a value."""
+"""The buffer of an SGD group that says which momentum buffers have a value."""
 
 
 class Place(NamedTuple):
-    """Where the program has a parameter: a dotted name, and whether there might be None."""
+    """A place of a parameter in the program: its dotted name, and whether its type is Optional."""
 
     path: str
     is_optional: bool
@@ -57,7 +57,7 @@ class Place(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A parameter that a step changes: it, and the places where the program has it."""
+    """A parameter that a step changes, and all its places in the program."""
 
     param: Tensor
     places: list[Place]
@@ -71,19 +71,22 @@ def training_step(
     max_norm: float | None = None,
     clip_value: float | None = None,
 ) -> ScriptModule:
-    """A ScriptModule whose `step(*inputs, *targets)` trains `module`, and gives the loss.
+    """A ScriptModule whose `step(*inputs, *targets)` trains `module` and returns the loss.
 
-    module: of scriptlang.nn, or a ScriptModule; its parameters are shared, not copied.
+    module: a module of scriptlang.nn or a ScriptModule; its parameters are shared, not copied.
     loss: a module or function of the output and targets; None: the output is the loss.
-    optimizer: of the parameters; its state so far is copied into buffers.
+    optimizer: an optimizer of the parameters; its current state is copied into buffers.
     max_norm, clip_value: limits of gradients, as in `nn.utils.clip_grad_norm_` and
     `clip_grad_value_`.
 
-    `step` takes the arguments of `module.forward` that have no default, then those of the loss
-    behind the output; one that is named as an argument of `forward` is that.  `forward` is that of
-    the module; `get_lr()` and `set_lr([...])` are the learning rates of the groups.
-    Raises CompileError for what is no program, ValueError for parameters that the module does not
-    have, TypeError for an optimizer that is not one of SGD, Adam, AdamW, RMSprop and Adagrad.
+    `step` takes the arguments of `module.forward` without a default, and then those of the loss
+    after the output. If an argument of the loss has the same name as one of `forward`, it is the
+    same value. `forward` is that of the module; `get_lr()` and `set_lr([...])` access the learning
+    rates of groups.
+
+    Raises CompileError if something cannot be compiled, ValueError for parameters that the module
+    does not have, and TypeError for an optimizer other than SGD, Adam, AdamW, RMSprop and
+    Adagrad.
     """
     if type(optimizer).__name__ not in algorithms.__all__:
         offered = ", ".join(algorithms.__all__)
@@ -119,12 +122,12 @@ def training_step(
 
 
 def new_module(name: str) -> Any:
-    """A module of a class of its own, so that methods of its program are its own."""
+    """A module of a new class, so that methods can be added to its program alone."""
     return type(name, (Module,), {"__annotations__": {"params": list[str]}})()
 
 
 def trained_groups(whole: Any, optimizer: Optimizer) -> list[list[Trained]]:
-    """The parameters of each group that have gradients."""
+    """The parameters of each group that require a gradient, with their places in the program."""
     places: dict[Any, list[Place]] = {}
     for name in ("module", "loss"):
         part = getattr(whole, name, None)
@@ -151,7 +154,7 @@ def trained_groups(whole: Any, optimizer: Optimizer) -> list[list[Trained]]:
 
 
 def group_module(optimizer: Optimizer, group: Options, trained: Sequence[Trained]) -> Any:
-    """Options of a group as attributes, the state of its parameters as buffers."""
+    """A module with a group's options as attributes, and the state of its parameters as buffers."""
     made = new_module(type(optimizer).__name__)
     for name, value in optimizer.arguments(group).items():
         setattr(made, name, value)
@@ -171,7 +174,7 @@ def group_module(optimizer: Optimizer, group: Options, trained: Sequence[Trained
 
 
 def update_text(optimizer: Optimizer, group: Options, count: int) -> str:
-    """`update` of a group: its algorithm on its state and options."""
+    """The source of `update` of a group: it calls the algorithm with its state and options."""
     wanted = optimizer.wanted(group)
     lists = [
         [f"self.{name}_{i}" for i in range(count)] if name in wanted else []
@@ -189,10 +192,10 @@ def update(self, params: List[Tensor], grads: List[Optional[Tensor]]) -> None:
 
 
 def optimizer_of(step: ScriptModule) -> Optimizer:
-    """The optimizer in a training step, as it is now: to go on in Python, or for its state_dict.
+    """The optimizer in a training step in its current state, to continue or for its state_dict.
 
-    Its parameters are those of the step; its state is a copy.  `training_step` makes a step of it
-    again.  Raises ValueError for a module that `training_step` did not make.
+    Its parameters are those of the step; its state is a copy. `training_step` can make a step of it
+    again. Raises ValueError for a module that `training_step` did not make.
     """
     if not hasattr(step, "optimizer") or not hasattr(step.optimizer, "kind"):
         raise ValueError("optimizer_of takes what training_step made, or an archive of that")
@@ -214,12 +217,12 @@ def optimizer_of(step: ScriptModule) -> Optimizer:
 
 
 def arguments_of(function: ScriptFunction[..., Any]) -> list[Argument]:
-    """The arguments that a call has to give."""
+    """The arguments without a default."""
     return [a for a in function.schema.arguments if a.name != "self" and not a.has_default]
 
 
 def member(path: str) -> str:
-    """An expression for what a dotted name means from `self` on."""
+    """A Python expression for a dotted name under `self`."""
     made = "self"
     for name in path.split("."):
         made = f"{made}.{name}" if name.isidentifier() else f'getattr({made}, "{name}")'
@@ -237,7 +240,9 @@ def step_text(
     is_function: bool,
     limits: Iterable[str],
 ) -> str:
-    """`forward`, and `step`: forward, loss, gradients, update.  targets: None without a loss."""
+    """The source of `forward` and `step` (forward pass, loss, gradients, update).
+
+    targets: the arguments of the loss after the output; None if there is no loss."""
     taken = [a.name for a in inputs]
     further = [a for a in targets or () if a.name not in taken]
     made = "made"
@@ -275,11 +280,11 @@ LIMITS = {
     "max_norm": "scaled_to(grads, self.max_norm, total_norm(grads))",
     "clip_value": "clamped(grads, self.clip_value)",
 }
-"""What limits gradients, by the attribute that says to what."""
+"""The code that limits gradients, by the attribute that holds the limit."""
 
 
 def rates_text(count: int) -> str:
-    """What reads and sets the learning rates of all groups."""
+    """The source of the methods that read and set the learning rates of all groups."""
     groups = [member(f"optimizer.{i}") for i in range(count)]
     lines = [
         "def get_lr(self) -> List[float]:",

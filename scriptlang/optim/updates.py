@@ -1,8 +1,8 @@
-"""How each algorithm changes parameters: functions of the scripted language.
+"""The update rules of the optimizers: functions in the scripted language.
 
-Optimizers run them eagerly, and programs made by `training_step` call them.  A parameter without a
-gradient stays as it is.  Everything is written in place, as programs keep their state in buffers.
-The order of operations is that of PyTorch, so that the numbers are its numbers.
+Optimizers run them eagerly, and programs made by `training_step` call them. A parameter without a
+gradient is not changed. Everything is written in place, since programs keep their state in buffers.
+The order of operations is that of PyTorch, so that results are equal.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ..tensors import Tensor
 
 
 def real(x: Tensor) -> Tensor:
-    """A complex tensor as pairs of numbers, over the same memory."""
+    """A complex tensor as pairs of real numbers in the same memory; other tensors unchanged."""
     return torch.view_as_real(x) if x.is_complex() else x
 
 
 def count(step: Tensor) -> float:
-    """The number of a step that now begins."""
+    """Increment the count of steps, and return it."""
     step.add_(1)
     return float(step)
 
@@ -34,7 +34,7 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """started: whether each momentum buffer has a value; one that has none gets the gradient."""
+    """SGD. started: whether each momentum buffer has a value; if not, it gets the gradient."""
     known: list[bool] = []
     if momentum != 0.0:
         known = [bool(flag) for flag in started.unbind()]
@@ -71,7 +71,7 @@ def adam(
     maximize: bool,
     decoupled_weight_decay: bool,
 ) -> None:
-    """Adam; with decoupled_weight_decay AdamW."""
+    """Adam, or AdamW if decoupled_weight_decay."""
     for i, param in enumerate(params):
         given = grads[i]
         if given is not None:
@@ -158,7 +158,7 @@ def adagrad(
 
 
 def present(x: Tensor | None) -> Tensor:
-    """A parameter that the declaration says may be None (a bias), and is not."""
+    """A parameter that is declared as Optional (such as a bias), but is not None."""
     assert x is not None
     return x
 
@@ -166,9 +166,10 @@ def present(x: Tensor | None) -> Tensor:
 def joined(
     param: Tensor, grad: Tensor | None, other: Tensor, other_grad: Tensor | None
 ) -> Tensor | None:
-    """The gradient of a parameter that stands in two places.
+    """The gradient of a parameter that occurs in two places.
 
-    A loaded archive may have two tensors over one memory: each has a part of the gradient.
+    In a loaded archive these may be two tensors over the same memory; each has a part of the
+    gradient.
     """
     if param is other or other_grad is None:
         return grad
@@ -178,10 +179,10 @@ def joined(
 def quasi_newton(
     grad: Tensor, changes: list[Tensor], steps: list[Tensor], inverses: list[Tensor], scale: Tensor
 ) -> tuple[Tensor, list[Tensor]]:
-    """The direction of L-BFGS from past steps and changes of the gradient, and its coefficients.
+    """Return (direction of L-BFGS from past steps and changes of the gradient, its coefficients).
 
-    inverses: 1 / (change . step) of each.  scale: of the first guess of the inverse Hessian.  It
-    is the two-loop recursion (Nocedal and Wright, Numerical Optimization, algorithm 7.4).
+    inverses: 1 / (change . step) for each step. scale: the scale of the initial inverse Hessian.
+    This is the two-loop recursion (Nocedal and Wright, Numerical Optimization, algorithm 7.4).
     """
     made = -grad
     count = len(changes)

@@ -1,1 +1,1 @@
-"""One pass per file; pipeline.py orders them."""
+"""The passes over graphs, one per file; pipeline.py says in which order they run."""

@@ -1,4 +1,4 @@
-"""Behind a branch that always raises its condition is known.
+"""Makes the condition of a branch a constant in the code after it if one side always raises.
 
 prim::If(%c)                                    prim::If(%c)
   block0(): prim::RaiseException(...)     ->      block0(): prim::RaiseException(...)
@@ -27,7 +27,7 @@ def always_raises(block: Block) -> bool:
 
 
 def settle(node: Node, known: bool) -> bool:
-    """Let uses of the condition that run after the node be a constant."""
+    """Replace the uses of the condition that run after the node by a constant."""
     later = [(user, i) for user, i in node.inputs[0].uses if runs_after(user, node)]
     if not later:
         return False
@@ -39,7 +39,7 @@ def settle(node: Node, known: bool) -> bool:
 
 
 def runs_after(user: Node, node: Node) -> bool:
-    """Whether `user`, or the node of `node`'s block that holds it, comes behind `node`."""
+    """Whether `user`, or the node of `node`'s block that contains it, comes after `node`."""
     while user.block is not node.block:
         owner = user.block.owner if user.block is not None else None
         if owner is None:

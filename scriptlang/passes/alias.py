@@ -1,16 +1,16 @@
 """Which values may share memory, and which nodes read and write it.
 
-A value points to locations: memory that a node makes (a fresh tensor's storage, a container, an
-object), or memory that lived before the graph ran, or that code outside may see, one per kind of
-memory.  See constraints.py for what nodes do to pointers, points_to.py for the solution.
+A value points to locations. A location is memory that a node makes (the storage of a new tensor, a
+container, an object), or, one per kind of memory, all memory that existed before the graph ran or
+that code outside may see. constraints.py says what nodes do to pointers; points_to.py solves that.
 
     analysis = AliasAnalysis(graph)
     analysis.may_alias(a, b); analysis.is_written(v); analysis.may_move_before(node, point)
 
-An analysis describes the graph as it was.  It stays sound, if less sharp, while passes remove
-nodes, replace a value by an equal one, and add values. Added values may be anything to it, unless
-`stands_for` says which value they replace.  A pass that adds writes or copies of
-nodes that make memory drops it.
+An analysis describes the graph as it was. It stays sound, though less precise, while passes remove
+nodes, replace a value by an equal one, and add values. Values added later may point to anything,
+unless `stands_for` says which value they replace. A pass that adds writes, or copies nodes that
+make memory, has to drop the analysis.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class AliasAnalysis(Constraints):
 
     @property
     def writers(self) -> list[Node]:
-        """Nodes of the graph without blocks that write to memory (calls are among them)."""
+        """The nodes without blocks that write to memory (calls are among them)."""
         return [n for n in self._nodes if n.block is not None and self.writes(n)]
 
     @cached_property
     def written(self) -> Locations:
-        """All that is written in the graph."""
+        """All memory that is written in the graph."""
         found = 0
         for node in self.writers:
             found |= self.writes(node)
@@ -73,7 +73,8 @@ class AliasAnalysis(Constraints):
         return self.is_written(*node.inputs, *node.outputs)
 
     def writes(self, node: Node) -> Locations:
-        """Locations that a node, or one inside it, may write; all outside of a kind are one."""
+        """The locations that a node, or one inside it, may write.
+        All outside memory of a kind counts as one location."""
         found = 0
         if node.blocks:
             for block in node.blocks:
@@ -91,7 +92,7 @@ class AliasAnalysis(Constraints):
         return self.seen(found)
 
     def reads(self, node: Node) -> Locations:
-        """Locations whose content a node, or one inside it, may look at."""
+        """The locations whose contents a node, or one inside it, may read."""
         found = 0
         if node.blocks:
             for block in node.blocks:
@@ -114,32 +115,33 @@ class AliasAnalysis(Constraints):
         return self.may_pass(node, self._between(node, point, first=False))
 
     def of(self, v: Value) -> Locations:
-        """What a value may point to: anything, for one that came after the analysis."""
+        """The locations that a value may point to; anything, if it was added after the analysis."""
         found = self.points.get(v)
         if found is None:
             return self.everything if memory_kinds(v.type) else 0
         return found
 
     def reached(self, values: Iterable[Value]) -> Locations:
-        """Memory reached from values; all outside of a kind is one."""
+        """The memory reached from the values.
+        All outside memory of a kind counts as one location."""
         return self.seen(self._reach_all(values))
 
     # Changes of the graph
 
     def stands_for(self, new: Value, old: Value) -> None:
-        """A value that a pass has made takes the place of another."""
+        """Note that a value made by a pass takes the place of another."""
         if old in self.points:
             self.points[new] = self.points[old]
 
     def merge(self, kept: Value, gone: Value) -> None:
-        """A value, which no one writes to, is used where an equal one was."""
+        """Note that a value to which no one writes is now used instead of an equal one."""
         if self.escapes(gone):
             self.returned |= self.reach(self.of(kept))
 
     # Moving
 
     def _between(self, first_node: Node, last_node: Node, first: bool) -> Iterator[Node]:
-        """The nodes that lie between, with the first or with the last of the two."""
+        """The nodes between the two, including the first or else the last of them."""
         node = first_node if first else first_node.next
         while node is not last_node:
             if node is None or node is node.block.end:
@@ -150,7 +152,7 @@ class AliasAnalysis(Constraints):
             yield last_node
 
     def may_pass(self, node: Node, others: Iterable[Node]) -> bool:
-        """Whether `node` may run on the other side of other nodes of its block."""
+        """Whether `node` may be moved across the other nodes of its block."""
         reads, writes, effect = self.reads(node), self.writes(node), has_side_effects(node)
         for other in others:
             if _depends(node, other) or _depends(other, node) or effect and has_side_effects(other):
@@ -178,7 +180,7 @@ _shared: dict[Graph, AliasAnalysis | None] = {}
 
 @contextmanager
 def shared_analysis(graph: Graph) -> Iterator[Callable[[], None]]:
-    """A context in which `analysis_of` keeps its analysis; it gives a function that drops it."""
+    """A context in which `analysis_of` keeps its analysis; it yields a function that drops it."""
     _shared[graph] = None
     try:
         yield lambda: drop_analysis(graph)
@@ -187,13 +189,13 @@ def shared_analysis(graph: Graph) -> Iterator[Callable[[], None]]:
 
 
 def drop_analysis(graph: Graph) -> None:
-    """Let the next question be answered about the graph as it then is."""
+    """Forget the shared analysis, so that the next question analyses the graph anew."""
     if graph in _shared:
         _shared[graph] = None
 
 
 def analysis_of(graph: Graph) -> AliasAnalysis:
-    """A sound analysis of the graph; one of the graph as it is, unless it is shared by passes."""
+    """A sound analysis of the graph: the shared one if passes share one, else a new one."""
     known = _shared.get(graph)
     if known is None:
         known = AliasAnalysis(graph)
@@ -203,7 +205,7 @@ def analysis_of(graph: Graph) -> AliasAnalysis:
 
 
 def _depends(node: Node, other: Node) -> bool:
-    """Whether `node`, or a node in it, uses an output of `other` or of a node in that."""
+    """Whether `node`, or a node in it, uses an output of `other` or of a node in `other`."""
     inner = set(_all_nodes(node))
     return any(
         user in inner

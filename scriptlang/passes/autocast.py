@@ -1,11 +1,11 @@
-"""`with torch.autocast("cpu")` as the conversions it stands for, decided as PyTorch's JIT decides.
+"""Replaces `with torch.autocast("cpu")` by conversions, placed where PyTorch's JIT places them.
 
     %e = prim::Enter[reduced=15](%c)           %a = aten::_autocast_to_reduced_precision(%x, ...)
     %y = aten::mm(%x, %w)                ->    %b = aten::_autocast_to_reduced_precision(%w, ...)
                                                %y = aten::mm(%a, %b)
 
-The front end notes on prim::Enter the dtype of lower precision, or DISABLED.  Autocast for other
-devices leaves tensors on the CPU as they are, so it is not noted at all.
+The front end stores the dtype of lower precision, or DISABLED, in the prim::Enter node. Autocast
+for other devices does not affect tensors on the CPU, so nothing is stored for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNSAFE_TEXT = (
 
 
 def run(graph: Graph) -> bool:
-    """Insert the conversions.  Each prim::Enter is looked at once."""
+    """Insert the conversions. The attribute is removed, so each prim::Enter is handled once."""
     if not any("reduced" in node.attributes for node in graph.walk()):
         return False
     _block(graph.block, [])
@@ -33,7 +33,7 @@ def run(graph: Graph) -> bool:
 
 
 def _block(block: Block, open: list[tuple[Value, int]]) -> None:
-    """`open`: the contexts entered around and before, innermost last."""
+    """`open`: the autocast contexts around this point, innermost last."""
     for node in list(block.nodes):
         if node.kind == "prim::Enter" and "reduced" in node.attributes:
             open.append((node.inputs[0], node.attributes.pop("reduced")))
@@ -46,7 +46,7 @@ def _block(block: Block, open: list[tuple[Value, int]]) -> None:
 
 
 def _refuse(node: Node) -> None:
-    """Make the program raise when it reaches an operator that autocast does not allow."""
+    """Let the program raise when it reaches an operator that autocast does not allow."""
     graph, schema = node.graph, table.schema_of("prim::RaiseException")
     with graph.at(node):
         parts = [graph.constant(text, like=node) for text in (UNSAFE_TEXT, "builtins.RuntimeError")]
@@ -73,6 +73,6 @@ def _convert(node: Node, dtype: int) -> None:
 
 
 def _has_dtype(node: Node) -> bool:
-    """Whether the node has a dtype argument: then autocast does not change it."""
+    """Whether the node is given a dtype; autocast then leaves it alone."""
     at = node.schema.index("dtype") if node.schema else None
     return at is not None and node.inputs[at].type != T.NONE

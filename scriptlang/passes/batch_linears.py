@@ -1,14 +1,14 @@
-"""Linear layers of one input, as those for query, key and value, become one product.
+"""Joins linear layers of the same input, such as those for query, key and value, to one product.
 
     %q = aten::linear(%x, %wq, %bq)             %y = aten::linear(%x, %w, %b)    w, b: all rows
     %k = aten::linear(%x, %wk, %bk)       ->    %l = aten::split_with_sizes(%y, [...], -1)
     %v = aten::linear(%x, %wv, %bv)             %q, %k, %v = prim::ListUnpack(%l)
 
-The input is packed once, and threads share one product. Large ones gain nothing by that, and tiny
-ones lose (docs/performance/memory.md), so they stay. The results are views with gaps between their
-rows; they are taken only where no operator can show that: each use computes new elements, moves
-dimensions, or gives another shape; a view becomes a reshape, which copies where it has to. A layer
-that something can be fused to stays what it is.
+The input is packed once, and threads share one product. Large products gain nothing by that, and
+tiny ones lose (docs/performance/memory.md), so they are left alone. The results are views with gaps
+between their rows. So layers are only joined if no use of their results can show that: each use
+computes new elements, moves dimensions, or changes the shape (a view becomes a reshape, which
+copies where it has to). Layers with which something can be fused are left alone.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .alias import AliasAnalysis
 from .fuse import Chain, is_overload, product_of
 
 ELEMENTS = range(1 << 14, (1 << 18) + 1)
-"""Elements of a weight with which products are joined."""
+"""The sizes of a weight, in elements, for which joining pays."""
 
 MOVES = ("aten::permute", "aten::transpose", "aten::unsqueeze")
-"""Operators that only move dimensions: what uses their result is looked at."""
+"""Operators that only reorder dimensions; the uses of their results are checked too."""
 
 VIEW = "aten::view"
 
@@ -54,7 +54,7 @@ def run(graph: Graph) -> bool:
 
 
 def layers_by_input(graph: Graph) -> list[list[Node]]:
-    """Small linear layers with constants, in order, by their block, input and type."""
+    """Small linear layers with constant weights, by block, input, dtype and input features."""
     found: dict[tuple[Any, ...], list[Node]] = {}
     for node in graph.walk():
         product = product_of(node) if node.kind == "aten::linear" else None
@@ -73,7 +73,7 @@ def layers_by_input(graph: Graph) -> list[list[Node]]:
 def hides_layout(v: Value, is_moved: bool = False) -> bool:
     """Whether no use of a value can show that there are gaps between its rows.
 
-    is_moved: whether its dimensions are in another order than they lie; a view may then fail.
+    is_moved: whether its dimensions were reordered; a view of it may then fail.
     """
     for user, _ in v.uses:
         if computes(user):
@@ -92,13 +92,13 @@ def hides_layout(v: Value, is_moved: bool = False) -> bool:
 
 
 def computes(node: Node) -> bool:
-    """Whether a node's result does not show how its inputs lie, whatever they are."""
+    """Whether a node's result is independent of the memory layout of its inputs."""
     facts = table.facts_of(node.schema)
     return facts.fusible and node.kind != "aten::to" or facts.layout == "hides"
 
 
 def join(layers: list[Node]) -> None:
-    """One linear layer, at the place of the first, and its parts."""
+    """Replace the layers by one linear layer, at the place of the first, and a split."""
     first = layers[0]
     graph = first.graph
     weights = [n.inputs[1].constant._array for n in layers]
@@ -137,7 +137,7 @@ def join(layers: list[Node]) -> None:
 
 
 def reshape_views(v: Value) -> None:
-    """Let views of a tensor with gaps be reshapes."""
+    """Replace views of a tensor with gaps by reshapes."""
     reshape = table.schema_of("aten::reshape")
     for user, _ in list(v.uses):
         if user.kind == VIEW:

@@ -1,7 +1,6 @@
-"""One constant per value, at the head of the graph.
+"""Merges equal constants into one at the start of the graph.
 
-Loading a constant costs the same everywhere; at the head one serves every block, and none is in a
-loop.
+At the start a constant can be used by every block, and none is loaded again and again in a loop.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Compute at compile time what does not depend on the inputs.
+"""Computes at compile time what does not depend on the inputs.
 
     %3 : int = aten::mul(%two, %three)       ->    %3 : int = prim::Constant[value=6]()
     prim::If(%true)                          ->    its first branch
     prim::Loop(%zero, %cond, %x)             ->    %x
 
-Operators run through the kernels of the operator table, so the values are those of a run.  Left
-alone: operators with effects, whatever writes or is written, tensor results, results that code
-outside could change later (a returned list), values over MAX_ITEMS, and operators that raise an
-error, which the run then raises.
+Operators run through the kernels of the operator table, so the values are those of a run. Some
+nodes are left alone: operators with effects, nodes that write memory or whose memory is written,
+tensor results, results that code outside could change later (such as a returned list), values
+larger than MAX_ITEMS, and operators that raise an error (the run raises it then).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .alias import AliasAnalysis, analysis_of, memory_kinds
 from .effects import has_side_effects
 
 MAX_ITEMS = 1024
-"""Length of the longest string or container that becomes a constant."""
+"""The length of the longest string or container that becomes a constant."""
 
 PRIMITIVES: dict[str, Callable[..., Any]] = {
     "prim::TupleConstruct": lambda node, *values: node.output.type.make(values),
@@ -34,7 +34,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "aten::__is__": lambda node, a, b: is_same(a, b),
     "aten::__isnot__": lambda node, a, b: not is_same(a, b),
 }
-"""What kinds without a kernel compute from (node, constants)."""
+"""How to compute nodes without a kernel, from (node, *constant inputs)."""
 
 
 def run(graph: Graph) -> bool:
@@ -48,7 +48,8 @@ class _Propagation:
 
     @property
     def analysis(self) -> AliasAnalysis:
-        """Made when first needed.  Propagating makes no new writes and no new pointers."""
+        """The alias analysis, made when first needed.
+        This pass adds no writes and no pointers to it."""
         if self._analysis is None:
             self._analysis = analysis_of(self.graph)
         return self._analysis
@@ -72,7 +73,7 @@ class _Propagation:
         return changed
 
     def choose(self, node: Node, branch: Block) -> Node:
-        """Put a branch in place of its If; returns the first node that is now to be looked at."""
+        """Replace an If by one of its branches; returns the next node to visit."""
         before = node.prev
         for inner in list(branch.nodes):
             inner.move_before(node)
@@ -80,7 +81,7 @@ class _Propagation:
         return before.next
 
     def node(self, node: Node) -> bool:
-        """Replace a node by constants where they can be computed."""
+        """Replace a node by constants if its results can be computed."""
         if (
             node.kind == "prim::Constant"
             or node.blocks
@@ -92,7 +93,7 @@ class _Propagation:
         try:
             values = compute(node)
         except Exception:
-            return False  # the run raises it, at its place and only if it gets there
+            return False  # the run raises the error, at its place and only if it gets there
         if values is None or not all(map(fits, values, (v.type for v in node.outputs))):
             return False
         for v, value in zip(node.outputs, values):
@@ -109,7 +110,7 @@ class _Propagation:
         if has_side_effects(node) or node.schema is not None and node.schema.is_mutable:
             return False
         if node.kind == "aten::hash" or node.kind not in PRIMITIVES and node.schema is None:
-            return False  # engines hash alike only within themselves
+            return False  # hashes differ between engines
         if any(T.TENSOR in v.type.walk() for v in node.outputs) or may_be_huge(node):
             return False
         held = [v for v in (*node.inputs, *node.outputs) if memory_kinds(v.type)]
@@ -121,7 +122,7 @@ class _Propagation:
 
 
 def may_be_huge(node: Node) -> bool:
-    """Whether an int among the inputs may ask for a string or list too large to be a constant."""
+    """Whether an int input may make the result a string or list too large to be a constant."""
     grows = any(v.type == T.STR or isinstance(v.type, T.ListType) for v in node.outputs)
     return grows and any(type(v.constant) is int and v.constant > MAX_ITEMS for v in node.inputs)
 
@@ -161,7 +162,7 @@ SCALARS: dict[T.Type, Any] = {
 
 
 def fits(value: Any, t: T.Type) -> bool:
-    """Whether a value is a constant of a type, and small."""
+    """Whether a value can be a constant of a type and is small enough."""
     if value is None:
         return T.may_be_none(t)
     t = T.without_none(t)

@@ -1,7 +1,8 @@
 """The constraints that the nodes of a graph put on pointers (solved in points_to.py).
 
-They come from the alias sets of schemas and from a few handlers, without regard to order: a field
-holds whatever was ever stored in it.  Sound: what is not known is outside.
+They come from the alias sets of schemas and from a few handlers. The order of nodes is ignored: a
+field holds whatever was ever stored in it. The result is sound: whatever is unknown counts as
+outside memory.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ ATOMS: dict[str, tuple[str, ...]] = {
         for t in (T.INT, T.FLOAT, T.BOOL, T.COMPLEX, T.STR, T.NONE, T.NUMBER, T.DEVICE, T.QUANTIZER)
     },
 }
-"""Kinds of memory of the atomic types, by their text; others may be anything."""
+"""The kinds of memory of atomic types, by their text; a type that is missing may be any kind."""
 
 KINDS = {T.ListType: "list", T.DictType: "dict", T.TupleType: "tuple", T.ClassType: "object"}
-"""Kind of memory by class of type; tensors are "tensor"."""
+"""The kind of memory of each class of types; tensors are of kind "tensor"."""
 
 TENSOR = ("tensor",)
 
 KEPT = "_memory_kinds"
-"""Where a type keeps its kinds: they are asked for at every use of every value."""
+"""The attribute in which a type caches its kinds, since they are needed at every use of a value."""
 
 
 def memory_kinds(t: T.Type) -> tuple[str, ...]:
-    """Kinds of memory that a value of a type may point to; () for immutable ones."""
+    """The kinds of memory that a value of a type may point to; () for immutable values."""
     known = t.__dict__.get(KEPT)
     if known is None:
         known = t.__dict__[KEPT] = _memory_kinds(t)
@@ -57,7 +58,7 @@ def _memory_kinds(t: T.Type) -> tuple[str, ...]:
 
 
 class Constraints(PointsTo):
-    """The constraints of one graph; what they range over are its values.
+    """The constraints of one graph; the pointers are its values.
 
     made: (node, output index) -> the memory that the node makes for that output.
     """
@@ -80,7 +81,8 @@ class Constraints(PointsTo):
                 self._constrain(node)
 
     def _control(self, node: Node) -> None:
-        """Parameters before the blocks, results after them, so that one turn mostly does."""
+        """Visit a node with blocks: first the parameters, then the blocks, then the results.
+        In this order one iteration of the solver is usually enough."""
         body = node.blocks[0]
         for block in node.blocks:
             for v in block.parameters:
@@ -123,7 +125,7 @@ class Constraints(PointsTo):
         elif kind == FUSED:
             for i, v in enumerate(node.outputs):
                 self._fresh(v, i)
-                for w in self._inputs(node):  # a conversion may give what it was given
+                for w in self._inputs(node):  # a conversion may return its input
                     self._same(v, w)
         elif is_opaque(node):
             self._unknown(node)
@@ -160,7 +162,7 @@ class Constraints(PointsTo):
                 self._read(v, node.inputs[0], field)
 
     def _operator(self, node: Node, schema: Schema) -> None:
-        """An operator by its schema's alias sets."""
+        """Add the constraints of an operator, from the alias sets of its schema."""
         stores = facts_of(schema).stores
         if stores:
             container, stored = (node.inputs[i] for i in stores)
@@ -211,14 +213,14 @@ class Constraints(PointsTo):
                 self.keep(v, w)
 
     def _unknown(self, node: Node) -> None:
-        """Unknown code: its inputs escape, and its results come from outside."""
+        """Unknown code: its inputs escape, and its results are outside memory."""
         for v in self._inputs(node):
             self.leak(v)
         for v in node.outputs:
             self.points[v] = self.outside_of(memory_kinds(v.type))
 
     def _fresh(self, v: Value, index: int) -> None:
-        """Point a value to fresh memory; if it is a container, its tensors are fresh, too."""
+        """Let a value point to new memory; if it is a container, its tensors are new too."""
         kinds = memory_kinds(v.type)
         if not kinds:
             return

@@ -1,10 +1,10 @@
-"""`with` blocks as the calls that they are, so that `inline` can see through them.
+"""Replaces `with` blocks by calls of `__enter__` and `__exit__`, which `inline` can then inline.
 
     %v : int = prim::Enter(%c)     ->    %v : int = prim::CallMethod[name="__enter__"](%c)
     %r : Any = prim::Exit(%c)      ->    %r : Any = prim::CallMethod[name="__exit__"](%c, %n, %n,
     %n)
 
-As in PyTorch an exception does not run `__exit__`, so it always gets None three times.
+As in PyTorch, an exception does not run `__exit__`, so its three arguments are always None.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run(graph: Graph) -> bool:
 
 
 def lower(node: Node) -> None:
-    """Put the call in place of one node."""
+    """Replace one node by the call."""
     name, graph = METHODS[node.kind], node.graph
     manager: Any = node.inputs[0].type
     schema = manager.methods[name].schema

@@ -1,11 +1,11 @@
-"""Merge nodes that compute the same value.
+"""Common subexpression elimination: merges nodes that compute the same value.
 
     %3 : int = aten::add(%a, %b)
     %4 : int = aten::add(%a, %b)      ->    uses of %4 use %3
 
-A node stands for later ones in its block and in blocks nested in later nodes.  Left alone: nodes
-with effects or blocks, nodes whose inputs or outputs are written anywhere, and pairs whose results
-both leave the graph, which the caller may write to one by one.
+A node replaces later ones in its block and in blocks nested in later nodes. Some nodes are left
+alone: nodes with effects or blocks, nodes whose inputs or outputs are written anywhere, and pairs
+whose results both leave the graph, since the caller may write to only one of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .alias import analysis_of
 from .effects import has_side_effects
 
 UNIQUE = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::SetAttr"})
-"""Kinds whose outputs have identity: equal contents do not make two of them one."""
+"""Kinds whose outputs have an identity: two of them differ even if their contents are equal."""
 
 
 def run(graph: Graph) -> bool:
@@ -25,7 +25,7 @@ def run(graph: Graph) -> bool:
 
 
 class Scope:
-    """A table of nodes by what they compute, on top of the table of the enclosing block."""
+    """The nodes of a block by what they compute, and those of the enclosing blocks."""
 
     def __init__(self, outer: Scope | None) -> None:
         self.outer = outer
@@ -62,7 +62,7 @@ class _Merger:
 
     def may_merge(self, known: Node, node: Node) -> bool:
         if node.kind == "prim::Constant":
-            return True  # nothing writes to the lists that are constants
+            return True  # constant lists are never written
         if self.analysis.has_writers(node) or self.analysis.has_writers(known):
             return False
         return not (self.gives_away(known) and self.gives_away(node))
@@ -73,7 +73,7 @@ class _Merger:
         node.replace_with(*known.outputs)
 
     def gives_away(self, node: Node) -> bool:
-        """Whether code outside comes to hold memory that the node makes."""
+        """Whether memory that the node makes escapes to code outside."""
         return any(
             (node, i) in self.analysis.made and self.analysis.escapes(v)
             for i, v in enumerate(node.outputs)
@@ -81,7 +81,8 @@ class _Merger:
 
 
 def key_of(node: Node) -> tuple[Any, ...]:
-    """Equal keys mean equal results, as long as no memory is written."""
+    """A key of what a node computes.
+    Nodes with equal keys have equal results if no memory is written."""
     return (
         node.qualified_name,
         node.schema is None,

@@ -1,9 +1,9 @@
-"""Dead code elimination: remove nodes, branch results and loop-carried values that nobody needs.
+"""Dead code elimination: removes nodes, branch results and loop-carried values that are unused.
 
-A value is live when it is returned, used by a node that has an effect, or used by what makes
-another live value.  A write is live when its memory is outside, or is reached from a live value.
-As in PyTorch an operator whose result is not used goes even where running it would have raised an
-error.  A `while` stays, since it may not end; a `for` over a range ends and may go.
+A value is live if it is returned, used by a node that has an effect, or used to compute another
+live value. A write is live if its memory is outside the graph or reached from a live value. As in
+PyTorch, an operator with an unused result is removed even if running it would have raised an error.
+A `while` stays, since it may not end; a `for` over a range ends, so it can be removed.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _Liveness:
             self.node(node)
 
     def node(self, node: Node) -> None:
-        """Mark a node as live, with the nodes around it and their conditions."""
+        """Mark a node as live, and the nodes that contain it, with their conditions."""
         if node in self.nodes:
             return
         self.nodes.add(node)
@@ -98,7 +98,7 @@ class _Liveness:
         elif node.kind == "prim::Loop":
             for v in (*node.inputs[:2], node.blocks[0].returns[0]):
                 self.value(v)
-        else:  # the block of a prim::fork is all live
+        else:  # all results of the block of a prim::fork are live
             for v in (*node.inputs, *(v for block in node.blocks for v in block.returns)):
                 self.value(v)
         owner = node.block.owner
@@ -107,11 +107,11 @@ class _Liveness:
 
 
 ENDLESS = 2**63 - 1
-"""The trip count of a `while`."""
+"""The trip count of a `while`, which only its condition ends."""
 
 
 def may_not_end(node: Node) -> bool:
-    """Whether a node is a loop that only its condition ends."""
+    """Whether a node is a loop that only its condition can end."""
     if node.kind != "prim::Loop":
         return False
     count, again = node.inputs[0], node.blocks[0].returns[0]
@@ -149,7 +149,8 @@ def _dead_results(node: Node, live: _Liveness) -> list[int]:
 
 
 def _remove_results(node: Node, dead: list[int]) -> None:
-    """Remove outputs and what the blocks return for them; parameters go when the body is swept."""
+    """Remove outputs and the matching results of the blocks.
+    The caller removes the parameters of a loop after it has swept the body."""
     shift = 1 if node.kind == "prim::Loop" else 0
     for i in dead:
         node.remove_output(i)

@@ -1,7 +1,8 @@
-"""Effects of a node besides computing its outputs; all passes ask here.
+"""The effects of nodes other than computing their outputs; all passes ask here.
 
-Writing to memory (in-place operators, SetAttr) is alias.py's; here are the effects that no analysis
-of memory sees: output, errors, calls of unknown code, the state of the random generator.
+Writes to memory (in-place operators, SetAttr) are handled in alias.py. Here are the effects that a
+memory analysis does not see: output, errors, calls of unknown code, the random generator's
+state.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ EFFECTS = frozenset(
         "prim::IgnoredPythonOp",
     }
 )
-"""Kinds of the IR that have to run, once, and in this order; operators have the fact `effect`."""
+"""IR node kinds that have to run exactly once and in order; operators have the fact `effect`."""
 
 CALLS = frozenset(
     {
@@ -40,14 +41,14 @@ CALLS = frozenset(
         "prim::IgnoredPythonOp",
     }
 )
-"""Kinds that run code not seen here: they may read and write whatever they can reach."""
+"""Kinds that run code that is not analysed: it may read and write whatever it can reach."""
 
 CONTROL = frozenset({"prim::If", "prim::Loop", "prim::Param", "prim::Return"})
 
 ALLOCATIONS = frozenset(
     {"prim::ListConstruct", "prim::DictConstruct", "prim::TupleConstruct", "prim::CreateObject"}
 )
-"""Kinds that make a new container of their inputs."""
+"""Kinds that create a new container from their inputs."""
 
 UNPACKS = frozenset(
     {
@@ -66,7 +67,7 @@ PASSES_ON = frozenset(
 """Kinds whose output is their first input."""
 
 FUSED = "scriptlang::fused_pointwise"
-"""Operators in a graph of their own, which do nothing but compute new tensors."""
+"""A node with a subgraph of operators, which does nothing but compute new tensors."""
 
 PURE_PRIM = frozenset(
     {
@@ -81,52 +82,52 @@ PURE_PRIM = frozenset(
         *CONTROL,
     }
 )
-"""Kinds of the IR itself, without schema or effect (control: the effects of its blocks)."""
+"""IR node kinds without a schema or an effect (control flow has the effects of its blocks)."""
 
 VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})
-"""Kinds of the IR itself whose effect is known: they run no other code."""
+"""IR node kinds with a known effect: they run no other code."""
 
 SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
-"""Arguments that switch randomness on, and the value at which an operator is not random."""
+"""Arguments that control randomness, and the value for which an operator is not random."""
 
 NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::", "prepacked::")
-"""Namespaces whose schemas describe all effects of operators.  Those of users that are registered
-have effects besides, but share and write memory as their schemas say; others may do anything."""
+"""Namespaces whose schemas describe all effects of operators. Registered operators of users share
+and write memory as their schemas say, but may have other effects; any others may do anything."""
 
 TOTAL = frozenset(
     {"prim::isinstance", "prim::TupleConstruct", "prim::TupleIndex", "prim::TupleUnpack"}
 )
-"""Kinds of the IR that never fail; operators have the fact `total`."""
+"""IR node kinds that never fail; operators have the fact `total` instead."""
 
 
 def is_opaque(node: Node) -> bool:
-    """Whether the node runs code not seen here, which may do anything to what it can reach."""
+    """Whether the node runs code that is not analysed and may do anything to what it can reach."""
     if is_foreign(node.kind):
         return True
     return node.schema is None and node.kind not in PURE_PRIM and node.kind not in VISIBLE
 
 
 def is_foreign(kind: str) -> bool:
-    """Whether a kind stands for code not seen here."""
+    """Whether a kind runs code that is not analysed."""
     return kind in CALLS or not kind.startswith(NAMESPACES) and kind not in DESCRIBED
 
 
 def has_side_effects(node: Node) -> bool:
-    """Whether the node, or one inside it, does more than give outputs and write to memory."""
+    """Whether the node, or one inside it, does more than compute outputs and write to memory."""
     if node.blocks:
         return any(has_side_effects(n) for block in node.blocks for n in block.nodes)
     return has_effect(node) or is_random(node) or is_opaque(node) or gives_nothing(node)
 
 
 def has_effect(node: Node) -> bool:
-    """Whether a node has to run, once, and in its place."""
+    """Whether a node has to run exactly once and in its place."""
     return node.kind in EFFECTS or facts_of(node.schema).effect in ("ordered", "repeatable")
 
 
 def gives_nothing(node: Node) -> bool:
-    """Whether an operator has no results and writes nothing: what it runs for is not seen here.
+    """Whether an operator has no results and writes nothing. It must then have an unknown effect.
 
-    Some checks that give nothing are taken out of programs by PyTorch's JIT, too.
+    The exception are some checks, which PyTorch's JIT removes from programs too.
     """
     schema = node.schema
     return (
@@ -139,7 +140,7 @@ def gives_nothing(node: Node) -> bool:
 
 
 def is_random(node: Node) -> bool:
-    """Whether the node draws from the random generator."""
+    """Whether the node draws from the random number generator."""
     schema = node.schema
     if schema is None or not (facts_of(schema).random or schema.takes_generator):
         return False
@@ -155,7 +156,7 @@ def is_random(node: Node) -> bool:
 def may_fail(node: Node) -> bool:
     """Whether running the node can raise an error.
 
-    A cast counts: what follows it may rest on a check that stands before it.
+    A cast counts: it may only be valid because of a check before it.
     """
     if node.kind in ("prim::Constant", "prim::GetAttr", "prim::Uninitialized", *ALLOCATIONS):
         return False

@@ -1,11 +1,11 @@
-"""A batch norm in eval mode becomes part of the convolution or linear layer before it.
+"""Folds a batch norm in eval mode into the convolution or linear layer before it.
 
     y = (conv(x, w, b) - mean) / sqrt(var + eps) * gamma + beta
       = conv(x, w * s, (b - mean) * s + beta)        where s = gamma / sqrt(var + eps)
 
-All of w, b and the statistics have to be constants, and nothing else may use the inner result.
-The new constants are computed in float64.  Methods of a module that use the same layers get the
-same new constants (see `shared`).
+w, b and the statistics all have to be constants, and nothing else may use the layer's result. The
+new constants are computed in float64. Methods of a module that use the same layers get the same new
+constants (see `shared`).
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ STRAIGHT = CONVOLUTIONS | {"aten::conv1d", "aten::conv3d"}
 LAYERS = STRAIGHT | TRANSPOSED | PRODUCTS
 
 Folded = dict[tuple[Any, ...], tuple[list[Any], Tensor, Tensor]]
-"""(weight, bias) by the memory of the constants that they were made of, which are kept."""
+"""The folded (weight, bias), by the memory of the constants they were made of.
+The constants are kept alive so that their memory is not reused for others."""
 
 _folded: ContextVar[Folded | None] = ContextVar("folded", default=None)
 
 
 @contextmanager
 def shared() -> Iterator[None]:
-    """While it is open, layers of the same constants get the same folded ones in all graphs."""
+    """A context in which layers with the same constants share the folded ones in all graphs."""
     token = _folded.set({})
     try:
         yield
@@ -60,7 +61,7 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     if layer.kind not in LAYERS or layer.block is not norm.block or len(layer.output.uses) != 1:
         return False
     if layer.kind == "aten::linear":
-        if facts[layer.output].rank != 2:  # channels are the last dimension only then
+        if facts[layer.output].rank != 2:  # only then are channels the last dimension
             return False
     elif not (is_straight(layer) or is_turned(layer)):
         return False
@@ -74,7 +75,7 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
         return False
     scale, shift = scaled
     w = weight.constant._array
-    channel = 1 if is_turned(layer) else 0  # the dimension of w that counts results
+    channel = 1 if is_turned(layer) else 0  # the dimension of w for output channels
     if len(scale) != w.shape[channel]:
         return False
     folded = _folded.get()
@@ -101,7 +102,7 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
 
 
 def is_straight(layer: Node) -> bool:
-    """Whether a layer is a convolution that is not transposed: its weight is [out, in, ...]."""
+    """Whether a layer is a convolution that is not transposed, with a weight [out, in, ...]."""
     transposed = layer.inputs[6] if layer.kind in TRANSPOSED else None
     weight = layer.inputs[1]
     return (
@@ -114,7 +115,7 @@ def is_straight(layer: Node) -> bool:
 
 
 def is_turned(layer: Node) -> bool:
-    """Whether a layer is a transposed convolution without groups: its weight is [in, out, ...]."""
+    """Whether a layer is a transposed convolution without groups, with a weight [in, out, ...]."""
     return (
         layer.kind in TRANSPOSED
         and is_transposed_convolution(layer)
@@ -123,7 +124,7 @@ def is_turned(layer: Node) -> bool:
 
 
 def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray] | None:
-    """(scale, shift) in float64 of a batch norm by constant statistics; None for any other."""
+    """Return (scale, shift) in float64 if a batch norm has constant statistics, else None."""
     gamma, beta, mean, var = norm.inputs[1:5]
     training, eps = norm.argument("training"), norm.argument("eps")
     if not (
@@ -154,7 +155,7 @@ def is_float_constant(v: Value) -> bool:
 
 
 def memory(tensor: Tensor | None) -> tuple[Any, ...] | None:
-    """Where the elements of a tensor lie."""
+    """Identifies the memory and layout of a tensor."""
     return (
         None
         if tensor is None
@@ -173,6 +174,6 @@ def tensor_of(values: np.ndarray, dtype: Any) -> Tensor:
 
 
 def replace(layer: Node, i: int, tensor: Tensor, like: Value) -> None:
-    """Let a constant, of the type of the weight `like`, be input i of a layer."""
+    """Make a constant input i of a layer; it has the type of the weight `like`."""
     with layer.graph.at(layer):
         layer.replace_input(i, layer.graph.constant(tensor, like.type, like=layer))

@@ -1,4 +1,4 @@
-"""Make constants of what shapes determine, and compute equal sizes once.
+"""Replaces what shapes determine by constants, and computes equal sizes only once.
 
     %d : int = aten::dim(%y)                      ->    %d : int = prim::Constant[value=4]()
     %c : bool = aten::gt(%n, %minus_one)          ->    %c : bool = prim::Constant[value=1]()
@@ -9,9 +9,9 @@
     %u : Tensor = aten::mul(%t, %two)             ->    %k : int = aten::mul(%n, %2)
     %k : int = aten::Int(%u)
 
-Numbers and truths only; of operators that do nothing else.  A value stands for later ones in its
-block and in blocks inside; it may come from any tensor, so that a chain of layers that keep the
-rank is asked for it once.
+This only applies to ints and bools, from operators that do nothing else. A value replaces later
+equal ones in its block and in nested blocks. Equal ranks of different tensors are read from an
+input of the graph, so that a chain of layers that keep the rank reads it once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCALARS = (T.INT, T.BOOL)
 
 
 def run(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> bool:
-    """inputs: facts about the inputs; the resulting graph is correct for such inputs only."""
+    """inputs: facts about the inputs; the new graph is only correct for inputs with them."""
     if not any(
         v.type in SCALARS for n in graph.walk() if n.kind != "prim::Constant" for v in n.outputs
     ):
@@ -45,7 +45,7 @@ class _Folding:
         self.analysis = found.analysis
 
     def block(self, block: Block, outer: dict[Expression, Value]) -> bool:
-        """outer: the values that hold sizes, where the block is."""
+        """outer: the values that hold sizes where the block begins."""
         known, changed = dict(outer), False
         for v in block.parameters:
             self.note(v, known)
@@ -85,7 +85,7 @@ class _Folding:
         return self.ask_origin(node, fact)
 
     def ask_origin(self, node: Node, fact: Expression) -> bool:
-        """Take a rank or size from the input of the graph that has it, not from a derived value."""
+        """Read a rank from an input of the graph with the same one, not a derived tensor."""
         if node.kind not in ("aten::dim", "aten::size") or len(node.inputs) == 0:
             return False
         for tensor in node.graph.inputs:
@@ -102,14 +102,14 @@ class _Folding:
 
 
 FROM_TENSORS = frozenset(f"aten::{name}" for name in ("Int", "IntImplicit", "item"))
-"""Operators that take a number out of a tensor: traces compute with sizes in tensors."""
+"""Operators that read a number out of a tensor. Traced programs compute sizes in tensors."""
 
 MOST_STEPS = 6
-"""Operations on ints that are worth one number taken out of a tensor."""
+"""The most int operations by which reading one number out of a tensor is replaced."""
 
 
 def computed(size: Size, known: Mapping[Expression, Value], at: Node) -> Value | None:
-    """The size, computed from available ints; None if they are missing or it takes many nodes."""
+    """The size, computed from known ints; None if they are missing or it takes too many nodes."""
     if not can_compute(size, known) or steps(size) > MOST_STEPS:
         return None
     with at.graph.at(at) as graph:
@@ -140,7 +140,7 @@ def steps(size: Size) -> int:
 
 
 def compute(size: Size, known: Mapping[Expression, Value], graph: Graph, like: Node) -> Value:
-    """Nodes that compute a size; each kind of operation has ints for operands and result."""
+    """Insert nodes that compute a size from ints."""
 
     def operate(name: str, a: Value, b: Value) -> Value:
         schema = table.schema_of(f"aten::{name}", "int")
@@ -174,7 +174,7 @@ def compute(size: Size, known: Mapping[Expression, Value], graph: Graph, like: N
 
 
 def is_foldable(node: Node) -> bool:
-    """Whether a node does nothing but give its output."""
+    """Whether a node does nothing but compute its output."""
     return (
         node.kind != "prim::Constant"
         and node.schema is not None

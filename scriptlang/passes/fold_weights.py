@@ -1,10 +1,11 @@
-"""Compute once what depends on constants only: weights that a module normalises or scales.
+"""Computes once what depends on constants only, such as weights that a module normalises.
 
     %w : Tensor = aten::batch_norm(%weight, ...)   ->   %w : Tensor = prim::Constant[value=...]()
 
-For frozen modules, whose weights are constants.  Not computed: nodes that draw random numbers or
-have other effects, memory that is written or visible outside, and plain views of weights, which
-cost nothing and which other passes know.  `Budget` limits what a file can make this pass compute.
+This is for frozen modules, whose weights are constants. Not computed are nodes that draw random
+numbers or have other effects, memory that is written or visible outside, and plain views of
+weights, which cost nothing and which other passes know. `Budget` limits how much this pass
+computes, since programs may come from untrusted files.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from .alias import AliasAnalysis
 from .effects import has_side_effects
 
 SMALL = 1 << 20
-"""Bytes that may be made for any graph."""
+"""The bytes of results that any graph may have."""
 
 ROOM = 8
-"""Working memory of an operator: at most so many times the bytes that may still be made."""
+"""The working memory of an operator is limited to this many times the bytes still available."""
 
 READINGS = 64
-"""Bytes that operators may read: so many times the bytes that may be made."""
+"""Operators may read at most this many times the bytes of results that are available."""
 
 
 class Budget:
-    """What may be computed for a graph.
+    """How much may still be computed for a graph.
 
-    bytes: how many bytes all results may still have; at first twice the bytes of the weights.
+    bytes: how many bytes further results may have; at first twice the bytes of the weights, or
+    SMALL.
     reading: how many bytes of tensors operators may still read.
     """
 
@@ -44,7 +46,7 @@ class Budget:
         self.reading = READINGS * self.bytes
 
     def computed(self, node: Node, inputs: list[Any]) -> Tensor | None:
-        """The results of the node; None if they are not known or too expensive to compute."""
+        """The result of the node; None if it is no tensor, too expensive, or an error."""
         assert node.schema is not None
         operator = table.find(node.schema.name, node.schema.overload)
         self.reading -= sum(map(size_of, tensors_in(inputs)))
@@ -54,7 +56,7 @@ class Budget:
             with asked_first(self.allow, ROOM * self.bytes):
                 value = operator.kernel(*inputs)
         except Exception:
-            return None  # the run raises it, if it gets there
+            return None  # the run raises the error, if it gets here
         return value if type(value) is Tensor else None
 
     def allow(self, size: int) -> None:
@@ -62,7 +64,7 @@ class Budget:
             raise LimitError(f"{size:,} bytes are too much to be computed ahead")
 
     def takes(self, value: Tensor) -> bool:
-        """Whether there is room for one more result."""
+        """Whether one more result fits; its bytes are subtracted."""
         if size_of(value) > self.bytes:
             return False
         self.bytes -= size_of(value)
@@ -75,8 +77,8 @@ def run(graph: Graph) -> bool:
         return False
     analysis = AliasAnalysis(graph)
     budget = Budget(tensors_in(v.constant for n in candidates for v in n.inputs if v.is_constant))
-    known: dict[Value, Tensor] = {}  # what depends on constants alone
-    made: set[Value] = set()  # of these, what is not a view of a weight
+    known: dict[Value, Tensor] = {}  # the values that depend on constants alone
+    made: set[Value] = set()  # those of them that are not just views of weights
     for node in candidates:
         inputs = [values for v in node.inputs for values in constants_of(v, known, analysis)]
         held = [v for v in (*node.inputs, *node.outputs) if v.type == T.TENSOR]
@@ -100,12 +102,12 @@ def run(graph: Graph) -> bool:
 
 
 def alone(value: Tensor) -> Tensor:
-    """The tensor, or a copy of it if it would keep a larger storage alive."""
+    """The tensor itself, or a copy if the tensor would keep a larger storage alive."""
     return value if value._storage.nbytes <= size_of(value) else value.clone()
 
 
 def constants_of(v: Value, known: dict[Value, Tensor], analysis: AliasAnalysis) -> list[Any]:
-    """The constant that a value always is, in a list; an empty list if it is not known."""
+    """The constant that a value always is, in a list; an empty list if it is unknown."""
     if v in known:
         return [known[v]]
     if v.is_constant:
@@ -133,7 +135,7 @@ def may_fold(node: Node) -> bool:
 
 
 def is_view(node: Node) -> bool:
-    """Whether the result may be memory of an input."""
+    """Whether the result may share memory with an input."""
     return any(r.alias is not None for r in node.schema.returns) if node.schema else False
 
 

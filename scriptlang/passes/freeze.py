@@ -1,14 +1,14 @@
-"""Turn a module's attributes into constants of its methods.
+"""Turns a module's attributes into constants of its methods.
 
     %w : Tensor = prim::GetAttr[name="weight"](%self)    ->    prim::Constant[value=<Tensor>]
 
-`freeze(module)` is a function of the module and the names of what to keep: it leaves the
-module as it is and gives a new one, of a class that has those methods, optimised, and only the
-attributes that they still need: those that a kept method sets or writes to or asks a gradient of,
-and those whose values cannot be constants (dicts, lists that the caller gets, objects that are used
-as values).
-`training` is folded as it stands, so a module is put into eval mode first.  Tensors are shared with
-the module, not copied.  Arguments of calls are taken not to share memory with attributes.
+`freeze(module)` depends only on the module and the names of what to keep. It does not change the
+module, but returns a new one, whose class has the chosen methods, optimised, and only the
+attributes that these still need. Those are attributes that a method sets, writes to or asks a
+gradient of, and those whose values cannot be constants (dicts, lists that are returned, objects
+that are used as values). `training` is folded as it is, so a module should be put into eval mode
+first. Tensors are shared with the module, not copied. Arguments of calls are assumed not to share
+memory with attributes.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from .points_to import Locations
 from .shrink import Shrinking, objects_known
 
 SCALARS = (bool, int, float, complex, str, type(None), Device, EnumValue)
-"""Classes of values that nothing can change."""
+"""Classes of immutable values."""
 
 ASKING = frozenset(("aten::grad", "aten::backward", "aten::_backward", "prim::grad"))
-"""Operators that ask for gradients, or read what was asked for."""
+"""Operators that ask for gradients, or read gradients that were computed before."""
 
 PLACES = {Tensor: "tensor", list: "list", dict: "dict", tuple: "tuple"}
-"""Kind of memory by class of value."""
+"""The kind of memory of each class of values."""
 
 
 def freeze(
     module: ScriptObject, methods: Iterable[str] = ("forward",), preserved: Iterable[str] = ()
 ) -> ScriptObject:
-    """A module with the given methods whose attributes are constants where they can be.
+    """A copy of a module with the given methods, in which attributes are constants where possible.
 
-    preserved: attributes that stay what they are, and submodules that stay whole.  Both may be
-    dotted names.  Raises KeyError for a name that the module does not have, RuntimeError for a
-    module that returns itself.
+    preserved: attributes that are kept, and submodules that are kept whole. Methods and preserved
+    names may be dotted. Raises KeyError for a name that the module does not have, and RuntimeError
+    for a module that returns itself.
     """
     kept = [find_attribute(module, path) for path in preserved]
     entries = [find_method(module, path) for path in methods]
@@ -65,7 +65,7 @@ def freeze(
 
 
 Root = tuple[Graph, dict[Value, ScriptObject]]
-"""A graph, and the objects that some of its inputs are."""
+"""A graph, and which objects some of its inputs are."""
 
 
 def with_forks(graph: Graph, objects: dict[Value, ScriptObject]) -> Iterator[Root]:
@@ -83,7 +83,7 @@ def with_forks(graph: Graph, objects: dict[Value, ScriptObject]) -> Iterator[Roo
 
 
 def find_method(module: ScriptObject, path: str) -> tuple[ScriptObject, Function]:
-    """The object of a dotted name and its method.  Raises KeyError."""
+    """Return (object, method) of a dotted name. Raises KeyError."""
     obj, name = _owner(module, path)
     if name not in obj.type.methods:
         raise KeyError(path)
@@ -91,7 +91,7 @@ def find_method(module: ScriptObject, path: str) -> tuple[ScriptObject, Function
 
 
 def find_attribute(module: ScriptObject, path: str) -> tuple[ScriptObject, str]:
-    """The object of a dotted name and the attribute.  Raises KeyError."""
+    """Return (object, attribute) of a dotted name. Raises KeyError."""
     obj, name = _owner(module, path)
     if obj.type.slot(name) is None:
         raise KeyError(path)
@@ -108,7 +108,7 @@ def _owner(module: ScriptObject, path: str) -> tuple[ScriptObject, str]:
 
 
 def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bool:
-    """Replace attributes that the graphs read by constants, in place."""
+    """Replace reads of attributes in the graphs by constants, in place."""
     set_names = {
         n.attributes["name"]
         for graph, _ in roots
@@ -132,7 +132,7 @@ def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bo
 
 
 def stay(kept: Iterable[tuple[ScriptObject, str]]) -> set[tuple[int, str]]:
-    """The attributes that are not folded: preserved ones, and all inside of preserved objects."""
+    """The attributes that are not folded: preserved ones, and all inside preserved objects."""
     found: set[tuple[int, str]] = set()
     pending = list(kept)
     while pending:
@@ -146,11 +146,11 @@ def stay(kept: Iterable[tuple[ScriptObject, str]]) -> set[tuple[int, str]]:
 
 
 class Reading(AliasAnalysis):
-    """A graph with the objects that its values stand for, and their attributes as memory.
+    """The alias analysis of a graph that also knows which objects its values are.
 
-    objects: value -> the object that it always is; attributes named in `set_names` may change.
-    places: what an attribute points to, by identity, so that attributes that share a tensor's
-    storage share a location.
+    objects: value -> the object that it always is. set_names: names of attributes that may change.
+    places: the location of each attribute's value, by the identity of its memory; attributes that
+    share a tensor's storage share a location.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Reading(AliasAnalysis):
         self.asked = self.reached(n.inputs[1] for n in asking if n.kind == "aten::grad")
 
     def objects_read(self) -> list[Node]:
-        """The reads of attributes of known objects."""
+        """The nodes that read attributes of known objects."""
         return [
             n
             for n in self.graph.walk()
@@ -191,7 +191,7 @@ class Reading(AliasAnalysis):
             self.points[node.output] = self.place(value)
 
     def place(self, value: Any) -> Locations:
-        """The location of an attribute's value; one for all values with the same memory."""
+        """The location of an attribute's value; values that share memory share one."""
         key = id(value._storage) if isinstance(value, Tensor) else id(value)
         if key not in self.places:
             self.places[key] = place = self.new(PLACES.get(type(value), "other"))
@@ -214,8 +214,8 @@ class Reading(AliasAnalysis):
         return bool(self.seen(place) & self.written)
 
     def differentiates_by(self, value: Any) -> bool:
-        """Whether the graph asks for the gradient of an attribute, which no constant has.
-        `backward` asks for those of all that there are."""
+        """Whether the graph asks for the gradient of an attribute's value; constants have no
+        gradients. `backward` asks for the gradients of all tensors."""
         tensors = value if isinstance(value, (list, tuple)) else [value]
         wanted = [v for v in tensors if isinstance(v, Tensor) and v.requires_grad]
         if self.asks_for_all and wanted:
@@ -224,7 +224,7 @@ class Reading(AliasAnalysis):
         return any(self.seen(place) & self.asked for place in places)
 
     def replace(self, node: Node, value: Any) -> bool:
-        """Replace a read of an attribute by a constant, if its value can be one."""
+        """Replace a node that reads an attribute by a constant, if its value can be one."""
         if (
             not is_foldable(value)
             or isinstance(value, list)
@@ -240,18 +240,18 @@ class Reading(AliasAnalysis):
 
 
 def is_foldable(value: Any) -> bool:
-    """Whether a value is a scalar, a tensor, or a list or tuple of such."""
+    """Whether a value is a scalar, a tensor, or a list or tuple of these."""
     if isinstance(value, (list, tuple)):
         return all(map(is_foldable, value))
     return isinstance(value, (Tensor, *SCALARS))
 
 
 def constant_of(value: Any, t: T.Type, like: Node) -> Value:
-    """Nodes that give a foldable value; a list of tensors is made anew each time."""
+    """Insert nodes that produce a foldable value; a list of tensors is created anew each time."""
     graph = like.graph
     if value is None:
         return graph.constant(None, T.NONE, like=like)
-    if isinstance(value, Tensor):  # PyTorch reads no constant with a gradient
+    if isinstance(value, Tensor):  # PyTorch cannot load a constant that requires a gradient
         return graph.constant(value.detach() if value.requires_grad else value, T.TENSOR, like=like)
     t = T.without_none(t)
     parts = list(value) if isinstance(value, (list, tuple)) else []
@@ -270,7 +270,7 @@ def assemble(
     roots: list[Root],
     kept: list[tuple[ScriptObject, str]],
 ) -> ScriptObject:
-    """A module of a new class with the graphs for methods and the attributes they still read."""
+    """A module of a new class with the graphs as methods and the attributes they still read."""
     inner = [
         (parent, a.name)
         for parent in objects_in(module)
@@ -282,7 +282,7 @@ def assemble(
         shrinking.keep(obj, name)
     for obj, name in inner:
         shrinking.used.setdefault(id(obj), set()).add(name)
-    if id(module) in shrinking.whole:  # a new class all the same
+    if id(module) in shrinking.whole:  # it needs a new class even if it is kept whole
         shrinking.whole.discard(id(module))
         shrinking.used[id(module)] = {a.name for a in module.type.attributes}
     result = shrinking.object(module)

@@ -1,11 +1,12 @@
-"""Fuse convolutions and linear layers with constant weights with the sum and activation after them.
+"""Fuses convolutions and linear layers of constant weights with the sum and activation after them.
 
     %a = aten::conv2d(%x, %w, %b, ...)
     %c = aten::add(%a, %residual, 1)      ->    %y = scriptlang::conv2d(%x, %w, %b, ...,
     %y = aten::relu(%c)                                                 %residual, "relu", 0)
 
-A chain ends where a value has another use, or lies in another block.  The fused node stands where
-the chain ended; its inputs must not be written to in between, so no input may be written at all.
+A chain ends where a value has another use or the next node lies in another block. The fused node
+takes the place of the last one. Its inputs must not be written in between, so chains with an input
+that is written anywhere are left alone.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SIMPLE = {
     "aten::sigmoid": "sigmoid",
     "aten::tanh": "tanh",
 }
-"""Activations without settings, by kind of node."""
+"""Activations without parameters, by node kind."""
 
 CONTIGUOUS, CHANNELS_LAST = 0, 2
 
@@ -51,7 +52,7 @@ def run(graph: Graph) -> bool:
 
 
 def is_plain_convolution(node: Node) -> bool:
-    """Whether a convolution is a conv2d, padded by numbers, with constant weights."""
+    """Whether a node is a conv2d with numeric padding and constant weights."""
     if node.kind == "aten::conv2d":
         if node.schema is None or node.schema.overload:
             return False
@@ -70,7 +71,7 @@ def is_plain_convolution(node: Node) -> bool:
 
 
 def is_transposed_convolution(node: Node) -> bool:
-    """Whether a convolution is a conv_transpose2d with constant weights."""
+    """Whether a node is a conv_transpose2d with constant weights."""
     if node.kind != "aten::conv_transpose2d" and not is_constant(node.inputs[6], True):
         return False
     stride, padding, output_padding, groups, dilation = transposed_settings(node)
@@ -86,7 +87,7 @@ def is_transposed_convolution(node: Node) -> bool:
 
 
 def transposed_settings(node: Node) -> tuple[Value, Value, Value, Value, Value]:
-    """Stride, padding, output padding, groups and dilation of a transposed convolution."""
+    """The stride, padding, output padding, groups and dilation of a transposed convolution."""
     if node.kind == "aten::conv_transpose2d":
         stride, padding, output_padding, groups, dilation = node.inputs[3:8]
     else:
@@ -114,7 +115,8 @@ def is_overload(node: Node, overload: str) -> bool:
 
 
 def product_of(node: Node) -> tuple[Value, Value, bool, Any] | None:
-    """(input, constant weight, whether that is [in, out], bias or None) of a product."""
+    """Return (input, constant weight, whether that is [in, out], bias or None) of a matrix product,
+    or None if it does not fit."""
     if node.kind == "aten::linear":
         x, w, b = node.inputs
         ok = is_matrix(w, 2) and b.is_constant and (b.constant is None or is_matrix(b, 1))
@@ -134,7 +136,7 @@ def product_of(node: Node) -> tuple[Value, Value, bool, Any] | None:
 
 
 class Chain:
-    """What follows a layer: the nodes, what they add, and the activation they end with."""
+    """The nodes to fuse with a layer: the value they add and the activation they end with."""
 
     def __init__(self, layer: Node) -> None:
         self.nodes = [layer]
@@ -201,7 +203,7 @@ def fuse(layer: Node, analysis: AliasAnalysis, build: Callable[..., Any]) -> boo
 
 
 def make(layer: Node, name: str, inputs: list[Any]) -> Node:
-    """A node of an operator at the insertion point; plain arguments become constants."""
+    """Insert a node of an operator; arguments that are no values become constants."""
     schema = table.schema_of(name)
     values = [
         v

@@ -1,12 +1,13 @@
-"""An expansion and the convolution of its channels become one operator.
+"""Fuses an expansion (a 1 x 1 convolution) with the depthwise convolution after it.
 
     %a = scriptlang::conv2d(%x, %w, %b, [1, 1], [0, 0], [1, 1], 1, None, "relu6", 2)
     %c = scriptlang::conv2d(%a, %v, %d, [2, 2], [1, 1], [1, 1], 96, None, "relu6", 2)
  -> %c = scriptlang::expanded_conv2d(%x, %w, %b, "relu6",
                                      %v, %d, [2, 2], [1, 1], [1, 1], 96, None, "relu6", 2)
 
-%w is 1 x 1 and %v has one channel for each group, as in networks of inverted residuals.  What an
-expansion makes is the greatest tensor of such a network; engines then need only some rows of it.
+%w is 1 x 1 and %v has one channel for each group, as in networks of inverted residuals. The result
+of an expansion is the largest tensor of such a network; an engine that runs the fused node only
+needs some rows of it at a time.
 """
 
 from __future__ import annotations
@@ -74,5 +75,5 @@ def is_depthwise(node: Node) -> bool:
 
 
 def is_all_of(expansion: Node, last: Node) -> bool:
-    """Whether nothing else uses the expansion."""
+    """Whether nothing else uses the result of the expansion."""
     return len(expansion.output.uses) == 1 and expansion.block is last.block

@@ -1,15 +1,15 @@
-"""Runs of pointwise operators and reductions become one node, which an engine may do in one pass.
+"""Groups pointwise operators and reductions in one node, which an engine may run in one pass.
 
     %a = aten::mul(%x, %s)                 %c = scriptlang::fused_pointwise(%x, %s, %y)
     %b = aten::tanh(%a)             ->       Subgraph: %a = aten::mul(%x, %s)
     %c = aten::add(%b, %y, %1)                         %b = aten::tanh(%a)
                                                        %c = aten::add(%b, %y, %1)
 
-The node holds the operators as a graph of its own, which an engine may also call as a function.  An
-operator joins the groups of what it reads, where nothing that has to run in between keeps them
-apart: a group as a whole must not depend on a result of itself.  Nothing moves over a node with an
-effect, or over a write to what it reads; where two operators of a program fail, another one may be
-the first.
+The node holds the operators as a graph of its own, which an engine may also call like a function.
+An operator joins the groups whose results it reads, unless something has to run in between: a group
+must not depend on its own results. No node moves across a node with an effect, or across a write to
+what it reads. If two operators of a program fail, another one than before may be the first to do
+so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KIND = FUSED
 
 MOST_NODES = 40
 MOST_INPUTS = 16
-"""The most nodes and inputs of a group: engines keep all values of a group at once."""
+"""The most nodes and inputs of a group: an engine keeps all values of a group at once."""
 
 
 def run(graph: Graph) -> bool:
@@ -38,7 +38,7 @@ def run(graph: Graph) -> bool:
 
 
 def applies(graph: Graph) -> bool:
-    """Whether there may be something to fuse: a quick look."""
+    """Whether there may be something to fuse (a quick check)."""
     return any(map(has_pair, all_blocks(graph.block)))
 
 
@@ -50,7 +50,7 @@ def all_blocks(block: Block) -> Iterator[Block]:
 
 
 def has_pair(block: Block) -> bool:
-    """Whether a block has two fusible operators, one of which uses the other's result."""
+    """Whether a block has two fusible operators, one of which uses the result of the other."""
     return any(
         is_fusible(user)
         for node in block.nodes
@@ -61,7 +61,7 @@ def has_pair(block: Block) -> bool:
 
 
 def segments(block: Block) -> list[list[Node]]:
-    """The nodes between those with effects."""
+    """The runs of nodes between nodes with effects."""
     found: list[list[Node]] = [[]]
     for node in block.nodes:
         if has_side_effects(node):
@@ -72,7 +72,7 @@ def segments(block: Block) -> list[list[Node]]:
 
 
 def fuse_segment(nodes: list[Node], analysis: AliasAnalysis) -> bool:
-    """Make groups of nodes that follow each other; only they change their order."""
+    """Fuse the groups in a run of nodes; other nodes are reordered as far as the groups need it."""
     if not any(map(is_fusible, nodes)):
         return False
     groups = Grouping(nodes, dependencies(nodes, analysis))
@@ -90,7 +90,7 @@ def fuse_segment(nodes: list[Node], analysis: AliasAnalysis) -> bool:
 
 
 def dependencies(nodes: list[Node], analysis: AliasAnalysis) -> list[set[int]]:
-    """For each node, earlier ones that it must run after."""
+    """For each node, the earlier nodes after which it must run."""
     index = {node: i for i, node in enumerate(nodes)}
     found = [{index[d] for d in producers(node) if d in index} for node in nodes]
     writes = [analysis.writes(node) for node in nodes]
@@ -117,9 +117,9 @@ def producers(node: Node) -> Iterator[Node]:
 
 
 class Grouping:
-    """Which nodes form groups.  Sets of groups are bit masks; a merged group has a `root`.
+    """Which nodes form groups. Sets of groups are bit masks; merged groups have a common `root`.
 
-    depends: node -> the groups that must run before it.  outside: the same for groups.
+    depends: node -> the groups that must run before it. outside: the same for groups.
     """
 
     def __init__(self, nodes: list[Node], before: list[set[int]]) -> None:
@@ -141,17 +141,17 @@ class Grouping:
         return g
 
     def group_of(self, i: int) -> int | None:
-        """The root of the group of a node, None where it is in none."""
+        """The root of a node's group; None if it is in no group."""
         g = self.group[i]
         return None if g is None else self.find(g)
 
     def reached(self, i: int) -> int:
-        """The groups that must run before any node after node i."""
+        """The groups that must run before any node that depends on node i."""
         g = self.group[i]
         return self.depends[i] if g is None else 1 << g | self.outside[self.find(g)]
 
     def closure(self, mask: int) -> int:
-        """The groups of a mask with all groups that they depend on, by their roots."""
+        """The groups of a mask and all groups that they depend on, as a mask of their roots."""
         found, pending = 0, mask
         while pending:
             g = self.find(pending.bit_length() - 1)
@@ -162,7 +162,8 @@ class Grouping:
         return found
 
     def place(self, i: int) -> None:
-        """Put a node into the group of its inputs, merging several groups, or into a new group."""
+        """Put a node into a group of its inputs, merging several groups if possible, or into a new
+        one."""
         near = {g for d in self.before[i] if (g := self.group_of(d)) is not None}
         joined: list[int] = []
         for g in sorted(near, reverse=True):
@@ -185,7 +186,7 @@ class Grouping:
                 self.outside[first] |= self.reached(d)
 
     def may_be_one(self, groups: list[int], i: int) -> bool:
-        """Whether groups and a node may become one, which then does not depend on itself."""
+        """Whether groups and a node may be merged: the result must not depend on itself."""
         own = sum(1 << g for g in groups)
         outside = 0
         for d in self.before[i]:
@@ -201,7 +202,7 @@ class Grouping:
         return len(inputs_of([self.nodes[m] for m in members])) <= MOST_INPUTS
 
     def units(self) -> list[list[int]]:
-        """Groups and single nodes, in an order that keeps every dependence."""
+        """The groups and single nodes, in an order that respects all dependencies."""
         done: set[int] = set()
         order: list[list[int]] = []
 
@@ -224,7 +225,7 @@ class Grouping:
 
 
 def inputs_of(nodes: list[Node]) -> list[Value]:
-    """What nodes use of others, but for the constants that a group holds itself."""
+    """The values that nodes use from outside, except constants that a group holds itself."""
     made = set(nodes)
     return list(
         dict.fromkeys(
@@ -237,7 +238,7 @@ def inputs_of(nodes: list[Node]) -> list[Value]:
 
 
 def fuse(nodes: list[Node]) -> Node:
-    """One node in place of nodes that stand side by side."""
+    """Replace nodes that stand next to each other by one node."""
     made = set(nodes)
     taken = inputs_of(nodes)
     results = [

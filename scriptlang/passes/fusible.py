@@ -1,8 +1,8 @@
-"""Which nodes may be done together, in one group.
+"""Which nodes may be fused in one group.
 
-Operators that may have the fact `fusible`: they do nothing with the elements of tensors but compute
-each element of a new one, or work on rows of them.  `cpp_loader/tools/generate_ops_def.py` lists
-them for the native engine.
+These are the nodes of operators with the fact `fusible`: all they do is to compute each element, or
+each row, of a new tensor. `cpp_loader/tools/generate_ops_def.py` lists them for the native
+engine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_inner_constant(v: Value) -> bool:
 
 
 def is_plain(constant: object) -> bool:
-    """Whether a constant is a number, a string, or a list of numbers that is not empty."""
+    """Whether a constant is a number, a string, or a nonempty list of numbers."""
     if isinstance(constant, list):
         return bool(constant) and all(isinstance(x, (int, float)) for x in constant)
     return isinstance(constant, (bool, int, float, str))

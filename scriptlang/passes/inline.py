@@ -1,12 +1,12 @@
-"""Replace calls of known functions and methods by their bodies.
+"""Replaces calls of known functions and methods by their bodies.
 
     %3 : Tensor = prim::CallMethod[name="forward"](%l, %x)    ->    the nodes of forward
 
-Nodes that come from a body remember the call in `callers`, so that errors show the script stack.  A
-call of a function that may reach itself stays, and so does a call of an interface, a call inside
-MAX_DEPTH others, and every call once the graph holds MAX_NODES nodes.  The size of a function
-after inlining is computed first (`inlined_size`). So a program that exceeds its budget is refused
-at once, even if few lines call each other twice.
+Nodes that come from a body remember the call in `callers`, so that errors show the script stack.
+These calls are not inlined: calls of recursive functions, calls of interfaces, calls inside
+MAX_DEPTH others, and all calls once the graph has MAX_NODES nodes. The size of a function after
+inlining is computed first (`inlined_size`). So a program that exceeds its budget is rejected at
+once, even if it is a few short functions that each call the next one twice.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ..ir import Function, Graph, Node, Value, clone_node
 CALLS = ("prim::CallFunction", "prim::CallMethod")
 
 MAX_NODES = 200_000
-"""Size at which a graph stops growing."""
+"""The size at which a graph stops growing."""
 
 MAX_DEPTH = 200
-"""Calls inside calls, each of whose nodes names them all."""
+"""The most nested calls. Each inlined node stores all calls that lead to it."""
 
 
 def run(graph: Graph) -> bool:
@@ -41,7 +41,7 @@ def run(graph: Graph) -> bool:
 
 
 def measured(graph: Graph) -> tuple[int, list[Function]]:
-    """How many nodes a graph has, and the functions that it calls, each time one."""
+    """Return (number of nodes of a graph, the function of each call in it)."""
     count, calls = 0, []
     for node in graph.walk():
         count += 1
@@ -53,7 +53,8 @@ def measured(graph: Graph) -> tuple[int, list[Function]]:
 
 
 def put_in(graph: Graph, size: int) -> int | None:
-    """Replace the calls in a graph of `size` nodes.  Returns the number of added nodes, or None."""
+    """Inline calls in a graph of `size` nodes; returns the number of added nodes, or None if no
+    call was replaced."""
     added, changed = 0, False
     pending = [*graph.block.nodes][::-1]
     while pending:
@@ -76,7 +77,7 @@ def put_in(graph: Graph, size: int) -> int | None:
 
 
 def callee(node: Node) -> Function | None:
-    """The function that a call runs, if it is known; else None."""
+    """The function that a call runs if it is known, else None."""
     if node.kind == "prim::CallFunction":
         function = node.attributes["function"]
     elif node.kind == "prim::CallMethod" and isinstance(node.inputs[0].type, T.ClassType):
@@ -87,7 +88,7 @@ def callee(node: Node) -> Function | None:
 
 
 def may_inline(function: Function) -> bool:
-    """Whether calls of a function are replaced: it has a body, and is not recursive."""
+    """Whether calls of a function may be inlined: it has a body and is not recursive."""
     return not function.is_defining and has_body(function) and not calls_itself(function)
 
 
@@ -96,27 +97,27 @@ def has_body(function: Function) -> bool:
 
 
 def calls_itself(function: Function) -> bool:
-    """Whether the function is recursive: it stays a call, wherever it is called from."""
+    """Whether the function is recursive; calls of it are never inlined."""
     if RECURSIVE not in function.attributes:
         settle(function)
     return function.attributes[RECURSIVE]
 
 
 def inlined_size(function: Function) -> int:
-    """How many nodes a function that is not recursive has with its calls replaced."""
+    """The number of nodes of a function that is not recursive, after all calls are inlined."""
     calls_itself(function)
     return function.attributes[SIZE]
 
 
 RECURSIVE, SIZE = "recursive", "inlined_size"
-"""Attributes of a Function: whether it may call itself, and its `inlined_size`."""
+"""Attributes of a Function: whether it is recursive, and its `inlined_size`."""
 
 
 def settle(function: Function) -> None:
-    """Find RECURSIVE and SIZE of a function and of all that it may reach.
+    """Compute RECURSIVE and SIZE of a function and of all that it may reach.
 
-    Functions that reach each other are found as Tarjan's algorithm does: `low` is the first of
-    those on the way here that one can get back to.
+    This is Tarjan's algorithm for strongly connected components: `low` is the earliest function on
+    the path to f that can be reached from f.
     """
     number: dict[Function, int] = {}
     low: dict[Function, int] = {}
@@ -158,7 +159,7 @@ def close(
     open_: set[Function],
     sizes: dict[Function, tuple[int, list[Function]]],
 ) -> None:
-    """Pop a strongly connected component off the stack: `f` and the functions after it."""
+    """Pop a strongly connected component, `f` and the functions after it, off the stack."""
     circle = [way.pop()]
     while circle[-1] is not f:
         circle.append(way.pop())
@@ -175,7 +176,7 @@ def close(
 
 
 def splice(call: Node, function: Function) -> list[Node]:
-    """Put the body of `function` in place of `call`; returns the nodes that came."""
+    """Replace `call` by the body of `function`; returns the inserted nodes."""
     graph, body = call.graph, function.graph.block
     context = (*call.callers, (function.name, call.span))
     env: dict[Value, Value] = {}
@@ -195,7 +196,7 @@ def splice(call: Node, function: Function) -> list[Node]:
 
 
 def as_type(value: Value, wanted: T.Type, call: Node) -> Value:
-    """The value where a `wanted` is expected; tuples are cast: unpacking asks for equal types."""
+    """The value with the type `wanted`. Tuples get a cast, since unpacking needs equal types."""
     if value.type == wanted or not any(isinstance(t, T.TupleType) for t in wanted.walk()):
         return value
     with call.graph.at(call) as graph:

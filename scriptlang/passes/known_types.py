@@ -1,7 +1,7 @@
-"""The element type of a tensor, if constants before it determine it.
+"""Finds the dtype of a tensor, if the constants that it is computed from determine it.
 
-A layer takes only inputs of its weights' type and gives that type (the fact `weight`); pooling,
-activations and views keep it (`keeps_type`).
+A layer only takes inputs of the dtype of its weights, and its result has the same dtype (the fact
+`weight`). Pooling, activations and views keep the dtype (`keeps_type`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ..tensors import Tensor
 
 
 def floating_type(v: Value, known: dict[Value, DType | None] | None = None) -> DType | None:
-    """The floating point type that a tensor certainly has, or None.
+    """The floating-point dtype that a tensor certainly has, or None.
 
-    known: what was found for values met before, so that shared ones are looked at once.
+    known: the dtypes of values that were visited already, so that shared ones are visited once.
     """
     known = {} if known is None else known
     if v not in known:
-        known[v] = None  # a chain that is too long ends here
+        known[v] = None  # result_type stops on long chains
         known[v] = constant_type(v) if v.is_constant else result_type(v, known)
     return known[v]
 
@@ -48,7 +48,7 @@ def result_type(v: Value, known: dict[Value, DType | None]) -> DType | None:
 
 
 def others_deciding(node: Node) -> list[Value]:
-    """The tensors besides the first on which the type of a new pointwise result depends."""
+    """The tensors, other than the first, that the dtype of a new pointwise result depends on."""
     return [w for w in node.inputs[1:] if w.type not in NO_TENSORS]
 
 
@@ -56,7 +56,7 @@ NO_TENSORS = (T.NUMBER, T.INT, T.FLOAT, T.BOOL, T.STR, T.NONE)
 
 
 MOST = 200
-"""How many values back an answer is looked for."""
+"""The most values that are visited to find a dtype."""
 
 
 def takes_own_type(node: Node) -> bool:

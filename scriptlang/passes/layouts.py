@@ -1,8 +1,8 @@
-"""Images stay channels last between convolutions.
+"""Keeps images channels-last between convolutions.
 
-A fused convolution computes channels last, whatever it is given, and pooling and pointwise
-operators give what they get.  So all values that convolutions make, and that reach only such
-operators, are left in that layout; for every other use one conversion is put in:
+A fused convolution computes in channels-last layout for any input, and pooling and pointwise
+operators keep the layout of their input. So results of convolutions that only reach such operators
+are left in that layout. For all other uses, one conversion is inserted:
 
     %a = scriptlang::conv2d(..., 0)              %a = scriptlang::conv2d(..., 2)
     %b = aten::max_pool2d(%a, ...)         ->    %b = aten::max_pool2d(%a, ...)
@@ -10,7 +10,7 @@ operators, are left in that layout; for every other use one conversion is put in
     return (%c)                                  %d = aten::contiguous(%c, 0)
                                                  return (%d)
 
-Only strides differ, and no operator that could show them sees them.
+Only the strides differ, and no operator that could observe them gets such a tensor.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .alias import AliasAnalysis
 from .fuse import CHANNELS_LAST, CONTIGUOUS, is_constant
 
 FORMAT = {"scriptlang::conv2d": 9, "scriptlang::conv_transpose2d": 10}
-"""The fused convolutions, and which of their inputs is the format."""
+"""The fused convolutions, and the index of their memory format argument."""
 
 
 def keeps_layout(node: Node) -> bool:
-    """Whether the result has the layout of the inputs that are images."""
+    """Whether the result has the memory layout of the image inputs."""
     return table.facts_of(node.schema).layout == "keeps"
 
 
 def hides_layout(node: Node) -> bool:
-    """Whether the result does not show the layout of the inputs."""
+    """Whether the result does not depend on the memory layout of the inputs."""
     return (
         table.facts_of(node.schema).layout != ""
         or node.kind in FORMAT
@@ -62,12 +62,12 @@ def run(graph: Graph) -> bool:
 
 
 def pays(node: Node) -> bool:
-    """Whether something after the convolution takes its result as it lies."""
+    """Whether some use of the convolution's result can take it channels-last."""
     return any(hides_layout(user) or user.kind == "aten::permute" for user, _ in node.output.uses)
 
 
 def keeps(node: Node, found: set[Value]) -> bool:
-    """Whether the result of an operator that keeps layouts has that of `found` values."""
+    """Whether the result of a layout-preserving operator is channels-last, like `found`."""
     if node.schema is None or len(node.outputs) != 1:
         return False
     if node.kind == "aten::cat":
@@ -87,13 +87,13 @@ def takes(user: Node, i: int, found: set[Value]) -> bool:
         return not more and bool(only.outputs) and only.output in found
     if keeps_layout(user):
         return user.output in found
-    if user.kind == "aten::permute":  # gives a contiguous tensor
+    if user.kind == "aten::permute":  # the result is contiguous
         return is_constant(user.inputs[1], [0, 2, 3, 1])
     return hides_layout(user)
 
 
 def convert_other_uses(value: Value, found: set[Value]) -> None:
-    """Give every use that could see the layout a contiguous copy."""
+    """Give every use that could observe the layout a contiguous copy."""
     others = [(user, i) for user, i in value.uses if not takes(user, i, found)]
     if not others:
         return

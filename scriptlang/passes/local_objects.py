@@ -1,11 +1,11 @@
-"""Objects that never leave the function that makes them become plain values.
+"""Replaces objects that do not leave the function that creates them by plain values.
 
     %c : no_grad = prim::CreateObject()
      = prim::SetAttr[name="prev"](%c, %p)              ...uses of %q become uses of %p,
     %q : bool = prim::GetAttr[name="prev"](%c)    ->   and the three nodes are gone
 
-Applies where the object is only read and written, and written in the block that makes it.  Run
-after `inline`: `__init__`, `__enter__` and `__exit__` are calls before.
+This applies if an object's attributes are only read and written, and written only in the block that
+creates it. It runs after `inline`, since `__init__`, `__enter__` and `__exit__` are calls before.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..ir import Block, Graph, Node, Value
 
 
 def run(graph: Graph) -> bool:
-    """Replace what can be replaced; True when anything changed."""
+    """Replace all objects for which this is possible; returns whether anything changed."""
     made = [node for node in graph.walk() if node.kind == "prim::CreateObject"]
     return any([dissolve(node) for node in made])
 
 
 def dissolve(made: Node) -> bool:
-    """Replace one object by the values of its attributes, where that is allowed."""
+    """Replace one object by the values of its attributes, if possible."""
     obj = made.output
     steps = accesses(obj)
     if steps is None:
@@ -33,7 +33,7 @@ def dissolve(made: Node) -> bool:
         if step.kind == "prim::SetAttr":
             values[name] = known.get(step.inputs[1].node, step.inputs[1])
         elif name not in values:
-            return False  # read before it was written
+            return False  # it is read before it is written
         else:
             known[step] = values[name]
     for step in steps:
@@ -46,7 +46,7 @@ def dissolve(made: Node) -> bool:
 
 
 def accesses(obj: Value) -> list[Node] | None:
-    """Reads and writes of an object, in order; None if it is used in any other way."""
+    """The nodes that read or write attributes of an object, in order; None if it has other uses."""
     block = obj.node.block
     order = {node: i for i, node in enumerate(block.nodes)}
     steps = []
@@ -61,7 +61,7 @@ def accesses(obj: Value) -> list[Node] | None:
 
 
 def ancestor_in(node: Node, block: Block) -> Node:
-    """The node of `block` that is `node` or holds it."""
+    """The node of `block` that is `node` or contains it."""
     while node.block is not block:
         owner = node.block.owner
         assert owner is not None, "the block is an ancestor's"

@@ -1,9 +1,9 @@
-"""Loops: move loop-invariant nodes out, and unroll short loops.
+"""Moves loop-invariant nodes out of loops, and unrolls short loops.
 
-A node moves before the loop when its inputs come from outside it, it cannot fail, makes no memory
-and has no effect, and nothing in the loop writes what it reads. It then runs even if the loop makes
-no turn.  A loop with a constant trip count and no early exit is unrolled where the copies
-stay few (MAX_TURNS, MAX_COPIES), so that the turn number becomes a constant.
+A node moves before the loop if its inputs come from outside the loop, it cannot fail, makes no
+memory and has no effect, and nothing in the loop writes what it reads. It then runs even if the
+loop has no iterations. A loop with a constant trip count and no early exit is unrolled if the
+copies are few (MAX_TURNS, MAX_COPIES); the iteration number then becomes a constant.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .effects import CONTROL, has_side_effects, may_fail
 
 MAX_TURNS = 16
 MAX_COPIES = 256
-"""Bounds of unrolling: turns, and nodes that result."""
+"""The limits of unrolling: iterations, and resulting nodes."""
 
 FIXED = frozenset({"prim::GetAttr", "prim::TupleIndex"})
-"""Kinds whose result may be memory: memory that is there already."""
+"""Kinds that return memory that existed before, so they may move even though they return memory."""
 
 
 def run(graph: Graph) -> bool:
@@ -48,13 +48,13 @@ def hoist(loop: Node, analysis: AliasAnalysis) -> bool:
 
 
 class Writes(NamedTuple):
-    """The memory that a loop writes: by setting attributes of a name, and otherwise."""
+    """The memory that a loop writes: by setting attributes, per name, and otherwise."""
 
     attributes: dict[str, int]
     rest: int
 
     def touch(self, node: Node, read: int) -> bool:
-        """Whether memory that a node reads may be written; an attribute only by its name."""
+        """Whether memory that a node reads may be written; a GetAttr only reads its attribute."""
         if node.kind == "prim::GetAttr":
             return bool(read & (self.rest | self.attributes.get(node.attributes["name"], 0)))
         return any(read & written for written in (self.rest, *self.attributes.values()))
@@ -75,7 +75,7 @@ def writes_of(loop: Node, analysis: AliasAnalysis) -> Writes:
 
 
 def is_invariant(node: Node, body: Block) -> bool:
-    """Whether a node gives the same each turn and may run when there is none."""
+    """Whether a node has the same results in each iteration and may run even if there is none."""
     if (
         node.blocks
         or not node.outputs
@@ -92,7 +92,7 @@ def is_invariant(node: Node, body: Block) -> bool:
 
 
 def unroll(loop: Node) -> bool:
-    """Replace a short loop of known length by its turns."""
+    """Replace a short loop with a known trip count by copies of its body."""
     body = loop.blocks[0]
     count, condition, again = loop.inputs[0], loop.inputs[1], body.returns[0]
     if not (

@@ -1,12 +1,12 @@
-"""Replace length, items and unpacking of lists whose elements are known.
+"""Replaces length, items and unpacking of lists with known elements.
 
     %l : int[] = prim::ListConstruct(%a, %b)
     %n : int = aten::len(%l)                      ->    2
     %x : int, %y : int = prim::ListUnpack(%l)     ->    %a, %b
 
-Only for lists that nothing in the graph writes and that code outside can not reach.  So that there
-are more of them, a list that grows becomes a new one for what follows, while all that looked at it
-before does not keep it:
+This only applies to lists that nothing in the graph writes and that code outside cannot reach. To
+get more of them, an append is first replaced by a new list for all later uses. Uses before the
+append must not keep the list:
 
     %l : Tensor[] = prim::ListConstruct(%a)             %l : Tensor[] = prim::ListConstruct(%a)
     %x : Tensor = aten::cat(%l, %zero)            ->    %x : Tensor = aten::cat(%l, %zero)
@@ -29,7 +29,7 @@ LOOK = frozenset({"aten::cat", "aten::stack", "aten::len", "aten::__getitem__", 
 """Kinds that read a list and keep nothing of it but elements."""
 
 MOST_ELEMENTS = 64
-"""Length up to which a list is made anew instead of growing."""
+"""The longest list for which an append is replaced by a new list."""
 
 
 def run(graph: Graph) -> bool:
@@ -43,7 +43,7 @@ def run(graph: Graph) -> bool:
 
 
 def remake(append: Node) -> bool:
-    """Let a new list stand for one that grows; the list is made in the same block."""
+    """Replace an append by a new, longer list; the old one has to be made in the same block."""
     old, added = append.inputs
     made = old.node
     if made.block is not append.block or added is old or len(made.inputs) >= MOST_ELEMENTS:
@@ -69,7 +69,7 @@ def remake(append: Node) -> bool:
 
 
 def comes_before(user: Node, node: Node) -> bool:
-    """Whether `user`, or the node of `node`'s block that holds it, runs before `node`."""
+    """Whether `user`, or the node of `node`'s block that contains it, runs before `node`."""
     while user.block is not node.block:
         owner = user.block.owner
         assert owner is not None, "the block is an ancestor's"
@@ -78,7 +78,7 @@ def comes_before(user: Node, node: Node) -> bool:
 
 
 def answer(graph: Graph) -> bool:
-    """Replace what is asked of lists that keep their elements."""
+    """Replace nodes that read lists with known elements by the results."""
     readers = [
         n
         for n in graph.walk()
@@ -100,13 +100,13 @@ def answer(graph: Graph) -> bool:
 
 
 def is_fixed(v: Value, analysis: AliasAnalysis) -> bool:
-    """Whether a list keeps the elements it was made with."""
+    """Whether a list always has the elements that it was created with."""
     location = analysis.made.get((v.node, 0))
     return location is not None and not location & (analysis.outside | analysis.written)
 
 
 def known_results(node: Node) -> list[Any] | None:
-    """The results of a node that reads a list: values or constants; None if they are not known."""
+    """The results of a node that reads a list, as values or constants; None if they are unknown."""
     elements = node.inputs[0].node.inputs
     if node.kind == "aten::len":
         return [len(elements)]

@@ -1,9 +1,9 @@
-"""Use the elements of tuples that are known instead of taking them out again.
+"""Replaces the unpacking of tuples with known elements by the elements.
 
     %t : (int, Tensor) = prim::TupleConstruct(%a, %b)
     %c : int, %d : Tensor = prim::TupleUnpack(%t)     ->    %a, %b
 
-Also across the results of a prim::If whose two branches both make a tuple.
+This also works across a prim::If if both branches create a tuple.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def run(graph: Graph) -> bool:
 
 
 def elements(v: Value) -> list[Value] | None:
-    """The values that a tuple was made of, looking through casts that keep them."""
+    """The values that a tuple was created from, looking through casts; None if they are unknown."""
     node = v.node
     while node.kind == "prim::unchecked_cast":
         node = node.inputs[0].node
@@ -33,7 +33,7 @@ def elements(v: Value) -> list[Value] | None:
 
 
 def lower(node: Node) -> bool:
-    """Replace a node that takes a tuple apart by the elements it was made of."""
+    """Replace a node that takes a tuple apart by the elements of the tuple."""
     known = elements(node.inputs[0])
     if known is None:
         return False
@@ -52,7 +52,7 @@ def lower(node: Node) -> bool:
 
 
 def as_type(v: Value, t: T.Type, node: Node) -> Value:
-    """The element with the type that it was unpacked as; only tuples need the exact type."""
+    """The element with the type that it was unpacked as; only tuples need exactly that type."""
     if (
         v.type == t
         or T.is_subtype(v.type, t)
@@ -64,7 +64,7 @@ def as_type(v: Value, t: T.Type, node: Node) -> Value:
 
 
 def split_results(node: Node) -> bool:
-    """Let an If give the elements of a tuple instead of the tuple, and make it after the If."""
+    """Let an If return the elements of a tuple, and create the tuple after the If."""
     changed = False
     for i in reversed(range(len(node.outputs))):
         out = node.outputs[i]

@@ -1,12 +1,12 @@
-"""A memory plan: places for the tensors of a program, so that it needs little memory.
+"""Memory plans: offsets for the tensors of a program, such that it needs little memory.
 
     plan = plan_memory(graph, propagate(graph, inputs))
     plan.peak, plan.naive, plan.lower_bound         bytes; print(plan) is the report
 
-It plans tensors of known size that a node of the graph's own block makes and that do not escape
-from the graph.  A tensor lives from the node that makes it to the last one
-that may see its memory, by itself, by a view, or in a list.  Branches and loops are one step. The
-allocator handles tensors made inside of them, results, and working memory of kernels.
+A plan contains tensors of known size that a node of the graph's own block makes and that do not
+escape from the graph. A tensor lives from the node that makes it to the last one that may access
+its memory, directly, through a view, or in a list. A branch or loop counts as one step. Tensors
+made inside of them, results, and the working memory of kernels are left to the allocator.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .points_to import bits
 from .shape_facts import Fact, TensorFacts
 
 ALIGNMENT = 64
-"""Tensors begin at multiples of it, and their sizes are rounded up to it."""
+"""Offsets and sizes of buffers are multiples of it."""
 
 
 @dataclass
@@ -41,14 +41,16 @@ class Buffer:
         return self.offset + self.size
 
     def meets(self, other: Buffer) -> bool:
-        """Whether both are needed at some step."""
+        """Whether both buffers are needed at some step."""
         return self.first <= other.last and other.first <= self.last
 
 
 @dataclass
 class MemoryPlan:
-    """buffers: in order of their first step, placed.  results: bytes of tensors that the program
-    gives away.  unplanned: how many tensors it makes whose sizes are not known."""
+    """The result of `plan_memory`.
+
+    buffers: in the order of their first steps, with offsets. results: the bytes of tensors that
+    escape from the graph. unplanned: how many tensors have an unknown size."""
 
     buffers: list[Buffer] = field(default_factory=list)
     results: int = 0
@@ -56,17 +58,17 @@ class MemoryPlan:
 
     @property
     def peak(self) -> int:
-        """Bytes of the block that all buffers fit in, as placed."""
+        """The bytes of the block that contains all buffers at their offsets."""
         return max((b.end for b in self.buffers), default=0)
 
     @property
     def naive(self) -> int:
-        """Bytes when no memory is used twice."""
+        """The bytes needed without any reuse of memory."""
         return sum(b.size for b in self.buffers)
 
     @property
     def lower_bound(self) -> int:
-        """Bytes that are needed at once at the fullest step: no plan takes less."""
+        """The most bytes that are needed at one step: no plan takes less."""
         changes: dict[int, int] = {}
         for b in self.buffers:
             changes[b.first] = changes.get(b.first, 0) + b.size
@@ -95,14 +97,14 @@ class MemoryPlan:
 
 
 def plan_memory(graph: Graph, facts: Mapping[Value, Fact]) -> MemoryPlan:
-    """A plan for the graph's own block, by greedy best fit."""
+    """Plan the tensors of the graph's own block, by greedy best fit."""
     plan = lifetimes(graph, facts)
     place(plan.buffers)
     return plan
 
 
 def lifetimes(graph: Graph, facts: Mapping[Value, Fact]) -> MemoryPlan:
-    """The buffers of a graph, none placed yet."""
+    """The buffers of a graph, without offsets."""
     analysis = AliasAnalysis(graph)
     nodes = list(graph.nodes)
     last = last_uses(nodes, analysis)
@@ -133,7 +135,7 @@ def lifetimes(graph: Graph, facts: Mapping[Value, Fact]) -> MemoryPlan:
 
 
 def makes_tensor(node: Node, i: int) -> bool:
-    """Whether a result is a tensor that the operator makes; not an item that it takes out."""
+    """Whether a result is a tensor that the operator makes, and not an item of a container."""
     return (
         node.schema is None
         and "Subgraph" in node.attributes
@@ -150,7 +152,7 @@ def size_in_bytes(fact: Fact) -> int | None:
 
 
 def last_uses(nodes: list[Node], analysis: AliasAnalysis) -> dict[int, int]:
-    """Location -> the last step that a value reaching it is used in."""
+    """Location -> the last step in which a value that reaches it is used."""
     last: dict[int, int] = {}
     for step, node in enumerate(nodes):
         for v in used_by(node):
@@ -160,7 +162,7 @@ def last_uses(nodes: list[Node], analysis: AliasAnalysis) -> dict[int, int]:
 
 
 def used_by(node: Node) -> Iterable[Value]:
-    """The values that a node uses, also those used by nodes inside of it."""
+    """The values that a node uses, in its blocks too."""
     yield from node.inputs
     for block in node.blocks:
         for inner in block.nodes:
@@ -169,7 +171,7 @@ def used_by(node: Node) -> Iterable[Value]:
 
 
 def place(buffers: list[Buffer]) -> None:
-    """Give offsets: the largest first, each into the smallest gap that it fits in."""
+    """Assign offsets: the largest buffer first, each in the smallest gap in which it fits."""
     placed: list[Buffer] = []
     for buffer in sorted(buffers, key=lambda b: (-b.size, b.first)):
         others = sorted((b for b in placed if b.meets(buffer)), key=lambda b: b.offset)
@@ -178,8 +180,8 @@ def place(buffers: list[Buffer]) -> None:
 
 
 def best_offset(size: int, others: list[Buffer]) -> int:
-    """The start of the smallest gap between buffers in order that takes `size` bytes, or the
-    end."""
+    """The start of the smallest gap of at least `size` bytes between buffers sorted by offset, or
+    the end of the last one."""
     best, found, at = None, 0, 0
     for other in others:
         gap = other.offset - at

@@ -1,10 +1,10 @@
-"""Padding that convolutions have by name becomes padding by numbers.
+"""Replaces the named padding of convolutions ("same", "valid") by numbers.
 
     aten::_convolution_mode(%x, %w, %b, [1, 1], "same", [1, 1], 1)      %w: 8 x 4 x 3 x 3
  -> aten::conv2d(%x, %w, %b, [1, 1], [1, 1], [1, 1], 1)
 
-The size of the weight has to be known.  "same" padding that is not the same on both sides stays:
-no number says it.
+The size of the weight has to be known. "same" padding that would be asymmetric stays, since no
+numbers express it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIMS = {
     "aten::conv2d": (2,),
     "aten::conv3d": (3,),
 }
-"""How many dimensions besides batch and channels each takes."""
+"""For how many spatial dimensions each operator exists."""
 
 
 def run(graph: Graph) -> bool:
@@ -61,7 +61,7 @@ def replace(node: Node) -> bool:
 
 
 def by_number(padding: Value, sizes: list[int], stride: Value, dilation: Value) -> list[int] | None:
-    """The numbers that stand for a padding's name; None where there are none, or it is an error."""
+    """The padding that a name stands for; None if it is unknown, not symmetric, or an error."""
     if not all(v.is_constant for v in (padding, stride, dilation)):
         return None
     steps, gaps = (spread(v.constant, len(sizes)) for v in (stride, dilation))
@@ -74,5 +74,5 @@ def by_number(padding: Value, sizes: list[int], stride: Value, dilation: Value) 
 
 
 def spread(numbers: list[int], n: int) -> list[int] | None:
-    """One number per dimension; None if their count does not fit."""
+    """One number per dimension; None if there are neither one nor as many as dimensions."""
     return list(numbers) * n if len(numbers) == 1 else list(numbers) if len(numbers) == n else None

@@ -1,8 +1,8 @@
-"""Optimisations of the methods of a frozen module: folding, fusion, layouts.
+"""Optimises the methods of a frozen module: folding, fusion, layouts.
 
-Results stay the same, up to rounding of sums in another order.  Each function gets two graphs.  The
-first has only operators that PyTorch can run, with weights folded into others; it is the function's
-graph, which is shown and saved.  The second calls operators of our own; engines run it.
+Results are unchanged, except for the rounding of sums in another order. Each function gets two
+graphs. The first only has operators that PyTorch can run, with folded weights. It is the function's
+graph, which is shown and saved. The second also calls our own operators; engines run it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHECKS = (
     Step(pipeline.run, "so that only the first check is left"),
     Step(fold_shapes.run, "what has moved out of branches has shapes that are known"),
 )
-"""Chains of layers without checks between them."""
+"""Simplify checks, so that chains of layers have none between them."""
 
 WEIGHTS = (
     Step(fold_batch_norm.run, "then convolutions are followed by what can be fused"),
@@ -56,14 +56,14 @@ LAYERS = (
 
 
 def optimize_all(functions: Iterable[Function]) -> None:
-    """`optimize` for the methods of one module; weights that they share stay shared."""
+    """Optimise the methods of one module; weights that they share stay shared."""
     with fold_batch_norm.shared():
         for function in functions:
             optimize(function)
 
 
 def optimize(function: Function) -> None:
-    """Give a function, whose weights are constants, a faster graph to run."""
+    """Optimise a function with constant weights and give it a faster graph to run."""
     graph = function.graph.copy()
     for step in (*CHECKS, *WEIGHTS):
         apply(step, graph)
@@ -75,5 +75,5 @@ def optimize(function: Function) -> None:
 
 
 def run(graph: Graph) -> bool:
-    """Improve a graph in place."""
+    """Apply all steps to a graph, in place."""
     return any([apply(step, graph) for step in (*CHECKS, *WEIGHTS, *LAYERS)])

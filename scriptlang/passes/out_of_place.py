@@ -1,12 +1,12 @@
-"""Replace in-place operators on tensors that nobody else holds by out-of-place operators.
+"""Replaces in-place operators on tensors that nothing else holds by out-of-place operators.
 
     %y = aten::conv2d(...)                     %y = aten::conv2d(...)
     %z = aten::relu_(%y)                ->     %z = aten::relu(%y)
 
-The tensor has to be fresh: made in the same block by an operator that gives no alias, and used
-before only by operators that keep none; and its type has to be known, since the other form may
-give another one.  Later uses of it see the new tensor.  Fusion sees through operators without
-effects only.
+The tensor has to be fresh: made in the same block by an operator whose result is no alias, and
+before the write only used by operators whose results are no aliases either. Its dtype has to be
+known, since the out-of-place operator may return another one. Later uses get the new tensor. This
+helps fusion, which only handles operators without effects.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def replace(node: Node) -> bool:
 
 
 def keeps_type(node: Node, form: table.Operator) -> bool:
-    """Whether the other form certainly gives the type of the tensor that is written."""
+    """Whether the out-of-place operator certainly returns the dtype of the written tensor."""
     if form.facts.keeps_type == "any":
         return True
     known = floating_type(node.inputs[0])
@@ -55,8 +55,8 @@ def keeps_type(node: Node, form: table.Operator) -> bool:
 
 
 def other_form(node: Node) -> table.Operator | None:
-    """The operator that gives a new tensor of a type that is known; None where its arguments are
-    others."""
+    """The out-of-place variant of an operator, if its result dtype is known and it takes the same
+    arguments; else None."""
     assert node.schema is not None, "the node writes"
     operator = table.find(node.kind[:-1], node.schema.overload)
     if operator is None or not operator.facts.keeps_type or operator.kernel is None:
@@ -79,7 +79,7 @@ def is_fresh(v: Value, before: Node) -> bool:
 
 
 def gives_fresh(node: Node) -> bool:
-    """Whether a node is an operator that neither writes memory nor gives any of its inputs'."""
+    """Whether a node is an operator that neither writes memory nor returns memory of its inputs."""
     schema = node.schema
     return (
         schema is not None
@@ -92,7 +92,7 @@ def gives_fresh(node: Node) -> bool:
 
 
 def comes_before(user: Node, node: Node) -> bool:
-    """Whether `user`, or the node of `node`'s block that holds it, runs before `node`."""
+    """Whether `user`, or the node of `node`'s block that contains it, runs before `node`."""
     while user.block is not node.block:
         owner = user.block.owner if user.block is not None else None
         if owner is None:

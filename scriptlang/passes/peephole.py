@@ -1,8 +1,8 @@
-"""Local identities, as a table of rules (see rewrite.py for how to read one).
+"""Algebraic identities as a table of rewrite rules (rewrite.py explains how to read them).
 
-To add a rule, add a line.  It has to hold for every value of its types: `x + 0.0` is not here,
-since it turns -0.0 into 0.0.  Rules whose result is an existing value fire only where sharing its
-memory can not be seen, unless the operator gives that value, or its memory, anyway (`gives`).
+To add a rule, add a line. It has to hold for every value of its types: `x + 0.0` is missing since
+it turns -0.0 into 0.0. A rule whose result is an existing value only applies if nobody can observe
+that memory is shared, unless the operator returns that value, or its memory, anyway (`gives`).
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ UNRECORDED = (
     Rule("detach", "x: Tensor", "aten.detach(x)", "x", gives="memory"),
     Rule("data", "x: Tensor", "prim.data(x)", "x", gives="memory"),
 )
-"""What only gives the tensor again where no derivatives are recorded."""
+"""Operators that only return their tensor again when no derivatives are recorded."""
 
 RULES = RuleSet((*NUMBERS, *TRUTH, *NONE, *CASTS, *TENSORS))
 
@@ -183,7 +183,7 @@ def run(graph: Graph) -> bool:
 
 
 def run_unrecorded(graph: Graph) -> bool:
-    """The rules for a program that runs without derivatives."""
+    """Apply the rules that hold for a program that runs without derivatives."""
     return RuleSet(UNRECORDED).apply(graph, schemas, Guard(graph))
 
 
@@ -192,7 +192,8 @@ def schemas(kind: str) -> list[Schema]:
 
 
 class Guard:
-    """Whether the memory of a graph lets a match be rewritten."""
+    """Decides whether a match may be rewritten, given what the graph does to memory.
+    Returns the reason why not, or None."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

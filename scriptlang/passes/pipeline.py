@@ -1,6 +1,6 @@
-"""The passes that are safe on every graph, in order.
+"""The passes that are safe on every graph, and their order.
 
-With SCRIPTLANG_VERIFY=1 in the environment, as under test, the graph is verified after each pass.
+With SCRIPTLANG_VERIFY=1 in the environment, as in tests, the graph is verified after each pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .alias import shared_analysis
 
 
 class Step(NamedTuple):
-    """A pass and why it stands where it does."""
+    """A pass and the reason why it runs at this point."""
 
     run: Callable[[Graph], bool]
     reason: str
@@ -64,9 +64,10 @@ REPEATED = (
     Step(cse.run, "after the rules, which make equal what was written differently"),
     Step(dce.run, "clears what the others left behind, before they look again"),
 )
-"""Steps that make work for each other.  They are repeated until a whole round changes nothing.
+"""Passes that make work for each other. They are repeated until a whole round changes nothing.
 
-The steps of a round share one analysis of memory, which their changes leave sound (see alias.py).
+The passes of a round share one alias analysis, which stays sound while they change the graph (see
+alias.py).
 """
 
 ONCE_AFTER = (Step(constant_pooling.run, "one constant each, once no step makes more"),)
@@ -75,12 +76,12 @@ MAX_ROUNDS = 8
 
 
 def optimize(graph: Graph) -> None:
-    """Improve a graph in place, keeping what it computes and every effect."""
+    """Optimise a graph in place; its results and effects stay the same."""
     budgets.spend("graph_nodes", sum(1 for _ in graph.walk()))
     for step in ONCE_BEFORE:
         apply(step, graph)
     with shared_analysis(graph) as drop_analysis:
-        last = 0  # the turn that changed something
+        last = 0  # the index of the last step that changed something
         for turn, step in enumerate(chain(*[REPEATED] * MAX_ROUNDS)):
             if turn >= max(len(REPEATED), last + len(REPEATED)):
                 break
@@ -95,7 +96,7 @@ def optimize(graph: Graph) -> None:
 
 
 def run(graph: Graph) -> bool:
-    """`optimize` as a pass of others; it does not know whether anything changed."""
+    """`optimize` as a pass of other pipelines; it does not report whether anything changed."""
     optimize(graph)
     return False
 
@@ -112,8 +113,8 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watched(watch: Watcher) -> Iterator[None]:
-    """Tell `watch` of each pass that runs: its name, the nodes before and after, seconds, whether
-    it changed the graph.  The seconds of passes that run others are theirs, too."""
+    """Call `watch` for each pass that runs, with its name, the nodes before and after, its seconds,
+    and whether it changed the graph. The seconds of a pass that runs others include theirs."""
     token = _watcher.set(watch)
     try:
         yield
@@ -122,7 +123,7 @@ def watched(watch: Watcher) -> Iterator[None]:
 
 
 def apply(step: Step, graph: Graph) -> bool:
-    """Run one pass; verify the graph that it changed, where that is asked for."""
+    """Run one pass, and verify the graph if the pass changed it and verification is on."""
     budgets.look()
     watch = _watcher.get()
     if watch is None and not logs.topics:

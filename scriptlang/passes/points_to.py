@@ -1,18 +1,19 @@
 """Points-to analysis: locations, the constraints on pointers, and their solution.
 
-A location is a piece of memory; a set of locations is an int, one bit each, so that sets are
-joined and compared at once.  Locations hold pointers in fields (elements of lists and dicts in
-"*", those of tuples and attributes by name).  The first locations are `outside`: memory that lived
-before the graph ran or that code outside may see, one per kind.  The constraints:
+A location is a piece of memory. A set of locations is an int with one bit for each, so that sets
+are joined and compared quickly. Locations hold pointers in fields: "*" for the elements of lists
+and dicts, and one field for each element of a tuple or attribute. The first locations are
+`outside`: memory that existed before the graph ran or that code outside may see, one location per
+kind. The constraints:
 
     copy(a, b)          a points to what b points to
-    load(a, b, f)       a points to what is in field f of what b points to
-    store(a, b, f)      field f of what a points to holds what b points to
-    keep(a, b)          what a points to holds, somewhere, whatever is inside what b points to
-    inside(a, b)        a points to anything of its kinds that is reached from b
-    leak(b)             code outside comes to hold what b points to
+    load(a, b, f)       a points to what field f of what b points to contains
+    store(a, b, f)      field f of what a points to contains what b points to
+    keep(a, b)          what a points to contains, somewhere, all that is inside what b points to
+    inside(a, b)        a points to anything of its kinds that is reachable from b
+    leak(b)             code outside gets access to what b points to
 
-They are applied in order, and again when what they read has grown, until nothing grows.
+They are applied in order, and again whenever what they read has grown, until nothing grows.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from ..ir import Value
 
 EVERYTHING = ("tensor", "list", "dict", "tuple", "object", "other")
-"""Kinds of memory; "other" may be any of the others."""
+"""The kinds of memory; memory of kind "other" may be of any of them."""
 
 MOST_KEPT = 4096
-"""Answers of `reach` that are kept: each takes a bit for every location."""
+"""The most results of `reach` that are cached: each takes one bit per location."""
 
 Locations = int
 """A set of locations: bit i stands for location i."""
@@ -43,9 +44,10 @@ def bits(locations: Locations) -> Iterator[int]:
 
 
 class PointsTo:
-    """Constraints while they are gathered, and their solution after `solve`.
+    """The constraints while they are collected, and their solution after `solve`.
 
-    points: variable -> the locations it may point to.  outside: all that code outside may see.
+    points: variable -> the locations it may point to. outside: all locations that code outside may
+    see.
     """
 
     def __init__(self) -> None:
@@ -61,20 +63,20 @@ class PointsTo:
         self._is_solved = False
 
     def new(self, kind: str) -> Locations:
-        """A location of its own."""
+        """A new location."""
         location = 1 << len(self.fields)
         self.by_kind[kind] |= location
         self.fields.append(None)
         return location
 
     def put(self, location: Locations, field: str, held: Locations) -> None:
-        """Let a field of a new location hold something."""
+        """Let a field of a new location contain `held`."""
         i = location.bit_length() - 1
         self.fields[i] = fields = self.fields[i] or {}
         fields[field] = held
 
     def outside_of(self, kinds: tuple[str, ...]) -> Locations:
-        """The memory outside that a value of these kinds may point to."""
+        """The outside memory that a value of these kinds may point to."""
         found = 0
         for kind in kinds:
             found |= self.opaque[kind]
@@ -86,7 +88,7 @@ class PointsTo:
         self._add(self._copy, target, source, (source,))
 
     def load(self, target: Hashable, source: Hashable, field: str, kinds: tuple[str, ...]) -> None:
-        """kinds: of the target; values from outside are of these kinds."""
+        """kinds: those of the target; a value loaded from outside memory may be of any."""
         self._add(self._load, target, source, (source,), field, self.outside_of(kinds))
 
     def store(self, target: Hashable, source: Hashable, field: str) -> None:
@@ -116,7 +118,7 @@ class PointsTo:
     # Solving
 
     def solve(self) -> None:
-        """Find the least solution of the constraints."""
+        """Compute the least solution of the constraints."""
         rules = self._rules
         self._watchers = [set() for _ in self.fields]
         self._pending = deque(range(len(rules)))
@@ -199,7 +201,7 @@ class PointsTo:
                 self._again(self._watchers[i])
 
     def _watched(self, found: Locations) -> Locations:
-        """What is reachable; the current rule is applied again if that grows."""
+        """What is reachable; the current rule is applied again when that grows."""
         reached = self.reach(found)
         for i in bits(reached):
             self._watchers[i].add(self._rule)
@@ -208,7 +210,7 @@ class PointsTo:
     # Questions
 
     def reach(self, found: Locations) -> Locations:
-        """Locations and all that is inside them."""
+        """The locations and everything inside them."""
         known = self._reached.get(found)
         if known is not None:
             return known
@@ -233,7 +235,7 @@ class PointsTo:
         return seen
 
     def contents(self, found: Locations) -> Locations:
-        """What lies directly inside locations."""
+        """What is directly inside the locations."""
         inner = self.all_opaque if found & self.outside else 0
         for i in bits(found):
             for held in (self.fields[i] or {}).values():
@@ -241,7 +243,7 @@ class PointsTo:
         return inner
 
     def seen(self, found: Locations) -> Locations:
-        """Locations with all outside ones of a kind made one, since they may be the same."""
+        """The locations; all outside ones of a kind become one, since they may be the same."""
         foreign = found & self.outside
         if not foreign:
             return found

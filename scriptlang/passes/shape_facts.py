@@ -1,8 +1,8 @@
-"""What is known of a value before it is computed.
+"""What is known about values before a graph runs.
 
 A fact is `TensorFacts` for a tensor, a size (sizes.py) for an int, and a tuple of facts for a list
-or tuple.  The fact of any other value is the value itself, if it is known.  All others are UNKNOWN,
-or NOTHING if no run uses the value.
+or tuple. The fact of any other value is the value itself if it is known, and UNKNOWN otherwise. The
+fact of a value that no run uses is NOTHING.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .sizes import Expression, Size
 
 
 class Unknown(Exception):
-    """Raised by a rule that needs what is not known."""
+    """Raised by a rule that needs something that is unknown."""
 
 
 class _Mark:
@@ -32,7 +32,7 @@ class _Mark:
 
 UNKNOWN = _Mark("UNKNOWN")
 NOTHING = _Mark("NOTHING")
-"""The fact of a value that no run uses: of a branch that never reaches its end."""
+"""The fact of a value that no run uses, such as a result of a branch that always raises."""
 
 Fact = Any
 Shape = tuple[Size, ...]
@@ -40,8 +40,10 @@ Shape = tuple[Size, ...]
 
 @dataclass(frozen=True)
 class TensorFacts:
-    """shape: the sizes, None where their number is not known.  rank: that number, as a size.
-    value: the number that a tensor without dimensions holds, where a size was put into it.
+    """The facts of a tensor.
+
+    shape: the sizes, or None if the rank is unknown. rank: the number of dimensions, as a size.
+    value: the number in a tensor without dimensions, if a size was stored in it.
     """
 
     shape: Shape | None
@@ -67,7 +69,7 @@ def tensor_facts(shape: Iterable[Size], dtype: DType | None = None) -> TensorFac
 
 
 def fact_of(value: Any) -> Fact:
-    """What is known of a constant: everything but the elements of tensors."""
+    """The facts of a constant: everything except the elements of tensors."""
     if isinstance(value, Tensor):
         return tensor_facts(value._size, value.dtype)
     if isinstance(value, (list, tuple)):
@@ -82,14 +84,14 @@ def is_size(fact: Fact) -> bool:
 
 
 def is_known(fact: Fact) -> bool:
-    """Whether a fact is the value itself, with nothing unknown in it; never of tensors."""
+    """Whether a fact is a completely known value; never for tensors."""
     if isinstance(fact, tuple):
         return all(map(is_known, fact))
     return not isinstance(fact, (TensorFacts, Expression, _Mark))
 
 
 def same(a: Fact, b: Fact) -> bool:
-    """Whether facts say the same; 1, 1.0 and True differ."""
+    """Whether two facts are the same; 1, 1.0 and True differ."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):
@@ -98,7 +100,7 @@ def same(a: Fact, b: Fact) -> bool:
 
 
 def map_sizes(fact: Fact, f: Callable[[Size], Size]) -> Fact:
-    """The fact with every size in it replaced."""
+    """The fact with f applied to every size in it."""
     if is_size(fact):
         return f(fact)
     if isinstance(fact, tuple):

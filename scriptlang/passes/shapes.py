@@ -1,12 +1,12 @@
-"""Shapes, element types and sizes of the values of a graph, before it runs.
+"""Shapes, dtypes and sizes of the values of a graph, before it runs.
 
     facts = propagate(graph, {graph.inputs[0]: tensor_facts((symbol("s0"), 3, 8, 8), float32)})
     facts[v]        TensorFacts(...), a size, a tuple of facts, ... or UNKNOWN (shape_facts.py)
 
-Sizes are integers and expressions of symbols; what is not known is a new symbol, so that equal ones
-are seen to be equal.  Branches are joined, loops are followed to a fixed point, and what a check
-has ruled out (`if x.dim() != 4: raise`) is known after it.  Rules for operators are in shape_rules.
-Every fact holds in every run that gets to its value.
+Sizes are integers or expressions of symbols. Each unknown size is a new symbol, so that equal sizes
+can be recognised. Branches are joined, loops are followed to a fixed point, and the consequences of
+checks (`if x.dim() != 4: raise`) are known after them. Rules for operators are in shape_rules.
+Every fact holds in every run that reaches its value.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from .shape_rules.types import kernel_types
 from .sizes import Expression, Size, Symbol, TooLong, sub, substitute, symbol, symbols_of
 
 MOST_TURNS = 12
-"""How often the body of a loop is visited; facts that still change then become unknown."""
+"""How often the body of a loop is visited; facts that still change after that become unknown."""
 
 MOST_CALLS = 8
-"""How deep calls of functions are followed."""
+"""How many nested calls of functions are followed."""
 
 
 def propagate(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> Mapping[Value, Fact]:
-    """The facts of every value of a graph, also of those in blocks and in fused groups."""
+    """The facts of all values of a graph, including those in blocks and in fused groups."""
     return Propagation(graph, inputs or {}).facts
 
 
 class Propagation:
-    """The facts of one graph while they are found.
+    """The facts of one graph, while they are being found.
 
-    known: symbols whose value a check has determined at the current place.  made: symbols by what
+    known: symbols whose value is determined by a check at the current node. made: symbols by what
     they stand for, so that visiting a node twice gives the same symbols.
     """
 
@@ -82,7 +82,7 @@ class Propagation:
     # Facts
 
     def get(self, v: Value) -> Fact:
-        """The fact of a value, including what checks have determined since."""
+        """The fact of a value, with the symbols that checks have determined replaced."""
         fact = self.facts.get(v, UNKNOWN)
         if not self.known or fact is UNKNOWN or fact is NOTHING:
             return fact
@@ -97,7 +97,7 @@ class Propagation:
         return size if found is None else found
 
     def put(self, v: Value, fact: Fact) -> None:
-        """Note a fact; of tensors and ints there always is one."""
+        """Store a fact. Tensors and ints always get one, with new symbols if nothing is known."""
         if fact is NOTHING:
             self.facts[v] = fact
             return
@@ -126,7 +126,7 @@ class Propagation:
         return fact
 
     def make(self, v: Value, key: Hashable, at_least: int | None = 0) -> Expression:
-        """The symbol that stands for something of a value; the same one each time."""
+        """The symbol for a property of a value; the same key always gives the same symbol."""
         found = self.made.get(key)
         if found is None:
             home = self.home or v.node.block
@@ -236,7 +236,8 @@ class Propagation:
             self.put(v, self.outside(fact, body, v, ()))
 
     def outside(self, fact: Fact, body: Block, v: Value, path: tuple[Any, ...]) -> Fact:
-        """What of a fact holds after a loop, whose own symbols mean something else each turn."""
+        """The part of a fact that holds after a loop. Symbols made in the loop body mean something
+        else in each iteration, so they are replaced by new ones."""
         if is_size(fact):
             if all(s.home is None or not s.home.is_inside(body) for s in symbols_of(fact)):
                 return fact
@@ -253,7 +254,7 @@ class Propagation:
         return fact
 
     def join(self, a: Fact, b: Fact, v: Value, path: tuple[Any, ...]) -> Fact:
-        """What is known of a value that is one or the other."""
+        """What is known about a value that has one fact or the other."""
         if same(a, b) or b is NOTHING:
             return a
         if a is NOTHING:
@@ -277,7 +278,7 @@ class Propagation:
     # Nodes
 
     def results(self, node: Node) -> list[Fact] | None:
-        """The facts of a node's outputs.  None, or the exception Unknown, if nothing is known."""
+        """The facts of a node's outputs. If nothing is known, it returns None or raises Unknown."""
         kind = node.kind
         if kind == "prim::Constant":
             return [fact_of(node.attributes["value"])]
@@ -309,8 +310,8 @@ class Propagation:
         return self.operator(node, inputs)
 
     def call(self, node: Node, body: Graph, inputs: list[Fact]) -> list[Fact] | None:
-        """The results of a graph that is called; what is found in it is kept where it is part of
-        the node."""
+        """The results of calling a graph.
+        Facts inside it are kept if it is a subgraph of the node."""
         if self.depth >= MOST_CALLS or len(body.inputs) != len(inputs):
             return None
         inner = Propagation(body, dict(zip(body.inputs, inputs)), self, self.home or node.block)
@@ -334,7 +335,7 @@ class Propagation:
                 if isinstance(fact, TensorFacts)
                 else UNKNOWN
             ]
-        if form is not None:  # copies of views, puts on copies
+        if form is not None:  # copies of views, and writes on copies
             if form.kind in ("on_copy", "on_row_major_copy"):
                 fact = inputs[0]
                 return [TensorFacts(fact.shape, fact.dtype, fact.rank)]
@@ -350,13 +351,13 @@ class Propagation:
         return None
 
     def fresh_of(self, node: Node) -> Callable[..., Any]:
-        """What makes the symbols of a node, in the order that its rule asks for them."""
+        """A function that makes the symbols of a node, in the order in which its rule asks."""
         count = iter(range(1 << 20))
         v: Any = node.outputs[0] if node.outputs else None
         return lambda: self.make(v, (v, "fresh", next(count)))
 
     def computed(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
-        """The results of an operator on known values, if none of them is a tensor."""
+        """The results of an operator on known values; None if tensors are involved or it fails."""
         if (
             not inputs
             or not all(map(is_known, inputs))
@@ -379,7 +380,7 @@ class Propagation:
         try:
             result = rule.run(call)
         except (Unknown, ArithmeticError, LookupError, ValueError):
-            result = None  # sizes that no kernel takes
+            result = None  # the operator fails for these sizes
         count = len(node.outputs)
         results = list(result) if isinstance(result, Several) else [result] * min(count, 1)
         if result is None:
@@ -400,8 +401,8 @@ class Propagation:
         return tuple(meant.get(p, p) if isinstance(p, str) else p for p in policy)
 
     def finished(self, result: Any, v: Value, dtype: Any, rule: Rule, call: Call) -> Fact:
-        """The fact of a result: a tensor has its type, and at least a rank."""
-        if v.type != T.TENSOR:  # a rule for tensors says nothing of numbers
+        """The fact of a result: a tensor gets its dtype, and at least its rank."""
+        if v.type != T.TENSOR:  # rules for tensors say nothing about numbers
             return result if result is not None and rule.dtype is None else UNKNOWN
         if isinstance(result, TensorFacts):
             if dtype is not None:
@@ -416,7 +417,7 @@ class Propagation:
         return TensorFacts(None, dtype, rank)
 
     def rank(self, policy: str | None, call: Call, v: Value) -> Size:
-        """The rank of a result whose sizes are not known; -1 if the rank is not known either."""
+        """The rank of a result with unknown sizes; -1 if the rank is unknown too."""
         if isinstance(policy, int):
             return policy
         ranks = [f.rank for f in call.tensors]
@@ -426,15 +427,15 @@ class Propagation:
 
 
 def one_type(found: list[DType | None], call: Call) -> DType | None:
-    """The type of tensors that have to be of one; what is added to a fused layer may be of
-    another."""
+    """The dtype of tensors that must have the same one; only the tensor that is added to a fused
+    layer may have another."""
     if call.has("added") and isinstance(call["added"], TensorFacts):
         return found[0] if len(set(found)) == 1 else None
     return next((t for t in found if t is not None), None)
 
 
 class Names:
-    """Gives symbols names that are not taken."""
+    """Makes symbols with names that are not taken."""
 
     def __init__(self, given: Iterable[Fact]) -> None:
         self.taken: set[str] = set()
@@ -455,7 +456,8 @@ class Names:
 
 
 def memory_changes(state: Propagation, v: Value, fact: Fact) -> bool:
-    """Whether a later write could make a fact wrong: to a list, to a tensor's shape or number."""
+    """Whether a later write to a list, or to the shape or number of a tensor, could make a fact
+    wrong."""
     if fact is UNKNOWN or is_size(fact) or v.is_constant and not isinstance(fact, TensorFacts):
         return False
     analysis = state.analysis
@@ -475,7 +477,7 @@ def memory_changes(state: Propagation, v: Value, fact: Fact) -> bool:
 
 
 def may_reshape(node: Node) -> bool:
-    """Whether a node may give a tensor that is there another shape or type."""
+    """Whether a node may change the shape or dtype of an existing tensor."""
     if node.blocks:
         return False
     if is_opaque(node):
@@ -488,12 +490,13 @@ def may_reshape(node: Node) -> bool:
 
 
 def written_first(schema: Schema) -> bool:
-    """Whether an operator is an in-place form: `x.add_(y)` writes its first argument only."""
+    """Whether an operator is an in-place operator that writes its first argument only
+    (`x.add_(y)`)."""
     return schema.name.endswith("_") and [i for i, _ in schema.written] == [0]
 
 
 def called(node: Node) -> Graph | None:
-    """The graph that a node calls."""
+    """The graph that a node calls, if it is known."""
     body = node.attributes.get("Subgraph")
     if isinstance(body, Graph):
         return body if node.kind == FUSED else None
@@ -508,11 +511,11 @@ def always_raises(block: Block) -> bool:
 
 
 def list_of(fact: Fact) -> Any:
-    """The value that a known fact is; tuples stand for lists, too."""
+    """The value of a known fact; all tuples become lists."""
     return [list_of(f) for f in fact] if isinstance(fact, tuple) else fact
 
 
 def huge(node: Node, inputs: list[Fact]) -> bool:
-    """Whether an int among the inputs may ask for a very long string or list."""
+    """Whether an int input may make the result a very long string or list."""
     grows = any(v.type == T.STR or isinstance(v.type, T.ListType) for v in node.outputs)
     return grows and any(type(f) is int and f > 1024 for f in inputs)

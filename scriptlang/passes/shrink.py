@@ -1,7 +1,7 @@
-"""Shrink objects to the attributes that a program still uses.
+"""Removes attributes that a program no longer uses from objects.
 
-After folding, methods read few attributes of a module.  `Shrinking` finds which, and makes new
-objects of new classes that have those only; the values of the graphs take the new types.
+After constants are folded, methods read few attributes of a module. `Shrinking` finds which, and
+makes new objects of new classes with only those. The values of the graphs get the new types.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ACCESSES = ("prim::GetAttr", "prim::SetAttr")
 
 
 def objects_known(graph: Graph, objects: dict[Value, ScriptObject]) -> dict[Value, ScriptObject]:
-    """The values that always are one object, with that object."""
+    """The values that are always the same object, with that object."""
     known = dict(objects)
     for node in graph.walk():
         owner = known.get(node.inputs[0]) if node.kind == "prim::GetAttr" else None
@@ -27,10 +27,10 @@ def objects_known(graph: Graph, objects: dict[Value, ScriptObject]) -> dict[Valu
 
 
 class Shrinking:
-    """What graphs use of objects.
+    """Which parts of objects graphs use.
 
-    used: id of an object -> the names of its attributes that stay.  whole: ids of objects that stay
-    what they are, since they are used as values.
+    used: id of an object -> the names of attributes that stay. whole: ids of objects that stay as
+    they are, since they are used as values.
     """
 
     def __init__(self, roots: Iterable[tuple[Graph, dict[Value, ScriptObject]]]) -> None:
@@ -43,18 +43,18 @@ class Shrinking:
                 self._follow(v, obj)
 
     def keep(self, obj: ScriptObject, name: str) -> None:
-        """Let an attribute stay, and all that is inside it."""
+        """Keep an attribute and everything inside it."""
         self.used.setdefault(id(obj), set()).add(name)
         if isinstance(obj.get(name), ScriptObject):
             self._all_of(obj.get(name))
 
     def _follow(self, v: Value, obj: ScriptObject) -> None:
-        """Note the uses of a value that always is an object."""
+        """Note the uses of a value that is always the object `obj`."""
         self.objects[v] = obj
         used = self.used.setdefault(id(obj), set())
         for node, i in v.uses:
             if "Subgraph" in node.attributes:
-                continue  # its body is a graph of its own here
+                continue  # its body is one of the roots
             if node.kind not in ACCESSES or i == 1:
                 self._all_of(obj)
                 continue
@@ -77,7 +77,7 @@ class Shrinking:
                 self._all_of(value)
 
     def object(self, obj: ScriptObject) -> ScriptObject:
-        """What stands for an object from now on; the values that are it take its type."""
+        """The object that replaces `obj`."""
         if id(obj) in self.whole:
             return obj
         if id(obj) not in self.made:

@@ -1,10 +1,10 @@
-"""Simplify prim::If: known results, the condition inside of its branches, equal conditions.
+"""Simplifies prim::If: known results, its condition inside of the branches, equal conditions.
 
     %r : int = prim::If(%c)           both branches return %a      ->    %a
     %r : bool = prim::If(%c)          True, else False             ->    %c
       block0(): ... prim::If(%c)                                   ->    ... prim::If(%true)
 
-Two nodes with one condition become one, if the second may run directly after the first:
+Two nodes with the same condition become one, if the second may run directly after the first:
 
     %a = prim::If(%c)                         %a, %b = prim::If(%c)
       block0(): ... -> (%p)             ->      block0(): ...; (with %p for %a) ... -> (%p, %q)
@@ -56,14 +56,14 @@ def merge_pairs(graph: Graph) -> bool:
 
 
 MOST_TRIED = 8
-"""Branches behind one that are tried in vain before it is left."""
+"""How many later nodes may fail to merge before the search for more is given up."""
 
 MOST_MERGED = 64
-"""Branches that one takes in at a time: each makes the next dearer."""
+"""How many nodes one node takes in at most: each makes the next one more expensive."""
 
 
 def merge_group(nodes: list[Node], analysis: AliasAnalysis) -> set[Node]:
-    """Merge nodes with one condition in one block, where possible; return the removed ones."""
+    """Merge nodes of one block with the same condition if possible; returns the removed ones."""
     merged: set[Node] = set()
     for i, first in enumerate(nodes):
         if first in merged:
@@ -85,10 +85,10 @@ def merge_group(nodes: list[Node], analysis: AliasAnalysis) -> set[Node]:
 
 
 def may_follow(second: Node, first: Node, analysis: AliasAnalysis) -> bool:
-    """Whether `second` may run right behind `first`, without what stands between them.
+    """Whether `second` may run directly after `first`, before the nodes between them.
 
-    Its inner nodes may fail: they then fail before those between, so these must not fail, either.
-    Where constants stand is no matter.
+    Nodes inside of `second` may fail. They would then fail before the nodes between, so those must
+    not be able to fail. Constants between them do not matter.
     """
     others = [n for n in between(first, second) if n.kind != "prim::Constant"]
     return not any(may_fail(n) or has_side_effects(n) for n in others) and analysis.may_pass(
@@ -97,7 +97,7 @@ def may_follow(second: Node, first: Node, analysis: AliasAnalysis) -> bool:
 
 
 def between(first: Node, second: Node) -> list[Node]:
-    """The nodes that stand between two of a block."""
+    """The nodes between two nodes of a block."""
     found = []
     node = first.next
     while node is not second:
@@ -107,7 +107,7 @@ def between(first: Node, second: Node) -> list[Node]:
 
 
 def merge(first: Node, second: Node) -> None:
-    """Put the nodes of the second into the blocks of the first."""
+    """Move the nodes of the second into the blocks of the first."""
     for node in between(first, second):
         if node.kind == "prim::Constant":  # the second may use it
             node.move_before(first)
@@ -129,7 +129,8 @@ def settle_condition(
 ) -> bool:
     """Replace uses of the condition inside of the branches by a constant.
 
-    elsewhere: the uses of conditions outside of the block where they decide, found once for each.
+    elsewhere: for each condition and block of an If, the uses of the condition in other blocks; it
+    is a cache.
     """
     condition, changed = node.inputs[0], False
     if condition.is_constant:

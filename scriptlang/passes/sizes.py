@@ -1,10 +1,10 @@
-"""Sizes that may be unknown: integers, and polynomials over symbols in one normal form.
+"""Sizes that may be unknown: integers, and polynomials over symbols in a normal form.
 
     s = Symbol("s0");  add(s, 2)  prints `s0+2`;  floordiv(add(s, 1), 2)  prints `(s0+1)//2`
 
-A size is an int or an `Expression`.  Equal expressions are equal for every value of their symbols;
-expressions that differ may still be equal for some.  Division rounds down, as in the language.
-Integers of the language wrap at 64 bits; sizes do not get there.
+A size is an int or an `Expression`. Equal expressions are equal for all values of their symbols;
+expressions that differ may still be equal for some. Division rounds down, as in the language. The
+integers of the language wrap at 64 bits; sizes are assumed not to get that large.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 MOST_TERMS = 16
-"""Expressions that would have more terms are not known."""
+"""An expression with more terms is given up as unknown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """An unknown number.  at_least: a lower bound, where there is one.
+    """An unknown number.
 
-    home: where it is made (a block of a graph), for whoever made it.
+    at_least: a lower bound, or None. home: the block of a graph in which it is made, or None.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Quotient:
-    """A division that rounds down and cannot be done."""
+    """A division that rounds down and cannot be simplified."""
 
     dividend: Expression
     divisor: Size
@@ -46,12 +46,12 @@ class Quotient:
 
 Atom: TypeAlias = "Symbol | Quotient"
 Term = tuple[Atom, ...]
-"""A product of atoms, in order of their texts."""
+"""A product of atoms, sorted."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A sum of terms with coefficients other than 0, in order of their texts, and a constant."""
+    """A sum of sorted terms with nonzero coefficients, and a constant."""
 
     terms: tuple[tuple[Term, int], ...]
     constant: int
@@ -76,11 +76,11 @@ Size: TypeAlias = "int | Expression"
 
 
 class TooLong(Exception):
-    """An expression has more than MOST_TERMS terms."""
+    """Raised if an expression would have more than MOST_TERMS terms."""
 
 
 def symbol(name: str, at_least: int | None = 0, home: Any = None) -> Expression:
-    """A new symbol as an expression; two of the same name differ."""
+    """A new symbol as an expression; it differs from other symbols with the same name."""
     return expression_of(Symbol(name, at_least, home))
 
 
@@ -102,7 +102,7 @@ def factor_text(e: Size) -> str:
 
 
 def terms_of(e: Size) -> dict[Term, int]:
-    """Coefficients by term; () is the term of the constant."""
+    """The coefficients by term; the term () stands for the constant."""
     if isinstance(e, int):
         return {(): e} if e else {}
     found = dict(e.terms)
@@ -170,7 +170,7 @@ def total(sizes: tuple[Any, ...]) -> Size:
 
 
 def exact_quotient(a: Size, b: Size) -> Size | None:
-    """The q with q * b == a for every value of the symbols; None where there is none."""
+    """The q with q * b == a for all values of the symbols; None if there is none."""
     rest, divisor = terms_of(a), terms_of(b)
     if not divisor:
         return None
@@ -222,7 +222,7 @@ def floordiv(a: Size, b: Size) -> Size | None:
 
 
 def divided(a: Expression, b: int) -> Size:
-    """a // b: terms that b divides are divided exactly, nested quotients are merged."""
+    """a // b: terms that b divides are divided exactly, and nested quotients are merged."""
     whole: Size = made_of({term: k // b for term, k in terms_of(a).items() if k % b == 0 and term})
     rest = made_of({term: k for term, k in a.terms if k % b})
     whole = add(whole, a.constant // b)
@@ -247,19 +247,19 @@ def divided_once(a: Size, b: int) -> Size:
 
 
 def division(a: Size, b: Size) -> Size | None:
-    """a / b, for programs that check that there is no remainder."""
+    """a / b for programs that check that there is no remainder; None if it is unknown."""
     exact = exact_quotient(a, b) if not isinstance(b, int) or b else None
     return exact if exact is not None else floordiv(a, b)
 
 
 def is_at_least(e: Size, bound: int) -> bool:
-    """Whether a size is certainly no less than a number."""
+    """Whether a size is certainly at least `bound`."""
     least = minimum(e)
     return least is not None and least >= bound
 
 
 def minimum(e: Size) -> int | None:
-    """A lower bound."""
+    """A lower bound of a size; None if none is known."""
     if isinstance(e, int):
         return e
     found = e.constant
@@ -284,7 +284,7 @@ def quotient_minimum(q: Quotient) -> int | None:
 
 
 def equal(a: Size, b: Size) -> bool | None:
-    """Whether two sizes are equal, for every value of the symbols; None where it depends."""
+    """Whether two sizes are equal for all values of the symbols; None if that depends on them."""
     if a == b:
         return True
     if isinstance(a, int) and isinstance(b, int):
@@ -300,7 +300,7 @@ def equal(a: Size, b: Size) -> bool | None:
 
 
 def less(a: Size, b: Size) -> bool | None:
-    """Whether a < b, for every value of the symbols; None where it depends."""
+    """Whether a < b for all values of the symbols; None if that depends on them."""
     difference = sub(b, a)
     least = minimum(difference)
     if least is not None and least > 0:
@@ -324,9 +324,9 @@ def symbols_of(e: Size) -> set[Symbol]:
 
 
 def substitute(e: Size, value: Callable[[Symbol], Size | None]) -> Size | None:
-    """The expression with other sizes for symbols; where `value` gives None a symbol stays.
+    """The expression with symbols replaced; a symbol for which `value` returns None stays.
 
-    None where that divides by what may be zero.
+    The result is None if the expression would divide by something that may be zero.
     """
     if isinstance(e, int):
         return e

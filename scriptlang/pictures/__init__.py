@@ -1,1 +1,1 @@
-"""Pictures of programs: drawings of graphs, pages that show a model, what notebooks show."""
+"""Pictures of programs: drawings of graphs, HTML pages of models, output for notebooks."""

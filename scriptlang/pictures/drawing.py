@@ -1,7 +1,7 @@
-"""The drawing of a graph: a box for each operator, boxes inside of If and Loop, edges with shapes.
+"""Draws graphs: a box for each operator, nested boxes for If and Loop, edges labelled with shapes.
 
-`draw` makes SVG, in which each box has the number of its node (`data-node`), for pages; `svg_of` a
-file that stands alone.  Texts come from archives of strangers: each goes through `escape`.
+`draw` makes SVG for pages, in which each box has the index of its node (`data-node`); `svg_of`
+makes a standalone file. Texts come from untrusted archives, so each goes through `escape`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HIDDEN = frozenset(("prim::Constant", "prim::Param", "prim::Return"))
 MOST_NODES = 5000
 MOST_DEPTH = 12
 WIDEST = 40
-"""Letters of a line in a box."""
+"""The most characters of a line in a box."""
 
 CONTROL = {"prim::If": ("then", "else"), "prim::Loop": ("each turn",)}
 
@@ -36,11 +36,11 @@ KINDS = (
     ("rnn", "lstm gru rnn attention embedding"),
     ("move", "view reshape flatten permute transpose slice select cat stack squeeze split to"),
 )
-"""Class of a box -> parts of the names of its operators, which give it its colour."""
+"""Classes of boxes, which determine the colour, and parts of operator names that belong to them."""
 
 
 def escape(text: Any) -> str:
-    """Text for markup: without what markup means, and without control characters."""
+    """The text for use in markup: special characters are escaped, control characters replaced."""
     shown = "".join(c if c.isprintable() or c == " " else "\ufffd" for c in str(text))
     return html.escape(shown, quote=True)
 
@@ -51,7 +51,7 @@ def cut(text: str, most: int = WIDEST) -> str:
 
 @dataclass
 class Item:
-    """A box: what it shows, its size, the boxes of its blocks, and whom it is for."""
+    """A box: its node, if any, text, class, size and the boxes of its blocks."""
 
     node: Node | None
     lines: list[str]
@@ -71,7 +71,7 @@ class Part:
 
 @dataclass
 class Picture:
-    """A block that is laid out: items with their places, edges with their points and label."""
+    """A laid-out block: items with positions, edges with points, label and name."""
 
     items: list[tuple[Item, float, float]]
     edges: list[tuple[list[tuple[float, float]], str, str]]
@@ -80,7 +80,7 @@ class Picture:
 
 
 class Drawer:
-    """Draws the blocks of one graph.  number: of each node that has a box, in order."""
+    """Draws the blocks of one graph. number: the index of each node that has a box."""
 
     def __init__(self, shaped: Any, paths: dict[Node, str] | None = None) -> None:
         self.facts = shaped.facts
@@ -165,12 +165,12 @@ class Drawer:
 
 
 def room_of(label: str) -> float:
-    """How far a label goes to the right of the middle of its box."""
+    """How far a label extends to the right of the middle of its box."""
     return len(label) * 4.9 + 6 if label else 0.0
 
 
 def title_of(node: Node, name: str) -> str:
-    """The operator, with what was fused behind it: `conv2d + add + relu`."""
+    """The name of an operator and what is fused with it: `conv2d + add + relu`."""
     parts = [name]
     schema = node.schema
     for argument, text in (("added", "add"), ("activation", "")):
@@ -200,7 +200,7 @@ def short_bytes(count: float) -> str:
 
 
 def sized(item: Item) -> Item:
-    """Give a box the size that its text and its blocks need."""
+    """Compute the size of a box from its text and its blocks; returns the box."""
     item.width = max(map(len, item.lines)) * LETTER + 2 * PAD
     item.height = len(item.lines) * LINE + 2 * PAD - 4
     if item.parts:
@@ -223,7 +223,7 @@ def inputs_of(item: Item, block: Block) -> list[Value]:
 
 
 def draw(picture: Picture, numbers: dict[Node, int], out: list[str], dx: float, dy: float) -> None:
-    """Append the SVG of a picture that lies at (dx, dy)."""
+    """Append the SVG of a picture at the position (dx, dy)."""
     for route, label, name in picture.edges:
         points = [(x + dx, y + dy) for x, y in route]
         title = f"<title>%{escape(cut(name))}</title>"
@@ -264,7 +264,7 @@ def draw(picture: Picture, numbers: dict[Node, int], out: list[str], dx: float, 
 
 
 def curve(points: list[tuple[float, float]]) -> str:
-    """A path through points, whose parts leave and arrive upright."""
+    """An SVG path through points that leaves and reaches each of them vertically."""
     text = [f"M{points[0][0]:.0f} {points[0][1]:.0f}"]
     for (x, y), (u, v) in itertools.pairwise(points):
         if math.isclose(x, u, abs_tol=0.5):
@@ -291,13 +291,13 @@ text{fill:var(--fg);text-anchor:middle}.s{fill:var(--dim);font-size:10px}
 .a,.l{text-anchor:start}.l{fill:var(--dim);font-size:9px}
 .e{fill:none;stroke:var(--line);stroke-width:1.2}
 """
-"""Colours of drawings, in light and dark; pages have the same variables."""
+"""The colours of drawings, light and dark; pages define the same variables."""
 
 MARGIN = 12.0
 
 
 def svg_of(shaped: Any) -> str:
-    """A drawing of a ShapedGraph that stands alone."""
+    """A drawing of a ShapedGraph as a standalone SVG file."""
     drawer = Drawer(shaped)
     picture = drawer.picture(shaped.graph.block)
     return svg_text(picture, drawer.number, f"<style>{STYLE}</style>")

@@ -1,10 +1,11 @@
-"""Places for the boxes of a directed graph without cycles, in layers from above to below.
+"""Positions for the boxes of an acyclic directed graph, in layers from top to bottom.
 
     places, routes, width, height = lay_out(sizes, edges)
 
-As Sugiyama's method has it: each box lies in the layer below all that it needs, edges over several
-layers go through points in those between, boxes of a layer are ordered by the middle of their
-neighbours, to and fro, and then pushed as near to these as room allows.
+This is Sugiyama's method: each box is in the layer below all boxes that it depends on. Edges across
+several layers pass through points in the layers between. The boxes of a layer are sorted by the
+mean position of their neighbours in sweeps down and up, and then moved as close to them as
+possible.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from typing import NamedTuple
 GAP_X, GAP_Y = 18.0, 38.0
 SWEEPS = 6
 POINT = 6.0
-"""The width of the point that an edge goes through."""
+"""The width of a point that an edge passes through."""
 
 MOST_POINTS = 20_000
-"""With more of them, edges go straight."""
+"""If more points were needed, edges are drawn straight."""
 
 
 class Layout(NamedTuple):
-    """places: left and top of each box.  routes: the points of each edge.  All from (0, 0) on."""
+    """places: the left and top of each box. routes: the points of each edge.
+    All start at (0, 0)."""
 
     places: list[tuple[float, float]]
     routes: list[list[tuple[float, float]]]
@@ -31,14 +33,16 @@ class Layout(NamedTuple):
 
 
 def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
-    """sizes: (width, height) of the boxes, in an order in which edges go forward only."""
+    """Compute a layout. sizes: (width, height) of boxes in topological order; edges: index pairs.
+
+    Raises ValueError for an edge that goes backward."""
     if not sizes:
         return Layout([], [], 0.0, 0.0)
     layer = layers_of(len(sizes), edges)
     widths = [w for w, _ in sizes]
     chains, links = with_points(edges, layer, widths)
     rows: list[list[int]] = [[] for _ in range(max(layer) + 1)]
-    for box, number in enumerate(layer):  # points, too
+    for box, number in enumerate(layer):  # boxes and points
         rows[number].append(box)
     before: list[list[int]] = [[] for _ in widths]
     after: list[list[int]] = [[] for _ in widths]
@@ -83,8 +87,10 @@ def layers_of(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def with_points(
     edges: Sequence[tuple[int, int]], layer: list[int], widths: list[float]
 ) -> tuple[list[list[int]], list[tuple[int, int]]]:
-    """Add points for edges over several layers, to `layer` and `widths`; (the points of each edge,
-    edges between neighbouring layers).  Edges from one box that go the same way share points."""
+    """Add points for edges across several layers to `layer` and `widths`.
+
+    Returns (the points of each edge, edges between neighbouring layers). Edges that leave the same
+    box share points."""
     needed = sum(max(layer[b] - layer[a] - 1, 0) for a, b in edges)
     chains: list[list[int]] = []
     links: list[tuple[int, int]] = []
@@ -107,7 +113,7 @@ def with_points(
 
 
 def order(rows: list[list[int]], before: list[list[int]], after: list[list[int]]) -> None:
-    """Sort each row by the middle of its neighbours, so that fewer edges cross."""
+    """Sort each row by the mean position of neighbours, so that fewer edges cross."""
     place: dict[int, float] = {}
     for row in rows:
         for k, i in enumerate(row):
@@ -128,7 +134,7 @@ def mean(values: list[float], otherwise: float) -> float:
 def spread(
     rows: list[list[int]], widths: list[float], before: list[list[int]], after: list[list[int]]
 ) -> list[float]:
-    """The middle of each box: near that of its neighbours, without meeting others of its row."""
+    """The x of the middle of each box: close to its neighbours, without overlaps within a row."""
     middle = [0.0] * len(widths)
     for row in rows:
         at = 0.0
@@ -149,8 +155,8 @@ def spread(
 def place_row(
     row: list[int], wanted: list[float], middle: list[float], widths: list[float]
 ) -> None:
-    """Least squares with an order: boxes that would meet become one that is moved as a whole."""
-    groups: list[tuple[float, float, list[int]]] = []  # (sum of wishes, count, boxes)
+    """Place a row by least squares: boxes that would overlap become a group that moves as one."""
+    groups: list[tuple[float, float, list[int]]] = []  # (sum of wanted offsets, count, boxes)
     offsets: list[float] = []
     at = 0.0
     for k, i in enumerate(row):

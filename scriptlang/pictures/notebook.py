@@ -1,6 +1,6 @@
-"""What notebooks show of modules and graphs (`_repr_html_`): foldable trees, drawings.
+"""The HTML that notebooks show for modules and graphs (`_repr_html_`): collapsible trees, drawings.
 
-Drawings are images in the text, so that their styles are theirs alone, and nothing in them runs.
+Drawings are embedded as images, so that their styles stay separate and nothing in them can run.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from ..programs.inspection import Part, tree_of
 from .drawing import escape, short_bytes, svg_of
 
 MOST_DRAWN = 400
-"""Nodes of a graph that is drawn; a larger one is shown as text."""
+"""The most nodes of a graph that is drawn; a larger one is shown as text."""
 
 MOST_MODULES = 2000
 
 
 class Shown:
-    """A graph with what is known of its values, as drawings take it."""
+    """A graph with the facts about its values, in the form that drawings take."""
 
     def __init__(self, graph: Graph, facts: Any) -> None:
         self.graph, self.facts = graph, facts
@@ -36,7 +36,7 @@ def graph_html(graph: Graph, facts: Any = None) -> str:
 
 
 def module_html(obj: Any) -> str:
-    """The modules of a ScriptObject with their parameters, and its methods."""
+    """The modules of a ScriptObject with their parameters, and the names of its methods."""
     left = [MOST_MODULES]
     methods = "".join(f"<li><code>{escape(m)}</code></li>" for m in list(obj.type.methods)[:50])
     return f"{part_html(tree_of(obj), left, True)}<ul>{methods}</ul>"

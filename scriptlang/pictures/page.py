@@ -1,10 +1,10 @@
-"""One page that shows a model: modules, graph, source, weights, memory, the heat of a profile.
+"""An HTML page that shows a model: modules, graph, source, weights, memory, and a profile.
 
     text = page_of("model.pt", PageOptions(shapes={"x": "1,3,224,224"}))
 
-The page needs no network and asks for none: its policy (a Content-Security-Policy with the hash of
-its script) lets a browser load and run nothing else.  What comes from the file is data in JSON,
-which the script sets as text, or text in SVG, which is escaped.
+The page needs no network: its Content-Security-Policy, with the hash of its script, forbids a
+browser to load or run anything else. Content from the file is either JSON data, which the script
+inserts as text, or escaped text in SVG.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from .drawing import Drawer, escape, short_bytes, svg_text
 
 HERE = pathlib.Path(__file__).parent
 MOST_SOURCE = 600_000
-"""Letters of source that a page holds."""
+"""The most characters of source in a page."""
 
 MOST_WEIGHTS = 2000
 SAMPLE = 20_000
-"""Weights that are shown, and elements of each that its histogram counts."""
+"""The most weights that are shown, and how many elements of each its histogram samples."""
 
 BINS = 32
 
 
 @dataclass
 class PageOptions:
-    """What a page shows.  shapes: of the inputs, as `scriptlang.inspect` takes them.  profile: the
-    path of a trace that `Profile.save_trace` wrote."""
+    """What a page shows. shapes: the shapes of inputs, as for `scriptlang.inspect`. profile: the
+    path of a trace written by `Profile.save_trace`."""
 
     shapes: dict[str, Any] = field(default_factory=dict)
     method: str = "forward"
@@ -54,7 +54,7 @@ class PageOptions:
 
 
 def page_of(program: Any, options: PageOptions) -> str:
-    """The page of an archive's path, or of a ScriptModule in eval mode."""
+    """The page for an archive's path, or for a ScriptModule in eval mode."""
     from ..api import load
     from ..programs.module import ScriptModule
     from ..programs.shape_report import inspect
@@ -156,7 +156,7 @@ class Page:
         return entry
 
     def sources(self, nodes: list[Node]) -> tuple[list[dict[str, Any]], dict[Node, Any]]:
-        """The texts that the nodes came from, and the [text, line] of each node."""
+        """Return (the source texts of the nodes, the [text index, line] of each node)."""
         numbers: dict[int, int] = {}
         found: list[dict[str, Any]] = []
         places: dict[Node, Any] = {}
@@ -176,7 +176,7 @@ class Page:
         return found, places
 
     def memory(self) -> dict[str, Any] | None:
-        """Bytes that live at each step of the graph's own block; None where sizes are unknown."""
+        """The bytes alive at each step of the graph's own block; None if no sizes are known."""
         plan = self.shaped.memory_plan
         if not plan.buffers:
             return None
@@ -196,7 +196,7 @@ class Page:
 
 
 def taken(v: Value) -> str:
-    """An input: a constant by its value, another one by its name."""
+    """The text of an input: the value of a constant, or else the name."""
     plain = (bool, int, float, str, list, tuple, type(None))
     if v.is_constant and isinstance(v.constant, plain):
         return repr(v.constant)[:60]
@@ -214,7 +214,7 @@ def tree_data(part: Any) -> dict[str, Any]:
 
 
 def weights_of(module: Any) -> Any:
-    """Name, facts and histogram of each parameter and buffer, of a sample of its elements."""
+    """The name, facts and histogram (from a sample of elements) of each parameter and buffer."""
     for number, (name, tensor) in enumerate(module.state_dict().items()):
         if number >= MOST_WEIGHTS:
             return
@@ -245,8 +245,8 @@ def sampled(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def heat_of(path: str) -> dict[tuple[str, str], list[float]]:
-    """(module, operator) -> seconds of each run in a trace.  Raises ArchiveError for another
-    file."""
+    """The seconds of each run in a trace, by (module, operator).
+    Raises ArchiveError if it is no trace."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     try:
         with open(path, encoding="utf-8") as file:
@@ -262,7 +262,7 @@ def heat_of(path: str) -> dict[tuple[str, str], list[float]]:
 
 
 def json_in_script(value: Any) -> str:
-    """JSON that may stand in a script element: nothing in it ends that, or begins a comment."""
+    """JSON that is safe in a script element: nothing in it can end that or open a comment."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

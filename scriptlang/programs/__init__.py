@@ -1,12 +1,12 @@
-"""What a user holds: functions, modules and objects of the language, and how they come about.
+"""The functions, modules and objects that users hold, and how they are made.
 
 module            ScriptFunction, ScriptModule and their methods
 module_state      parameters, buffers and submodules of a ScriptModule
 scripting         Python modules compiled to ScriptModules
-script_class      classes decorated with `script`
-instances         objects of compiled classes as Python sees them
+script_class      module classes whose instances are compiled when created
+instances         `torch.jit.isinstance` in plain Python
 compilation_unit  functions compiled from a text
-freezing          a module as a function of its inputs alone
-optimizing        a frozen module made fast
-inspection        what an archive needs and what it lacks
+freezing          modules whose attributes are constants of their methods
+optimizing        frozen modules that run faster
+inspection        reports about the contents of an archive
 """

@@ -1,4 +1,4 @@
-"""Calls of programs, and what their users see of values: modules, instances, members of Enums."""
+"""Calls of programs, and the conversion of results to what users see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..tensors import Tensor
 
 
 class Facades:
-    """What stands for modules and for other objects, set by the module that defines it."""
+    """The classes of users' views of modules and other objects; module.py sets them."""
 
     module: Callable[[ScriptObject, Engine, Limits | None], Any]
     object: Callable[[ScriptObject, Engine, Limits | None], Any]
@@ -26,7 +26,7 @@ facades = Facades()
 
 
 def signature_of(function: Function, python_function: Any = None) -> Any:
-    """What calls may pass, as `inspect` has it; a method's object is passed already."""
+    """The `inspect.Signature` of a function, without the object of a method."""
     import inspect
 
     if python_function is not None:
@@ -47,8 +47,8 @@ def signature_of(function: Function, python_function: Any = None) -> Any:
 
 
 def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
-    """What a user sees of a run-time value, also inside containers: modules become ScriptModules,
-    objects of classes compiled from Python instances of them, members of Enums members."""
+    """A run-time value as users see it, including inside containers: modules become ScriptModules,
+    objects of classes compiled from Python become instances of them, and so do Enum members."""
     if type(value) in UNCHANGED or isinstance(value, Tensor):
         return value
     return _Wrapping(engine, limits, {}).wrap(value)
@@ -61,7 +61,7 @@ def run(
     engine: Engine,
     limits: Limits | None,
 ) -> Any:
-    """Call a function on an engine; the result as a user sees it."""
+    """Call a function on an engine; returns the result as a user sees it."""
     current.calls.last = function
     observer = current.calls.observer
     by = engine if observer is None else observer.instead_of(engine)
@@ -70,21 +70,19 @@ def run(
 
 
 def direct_way(function: Function, engine: Engine, limits: Limits | None, first: Any = None) -> Any:
-    """What calls of a function, or of a method of `first`, may go through without `run`; None where
-    that has to be."""
+    """A fast path for calls of a function, or a method of `first`; None if `run` is needed."""
     if limits is not None or first is not None and not is_direct(first):
         return None
     return engine.direct(function)
 
 
 UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))
-"""Classes of values that users see as they are."""
+"""Classes of values that need no conversion."""
 
 
 class _Wrapping:
-    """One value on its way to a user; `seen` holds what was made, by the id of the original, so
-    that what occurs many times is made once.  What is wrapped is alive: ids are not used again.
-    """
+    """The conversion of one value. `seen` caches what was made, by the id of the original, so that
+    shared objects stay shared. The originals stay alive, so their ids are not reused."""
 
     def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]) -> None:
         self.engine, self.limits, self.seen = engine, limits, seen
@@ -105,7 +103,7 @@ class _Wrapping:
         return self.object(value) if isinstance(value, ScriptObject) else value
 
     def container(self, value: Any, cls: type) -> Any:
-        """A list, dict or tuple that was not met before.  It may hold itself."""
+        """Convert a list, dict or tuple that was not seen before. It may contain itself."""
         self.count += len(value)
         if self.most is not None and self.count > self.most:
             raise LimitError(
@@ -137,7 +135,7 @@ class _Wrapping:
         made = self.seen.get(id(value))
         if made is None:
             made = self.seen[id(value)] = python.__new__(python)
-            slots = list(value.slots)  # which the native engine makes anew
+            slots = list(value.slots)  # the native engine makes new ones each time
             self.kept.append(slots)
             for attribute, part in zip(value.type.attributes, slots):
                 object.__setattr__(made, attribute.name, self.wrap(part))

@@ -11,7 +11,7 @@ from .module import ScriptFunction
 
 
 class Names(dict[Any, Any]):
-    """The names that a text may use: its own functions, then those of where it is compiled."""
+    """The names that a text may use: its own functions, then those of its surroundings."""
 
     def __init__(
         self, own: dict[str, Any], rcb: Callable[[str], Any] | None, frame: FrameType
@@ -34,7 +34,8 @@ class Names(dict[Any, Any]):
 
 
 class CompilationUnit:
-    """`CompilationUnit("def f(x): return x").f`: the functions of a text, which see each other."""
+    """The functions of a text, as attributes: `CompilationUnit("def f(x): return x").f`.
+    They can call each other."""
 
     def __init__(self, lang: str | None = None, _frames_up: int = 0) -> None:
         self._functions: dict[str, ScriptFunction[..., Any]] = {}
@@ -44,9 +45,10 @@ class CompilationUnit:
     def define(
         self, lang: str, rcb: Callable[[str], Any] | None = None, _frames_up: int = 0
     ) -> None:
-        """Compile more functions; they see those defined before, and the names of the caller.
+        """Compile more functions; they can use those defined before, and the caller's names.
 
-        rcb: gives what a name means, in place of the caller's names.  Raises CompileError.
+        rcb: a function that returns the value of a name; it replaces the caller's names. Raises
+        CompileError.
         """
         from ..frontend.python.script import compile_text
 

@@ -21,8 +21,8 @@ def freeze(
 ) -> ScriptModule:
     """A copy of a module in eval mode, with its attributes folded into `forward`.
 
-    preserved_attrs: methods to keep beside `forward`, and attributes that stay what they are.
-    Raises RuntimeError for a module in training mode, or one that returns itself.
+    preserved_attrs: methods to keep besides `forward`, and attributes that stay attributes. Raises
+    RuntimeError for a module in training mode, or one that returns itself.
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
@@ -45,7 +45,8 @@ def freeze(
 
 
 def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The methods, forward first, and the attributes that names say.  Raises RuntimeError."""
+    """Return (methods, forward first, and attributes) from names.
+    Raises RuntimeError for unknown ones."""
     methods = ["forward"] if "forward" in obj.type.methods else []
     attributes: list[Any] = []
     for name in names:
@@ -70,7 +71,7 @@ def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[st
 def optimize_for_inference(
     mod: ScriptModule, other_methods: list[str] | None = None
 ) -> ScriptModule:
-    """The module in eval mode, frozen unless it is already, and made fast (see optimize)."""
+    """The module in eval mode, frozen unless it is frozen already, and optimised (see optimize)."""
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
             "optimize_for_inference expects a ScriptModule as input. Please use "

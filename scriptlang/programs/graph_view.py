@@ -1,11 +1,11 @@
-"""Graphs as users of torch.jit look at them: `nodes()`, `inputs()`, `kind()` are methods.
+"""Graphs with the interface of torch.jit: `nodes()`, `inputs()` and `kind()` are methods.
 
     for node in m.graph.nodes():
         print(node.kind(), [v.debugName() for v in node.inputs()])
 
-A view shows an `ir.Graph`, which is its `ir`; what the view does not define is the graph's own
-(`walk`, `block`).  Graphs are looked at, not changed: PyTorch's methods that insert, move or remove
-are refused by name.
+A view wraps an `ir.Graph`, its attribute `ir`; whatever the view does not define is taken from that
+(`walk`, `block`). Graphs can only be read: PyTorch's methods that insert, move or remove raise
+AttributeError with the reason.
 """
 
 from __future__ import annotations
@@ -105,11 +105,11 @@ REFUSED = {
         NO_INNER,
     ),
 }
-"""Names of torch._C's Graph, Node, Value and Block that views have not -> why."""
+"""Attributes of torch._C's Graph, Node, Value and Block that views lack, and why."""
 
 
 class _View:
-    """What shows something of a graph; two views of one thing are equal."""
+    """A view of a part of a graph; views of the same part are equal."""
 
     def __init__(self, ir: Any, graph: GraphView) -> None:
         self.ir, self._graph = ir, graph
@@ -129,7 +129,7 @@ class _View:
 
 
 class _Holder(_View):
-    """What has nodes and values: a graph or a block."""
+    """A view of something that contains nodes and values: a graph or a block."""
 
     @property
     def _block(self) -> Block:
@@ -145,7 +145,7 @@ class _Holder(_View):
         return (ValueView(v, self._graph) for v in self._block.returns)
 
     def findNode(self, kind: str, recurse: bool = True) -> NodeView | None:
-        """The first node of that kind, in nested blocks, too, unless `recurse` is False."""
+        """The first node of that kind, or None; `recurse` also searches nested blocks."""
         return next(self._found(kind, recurse), None)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[NodeView]:
@@ -180,19 +180,19 @@ class GraphView(_Holder):
         return GraphView(self.ir.copy())
 
     def _repr_html_(self) -> builtins.str:
-        """What notebooks show: a drawing."""
+        """The HTML that notebooks show: a drawing."""
         from ..pictures.notebook import graph_html
 
         return graph_html(self.ir)
 
     def lint(self) -> None:
-        """Check the rules of the IR.  Raises GraphError where one is broken."""
+        """Check the invariants of the IR. Raises GraphError if one is violated."""
         from ..irverify import verify
 
         verify(self.ir)
 
     def str(self, print_source_ranges: bool = True) -> str:
-        """The text; without the places in the source, if asked for."""
+        """The text of the graph; without source locations if `print_source_ranges` is False."""
         text = print_graph(self.ir)
         if print_source_ranges:
             return text
@@ -218,7 +218,7 @@ class BlockView(_Holder):
 
 
 class NodeView(_View):
-    """One operation."""
+    """A node: one operation."""
 
     def kind(self) -> str:
         return self.ir.kind
@@ -255,7 +255,7 @@ class NodeView(_View):
         return len(self.ir.outputs)
 
     def namedInput(self, name: str) -> ValueView:
-        """The input that stands for an argument of the schema.  Raises RuntimeError."""
+        """The input for an argument of the schema. Raises RuntimeError if there is none."""
         try:
             return ValueView(self.ir.argument(name), self._graph)
         except KeyError as error:
@@ -290,14 +290,14 @@ class NodeView(_View):
         return [n for b in self.blocks() for n in b.findAllNodes(kind, recurse)]
 
     def schema(self) -> str:
-        """The schema's text; PyTorch's says "(no schema)" where there is none, too."""
+        """The text of the schema; "(no schema)" without one, as in PyTorch."""
         return "(no schema)" if self.ir.schema is None else str(self.ir.schema)
 
     def matches(self, schema: str) -> bool:
         return self.ir.schema is not None and str(self.ir.schema) == schema
 
     def scopeName(self) -> str:
-        """Where the node was traced; programs that are scripted have no scopes."""
+        """The scope in which the node was traced; always empty, since there are no scopes."""
         return ""
 
     def sourceRange(self) -> str:
@@ -332,7 +332,7 @@ class NodeView(_View):
         return bool(self._attributes())
 
     def kindOf(self, name: str) -> str:
-        """The method that gives an attribute: `i`, `f`, `s`, `t`, `is`, ..., `ival`."""
+        """The method that returns an attribute: `i`, `f`, `s`, `t`, `is`, ..., `ival`."""
         return attribute_kind(self._attribute(name))
 
     def _attribute(self, name: str) -> Any:
@@ -371,7 +371,7 @@ class NodeView(_View):
 
 
 def attribute_kind(value: Any) -> str:
-    """PyTorch's letter for a kind of attribute."""
+    """PyTorch's letters for the kind of an attribute."""
     for cls, kind in (
         (bool, "i"),
         (int, "i"),
@@ -392,7 +392,7 @@ def attribute_kind(value: Any) -> str:
 
 
 SEVERAL = {"i": "is", "f": "fs", "s": "ss", "t": "ts", "ty": "tys", "g": "gs", "c": "zs"}
-"""Letters of one value -> that of a list of them."""
+"""The letters for a list of values, by those for one value."""
 
 for _kind in ("i", "f", "s", "t", "ty", "g", "c", *SEVERAL.values()):
     setattr(NodeView, _kind, lambda self, name, _k=_kind: self._typed(_k, name))
@@ -400,14 +400,14 @@ setattr(NodeView, "z", lambda self, name: self._typed("c", name))  # noqa: B010
 
 
 class Use:
-    """A use of a value: the node, and which of its inputs it is."""
+    """A use of a value: the node, and the index of the input."""
 
     def __init__(self, user: NodeView, offset: int) -> None:
         self.user, self.offset = user, offset
 
 
 class ValueView(_View):
-    """A value: what a node gives, or a parameter."""
+    """A value: an output of a node, or a parameter."""
 
     def debugName(self) -> str:
         return self._graph._printer.names[self.ir]
@@ -419,18 +419,18 @@ class ValueView(_View):
         return NodeView(self.ir.node, self._graph)
 
     def offset(self) -> int:
-        """Which of the outputs of its node it is."""
+        """The index of the value among its node's outputs."""
         return self.ir.index
 
     def uses(self) -> list[Use]:
         return [Use(NodeView(n, self._graph), i) for n, i in self.ir.uses]
 
     def unique(self) -> int:
-        """A number that no other value of the graph has."""
+        """A number that is unique in the graph."""
         return list(self._graph._printer.names).index(self.ir)
 
     def toIValue(self) -> Any:
-        """The value of a constant; None for others."""
+        """The value of a constant; None for other values."""
         return self.ir.constant if self.ir.is_constant else None
 
     def isCompleteTensor(self) -> bool:
@@ -446,7 +446,7 @@ class ValueView(_View):
 
 
 class TypeView:
-    """A type, as torch._C.Type shows it."""
+    """A type with the interface of torch._C.Type."""
 
     def __init__(self, type: T.Type) -> None:
         self.ir = type
@@ -472,7 +472,7 @@ class TypeView:
         return [TypeView(t) for t in self.ir.contained]
 
     def getElementType(self) -> TypeView:
-        """The only type inside.  Raises RuntimeError where there is another number of them."""
+        """The only contained type. Raises RuntimeError unless there is exactly one."""
         if len(self.ir.contained) != 1:
             raise RuntimeError(f"{self.ir.annotation} holds {len(self.ir.contained)} types")
         return TypeView(self.ir.contained[0])
@@ -487,7 +487,7 @@ class TypeView:
         return False
 
     def undefined(self) -> None:
-        """Tensors have no facts in their types: nothing is known."""
+        """Returns None: the types of tensors contain no shapes or dtypes."""
 
     scalarType = sizes = strides = dim = dtype = device = undefined
     symbolic_sizes = varyingSizes = contiguous = undefined
@@ -537,7 +537,7 @@ CLASS_KINDS = {
     T.FutureType: "FutureType",
     T.VarType: "VarType",
 }
-"""Types -> what PyTorch calls their kind."""
+"""PyTorch's names for kinds of types."""
 
 
 class ConstMap:
@@ -560,7 +560,7 @@ class ConstMap:
 
 
 class DebugState:
-    """What PyTorch shows of its executor: here one graph, which is always run."""
+    """The interface of PyTorch's executor state: here a single graph, which always runs."""
 
     fallback = None
 

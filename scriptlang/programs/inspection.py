@@ -1,4 +1,4 @@
-"""What an archive holds, and which engine can run it: the reports of `inspect` and `check`."""
+"""What an archive contains, and which engines can run it: the reports of `inspect` and `check`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ..passes.inline import callee
 
 @dataclass
 class Part:
-    """A module: its name in the module above, its class, and elements and bytes of the parameters
-    and buffers in it, each counted where it is met first."""
+    """A module: its name in its parent, its class, and the elements and bytes of the parameters and
+    buffers in it. Shared tensors and modules are counted where they are met first."""
 
     name: str
     class_name: str
@@ -41,11 +41,12 @@ class Part:
 class Report:
     """Facts about an archive.
 
-    functions: the public methods.  operators: name -> number of nodes over all of them, with calls
-    replaced by what they run; a method that another one calls is counted there alone.
-    lacking: engine name -> operators of the archive that it has not.  errors: methods that do not
-    compile.  parameters, parameter_bytes: count of elements and size of parameters and buffers.
-    producer: what wrote it, as far as its records tell.  tree: its modules.
+    functions: the public methods. operators: name -> number of nodes in all of them, after
+    inlining; a method that another one calls is only counted there.
+    lacking: engine name -> operators of the archive that the engine lacks. errors: the errors of
+    methods that do not compile. parameters, parameter_bytes: elements and bytes of all parameters
+    and buffers.
+    producer: what wrote the archive, as far as its records tell. tree: its modules.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Report:
         return sorted(self.lacking.get(engine, ()))
 
     def availability(self) -> str:
-        """One line an engine: what it lacks, or that it has everything."""
+        """One line for each engine: the operators it lacks, or that it has all of them."""
         lines = [f"{self.name}: {len(self.functions)} methods, {len(self.operators)} operators"]
         for engine in self.lacking:
             missing = self.missing(engine)
@@ -84,7 +85,7 @@ class Report:
 def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
     """Load an archive, compile every public method, and count what is in it.
 
-    Raises LimitError where that needs more than `limits` allow.
+    Raises LimitError if that takes more than `limits` allow.
     """
     from ..serialization.archive import read_archive
 
@@ -100,7 +101,7 @@ def inspect_archive(source: Any, limits: Limits | None = None) -> Report:
         try:
             counts = operators_of(function)
         except LimitError:
-            raise  # the others would only take longer
+            raise  # the other methods would only take more
         except ScriptError as e:
             report.errors.append(e)
             continue
@@ -122,10 +123,9 @@ def callees(function: Function) -> set[Function]:
 
 
 def reached_operators(path: str, methods: list[str]) -> list[str]:
-    """Operators that the native engine reaches from these methods of an archive; none named: from
-    all that it holds.
+    """The operators that the native engine reaches from these methods of an archive ([]: all).
 
-    What a method runs as decides, so branches that no call can take are not looked into.
+    The optimised graphs decide, so operators in branches that no call can take are not counted.
     """
     native, why = load_native()
     if native is None:
@@ -139,7 +139,7 @@ def reached_operators(path: str, methods: list[str]) -> list[str]:
 
 
 def producer_of(source: Any) -> str:
-    """Who wrote an archive, of the records that only some write."""
+    """A description of what wrote an archive, found from records that only some writers produce."""
     from ..serialization.archive import Reader
     from ..serialization.compiled import RECORD
 
@@ -156,7 +156,7 @@ def producer_of(source: Any) -> str:
 
 
 def tree_of(root: Any) -> Part:
-    """The modules from the root on.  One that occurs twice is shown once."""
+    """The tree of modules; a module that occurs twice is shown once."""
     seen: dict[int, Any] = {id(root): root}
     top = Part("", short_name(root))
     order = [(top, root)]
@@ -187,8 +187,8 @@ def short_name(obj: Any) -> str:
 
 
 def count_parameters(root: Any, report: Report) -> None:
-    """Add the modules, parameters and buffers under `root`, each object once."""
-    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
+    """Add the modules, parameters and buffers under `root` to a report, each object once."""
+    seen: dict[int, Any] = {}  # values are kept alive so that their ids are not reused
     pending = [root]
     while pending:
         obj = pending.pop()

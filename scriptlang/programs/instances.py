@@ -1,4 +1,4 @@
-"""`torch.jit.isinstance` in plain Python: also of `List[int]` and other types with parts."""
+"""`torch.jit.isinstance` in plain Python, which also handles types such as `List[int]`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ WITHOUT_PARTS = (
     *(typing.List, typing.Dict, typing.Tuple, typing.Optional),  # noqa: UP006
     *(list, dict, tuple),
 )
-"""Types that say nothing of what they hold."""
+"""Generic types without their arguments."""
 
 
 def is_instance_of(obj: Any, target_type: Any) -> bool:
-    """Whether a value is of a type, of one of a tuple of types, or of a type with parts.
+    """Whether a value is of a type, of one of a tuple of types, or of a type with arguments.
 
-    Raises RuntimeError for List, Dict, Tuple and Optional without what they hold.
+    Raises RuntimeError for List, Dict, Tuple and Optional without arguments.
     """
     if isinstance(target_type, tuple):
         return any(is_instance_of(obj, t) for t in target_type)

@@ -1,4 +1,4 @@
-"""What users hold: ScriptModule and ScriptFunction, thin facades over an object and an engine."""
+"""ScriptModule and ScriptFunction: thin facades over an object or function and an engine."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ R = TypeVar("R")
 
 
 class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of either engine
-    """A compiled function.  Calling it runs it on its engine; `schema`, `graph` and `code` show it;
-    `python_function` is what it was compiled from, or None."""
+    """A compiled function. Calling it runs it on its engine. `schema`, `graph` and `code` describe
+    it; `python_function` is the function it was compiled from, or None."""
 
     python_function = None
 
@@ -69,7 +69,7 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
         return wrap(result, self.engine, self._limits)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__signature__":  # what `inspect.signature` gives
+        if name == "__signature__":  # read by `inspect.signature`
             return signature_of(self._function, self.python_function)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
@@ -86,7 +86,7 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
 
     @property
     def schema(self) -> Schema:
-        """Its arguments and result, under its own name as in PyTorch."""
+        """The arguments and results, with the short name, as in PyTorch."""
         return replace(self._function.schema, name=self.__name__)
 
     @property
@@ -109,12 +109,12 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
         return GraphView(graph)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> GraphView:
-        """Call the function; the graph that was run, optimised."""
+        """Call the function; returns the optimised graph that was run."""
         self(*args, **kwargs)
         return self._optimized()
 
     def get_debug_state(self) -> DebugState:
-        """What the engine made of the function: its optimised graph."""
+        """The state of the engine's executor: the optimised graph."""
         from .graph_view import DebugState
 
         return DebugState(self._optimized())
@@ -132,7 +132,7 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
     @property
     @alone
     def code_with_constants(self) -> tuple[str, ConstMap]:
-        """The code, and the constants that it names as CONSTANTS.c0 and so on."""
+        """Return (code, the constants that it names as CONSTANTS.c0 and so on)."""
         from ..serialization.printer import print_with_constants
         from .graph_view import ConstMap
 
@@ -143,7 +143,7 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
     @property
     @alone
     def code(self) -> str:
-        """The program as an archive holds it."""
+        """The program as source code, as it is written to an archive."""
         from ..serialization.printer import print_function
 
         with budgets.use(self._function.budget, self._function.name):
@@ -156,20 +156,20 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
         save(self, target, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[Any, Any] | None = None) -> bytes:
-        """The bytes of what `save` writes."""
+        """The bytes that `save` writes."""
         return saved(self, _extra_files)
 
     def _set_ignore_amp(self, ignore: bool) -> None:
-        """Accepted; autocast is what programs themselves ask for."""
+        """Has no effect; autocast only applies where programs ask for it."""
 
     def _debug_flush_compilation_cache(self) -> None:
-        """Accepted; what was made of a function stays as long as the function."""
+        """Has no effect; compiled code is kept as long as the function."""
 
     def __copy__(self) -> ScriptFunction[..., Any]:
         return self
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> ScriptFunction[..., Any]:
-        return self  # as functions of Python are copied
+        return self  # as Python copies functions
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a ScriptFunction cannot be pickled; use scriptlang.save")
@@ -179,7 +179,7 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
 
 
 class ScriptMethod(ScriptFunction[..., Any]):
-    """A method of an object; calling it passes the object first."""
+    """A method of an object; calling it passes the object as the first argument."""
 
     def __init__(self, function: Function, owner: ScriptObjectFacade) -> None:
         state = object.__getattribute__(owner, "__dict__")
@@ -207,7 +207,7 @@ class ScriptMethod(ScriptFunction[..., Any]):
 
 
 class ScriptObjectFacade:
-    """An instance of a script class: its attributes, properties and methods, read and written."""
+    """An instance of a script class. Its attributes, properties and methods can be read and set."""
 
     def __init__(
         self,
@@ -216,15 +216,15 @@ class ScriptObjectFacade:
         limits: Limits | None = None,
         restore: Callable[..., Any] | None = None,
     ) -> None:
-        """restore: called once with the limits, before the object is first used."""
+        """restore: called once, with the limits, before the object is first used."""
         self.__dict__.update(
             _raw_=obj, _engine_=engine, _limits_=limits, _facades_={}, _restore_=restore
         )
 
     @property
     def _object_(self) -> ScriptObject:
-        """The object.  What its archive has to run (`__setstate__`) runs when this is first asked
-        for, so that loading runs nothing; until it has run without an error, it runs again."""
+        """The object. Code of its archive (`__setstate__`) only runs when this is first read, so
+        that loading runs no code. If it raises an error, it runs again the next time."""
         if self._restore_ is not None:
             with lock:
                 if self._restore_ is not None:
@@ -312,10 +312,10 @@ for _name in (
 
 
 class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # type: ignore[misc]
-    """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it.
+    """A loaded or compiled module. Calling it calls `forward`, with the program's hooks around it.
 
-    Attributes that the program has are checked when they are set; others are plain Python ones.
-    A program may have names that this class has, too (`values`, `graph`): those of the program win.
+    The program's own attributes are type-checked when they are set; others are plain Python
+    attributes. Names of the program take precedence over those of this class (`values`, `graph`).
     """
 
     def __getattribute__(self, name: str) -> Any:
@@ -395,7 +395,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
             object.__setattr__(self, name, value)
 
     def _fitting(self, name: str, value: Any) -> Any:
-        """A value as the attribute keeps it.  Raises RuntimeError where it does not fit."""
+        """A value converted to the attribute's type. Raises RuntimeError if it does not fit."""
         from ..interpreter.arguments import Mismatch, convert
         from ..interpreter.values import type_name
 
@@ -454,20 +454,20 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return list(members.values())[key]
 
     def keys(self) -> list[str]:
-        """The names of the submodules, as of a ModuleDict."""
+        """The names of the submodules, as in a ModuleDict."""
         return list(self._members())
 
     def values(self) -> list[Any]:
-        """The submodules, as of a ModuleDict."""
+        """The submodules, as in a ModuleDict."""
         return list(self._members().values())
 
     def items(self) -> list[tuple[str, Any]]:
-        """The names and submodules, as of a ModuleDict."""
+        """The names and submodules, as in a ModuleDict."""
         return list(self._members().items())
 
     @property
     def engine(self) -> str:
-        """The name of the engine it runs on."""
+        """The name of the engine that runs the module."""
         return self._engine_.name
 
     @property
@@ -492,11 +492,11 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return self.forward.code_with_constants
 
     def graph_for(self, *args: Any, **kwargs: Any) -> GraphView:
-        """Call `forward`; the graph that was run, optimised."""
+        """Call `forward`; returns the optimised graph that was run."""
         return self.forward.graph_for(*args, **kwargs)
 
     def get_debug_state(self) -> DebugState:
-        """What the engine made of `forward`: its optimised graph."""
+        """The state of the engine's executor for `forward`: its optimised graph."""
         return self.forward.get_debug_state()
 
     _version = 1
@@ -529,9 +529,9 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         _extra_files: dict[Any, Any] | None = None,
         _save_mobile_debug_info: bool = False,
     ) -> None:
-        """`save`, where PyTorch's lite interpreter can run it: there is bytecode in the archive.
+        """Like `save`, for PyTorch's lite interpreter, which needs bytecode in the archive.
 
-        Raises RuntimeError for a program that has none.
+        Raises RuntimeError for a program that cannot be written as bytecode.
         """
         self._save_to_buffer_for_lite_interpreter()
         self.save(target, _extra_files)
@@ -557,7 +557,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
 
 
 class OverloadedScriptMethod:
-    """A method with several declarations: a call takes the first that the arguments fit."""
+    """A method with several declarations: a call runs the first one that the arguments fit."""
 
     def __init__(self, methods: list[ScriptMethod]) -> None:
         self.methods = methods
@@ -576,7 +576,7 @@ class OverloadedScriptMethod:
 
 
 def overloaded_method(owner: ScriptModule, name: str) -> OverloadedScriptMethod | None:
-    """The methods `name__0`, `name__1`, ... of a module as one; None where there are none."""
+    """The methods `name__0`, `name__1`, ... of a module as one; None if there are none."""
     found: list[ScriptMethod] = []
     while f"{name}__{len(found)}" in owner._type.methods:
         found.append(ScriptMethod(owner._type.methods[f"{name}__{len(found)}"], owner))
@@ -595,5 +595,5 @@ facades.module, facades.object = ScriptModule, ScriptObjectFacade
 
 
 def unwrap(value: Any) -> Any:
-    """The run-time value behind what a user passes: facades become their objects."""
+    """The run-time value of what a user passes: facades are replaced by their objects."""
     return value._object_ if isinstance(value, ScriptObjectFacade) else value

@@ -1,7 +1,7 @@
-"""Hooks in Python around the `forward` of a ScriptModule, and what is registered on it.
+"""Python hooks around the `forward` of a ScriptModule, and registration of its members.
 
-PyTorch refuses hooks on its ScriptModules; here they run around calls of the module from Python, as
-those of nn.Module do.  Calls inside a program do not come by Python, and run none.
+PyTorch rejects hooks on ScriptModules. Here they run around calls of the module from Python, like
+those of nn.Module. Calls inside a program do not run them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ UNSUPPORTED = (
     "forward_magic_method",
     "_replicate_for_data_parallel",
 )
-"""Methods of nn.Module that ScriptModules refuse when they are called, as PyTorch's do."""
+"""Methods of nn.Module that raise RuntimeError on ScriptModules, as in PyTorch."""
 
 _COMPILES = "how PyTorch compiles a module; scriptlang.script makes ours"
 REFUSED = {
@@ -91,11 +91,11 @@ REFUSED = {
     ),
     "_non_persistent_buffers_set": "archives keep every buffer",
 }
-"""Names that PyTorch's ScriptModule has and ours has not -> why."""
+"""Attributes of PyTorch's ScriptModule that ours lacks, and why."""
 
 
 class Members(MutableMapping[Any, Any]):
-    """The parameters, buffers or submodules of one module by name; setting sets the attribute."""
+    """The parameters, buffers or submodules of one module, by name; an item can be set."""
 
     def __init__(self, module: Any, kind: str, find: Callable[[], dict[str, Any]]) -> None:
         self._module, self._kind, self._find = module, kind, find
@@ -120,7 +120,7 @@ class Members(MutableMapping[Any, Any]):
 
 
 def set_member(module: Any, kind: str, name: str, value: Any) -> None:
-    """Set what a compiled module has.  Raises RuntimeError for a name that it has not."""
+    """Set an attribute that a compiled module has. Raises RuntimeError for other names."""
     own = module._type
     attribute = own.attribute(name) if own.slot(name) is not None else None
     found = (
@@ -139,7 +139,7 @@ def set_member(module: Any, kind: str, name: str, value: Any) -> None:
 
 
 class ModuleHooks:
-    """What ScriptModule has of torch.nn.Module to register hooks and members."""
+    """The methods of ScriptModule that register hooks and members, as in torch.nn.Module."""
 
     if TYPE_CHECKING:  # what Caller and ModuleState have
 
@@ -155,10 +155,10 @@ class ModuleHooks:
     def watch(
         self, modules: str = "*", operators: str = "*", keep: Callable[[Tensor], Any] | None = None
     ) -> Watch:
-        """A context manager that sees the values inside of calls of this module.
+        """A context manager that records the values computed inside calls of this module.
 
-        modules, operators: patterns (`layer1.*`, `aten::conv*`) of what is watched.
-        keep: makes of a value what is kept; by default a copy.
+        modules, operators: patterns of what is watched (`layer1.*`, `aten::conv*`).
+        keep: takes a value and returns what to store; the default stores a copy.
         """
         from ..observing.watching import Watch
 
@@ -177,20 +177,21 @@ class ModuleHooks:
         return Members(self, "submodule", lambda: dict(self.named_children()))
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Set a buffer that the module was compiled with.  Raises RuntimeError for a new name, and
-        for one that is not to be saved: archives keep every buffer."""
+        """Set a buffer that the module was compiled with. Raises RuntimeError for other names, and
+        for persistent=False, since archives contain every buffer."""
         if not persistent:
             raise RuntimeError("archives keep every buffer; register it without persistent=False")
         set_member(self, "buffer", name, tensor)
 
     def register_parameter(self, name: str, param: Tensor | None) -> None:
-        """Set a parameter that the module was compiled with.  Raises RuntimeError for others."""
+        """Set a parameter that the module was compiled with.
+        Raises RuntimeError for other names."""
         set_member(self, "parameter", name, param)
 
     def add_module(self, name: str, module: Any) -> None:
         """Set a submodule that the module was compiled with to a ScriptModule of the same type.
 
-        Raises RuntimeError for a new name and for modules of other types.
+        Raises RuntimeError for other names and for modules of other types.
         """
         set_member(self, "submodule", name, module)
 
@@ -201,9 +202,10 @@ class ModuleHooks:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """`hook(module, args)`, with_kwargs: `hook(module, args, kwargs)`, before each call.
+        """Call `hook(module, args)` before each call; with_kwargs: `hook(module, args, kwargs)`.
 
-        What it returns, if anything, are the new arguments.  Returns a handle with `remove()`.
+        If it does not return None, its result replaces the arguments. Returns a handle with
+        `remove()`.
         """
         from ..nn.modules.hooks import put
 
@@ -222,10 +224,11 @@ class ModuleHooks:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """`hook(module, args, output)`, with_kwargs: `hook(module, args, kwargs, output)`, after
-        each call; always_call: also where it raised.
+        """Call `hook(module, args, output)` after each call; with_kwargs adds kwargs after args.
 
-        What it returns, if anything, is the new output.  Returns a handle with `remove()`.
+        always_call: also if the call raised.
+        If it does not return None, its result replaces the output. Returns a handle with
+        `remove()`.
         """
         from ..nn.modules.hooks import put
 
@@ -238,10 +241,11 @@ class ModuleHooks:
         )
 
     def _hooks(self, name: str) -> OrderedDict[Any, Any]:
-        """The hooks, or marks of hooks, of that name; calls go by them from now on."""
+        """The dict of hooks, or flags of hooks, with that name.
+        From now on calls check for hooks."""
         for record in HOOKS:
             self.__dict__.setdefault(record, OrderedDict())
-        self._enter_(None, None)  # every call is `_call_`
+        self._enter_(None, None)  # disable the fast path: every call runs `_call_`
         return self.__dict__[name]
 
     def _is_hooked(self) -> bool:

@@ -1,6 +1,6 @@
-"""The state of a ScriptModule: submodules, parameters and buffers by name, read and written.
+"""The state of a ScriptModule: access to submodules, parameters and buffers by name.
 
-Names are dotted, as in PyTorch (`layer.0.weight`); tensors are the module's own, not copies.
+Names are dotted, as in PyTorch (`layer.0.weight`). Tensors are the module's own, not copies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class IncompatibleKeys(NamedTuple):
-    """The names that a state_dict lacked, and those that it had for nothing."""
+    """The names that were missing from a state_dict, and those that the module does not have."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -31,7 +31,7 @@ M = TypeVar("M", bound="ModuleState")
 
 
 class ModuleState:
-    """What ScriptModule has of torch.nn.Module to look at and change its state."""
+    """The methods of ScriptModule that read and change its state, as in torch.nn.Module."""
 
     if TYPE_CHECKING:  # what ScriptObjectFacade has
 
@@ -56,10 +56,10 @@ class ModuleState:
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and all inside it, with dotted names; each object once, as asked."""
+        """This module and all modules inside it, with dotted names; by default each once."""
         seen: set[int] = set() if memo is None else memo
         pending = [(prefix, self)]
-        kept = []  # alive: its number is not given to another
+        kept = []  # alive, so that their ids are not reused
         while pending:
             name, module = pending.pop()
             kept.append(module._object_)
@@ -102,7 +102,7 @@ class ModuleState:
         return (t for _, t in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Any:
-        """The submodule of a dotted name.  Raises AttributeError."""
+        """The submodule with a dotted name. Raises AttributeError if there is none."""
         found = self
         for name in target.split(".") if target else ():
             if name not in dict(found.named_children()):
@@ -143,10 +143,10 @@ class ModuleState:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True
     ) -> IncompatibleKeys:
-        """Write the tensors of a state_dict into those of the module.
+        """Copy the tensors of a state_dict into those of the module.
 
-        Returns (missing_keys, unexpected_keys).  Raises RuntimeError for names that are missing or
-        unexpected, when strict, and for sizes that differ.
+        Returns (missing_keys, unexpected_keys). Raises RuntimeError for different sizes, and if
+        `strict`, for missing or unexpected names.
         """
         own: dict[str, Any] = dict(self.state_dict(keep_vars=True))
         missing = [n for n in own if n not in state_dict]
@@ -172,7 +172,7 @@ class ModuleState:
         return IncompatibleKeys(missing, unexpected)
 
     def train(self: M, mode: bool = True) -> M:
-        """Set `training` here and in every submodule; returns the module."""
+        """Set `training` in this module and every submodule; returns the module."""
         for m in self.modules():
             if m._type.slot("training") is not None:
                 m._object_.set("training", bool(mode))
@@ -188,26 +188,27 @@ class ModuleState:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Let the parameters have no gradients, or zeros."""
+        """Set the gradients of the parameters to None, or to zeros."""
         from ..ops.derivatives.members import clear_grad
 
         for p in self.parameters():
             clear_grad(p, set_to_none)
 
     def apply(self: M, fn: Callable[[Any], Any]) -> M:
-        """Call `fn` with every submodule, inner ones first, then with the module."""
+        """Call `fn` with every submodule, inner ones first, and then with the module itself."""
         for child in self.children():
             child.apply(fn)
         fn(self)
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`: parameters and buffers of
-        floating point and complex dtype get another dtype, those with 4 dimensions (or 5) another
-        memory_format.
+        """Convert parameters and buffers: `to(dtype)`, `to(device)`, `to(device, dtype)`,
+        `to(tensor)`. A dtype only changes floating-point and complex tensors, a memory_format those
+        with 4 (or 5) dimensions.
 
-        A dtype is one of ours or torch's, of Python or numpy, or its name; the device is the CPU.
-        Raises TypeError for integral dtypes and for what is none, RuntimeError for other devices.
+        A dtype may be one of ours or torch's, of Python or numpy, or a name. The device has to be
+        the CPU.
+        Raises TypeError for integral or invalid dtypes, and RuntimeError for other devices.
         """
         from ..ops.calling.options import To, check_module_to
 
@@ -216,7 +217,7 @@ class ModuleState:
         return self._apply(wanted.convert)
 
     def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
-        """Put what `fn` gives in the place of every parameter and buffer, once for each tensor."""
+        """Replace every parameter and buffer by `fn` of it; fn is called once for each tensor."""
         made: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = {}
         for m in self.modules() if recurse else (self,):
             for a in m._type.attributes:
@@ -228,9 +229,9 @@ class ModuleState:
         return self
 
     def type(self: M, dst_type: Any) -> M:
-        """Convert all parameters and buffers: a dtype, or a type's name (`torch.DoubleTensor`).
+        """Convert all parameters and buffers to a dtype, or to a named type (`torch.DoubleTensor`).
 
-        Raises ValueError for what names none.
+        Raises ValueError for an unknown name.
         """
         from ..ops.calling.tensor_methods import type_argument
 
@@ -238,19 +239,19 @@ class ModuleState:
         return self._apply(lambda t: t.to(dtype))
 
     def float(self: M) -> M:
-        """Floating point parameters and buffers as float32."""
+        """Convert floating-point parameters and buffers to float32."""
         return self._cast(dtypes.float32)
 
     def double(self: M) -> M:
-        """Floating point parameters and buffers as float64."""
+        """Convert floating-point parameters and buffers to float64."""
         return self._cast(dtypes.float64)
 
     def half(self: M) -> M:
-        """Floating point parameters and buffers as float16."""
+        """Convert floating-point parameters and buffers to float16."""
         return self._cast(dtypes.float16)
 
     def bfloat16(self: M) -> M:
-        """Floating point parameters and buffers as bfloat16."""
+        """Convert floating-point parameters and buffers to bfloat16."""
         return self._cast(dtypes.bfloat16)
 
     def _cast(self: M, dtype: DType) -> M:
@@ -260,7 +261,7 @@ class ModuleState:
         return self
 
     def cuda(self: M, device: Any = None) -> M:
-        """There are no accelerators: raises RuntimeError."""
+        """Raises RuntimeError: accelerators are not supported."""
         from ..ops.calling.options import ONLY_CPU
 
         raise RuntimeError(f"cuda: {ONLY_CPU}")
@@ -268,7 +269,8 @@ class ModuleState:
     ipu = xpu = mtia = cuda
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
-        """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
+        """Replace all tensors by uninitialised ones of the same size.
+        Raises RuntimeError for other devices."""
         from ..ops.calling.options import device_argument
 
         if device is not None:
@@ -276,7 +278,7 @@ class ModuleState:
         return self._apply(lambda t: t.new_empty(t.shape), recurse)
 
     def share_memory(self: M) -> M:
-        """Move the tensors to where processes that fork from this one see each other's writes."""
+        """Move the tensors to shared memory, in which forked processes see each other's writes."""
         return self._apply(lambda t: t.share_memory_())
 
     def extra_repr(self) -> str:
@@ -289,7 +291,7 @@ class ModuleState:
         return type(self)(ScriptObject(obj.type, list(obj.slots)), self._engine_, self._limits_)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the modules, which fold."""
+        """The HTML that notebooks show: a collapsible tree of the modules."""
         from ..pictures.notebook import module_html
 
         return module_html(self._object_)
@@ -302,21 +304,21 @@ class ModuleState:
 
 
 def place_of(tensor: Tensor) -> tuple[Any, ...]:
-    """What is equal for the Tensors of one value: the native engine gives a new one each time."""
+    """A key that all Tensors of one value share: the native engine returns a new one each time."""
     if tensor.is_quantized or not tensor.numel():
         return id(tensor), tensor.dtype
     return tensor.data_ptr(), tensor.dtype, tensor._size, tensor._stride
 
 
 SNAPSHOT = "scriptlang.objects.Snapshot"
-"""Key in the memo of a deep copy, beside the numbers of values."""
+"""The key of a Snapshot in the memo of a deep copy."""
 
 
 def deep_copy(value: Any, memo: dict[Any, Any]) -> Any:
-    """A copy of a run-time value and all inside it; memory that is shared stays shared."""
+    """A deep copy of a run-time value; memory that is shared stays shared."""
     if id(value) in memo:
         return memo[id(value)]
-    memo.setdefault(id(memo), []).append(value)  # alive: its number is not given to another
+    memo.setdefault(id(memo), []).append(value)  # alive, so that its id is not reused
     made: Any
     if isinstance(value, ScriptObject):
         made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))

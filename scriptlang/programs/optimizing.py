@@ -1,4 +1,4 @@
-"""optimize: a frozen copy of a module whose layers are folded, fused and laid out for speed."""
+"""optimize: a frozen copy of a module that runs faster."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .module import ScriptModule
 @uncollected
 @alone
 def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> ScriptModule:
-    """A copy of a module in eval mode that gives the same results faster.
+    """A copy of a module in eval mode that computes the same results faster.
 
-    Batch norms are folded into the layers before them; sums and activations are computed with the
-    convolutions and linear layers that they follow; weights are packed at the first call.  Results
-    differ from the module's by rounding.  The copy does not follow later changes of the module's
-    parameters.  It can be saved: the archive holds the frozen program, so optimise what is loaded.
+    Batch norms are folded into the layers before them; sums and activations are fused with the
+    convolutions and linear layers before them; weights are packed at the first call. Results differ
+    only by rounding. The copy does not follow later changes of the module's parameters. It can be
+    saved, but the archive holds the program as frozen, so optimise again after loading.
 
-    methods: those to keep.  Raises RuntimeError for a module in training mode.
+    methods: the methods to keep. Raises RuntimeError for a module in training mode.
     """
     if not isinstance(module, ScriptModule):
         raise TypeError(
@@ -49,7 +49,7 @@ def is_training(module: ScriptModule) -> bool:
 
 
 def methods_of(module: ScriptModule) -> list[str]:
-    """The methods that users call: without private ones and those that are hooks."""
+    """The methods that users call: not private ones, and not hooks."""
     t = module._object_.type
     return [
         name

@@ -1,10 +1,10 @@
-"""`class M(torch.jit.ScriptModule)`: a module class whose instances are compiled as they are made.
+"""`class M(torch.jit.ScriptModule)`: a module class whose instances are compiled when created.
 
 class M(ScriptModule):
     @script_method
     def forward(self, x): ...
 
-M()      # a ScriptModule: what scriptlang.script gives for a module of the same kind
+M()      # a ScriptModule, as scriptlang.script would return for such a module
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from . import module
 
 
 class _Compiled(type(Module)):  # type: ignore[misc]  # whatever makes modules
-    """Making an instance of a class compiles it; every compiled module is a `ScriptModule`."""
+    """Metaclass: creating an instance compiles it, and every compiled module is a
+    `ScriptModule`."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = super().__call__(*args, **kwargs)
@@ -36,8 +37,8 @@ class _Compiled(type(Module)):  # type: ignore[misc]  # whatever makes modules
 
 
 class ScriptModule(Module, metaclass=_Compiled):
-    """Base of module classes whose methods marked with `script_method` are compiled."""
+    """Base class of modules whose methods marked with `script_method` are compiled."""
 
     def define(self, src: str) -> None:
-        """Add methods written as text; used in `__init__`."""
+        """Add methods written as text; for use in `__init__`."""
         self.__dict__.setdefault("_texts", []).append(src)

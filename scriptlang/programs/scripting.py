@@ -1,7 +1,6 @@
-"""Python modules as ScriptModules: their types are compiled, their values taken over.
+"""Compiles Python modules to ScriptModules: their types are compiled, their values taken over.
 
-Tensors are not copied: the parameters of a scripted torch module and those of the module are the
-same memory.
+Tensors are not copied: a scripted module has the same memory as the original module.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ def script_module(module: Any, engine: str = "auto", limits: Limits | None = Non
 
 
 def place_of(type: T.ClassType) -> Span | None:
-    """The header of the class that a module or object is of."""
+    """The location of the class header of a module or object."""
     cls = getattr(getattr(type.origin, "facts", None), "cls", None) or type.python_class
     return None if cls is None else class_header(cls)
 
 
 @contextmanager
 def paused_collector() -> Iterator[Any]:
-    """No garbage collection meanwhile: graphs are many small objects that all stay alive."""
+    """A context without garbage collection: graphs are many small objects that all stay alive."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -72,7 +71,7 @@ def paused_collector() -> Iterator[Any]:
 
 
 class _Taking:
-    """Takes over the values of a module; a tensor that stands in two places stays one."""
+    """Takes over the values of a module; a tensor that occurs twice stays one tensor."""
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -105,7 +104,7 @@ class _Taking:
             ) from None
 
     def shared(self, value: Any) -> Any:
-        """The value with tensors of torch and objects as those of this package."""
+        """The value with torch's tensors and objects replaced by those of this package."""
         if isinstance(value, (list, tuple)) and not isinstance(value, Tensor):
             if hasattr(value, "_fields"):
                 return type(value)(*map(self.shared, value))
@@ -122,7 +121,7 @@ class _Taking:
 
 
 def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
-    """An instance of a script class as an object of programs; None for another value."""
+    """An instance of a script class as an object of programs; None for any other value."""
     from ..frontend.python.classes import compiled_type
 
     if (
@@ -139,14 +138,14 @@ def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
     )
 
 
-# What PyTorch compiled
+# Modules that PyTorch compiled
 
 _adopted: weakref.WeakKeyDictionary[Any, ScriptModule] = weakref.WeakKeyDictionary()
 
 
 @alone
 def adopt(module: Any) -> ScriptModule:
-    """A module that PyTorch scripted or traced, as ours: the same program on the same tensors."""
+    """A module that PyTorch scripted or traced, converted to ours: the same program and tensors."""
     from ..serialization.archive import read_archive
 
     if module not in _adopted:
@@ -191,7 +190,7 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
 
 @alone
 def define_methods(owner: ScriptModule, text: str, names: Mapping[str, Any] | None = None) -> None:
-    """Compile the functions of a text as methods of a module; they see torch, and `names`."""
+    """Compile the functions of a text as methods of a module; they can use torch and `names`."""
     from ..frontend.python.script import declare, functions_of_text
 
     type = owner._type
@@ -214,15 +213,15 @@ def define_methods(owner: ScriptModule, text: str, names: Mapping[str, Any] | No
 
 
 def _see(value: Any, fn: Any) -> Any:
-    """What a Python function is given; one that is written with torch gets torch's tensors."""
+    """The argument of a Python function; functions written with torch get torch tensors."""
     value = wrap(value, engines.engine("python"))
     torch = sys.modules.get("torch")
     return _as_torch(value, torch) if torch is not None and _uses(fn, torch) else value
 
 
 def _uses(fn: Any, package: Any) -> bool:
-    """Whether a function can see a package, or something of it, by a global name; a module is of
-    the package that its base class is of."""
+    """Whether a function can access a package through a global name; a module belongs to the
+    packages of its base classes."""
     if is_module(fn):
         return any(c.__module__.partition(".")[0] == package.__name__ for c in type(fn).__mro__)
     names = getattr(inspect.unwrap(fn), "__globals__", {})
@@ -233,7 +232,7 @@ def _uses(fn: Any, package: Any) -> bool:
 
 
 def _as_torch(value: Any, torch: Any) -> Any:
-    """The value with torch's tensors over the same memory, also inside containers."""
+    """The value with torch tensors that share the memory, including inside containers."""
     if isinstance(value, Tensor):
         if value.dtype.name == "bfloat16":
             return torch.from_numpy(value._array.view("int16")).view(torch.bfloat16)

@@ -1,4 +1,4 @@
-"""Programs with the shapes of all their tensors: what `inspect` shows."""
+"""Programs with the shapes of all their tensors, as `inspect` shows them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .shape_text import input_facts
 
 @dataclass
 class ShapedGraph:
-    """A graph and what is known of its values; `str` prints types with shapes.
+    """A graph and the facts about its values; `str` prints types with shapes.
 
     %y : Float(s0, 64, (s1+1)//2, 112) = aten::conv2d(...)
     """
@@ -38,7 +38,7 @@ class ShapedGraph:
         return print_graph(self.graph, self.type_text)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: a drawing with the shapes."""
+        """The HTML that notebooks show: a drawing with the shapes."""
         from ..pictures.notebook import graph_html
 
         return graph_html(self.graph, self.facts)
@@ -49,7 +49,7 @@ class ShapedGraph:
 
     @property
     def coverage(self) -> tuple[int, int, int]:
-        """(tensors that the graph makes, of how many the whole shape is known, and the type)."""
+        """Return (tensors of the graph, how many have a known shape, how many a known dtype)."""
         tensors = [
             v
             for node in self.graph.walk()
@@ -78,16 +78,17 @@ def inspect(
     optimized: bool = False,
     limits: Limits | None = None,
 ) -> Any:
-    """The graph of a program with the shapes and types of its tensors, as far as they follow.
+    """The graph of a program with the shapes and dtypes of its tensors, as far as they are known.
 
     program: a ScriptFunction, a ScriptModule in eval mode, or the path of an archive.
-    shapes: what is known of the inputs, by name or in order: `"1,3,224,224"`, `"int64[1,s0]"`,
-    `(1, 3, "height", "width")`, or example Tensors.  Names stand for sizes that are not known.
-    optimized: the graph that `optimize` makes, in place of the frozen one.
+    shapes: the shapes of the inputs, by name or in order: `"1,3,224,224"`, `"int64[1,s0]"`, `(1, 3,
+    "height", "width")`, or example Tensors. Names stand for unknown sizes.
+    optimized: show the graph that `optimize` makes instead of the frozen one.
     limits: what reading and compiling an archive may use.
-    Of what `value_and_grad` or `aot_backward` gave, called with such arguments, it is an
-    AheadReport: both graphs, what is kept for going backward, and what is computed again.
-    Raises ShapeError for what is no shape, or for inputs that the program has not.
+    For the results of `value_and_grad` or `aot_backward`, `shapes` are arguments of a call, and the
+    result is an AheadReport: both graphs, what is kept for the backward pass, and what is
+    recomputed.
+    Raises ShapeError for invalid shapes, or for inputs that the program does not have.
     """
     if isinstance(program, Ahead):
         if isinstance(shapes, Mapping):
@@ -106,7 +107,7 @@ def memory_plan(
     method: str = "forward",
     optimized: bool = False,
 ) -> MemoryPlan:
-    """Where the tensors of a program may lie for inputs of given shapes (see `inspect`)."""
+    """A memory plan for the tensors of a program, given the shapes of inputs (see `inspect`)."""
     return inspect(program, shapes, method=method, optimized=optimized).memory_plan
 
 

@@ -1,4 +1,4 @@
-"""What a user says of the inputs of a program: `x=1,3,224,224`, `ids=int64[1,s0]`, `n=5`."""
+"""Parses what users say about inputs of a program: `x=1,3,224,224`, `ids=int64[1,s0]`, `n=5`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..schema import Schema
 from ..tensors import Tensor
 
 FORM = re.compile(r"(?:([a-z_]\w*)?\[(.*)\]|([^\[\]]*))")
-"""`dtype[sizes]`, or sizes alone."""
+"""`dtype[sizes]`, or only sizes."""
 
 
 class ShapeError(ValueError):
-    """What was said of an input cannot be read, or does not fit the program."""
+    """Raised if a description of an input is invalid or does not fit the program."""
 
 
 def input_facts(
     schema: Schema, given: Mapping[str, Any] | list[Any] | tuple[Any, ...]
 ) -> dict[str, Fact]:
-    """Facts by the name of the argument.
+    """The facts of inputs, by the name of the argument.
 
     given: by name, or in order: a text as above, a list or tuple of sizes (ints, and names of
-    symbols), or a Tensor, of which shape and type count.  A text or list without a type means
-    float32.  Raises ShapeError.
+    symbols), or a Tensor, whose shape and dtype count. The default dtype of a text or list is
+    float32. Raises ShapeError.
     """
     names = [a.name for a in schema.arguments if not isinstance(a.type, T.ClassType)]
     if not isinstance(given, Mapping):
@@ -73,7 +73,7 @@ def fact_of_input(name: str, type: T.Type, value: Any, symbols: dict[str, Size])
 
 
 def size_of(text: str, symbols: dict[str, Size], at_least: int | None = 0) -> Size:
-    """A number, or the symbol of that name."""
+    """A number, or the symbol with that name."""
     if re.fullmatch(r"-?\d+", text):
         number = int(text)
         if at_least is not None and number < at_least:

@@ -1,7 +1,8 @@
 """The functions of torch.nn.functional, by family.
 
-Each is written in the scripted language on the operator table: the same text runs eagerly and is
-what programs that call it compile.  A name that is an operator as it stands is that operator.
+Each is written in the scripted language on top of the operator table: the same source runs eagerly
+and is compiled into programs that call it. Where an operator already does the same, the name is the
+operator itself.
 """
 
 from __future__ import annotations

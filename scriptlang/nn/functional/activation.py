@@ -14,7 +14,7 @@ prelu, softplus, softshrink = torch.prelu, torch.softplus, torch.softshrink
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`value` where the input is at most `threshold`."""
+    """Replace elements that are at most `threshold` by `value`."""
     return (
         torch.threshold_(input, threshold, value)
         if inplace
@@ -23,12 +23,13 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(0, x)."""
+    """The element-wise max(0, x)."""
     return torch.relu_(input) if inplace else torch.relu(input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along `dim`, times the sigmoid of the second.  RuntimeError for a scalar."""
+    """The first half along `dim` times the sigmoid of the second half.
+    Raises RuntimeError for a scalar."""
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     return torch.glu(input, dim)
@@ -37,7 +38,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """The input held between two values.  ValueError where they are in the wrong order."""
+    """Clamp elements to [min_val, max_val].
+    Raises ValueError if min_val is greater than max_val."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return (
@@ -48,27 +50,27 @@ def hardtanh(
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(0, x), 6)."""
+    """The element-wise min(max(0, x), 6)."""
     return torch.relu6_(input) if inplace else torch.relu6(input)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x, or alpha * (exp(x) - 1) for negative x."""
+    """The element-wise x if x > 0, else alpha * (exp(x) - 1)."""
     return torch.elu_(input, alpha) if inplace else torch.elu(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """elu with the two constants that keep mean 0 and variance 1."""
+    """elu, scaled with the two constants that preserve mean 0 and variance 1."""
     return torch.selu_(input) if inplace else torch.selu(input)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """The element-wise max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
     return torch.celu_(input, alpha) if inplace else torch.celu(input, alpha)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x, or negative_slope * x for negative x."""
+    """The element-wise x if x >= 0, else negative_slope * x."""
     return (
         torch.leaky_relu_(input, negative_slope)
         if inplace
@@ -83,7 +85,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu with a random slope while training, else with the mean of the two."""
+    """leaky_relu with a random slope in [lower, upper] in training, else with their mean."""
     return (
         torch.rrelu_(input, lower, upper, training)
         if inplace
@@ -92,12 +94,12 @@ def rrelu(
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+    """The element-wise x - tanh(x)."""
     return input - input.tanh()
 
 
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """The element-wise x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
@@ -107,32 +109,32 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-x)) of each element."""
+    """The element-wise 1 / (1 + exp(-x))."""
     return input.sigmoid()
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """relu6(x + 3) / 6."""
+    """The element-wise relu6(x + 3) / 6."""
     return torch.hardsigmoid_(input) if inplace else torch.hardsigmoid(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x)."""
+    """The element-wise x * sigmoid(x)."""
     return torch.silu_(input) if inplace else torch.silu(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x))."""
+    """The element-wise x * tanh(softplus(x))."""
     return torch.mish_(input) if inplace else torch.mish(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * relu6(x + 3) / 6."""
+    """The element-wise x * relu6(x + 3) / 6."""
     return torch.hardswish_(input) if inplace else torch.hardswish(input)
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dimension that softmax of old took when none was named."""
+    """The default dimension of softmax, with a warning: 0 or 1, as in PyTorch."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to "
         "include dim=X as an argument.",
@@ -144,7 +146,7 @@ def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
 ) -> Tensor:
-    """softmax of -x."""
+    """softmax(-x) along `dim`."""
     if dim is None:
         dim = _get_softmax_dim("softmin", input.dim(), _stacklevel)
     return (-input).softmax(dim) if dtype is None else (-input).softmax(dim, dtype=dtype)
@@ -153,7 +155,8 @@ def softmin(
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
 ) -> Tensor:
-    """exp(x) divided by its sum along `dim`."""
+    """exp(x) divided by its sum along `dim`.
+    If `dtype` is given, the input is converted to it first."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim(), _stacklevel)
     return input.softmax(dim) if dtype is None else input.softmax(dim, dtype=dtype)
@@ -162,7 +165,7 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
 ) -> Tensor:
-    """log(softmax(x))."""
+    """log(softmax(x)) along `dim`, computed in a numerically stable way."""
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim(), _stacklevel)
     return input.log_softmax(dim) if dtype is None else input.log_softmax(dim, dtype=dtype)
@@ -171,7 +174,7 @@ def log_softmax(
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A sample of the Gumbel-softmax distribution; hard: as a one-hot vector."""
+    """Sample from the Gumbel-softmax distribution along `dim`; hard: return one-hot vectors."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.")
     noise = -torch.empty_like(logits, memory_format=torch.contiguous_format).exponential_().log()

@@ -19,7 +19,7 @@ scaled_dot_product_attention = torch.scaled_dot_product_attention
 def _in_projection_packed(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Optional[Tensor] = None
 ) -> Tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values through one weight (3 * E, E), a third for each."""
+    """Project queries, keys and values with one weight of shape (3 * E, E), a third for each."""
     w_q, w_k, w_v = w.chunk(3)
     if b is None:
         return linear(q, w_q), linear(k, w_k), linear(v, w_v)
@@ -36,7 +36,7 @@ def _in_projection(
     w_v: Tensor,
     b: Optional[Tensor] = None,
 ) -> Tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values, each through a weight of its own; b is all their biases."""
+    """Project queries, keys and values with a weight each; b contains their three biases."""
     assert list(w_q.shape) == [q.size(-1), q.size(-1)], (
         f"expecting query weights shape of {(q.size(-1), q.size(-1))}, but got {w_q.shape}"
     )
@@ -60,7 +60,8 @@ def _mha_shape_check(
     attn_mask: Optional[Tensor],
     num_heads: int,
 ) -> bool:
-    """Whether there is a batch.  Raises AssertionError where dimensions do not go together."""
+    """Whether the inputs have a batch dimension.
+    Raises AssertionError if ranks or shapes do not fit."""
     n = query.dim()
     assert n == 2 or n == 3, (
         f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor"
@@ -102,7 +103,7 @@ def _canonical_mask(
     target_type: int,
     check_other: bool = True,
 ) -> Optional[Tensor]:
-    """A mask as numbers to be added: -inf where a bool mask is True."""
+    """A mask as floats to be added to scores: -inf where a bool mask is True."""
     if mask is None:
         return None
     floats = torch.is_floating_point(mask)
@@ -122,7 +123,8 @@ def _canonical_mask(
 def _check_mask_shape(
     attn_mask: Tensor, bsz: int, num_heads: int, tgt_len: int, src_len: int
 ) -> Tensor:
-    """The mask with a dimension for the batch.  Raises RuntimeError for another shape."""
+    """The mask with a batch dimension, (1 or N * heads, L, S).
+    Raises RuntimeError for other shapes."""
     if attn_mask.dim() == 2:
         if list(attn_mask.shape) != [tgt_len, src_len]:
             raise RuntimeError(
@@ -143,7 +145,8 @@ def _check_mask_shape(
 def _heads(
     x: Tensor, static: Optional[Tensor], name: str, bsz: int, num_heads: int, head_dim: int
 ) -> Tensor:
-    """Keys or values by head, (bsz * num_heads, length, head_dim); `static` ones are so already."""
+    """Keys or values split into heads, (bsz * num_heads, length, head_dim); `static` has that shape
+    already."""
     if static is None:
         return x.view(x.size(0), bsz * num_heads, head_dim).transpose(0, 1)
     assert static.size(0) == bsz * num_heads, (
@@ -156,7 +159,7 @@ def _heads(
 
 
 def _longer(mask: Optional[Tensor]) -> Optional[Tensor]:
-    """A mask for one more key, which is not masked."""
+    """The mask with one more key, which is not masked."""
     return None if mask is None else pad(mask, (0, 1))
 
 
@@ -179,7 +182,7 @@ def _with_biases(
     static_k: Optional[Tensor],
     static_v: Optional[Tensor],
 ) -> Tuple[Tensor, Tensor]:
-    """k and v (S, N, E) with one key and value more: the biases (1, 1, E)."""
+    """k and v (S, N, E) with the biases (1, 1, E) appended as one more key and value."""
     assert static_k is None, "bias cannot be added to static key."
     assert static_v is None, "bias cannot be added to static value."
     bsz = k.size(1)
@@ -187,7 +190,7 @@ def _with_biases(
 
 
 def _with_zero(x: Tensor) -> Tensor:
-    """(N * heads, S + 1, head): the same keys or values, and one of zeros."""
+    """The keys or values with one of zeros appended, (N * heads, S + 1, head)."""
     return torch.cat([x, torch.zeros([x.size(0), 1, x.size(2)], dtype=x.dtype, device=x.device)], 1)
 
 
@@ -202,7 +205,7 @@ def _projected(
     v_proj_weight: Optional[Tensor],
     in_proj_bias: Optional[Tensor],
 ) -> Tuple[Tensor, Tensor, Tensor]:
-    """q, k and v, by one matrix for all three or one for each."""
+    """Project q, k and v, with one weight for all three or one for each."""
     if use_separate_proj_weight:
         assert key.shape[:2] == value.shape[:2], (
             f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
@@ -231,7 +234,7 @@ def _projected(
 def _with_padding(
     attn_mask: Optional[Tensor], key_padding_mask: Tensor, bsz: int, num_heads: int, src_len: int
 ) -> Tensor:
-    """A mask (N * heads, L or 1, S) that masks the padding of keys (N, S), too."""
+    """A mask (N * heads, 1 or L, S) that also masks padded keys (N, S)."""
     assert key_padding_mask.size(0) == bsz, (
         f"Expected key_padded_mask.shape[0] to be {bsz}, but got {key_padding_mask.size(0)}"
     )
@@ -249,7 +252,7 @@ def _with_padding(
 def _mixed_by_weights(
     q: Tensor, k: Tensor, v: Tensor, attn_mask: Optional[Tensor], dropout_p: float
 ) -> Tuple[Tensor, Tensor]:
-    """(what attention gives, (N * heads, L, head); its weights, (N * heads, L, S))."""
+    """Return (attention output (N * heads, L, head), weights (N * heads, L, S))."""
     scaled = q * math.sqrt(1.0 / float(q.size(2)))
     weights = (
         torch.bmm(scaled, k.transpose(-2, -1))
@@ -271,7 +274,7 @@ def _mixed_at_once(
     is_causal: bool,
     num_heads: int,
 ) -> Tensor:
-    """What attention gives, (L, N, heads, head), without its weights."""
+    """The attention output (L, N, heads, head), computed without keeping the weights."""
     bsz, src_len = q.size(0) // num_heads, k.size(1)
     if attn_mask is not None:
         if attn_mask.size(0) == 1 and attn_mask.dim() == 3:
@@ -300,7 +303,7 @@ def _mixed(
     need_weights: bool,
     average_attn_weights: bool,
 ) -> Tuple[Tensor, Optional[Tensor]]:
-    """(what attention gives, (L * N, E); its weights, if they are asked for)."""
+    """Return (attention output (L * N, E), weights if they are needed, else None)."""
     bsz, tgt_len = q.size(0) // num_heads, q.size(1)
     rows, embed_dim = tgt_len * bsz, num_heads * q.size(2)
     if not need_weights:
@@ -322,7 +325,7 @@ def _masks_to_add(
     need_weights: bool,
     dtype: torch.dtype,
 ) -> Tuple[Optional[Tensor], Optional[Tensor], bool]:
-    """(attn_mask and key_padding_mask as what is added to scores; whether it is the causal one)."""
+    """Return (attn_mask and key_padding_mask as floats to add to scores, whether it is causal)."""
     key_padding_mask = _canonical_mask(
         key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype
     )
@@ -365,11 +368,13 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> Tuple[Tensor, Optional[Tensor]]:
-    """(output, weights) of attention: query (L, N, E), key and value (S, N, E), or without N.
+    """Multi-head attention; returns (output, weights).
 
-    key_padding_mask (N, S) and attn_mask (L, S) or (N * heads, L, S): True or -inf is masked.
-    need_weights: also the weights (N, L, S), or (N, heads, L, S) if not averaged; else None.
-    Raises AssertionError and RuntimeError where shapes do not go together.
+    query: (L, N, E); key, value: (S, N, E), all without N for unbatched inputs. The output has the
+    shape of the query. key_padding_mask (N, S), attn_mask (L, S) or (N * heads, L, S): positions
+    with True or -inf are masked.
+    need_weights: also return the weights, (N, L, S) if averaged over heads, else (N, heads, L, S).
+    Raises AssertionError or RuntimeError if shapes do not fit.
     """
     is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:

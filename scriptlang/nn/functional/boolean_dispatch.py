@@ -1,4 +1,4 @@
-"""Functions that are two: a bool argument chooses which, for the result is of another type."""
+"""Functions whose result type depends on a bool argument: it selects one of two functions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Callable, Tuple
 def boolean_dispatch(
     arg_name: str, arg_index: int, default: bool, if_true: Callable, if_false: Callable
 ) -> Callable:
-    """A function that calls one of two by its argument `arg_name` (at `arg_index`).
+    """A function that calls one of two functions, depending on its argument `arg_name`.
 
-    The compiler reads its attribute `boolean_dispatch`: in programs the choice is made when they
-    are compiled.
+    arg_index: the position of that argument. The compiler reads the attribute `boolean_dispatch`,
+    since programs choose when they are compiled.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:

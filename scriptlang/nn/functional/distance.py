@@ -1,4 +1,4 @@
-"""nn.functional's distances between vectors: cosine similarity, pairwise distance, pdist."""
+"""The distances of nn.functional: cosine similarity, pairwise distance, pdist."""
 
 from __future__ import annotations
 

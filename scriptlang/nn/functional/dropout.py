@@ -1,4 +1,4 @@
-"""Dropout: values, or whole channels, set to zero at random while training."""
+"""Dropout: sets elements or whole channels to zero at random in training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def _check_probability(p: float) -> None:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Values set to zero with probability p, the others divided by 1 - p."""
+    """Set elements to zero with probability p and divide the others by 1 - p, if `training`.
+
+    Raises ValueError if p is not in [0, 1]."""
     _check_probability(p)
     return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
 
@@ -22,7 +24,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout that keeps the mean 0 and variance 1 that selu gives."""
+    """Dropout that preserves mean 0 and variance 1, for use with selu."""
     _check_probability(p)
     return (
         torch.alpha_dropout_(input, p, training)
@@ -52,7 +54,7 @@ def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> 
 
 
 def _single_sample_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """Channels of one sample, which are its first dimension."""
+    """Channel dropout of a single sample, whose first dimension is the channels."""
     if inplace:
         return _feature_dropout(input.unsqueeze_(0), p, training, True).squeeze_(0)
     return _feature_dropout(input.unsqueeze(0), p, training, False).squeeze(0)
@@ -61,7 +63,7 @@ def _single_sample_dropout(input: Tensor, p: float, training: bool, inplace: boo
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Channels of (N, C, L) or (C, L) set to zero; RuntimeError for other inputs."""
+    """Set whole channels of (N, C, L) or (C, L) to zero. Raises RuntimeError for other ranks."""
     _check_probability(p)
     dim = input.dim()
     if dim not in (2, 3):
@@ -80,7 +82,7 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Channels of (N, C, H, W) set to zero; the first dimension of fewer counts as N, too."""
+    """Set whole channels of (N, C, H, W) to zero. The first dimension is N for other ranks too."""
     _check_probability(p)
     dim = input.dim()
     if dim not in (3, 4):
@@ -100,7 +102,7 @@ def dropout2d(
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Channels of (N, C, D, H, W) or (C, D, H, W) set to zero."""
+    """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero."""
     _check_probability(p)
     dim = input.dim()
     if dim not in (4, 5):

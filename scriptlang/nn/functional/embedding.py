@@ -1,4 +1,4 @@
-"""Lookups of rows of a table in nn.functional: embedding and embedding_bag."""
+"""Table lookups of nn.functional: embedding and embedding_bag."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ one_hot = torch.one_hot
 def _no_grad_embedding_renorm_(
     weight: Tensor, input: Tensor, max_norm: float, norm_type: float
 ) -> None:
-    """Shrink the rows that are looked up to a norm of at most max_norm."""
+    """Scale the rows that are looked up, in place, to a norm of at most max_norm."""
     torch.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
 
 
@@ -26,9 +26,9 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of `weight` by index: (*) -> (*, weight.size(1)).
+    """Look up rows of `weight` by index: (*) -> (*, weight.size(1)).
 
-    max_norm: rows that are longer are shrunk first, in the table itself.
+    max_norm: rows with a larger norm are scaled down first, in `weight` itself.
     """
     row = -1
     if padding_idx is not None:
@@ -59,7 +59,7 @@ def _mode_of_bag(mode: str, scale_grad_by_freq: bool, sparse: bool) -> int:
 def _check_bags(
     input: Tensor, weight: Tensor, offsets: Optional[Tensor], per_sample_weights: Optional[Tensor]
 ) -> None:
-    """Raises ValueError where the shapes of the arguments of `embedding_bag` do not go together."""
+    """Raise ValueError if the shapes of the arguments of `embedding_bag` do not fit."""
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
@@ -100,13 +100,13 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: Optional[int] = None,
 ) -> Tensor:
-    """The sum, mean or maximum of the rows of each bag.
+    """The sum, mean or maximum of the rows of each bag: (B, embedding_dim).
 
-    input: (B, n) for B bags of n, or (N,) with `offsets`, where each bag begins.
-    per_sample_weights: factors of the rows, in mode sum only.
+    input: (B, n) for B bags of n indices, or (N,) with `offsets`, the start of each bag.
+    per_sample_weights: factors of the rows; only for mode "sum".
     """
     if weight.dtype == torch.long and input.is_floating_point():
-        weight, input = input, weight  # the order of arguments of long ago
+        weight, input = input, weight  # an old order of arguments
     _check_bags(input, weight, offsets, per_sample_weights)
     if input.dim() == 2:
         offsets = torch.arange(

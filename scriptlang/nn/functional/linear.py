@@ -1,4 +1,4 @@
-"""Linear maps, convolutions and what moves channels: operators of the table under these names."""
+"""Linear maps, convolutions and channel shuffles; most are operators of the table."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def grouped_mm(
     bias: Tensor | None = None,
     out_dtype: int | None = None,
 ) -> Tensor:
-    """A product for each group: a 3-D operand holds a matrix for each group, a 2-D one is cut at
-    `offs`, where its groups end."""
+    """A matrix product for each group. A 3-D operand has one matrix for each group; a 2-D one is
+    split at `offs`, the ends of the groups."""
     return torch._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)

@@ -1,4 +1,5 @@
-"""Losses.  `reduction` is "none", "mean" or "sum"; size_average and reduce are its old spelling."""
+"""Losses.
+`reduction` is "none", "mean" or "sum"; size_average and reduce are deprecated forms of it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from .activation import logsigmoid
 
 
 def _reduction(size_average: Optional[bool], reduce: Optional[bool], reduction: str) -> str:
-    """The name of a reduction, after its old spelling where that is used."""
+    """The name of the reduction; size_average and reduce override it if given."""
     if size_average is None and reduce is None:
         return reduction
     average = True if size_average is None else size_average
@@ -27,7 +28,7 @@ def _reduction(size_average: Optional[bool], reduce: Optional[bool], reduction: 
 
 
 def _code(reduction: str) -> int:
-    """The number of a reduction.  Raises ValueError for a name that is none."""
+    """The number that operators use for a reduction. Raises ValueError for an unknown name."""
     if reduction == "none":
         return 0
     elif reduction == "mean":
@@ -55,7 +56,7 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
 def _weighted(
     errors: Tensor, input: Tensor, weight: Tensor, reduction: str, by_weights: bool
 ) -> Tensor:
-    """Errors times weights, reduced; by_weights: to the mean by the sum of the weights."""
+    """Errors times weights, reduced; by_weights: the mean divides by the sum of the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     losses = errors * weight
@@ -68,7 +69,7 @@ def _weighted(
     raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
 
 
-# Of numbers against numbers
+# ---- real-valued targets
 
 
 def l1_loss(
@@ -79,7 +80,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Optional[Tensor] = None,
 ) -> Tensor:
-    """|x - y|."""
+    """The absolute error |input - target|."""
     _warn_of_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
     x, y = torch.broadcast_tensors([input, target])
@@ -96,7 +97,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Optional[Tensor] = None,
 ) -> Tensor:
-    """(x - y) ** 2."""
+    """The squared error (input - target) ** 2."""
     _warn_of_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
     x, y = torch.broadcast_tensors([input, target])
@@ -113,7 +114,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared below beta, absolute above."""
+    """Quadratic for errors below beta, and linear above."""
     _warn_of_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
     x, y = torch.broadcast_tensors([input, target])
@@ -147,8 +148,8 @@ def poisson_nll_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of counts `target` under a Poisson distribution; full: with
-    Stirling's term."""
+    """Negative log likelihood of the counts `target` under Poisson distributions; full: add
+    Stirling's approximation."""
     reduction = _reduction(size_average, reduce, reduction)
     if reduction != "none" and reduction != "mean" and reduction != "sum":
         raise ValueError(reduction + " is not a valid value for reduction")
@@ -156,7 +157,8 @@ def poisson_nll_loss(
 
 
 def _fitting_variance(input: Tensor, var: Tensor) -> Tensor:
-    """A variance as it broadcasts to the input: one a value, a sample or a last dimension."""
+    """The variance with a shape that broadcasts to the input.
+    Raises ValueError if there is none."""
     if var.size() == input.size():
         return var
     if input.size()[:-1] == var.size():
@@ -179,8 +181,8 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of `target` under normal distributions of mean `input`;
-    ValueError for a variance below 0."""
+    """Negative log likelihood of `target` under normal distributions with mean `input` and variance
+    `var`. Raises ValueError for a negative variance."""
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -201,7 +203,7 @@ def gaussian_nll_loss(
     return loss.sum() if reduction == "sum" else loss
 
 
-# Of probabilities and classes
+# ---- probabilities and classes
 
 
 def nll_loss(
@@ -213,7 +215,7 @@ def nll_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-log p of the class that is the target; input: log p of (N, C, ...)."""
+    """Negative log likelihood of target classes (N, ...); input: log probabilities (N, C, ...)."""
     reduction = _reduction(size_average, reduce, reduction)
     return torch.nll_loss_nd(input, target, weight, _code(reduction), ignore_index)
 
@@ -228,7 +230,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """nll_loss of log_softmax; the target is classes, or probabilities of the input's shape."""
+    """Cross entropy of logits (N, C, ...) and class indices, or probabilities of the same shape."""
     reduction = _reduction(size_average, reduce, reduction)
     return torch.cross_entropy_loss(
         input, target, weight, _code(reduction), ignore_index, label_smoothing
@@ -247,9 +249,9 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Optional[Any] = None,
 ) -> Tensor:
-    """cross_entropy of a linear map: input (N, in) or (in,), linear_weight (C, ..., in).
+    """cross_entropy of a linear layer. input: (N, in) or (in,); linear_weight: (C, ..., in).
 
-    options only steer how PyTorch computes the same value.
+    `options` only affects how PyTorch computes the same value.
     """
     if input.dim() < 1 or input.dim() > 2:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
@@ -299,7 +301,9 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """target * (log(target) - input); reduction may be "batchmean": the sum by the batch."""
+    """Kullback-Leibler divergence target * (log(target) - input); input: log probabilities.
+
+    reduction may also be "batchmean": the sum divided by the batch size."""
     batchmean = reduction == "batchmean"
     if size_average is None and reduce is None:
         if reduction == "mean":
@@ -324,7 +328,8 @@ def binary_cross_entropy(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of probabilities and targets in [0, 1]; ValueError for other sizes."""
+    """Binary cross entropy of probabilities and targets in [0, 1].
+    Raises ValueError if sizes differ."""
     code = _code(_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(
@@ -346,7 +351,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Optional[Tensor] = None,
 ) -> Tensor:
-    """binary_cross_entropy of sigmoid(x); pos_weight: the weight of targets that are 1."""
+    """binary_cross_entropy of sigmoid(input); pos_weight: a factor for positive targets."""
     code = _code(_reduction(size_average, reduce, reduction))
     if not target.size() == input.size():
         raise ValueError(
@@ -364,13 +369,14 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or joined."""
+    """Connectionist temporal classification loss. log_probs: (T, N, C) or (T, C); targets: (N, S),
+    or all targets concatenated."""
     return torch.ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, _code(reduction), zero_infinity
     )
 
 
-# With margins
+# ---- margins
 
 
 def margin_ranking_loss(
@@ -382,7 +388,7 @@ def margin_ranking_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -y * (x1 - x2) + margin); RuntimeError where the dimensions differ."""
+    """max(0, -target * (input1 - input2) + margin). Raises RuntimeError if ranks differ."""
     code = _code(_reduction(size_average, reduce, reduction))
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -401,7 +407,7 @@ def hinge_embedding_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """x for targets 1, max(0, margin - x) for targets -1."""
+    """x for targets 1, and max(0, margin - x) for targets -1."""
     return torch.hinge_embedding_loss(
         input, target, margin, _code(_reduction(size_average, reduce, reduction))
     )
@@ -414,7 +420,7 @@ def multilabel_margin_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Hinge between each class of the target (a list ended by -1) and each that is none."""
+    """Hinge loss between target classes and the others; the list of target classes ends with -1."""
     return torch.multilabel_margin_loss(
         input, target, _code(_reduction(size_average, reduce, reduction))
     )
@@ -427,7 +433,7 @@ def soft_margin_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-y * x))."""
+    """log(1 + exp(-target * input)), with targets 1 and -1."""
     return torch.soft_margin_loss(input, target, _code(_reduction(size_average, reduce, reduction)))
 
 
@@ -439,7 +445,7 @@ def multilabel_soft_margin_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of binary cross entropies of logits."""
+    """The mean over classes of the binary cross entropy of logits."""
     reduction = _reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
@@ -464,7 +470,7 @@ def cosine_embedding_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos for targets 1, max(0, cos - margin) for targets -1."""
+    """1 - cos(x1, x2) for targets 1, and max(0, cos(x1, x2) - margin) for targets -1."""
     return torch.cosine_embedding_loss(
         input1, input2, target, margin, _code(_reduction(size_average, reduce, reduction))
     )
@@ -480,7 +486,7 @@ def multi_margin_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Hinge between the class that is the target and each other, to the power p (1 or 2)."""
+    """Hinge loss between the target class and each other class, to the power p (1 or 2)."""
     code = _code(_reduction(size_average, reduce, reduction))
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
@@ -502,7 +508,8 @@ def triplet_margin_loss(
     reduce: Optional[bool] = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, |a - p| - |a - n| + margin), with p-norms; ValueError for a margin not above 0."""
+    """max(0, |anchor - positive| - |anchor - negative| + margin), with p-norms.
+    Raises ValueError unless the margin is positive."""
     code = _code(_reduction(size_average, reduce, reduction))
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -519,7 +526,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with any distance (eager only: a program takes no functions)."""
+    """triplet_margin_loss with any distance function (eager only: programs take no functions)."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

@@ -1,4 +1,4 @@
-"""nn.functional's normalisations: batch, layer, group and instance norm, normalize."""
+"""The normalisations of nn.functional: batch, layer, group and instance norm, normalize."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .pool import avg_pool2d, avg_pool3d
 
 
 def _verify_batch_size(size: List[int]) -> None:
-    """Raise ValueError where each channel has one value only, whose variance says nothing."""
+    """Raise ValueError if each channel has a single value, which has no variance."""
     count = size[0]
     for i in range(len(size) - 2):
         count *= size[i + 2]
@@ -40,9 +40,10 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Channels (dimension 1) at mean 0 and variance 1, scaled and shifted.
+    """Normalise channels (dimension 1) to mean 0 and variance 1, then scale and shift them.
 
-    training: by the statistics of the batch, which then enter the running ones; else by those.
+    training: use the statistics of the batch, and update the running ones; else use the running
+    ones.
     """
     if training:
         _verify_batch_size(input.size())
@@ -65,7 +66,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """batch_norm of each sample by itself."""
+    """Normalise each channel of each sample to mean 0 and variance 1, then scale and shift it."""
     if use_input_stats:
         _verify_spatial_size(input.size())
     return torch.instance_norm(
@@ -80,7 +81,7 @@ def layer_norm(
     bias: Optional[Tensor] = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last dimensions, of size `normalized_shape`, at mean 0 and variance 1."""
+    """Normalise the last dimensions, of shape `normalized_shape`, to mean 0 and variance 1."""
     return torch.layer_norm(input, normalized_shape, weight, bias, eps, False)
 
 
@@ -90,7 +91,7 @@ def rms_norm(
     weight: Optional[Tensor] = None,
     eps: Optional[float] = None,
 ) -> Tensor:
-    """The last dimensions divided by the root of their mean square."""
+    """Divide the last dimensions, of shape `normalized_shape`, by the root of their mean square."""
     return torch.rms_norm(input, normalized_shape, weight, eps)
 
 
@@ -101,7 +102,8 @@ def group_norm(
     bias: Optional[Tensor] = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Groups of channels at mean 0 and variance 1."""
+    """Normalise groups of channels to mean 0 and variance 1.
+    Raises RuntimeError for less than 2-D input."""
     if input.dim() < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
@@ -115,9 +117,9 @@ def group_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Each value divided by (k + alpha * mean of the squares of `size` channels near it) ** beta.
+    """Divide values by (k + alpha * mean of the squares of `size` channels around them) ** beta.
 
-    input: at least 3 dimensions, channels in dimension 1; ValueError for fewer.
+    input: at least 3-D, with channels in dimension 1. Raises ValueError for lower ranks.
     """
     dim = input.dim()
     if dim < 3:
@@ -142,6 +144,6 @@ def local_response_norm(
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Optional[Tensor] = None
 ) -> Tensor:
-    """The input divided by its p-norm along `dim`, which counts as at least eps."""
+    """Divide the input by its p-norm along `dim`; norms below eps count as eps."""
     size = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / size if out is None else torch.div(input, size, out=out)

@@ -1,4 +1,4 @@
-"""nn.functional.pad and what it calls, for every mode of padding."""
+"""nn.functional.pad, for all modes of padding."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...tensors import Tensor
 def pad(
     input: Tensor, pad: List[int], mode: str = "constant", value: Optional[float] = None
 ) -> Tensor:
-    """The input with sides added, two numbers a dimension, from the last dimension on.
+    """The input padded by two sizes (before, after) for each dimension, from the last one on.
 
-    mode: constant (of `value`), reflect, replicate or circular.
+    mode: "constant" (with `value`), "reflect", "replicate" or "circular".
     """
     return torch.pad(input, pad, mode, value)

@@ -1,4 +1,4 @@
-"""Pooling: maxima, means and norms of windows."""
+"""Pooling: maxima, means and norms over windows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..sizes import _list_with_default, _pair, _single, _triple
 from .boolean_dispatch import boolean_dispatch
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = List
-"""In annotations: a list of that many, or one value for all."""
+"""In annotations: a list of that length, or one value for all elements."""
 
 
 def _steps(stride: Optional[List[int]]) -> List[int]:
-    """Steps as the operators take them: none stand for the size of the window."""
+    """The stride as operators expect it: [] stands for the size of the window."""
     if stride is None:
         return []
     return stride
@@ -33,7 +33,7 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of windows, and where in the input they are."""
+    """The maxima of windows, and their indices in the input."""
     return torch.max_pool1d_with_indices(
         input, kernel_size, _steps(stride), padding, dilation, ceil_mode
     )
@@ -48,7 +48,7 @@ def _max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """The maxima of windows along one dimension; with return_indices also their places."""
+    """The maxima of windows along one dimension; return_indices: also their indices."""
     return torch.max_pool1d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
 
 
@@ -61,7 +61,7 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of windows, and where in their image they are."""
+    """The maxima of windows, and their indices in the flattened image."""
     return torch.max_pool2d_with_indices(
         input, kernel_size, _steps(stride), padding, dilation, ceil_mode
     )
@@ -76,7 +76,7 @@ def _max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """The maxima of windows along two dimensions; with return_indices also their places."""
+    """The maxima of windows along two dimensions; return_indices: also their indices."""
     return torch.max_pool2d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
 
 
@@ -89,7 +89,7 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of windows, and where in their volume they are."""
+    """The maxima of windows, and their indices in the flattened volume."""
     return torch.max_pool3d_with_indices(
         input, kernel_size, _steps(stride), padding, dilation, ceil_mode
     )
@@ -104,7 +104,7 @@ def _max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """The maxima of windows along three dimensions; with return_indices also their places."""
+    """The maxima of windows along three dimensions; return_indices: also their indices."""
     return torch.max_pool3d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
 
 
@@ -116,42 +116,44 @@ max_pool3d = boolean_dispatch("return_indices", 6, False, max_pool3d_with_indice
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: BroadcastingList1[int], return_indices: bool = False
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of as many windows as are asked for, and their places."""
+    """The maxima of `output_size` windows, and their indices."""
     return torch.adaptive_max_pool1d(input, output_size)
 
 
 def _adaptive_max_pool1d(
     input: Tensor, output_size: BroadcastingList1[int], return_indices: bool = False
 ) -> Tensor:
-    """The maxima of `output_size` windows; with return_indices also their places."""
+    """The maxima of `output_size` windows; return_indices: also their indices."""
     return adaptive_max_pool1d_with_indices(input, output_size)[0]
 
 
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of as many windows as are asked for, and their places."""
+    """The maxima of `output_size` windows, and their indices."""
     return torch.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool2d(
     input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False
 ) -> Tensor:
-    """The maxima of `output_size` windows (None: as the input has); also their places."""
+    """The maxima of `output_size` windows (None keeps a size); return_indices: also their
+    indices."""
     return adaptive_max_pool2d_with_indices(input, output_size)[0]
 
 
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of as many windows as are asked for, and their places."""
+    """The maxima of `output_size` windows, and their indices."""
     return torch.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool3d(
     input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False
 ) -> Tensor:
-    """The maxima of `output_size` windows (None: as the input has); also their places."""
+    """The maxima of `output_size` windows (None keeps a size); return_indices: also their
+    indices."""
     return adaptive_max_pool3d_with_indices(input, output_size)[0]
 
 
@@ -167,12 +169,12 @@ adaptive_max_pool3d = boolean_dispatch(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: BroadcastingList2[int]) -> Tensor:
-    """The means of `output_size` windows (None: as many as the input has)."""
+    """The means of `output_size` windows; None keeps the size of that dimension."""
     return torch.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: BroadcastingList3[int]) -> Tensor:
-    """The means of `output_size` windows (None: as many as the input has)."""
+    """The means of `output_size` windows; None keeps the size of that dimension."""
     return torch.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
@@ -184,9 +186,9 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Optional[Tensor] = None,
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of windows at random steps, and their places.
+    """The maxima of windows at random positions, and their indices.
 
-    Of output_size and output_ratio (to the size of the input) one is needed; ValueError else.
+    Raises ValueError unless output_size or output_ratio (relative to the input) is given.
     """
     if output_size is None and output_ratio is None:
         raise ValueError(
@@ -212,7 +214,7 @@ def _fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Optional[Tensor] = None,
 ) -> Tensor:
-    """The maxima of windows at random steps; with return_indices also their places."""
+    """The maxima of windows at random positions; return_indices: also their indices."""
     return fractional_max_pool2d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]
@@ -226,7 +228,7 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Optional[Tensor] = None,
 ) -> Tuple[Tensor, Tensor]:
-    """The maxima of windows at random steps, and their places; see fractional_max_pool2d."""
+    """The maxima of windows at random positions, and their indices; see fractional_max_pool2d."""
     if output_size is None and output_ratio is None:
         raise ValueError(
             "fractional_max_pool3d requires specifying either an output_size or an output_ratio"
@@ -255,7 +257,7 @@ def _fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Optional[Tensor] = None,
 ) -> Tensor:
-    """The maxima of windows at random steps; with return_indices also their places."""
+    """The maxima of windows at random positions; return_indices: also their indices."""
     return fractional_max_pool3d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]
@@ -276,7 +278,9 @@ def _unpool_output_size(
     padding: List[int],
     output_size: Optional[List[int]],
 ) -> List[int]:
-    """The size before pooling: the one that follows, or a given one that is near enough."""
+    """The size of the input of the pooling: the default, or a given size close enough to it.
+
+    Raises ValueError otherwise."""
     shape = input.size()
     n = len(kernel_size)
     default: List[int] = []
@@ -318,7 +322,7 @@ def max_unpool1d(
     padding: BroadcastingList1[int] = 0,
     output_size: Optional[BroadcastingList1[int]] = None,
 ) -> Tensor:
-    """Maxima put back where `max_pool1d(return_indices=True)` found them, zeros elsewhere."""
+    """Place maxima at the indices from `max_pool1d(return_indices=True)`; zeros elsewhere."""
     kernel = list(_single(kernel_size))
     steps = kernel if stride is None else list(_single(stride))
     size = _unpool_output_size(input, kernel, steps, list(_single(padding)), output_size)
@@ -335,7 +339,7 @@ def max_unpool2d(
     padding: BroadcastingList2[int] = 0,
     output_size: Optional[BroadcastingList2[int]] = None,
 ) -> Tensor:
-    """Maxima put back where `max_pool2d(return_indices=True)` found them, zeros elsewhere."""
+    """Place maxima at the indices from `max_pool2d(return_indices=True)`; zeros elsewhere."""
     kernel = list(_pair(kernel_size))
     steps = kernel if stride is None else list(_pair(stride))
     size = _unpool_output_size(input, kernel, steps, list(_pair(padding)), output_size)
@@ -350,7 +354,7 @@ def max_unpool3d(
     padding: BroadcastingList3[int] = 0,
     output_size: Optional[BroadcastingList3[int]] = None,
 ) -> Tensor:
-    """Maxima put back where `max_pool3d(return_indices=True)` found them, zeros elsewhere."""
+    """Place maxima at the indices from `max_pool3d(return_indices=True)`; zeros elsewhere."""
     kernel = list(_triple(kernel_size))
     steps = kernel if stride is None else list(_triple(stride))
     pads = list(_triple(padding))
@@ -365,7 +369,7 @@ def lp_pool1d(
     stride: Optional[BroadcastingList1[int]] = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norm_type-norms of windows."""
+    """The norms of order `norm_type` of windows along one dimension."""
     if norm_type == float("inf"):
         return max_pool1d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     if norm_type == -float("inf"):
@@ -381,7 +385,7 @@ def lp_pool2d(
     stride: Optional[BroadcastingList2[int]] = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norm_type-norms of windows."""
+    """The norms of order `norm_type` of windows along two dimensions."""
     kh, kw = _pair(kernel_size)
     if norm_type == float("inf"):
         return max_pool2d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
@@ -398,7 +402,7 @@ def lp_pool3d(
     stride: Optional[BroadcastingList3[int]] = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norm_type-norms of windows."""
+    """The norms of order `norm_type` of windows along three dimensions."""
     kd, kh, kw = _triple(kernel_size)
     if norm_type == float("inf"):
         return max_pool3d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)

@@ -1,4 +1,4 @@
-"""The different values of a tensor: as many results as are asked for."""
+"""Unique values of a tensor; the number of results depends on the arguments."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _unique(
     return_counts: bool = False,
     dim: Optional[int] = None,
 ) -> Tensor:
-    """The different values of a tensor, or its different slices along `dim`; with return_inverse
-    also where each is among them, with return_counts how often it is there."""
+    """The unique values of a tensor, or its unique slices along `dim`. return_inverse: also the
+    index of each element among them; return_counts: also how often each occurs."""
     return _unique_all(input, sorted, return_inverse, return_counts, dim)[0]
 
 
@@ -70,8 +70,9 @@ def _unique_consecutive(
     return_counts: bool = False,
     dim: Optional[int] = None,
 ) -> Tensor:
-    """The tensor without values, or slices along `dim`, that equal the one before; with
-    return_inverse also where each is among them, with return_counts how often it stood there."""
+    """The tensor without values, or slices along `dim`, that equal their predecessor.
+    return_inverse: also the index of each element in the result; return_counts: also the length of
+    each run."""
     return torch.unique_consecutive(input, return_inverse, return_counts, dim)[0]
 
 

@@ -1,4 +1,4 @@
-"""Images resized, sampled and cut into patches."""
+"""Resizing and sampling of images, and their patches."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def _resize_linear(
     scales: Optional[List[float]],
     antialias: bool,
 ) -> Tensor:
-    """The modes that take `align_corners`.  Raises NotImplementedError for other dimensions."""
+    """The modes that take `align_corners`.
+    Raises NotImplementedError if mode and rank do not fit."""
     dim = input.dim()
     if dim == 3 and mode == "linear":
         return torch.upsample_linear1d(input, size, align, scales)
@@ -93,7 +94,8 @@ def _resize_linear(
 def _resize_nearest(
     input: Tensor, mode: str, size: Optional[List[int]], scales: Optional[List[float]]
 ) -> Tensor:
-    """The modes that pick pixels, or average them to a known size."""
+    """The modes that select pixels, or average them ("area").
+    Raises NotImplementedError likewise."""
     dim = input.dim()
     if mode == "area" and dim >= 3 and dim <= 5:
         assert size is not None
@@ -187,11 +189,13 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    """(N, C, L), (N, C, H, W) or (N, C, D, H, W) at another size.
+    """Resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) to another size.
 
-    size or scale_factor: of all spatial dimensions, or one each; ValueError for both and neither.
-    mode: nearest, nearest-exact, area, linear, bilinear, bicubic, trilinear, lanczos.
-    recompute_scale_factor: from the size that is rounded, as a call with that size would.
+    size, scale_factor: one for all spatial dimensions, or one for each. Raises ValueError unless
+    exactly one of them is given.
+    mode: nearest, nearest-exact, area, linear, bilinear, bicubic, trilinear or lanczos.
+    recompute_scale_factor: compute the scale from the rounded output size, as if `size` were
+    given.
     """
     picks = mode in ("nearest", "area", "nearest-exact")
     if picks and align_corners is not None:
@@ -269,7 +273,7 @@ def upsample(
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """interpolate, under its name of old."""
+    """The old name of `interpolate`, with a deprecation warning."""
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -306,7 +310,7 @@ def upsample_nearest(
 
 
 def upsample_nearest(input, size=None, scale_factor=None):
-    """interpolate(mode="nearest"), under its name of old."""
+    """The old name of `interpolate(mode="nearest")`, with a deprecation warning."""
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -343,7 +347,7 @@ def upsample_bilinear(
 
 
 def upsample_bilinear(input, size=None, scale_factor=None):
-    """interpolate(mode="bilinear", align_corners=True), under its name of old."""
+    """The deprecated name of `interpolate(mode="bilinear", align_corners=True)`."""
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -370,9 +374,11 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: Optional[bool] = None,
 ) -> Tensor:
-    """The input (N, C, H, W) or (N, C, D, H, W) at the places of a grid (N, ..., 2 or 3) in -1..1.
+    """Sample the input (N, C, [D,] H, W) at a grid (N, ..., 2 or 3) of positions in [-1, 1].
 
-    mode: bilinear, nearest, bicubic; padding_mode, of places outside: zeros, border, reflection.
+    mode: bilinear, nearest or bicubic. padding_mode, for positions outside: zeros, border or
+    reflection.
+    Raises ValueError for other modes.
     """
     if mode != "bilinear" and mode != "nearest" and mode != "bicubic":
         raise ValueError(
@@ -390,7 +396,7 @@ def grid_sample(
 
 
 def affine_grid(theta: Tensor, size: List[int], align_corners: Optional[bool] = None) -> Tensor:
-    """The grid of affine maps (N, 2, 3) or (N, 3, 4) for an output of `size` (N, C, [D,] H, W)."""
+    """The grid of affine maps (N, 2, 3) or (N, 3, 4), for an output of `size` (N, C, [D,] H, W)."""
     align = _aligned(align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
@@ -422,7 +428,7 @@ def unfold(
     padding: BroadcastingList2[int] = 0,
     stride: BroadcastingList2[int] = 1,
 ) -> Tensor:
-    """The patches of images as columns: (N, C, H, W) -> (N, C * kernel, patches)."""
+    """The patches of images as columns: (N, C, H, W) -> (N, C * kernel elements, patches)."""
     return torch.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
@@ -434,7 +440,7 @@ def fold(
     padding: BroadcastingList2[int] = 0,
     stride: BroadcastingList2[int] = 1,
 ) -> Tensor:
-    """Columns put back as patches, and added where they overlap: `unfold` the other way."""
+    """Put columns back as patches, and add them where they overlap; the reverse of `unfold`."""
     return torch.col2im(
         input,
         _pair(output_size),

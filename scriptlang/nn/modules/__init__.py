@@ -1,4 +1,4 @@
-"""The layers of torch.nn, by family, most under PyTorch's names for the files."""
+"""The layers of torch.nn, by family, mostly with PyTorch's file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activation layers: each calls the function of its name."""
+"""Activation layers; each calls the function of the same name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class _InPlace(Module):
-    """An activation that may write its result over its input."""
+    """An activation that can run in place."""
 
     __constants__ = ["inplace"]
     inplace: bool
@@ -58,35 +58,35 @@ class _InPlace(Module):
 
 
 class ReLU(_InPlace):
-    """max(0, x)."""
+    """The element-wise max(0, x)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, inplace=self.inplace)
 
 
 class SELU(_InPlace):
-    """elu with the two constants that keep mean 0 and variance 1."""
+    """elu, scaled with the two constants that preserve mean 0 and variance 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class SiLU(_InPlace):
-    """x * sigmoid(x)."""
+    """The element-wise x * sigmoid(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, inplace=self.inplace)
 
 
 class Mish(_InPlace):
-    """x * tanh(softplus(x))."""
+    """The element-wise x * tanh(softplus(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, inplace=self.inplace)
 
 
 class Hardswish(_InPlace):
-    """x * relu6(x + 3) / 6."""
+    """The element-wise x * relu6(x + 3) / 6."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -96,7 +96,7 @@ class Hardswish(_InPlace):
 
 
 class Hardsigmoid(_InPlace):
-    """relu6(x + 3) / 6."""
+    """The element-wise relu6(x + 3) / 6."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -106,7 +106,7 @@ class Hardsigmoid(_InPlace):
 
 
 class Threshold(Module):
-    """`value` where the input is at most `threshold`."""
+    """Replaces elements that are at most `threshold` by `value`."""
 
     __constants__ = ["threshold", "value", "inplace"]
     threshold: float
@@ -129,7 +129,7 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """leaky_relu with a random slope while training, else with the mean of the two."""
+    """LeakyReLU with a random slope in [lower, upper] in training, else with their mean."""
 
     __constants__ = ["lower", "upper", "inplace"]
     lower: float
@@ -152,7 +152,7 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """The input held between two values."""
+    """Clamps elements to [min_val, max_val]."""
 
     __constants__ = ["min_val", "max_val", "inplace"]
     min_val: float
@@ -186,7 +186,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """min(max(0, x), 6)."""
+    """The element-wise min(max(0, x), 6)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -196,7 +196,7 @@ class ReLU6(Hardtanh):
 
 
 class ELU(Module):
-    """x, or alpha * (exp(x) - 1) for negative x."""
+    """The element-wise x if x > 0, else alpha * (exp(x) - 1)."""
 
     __constants__ = ["alpha", "inplace"]
     alpha: float
@@ -215,14 +215,14 @@ class ELU(Module):
 
 
 class CELU(ELU):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """The element-wise max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
 
 class LeakyReLU(Module):
-    """x, or negative_slope * x for negative x."""
+    """The element-wise x if x >= 0, else negative_slope * x."""
 
     __constants__ = ["inplace", "negative_slope"]
     inplace: bool
@@ -241,42 +241,42 @@ class LeakyReLU(Module):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """The element-wise 1 / (1 + exp(-x))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.sigmoid(input)
 
 
 class Tanh(Module):
-    """tanh(x)."""
+    """The element-wise tanh(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.tanh(input)
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x))."""
+    """The element-wise log(sigmoid(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """The element-wise x / (1 + |x|)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """The element-wise x - tanh(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class GLU(Module):
-    """The first half along `dim`, times the sigmoid of the second."""
+    """The first half along `dim` times the sigmoid of the second half."""
 
     __constants__ = ["dim"]
     dim: int
@@ -293,7 +293,7 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """x * Phi(x); approximate: "none" or "tanh"."""
+    """The element-wise x * Phi(x); approximate: "none" or "tanh"."""
 
     __constants__ = ["approximate"]
     approximate: str
@@ -322,21 +322,21 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """x, or 0 between -lambd and lambd."""
+    """Sets elements between -lambd and lambd to zero."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
 class Softshrink(_Shrink):
-    """x moved towards 0 by lambd."""
+    """Moves elements towards zero by lambd."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * x)) / beta, and x itself above the threshold."""
+    """The element-wise log(1 + exp(beta * x)) / beta, or x if beta * x is above the threshold."""
 
     __constants__ = ["beta", "threshold"]
     beta: float
@@ -355,7 +355,7 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """leaky_relu with learnt slopes, one or one a channel."""
+    """LeakyReLU with learnt slopes: one, or one per channel."""
 
     __constants__ = ["num_parameters"]
     num_parameters: int
@@ -380,7 +380,7 @@ class PReLU(Module):
 
 
 class _AlongDim(Module):
-    """A softmax along a dimension; none: PyTorch's choice of old, with a warning."""
+    """A softmax along a dimension; without one it is chosen like in `F.softmax`, with a warning."""
 
     __constants__ = ["dim"]
     dim: Optional[int]
@@ -395,7 +395,7 @@ class _AlongDim(Module):
 
 
 class Softmin(_AlongDim):
-    """softmax of -x."""
+    """softmax(-x) along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
@@ -415,7 +415,7 @@ class Softmax(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """log(softmax(x))."""
+    """log(softmax(x)) along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
@@ -425,7 +425,8 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmax2d(Module):
-    """softmax over the channels of each pixel: (N, C, H, W) or (C, H, W)."""
+    """Softmax over the channels of each pixel: (N, C, H, W) or (C, H, W).
+    Raises ValueError for other ranks."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

@@ -1,4 +1,4 @@
-"""Softmax over many classes, the rare ones in clusters."""
+"""Softmax over many classes, with the rare ones in clusters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _ASMoutput(NamedTuple):
 class AdaptiveLogSoftmaxWithLoss(Module):
     """input (N, in_features), target (N) -> (log probability of each target, mean loss).
 
-    cutoffs: where clusters of classes, sorted by how frequent they are, end.
+    cutoffs: the ends of the clusters; classes have to be sorted by decreasing frequency.
     """
 
     in_features: int
@@ -122,7 +122,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if dims > 0 else output.squeeze(0), loss)
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
-        """(N, n_classes) from what the head gives."""
+        """The log probabilities (N, n_classes), from the output of the head."""
         head = F.log_softmax(head_output, dim=1)
         parts = [head[:, : self.shortlist_size]]
         for i, cluster in enumerate(self.tail):
@@ -131,9 +131,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return torch.cat(parts, 1)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log probability of every class, (N, n_classes)."""
+        """The log probabilities of all classes, (N, n_classes)."""
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The class of the highest probability, (N)."""
+        """The most probable classes, (N)."""
         return torch.argmax(self.log_prob(input), dim=1)

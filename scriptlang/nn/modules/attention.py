@@ -1,4 +1,4 @@
-"""Attention with several heads, as a layer."""
+"""Multi-head attention as a layer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """query (L, N, E), key (S, N, kdim), value (S, N, vdim) -> (output (L, N, E), weights or None).
 
-    batch_first: (N, L, E) and so on.  See `F.multi_head_attention_forward` for masks.
+    batch_first: N is the first dimension of all of them. `F.multi_head_attention_forward` describes
+    the masks.
     """
 
     __constants__ = ["batch_first"]
@@ -70,7 +71,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _projections(self, **options: Any) -> None:
-        """One weight for queries, keys and values of one size, else one each."""
+        """Create one weight for queries, keys and values of equal sizes, else one for each."""
         e = self.embed_dim
         if self._qkv_same_embed_dim:
             self.in_proj_weight = Parameter(torch.empty((3 * e, e), **options))
@@ -147,7 +148,7 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor], query: Tensor
     ) -> Tuple[Optional[Tensor], Optional[int]]:
-        """(both masks as one, its kind): 1 of padding alone, 2 of attention or both, or None."""
+        """Return (both masks merged, type: 1 for padding only, else 2, None without masks)."""
         if attn_mask is None:
             return key_padding_mask, (None if key_padding_mask is None else 1)
         batch, length, _ = query.shape

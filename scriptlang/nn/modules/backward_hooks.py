@@ -1,8 +1,8 @@
-"""Hooks of gradients around a module: `register_full_backward_hook` and its pre-hook.
+"""Hooks for gradients of a module: `register_full_backward_hook` and its pre-hook.
 
-The tensors that go into `forward`, and those that it gives, each pass through a step that does
-nothing.  Going backward, the step of the results meets their gradients first, and that of the
-arguments has theirs.
+The tensor arguments of `forward` and the tensors in its result each pass through an identity node.
+The backward pass reaches the node of the results first, and then the node of the arguments; they
+call the hooks with the gradients.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ Gradients = tuple[Any, ...]
 
 
 class BackwardHookFunction(Function):
-    """Gives its tensors as they are; `ctx.meet` sees their gradients, and may give others."""
+    """An identity function.
+    `ctx.meet` is called with the gradients and returns those to pass on."""
 
     @staticmethod
     def forward(
         ctx: Any, meet: Callable[[Gradients], Gradients], fills: bool, *tensors: Tensor
     ) -> Any:
-        """fills: `meet` gets zeros where nothing flowed; else None."""
+        """fills: whether `meet` gets zeros instead of None for missing gradients."""
         ctx.meet = meet
         ctx.set_materialize_grads(fills)
         ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
@@ -42,8 +43,8 @@ class HookedCall:
     def __init__(self, module: Any, hooks: list[Callable], pre_hooks: list[Callable]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.inputs = 0
-        self.has_inputs = False  # whether a gradient for one is wanted
-        self.outputs: Gradients | None = None  # the gradients of the results, once they are there
+        self.has_inputs = False  # whether an input requires a gradient
+        self.outputs: Gradients | None = None  # the gradients of the results, once known
 
     def arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         self.inputs = len(args)
@@ -84,7 +85,7 @@ class HookedCall:
         return changed
 
     def meet_inputs(self, gradients: Gradients) -> Gradients:
-        if self.outputs is None:  # they did not come by the results
+        if self.outputs is None:  # the results' node was not reached
             return gradients
         found = self.call_hooks(gradients)
         self.outputs = None
@@ -109,7 +110,7 @@ def whole_or_one(given: Any) -> tuple[Any, ...]:
 
 
 def whole(given: Any, count: int, what: str, name: str) -> Gradients:
-    """What a hook gave, if there is one for each."""
+    """Check that a hook returned one gradient for each. Raises RuntimeError otherwise."""
     if len(given) != count:
         raise RuntimeError(
             f"Backward {what} returned an invalid number of {name}, got {len(given)}, but expected "
@@ -121,9 +122,9 @@ def whole(given: Any, count: int, what: str, name: str) -> Gradients:
 def stepped(
     values: tuple[Any, ...], meet: Callable[[Gradients], Gradients], fills: bool
 ) -> tuple[tuple[Any, ...], bool]:
-    """The values, their tensors passed through a step; and whether there was one to pass.
+    """Return (the values, with tensors passed through an identity node; whether there is one).
 
-    `meet` gets a gradient for each value: None for what is no tensor.
+    `meet` gets one gradient for each value: None for values that are no tensors.
     """
     places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
     if not is_grad_enabled() or not any(values[i].requires_grad for i in places):

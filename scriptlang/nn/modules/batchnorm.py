@@ -1,4 +1,4 @@
-"""Batch normalisation over one to three dimensions."""
+"""Batch normalisation for one to three spatial dimensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
 
 
 class _NormBase(Module):
-    """Weight, bias and running statistics of `num_features` channels."""
+    """The weight, bias and running statistics of `num_features` channels."""
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
@@ -86,7 +86,7 @@ class _NormBase(Module):
     def _load_from_state_dict(
         self, state_dict: Any, prefix: Any, local_metadata: Any, *report: Any
     ) -> None:
-        """States of version 1 have no count of batches."""
+        """Add the count of batches, which states of version 1 lack."""
         key = prefix + "num_batches_tracked"
         version = local_metadata.get("version")
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
@@ -95,7 +95,7 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    """Normalises channels by the batch while training, else by the running statistics."""
+    """Normalises channels with the batch's statistics in training, else with the running ones."""
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -128,7 +128,7 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """(N, C) or (N, C, L).  Raises ValueError for other numbers of dimensions."""
+    """Batch normalisation of (N, C) or (N, C, L). Raises ValueError for other ranks."""
 
     def _check_input_dim(self, input):
         if input.dim() != 2 and input.dim() != 3:
@@ -136,7 +136,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """(N, C, H, W).  Raises ValueError for other numbers of dimensions."""
+    """Batch normalisation of (N, C, H, W). Raises ValueError for other ranks."""
 
     def _check_input_dim(self, input):
         if input.dim() != 4:
@@ -144,7 +144,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """(N, C, D, H, W).  Raises ValueError for other numbers of dimensions."""
+    """Batch normalisation of (N, C, D, H, W). Raises ValueError for other ranks."""
 
     def _check_input_dim(self, input):
         if input.dim() != 5:

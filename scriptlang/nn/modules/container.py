@@ -1,4 +1,4 @@
-"""Modules that hold modules or parameters: in order, in lists, in dicts."""
+"""Modules that contain modules or parameters: sequences, lists, dicts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .module import Module, indented
 
 
 class _Sequence(Module):
-    """Submodules named "0", "1", ...: what Sequential and ModuleList have in common."""
+    """Submodules named "0", "1", ...: the common part of Sequential and ModuleList."""
 
     def _key(self, index: int) -> str:
-        """The name of an element, counted from the end if negative.  Raises IndexError."""
+        """The name of the element at an index, which may be negative. Raises IndexError."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is out of range")
@@ -76,9 +76,9 @@ class _Sequence(Module):
 
 
 class Sequential(_Sequence):
-    """Modules called one after another: `Sequential(a, b)(x)` is `b(a(x))`.
+    """Calls modules one after another: `Sequential(a, b)(x)` is `b(a(x))`.
 
-    Made of modules, or of an OrderedDict that names them.
+    The arguments are modules, or an OrderedDict that names them.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -163,7 +163,7 @@ class ModuleList(_Sequence):
         return super().extend(modules)
 
     def __repr__(self) -> str:
-        """Elements that print alike stand together: `(0-2): 3 x ReLU()`."""
+        """Print equal neighbours only once: `(0-2): 3 x ReLU()`."""
         runs: list[list] = []
         for i, module in enumerate(self):
             text = repr(module)
@@ -227,7 +227,8 @@ class ModuleDict(Module):
 
 
 def pairs(given: Any, what: str) -> Iterator[tuple[str, Any]]:
-    """(key, value) of a mapping or of an iterable of pairs.  Raises TypeError, ValueError."""
+    """The (key, value) pairs of a mapping or of an iterable of pairs.
+    Raises TypeError or ValueError."""
     if not isinstance(given, Iterable):
         raise TypeError(
             f"{what}.update should be called with an iterable of key/value pairs, but "
@@ -249,16 +250,16 @@ def pairs(given: Any, what: str) -> Iterator[tuple[str, Any]]:
 
 
 class _Values(Module):
-    """Parameters, and other values, by name: what ParameterList and ParameterDict share."""
+    """Parameters and other values by name: the common part of ParameterList and ParameterDict."""
 
     def _put(self, name: str, value: Any) -> None:
-        """Tensors become Parameters."""
+        """Set an attribute; a tensor becomes a Parameter."""
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
             value = Parameter(value, requires_grad=value.dtype.kind in "fc")
         setattr(self, name, value)
 
     def _described(self, label: str, value: Any, of: str) -> str:
-        """A line of the printed module; of: what the elements of a tensor are called there."""
+        """One line of the printed module; of: how it introduces the size of a tensor."""
         if not isinstance(value, Tensor):
             return f"  ({label}): Object of type: {type(value).__name__}"
         kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -270,7 +271,7 @@ class _Values(Module):
 
 
 class ParameterList(_Values):
-    """A list of parameters; tensors put into it become parameters."""
+    """A list of parameters; tensors that are added become Parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -327,7 +328,7 @@ class ParameterList(_Values):
 
 
 class ParameterDict(_Values):
-    """A dict of parameters; tensors put into it become parameters."""
+    """A dict of parameters; tensors that are added become Parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

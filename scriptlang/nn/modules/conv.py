@@ -1,4 +1,4 @@
-"""Convolutions and transposed convolutions over one to three dimensions."""
+"""Convolutions and transposed convolutions for one to three spatial dimensions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions have: sizes as tuples, weight, bias and how they begin."""
+    """The common part of all convolutions: settings as tuples, weight and bias, and their
+    initialisation."""
 
     __constants__ = [
         "stride",
@@ -76,7 +77,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _explicit_padding(self) -> List[int]:
-        """The padding of each side, from the last dimension, for modes that pad beforehand."""
+        """The padding of each side, from the last dimension on, for modes that pad beforehand."""
         if not isinstance(self.padding, str):
             return _reverse_repeat_tuple(self.padding, 2)  # type: ignore[return-value]
         sides = [0, 0] * len(self.kernel_size)
@@ -118,7 +119,7 @@ class _ConvNd(Module):
 def check_convolution(
     in_channels: int, out_channels: int, stride: Any, padding: Any, groups: Any, padding_mode: Any
 ) -> None:
-    """Raise ValueError for settings that no convolution has."""
+    """Raise ValueError for invalid settings of a convolution."""
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
     if in_channels % groups != 0:
@@ -140,7 +141,7 @@ def check_convolution(
 
 
 class Conv1d(_ConvNd):
-    """(N, C_in, L) or (C_in, L) -> (N, C_out, L')."""
+    """Convolution: (N, C_in, L) or (C_in, L) -> (N, C_out, L') or (C_out, L')."""
 
     def __init__(
         self,
@@ -183,7 +184,7 @@ class Conv1d(_ConvNd):
 
 
 class Conv2d(_ConvNd):
-    """(N, C_in, H, W) or (C_in, H, W) -> (N, C_out, H', W')."""
+    """Convolution: (N, C_in, H, W) or (C_in, H, W) -> (N, C_out, H', W') or (C_out, H', W')."""
 
     def __init__(
         self,
@@ -226,7 +227,7 @@ class Conv2d(_ConvNd):
 
 
 class Conv3d(_ConvNd):
-    """(N, C_in, D, H, W) or (C_in, D, H, W) -> (N, C_out, D', H', W')."""
+    """Convolution: (N, C_in, D, H, W) or (C_in, D, H, W) -> (N, C_out, D', H', W') or without N."""
 
     def __init__(
         self,
@@ -271,7 +272,7 @@ class Conv3d(_ConvNd):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """What transposed convolutions have: the padding of the output that gives a wanted size."""
+    """The common part of transposed convolutions; finds the padding for a wanted output size."""
 
     def __init__(
         self,
@@ -318,7 +319,8 @@ class _ConvTransposeNd(_ConvNd):
         num_spatial_dims: int,
         dilation: Optional[List[int]] = None,
     ) -> List[int]:
-        """The padding that makes the output `output_size`.  Raises ValueError where none does."""
+        """The padding with which the output has `output_size`.
+        Raises ValueError if there is none."""
         if output_size is None:
             return list(_single(self.output_padding))
         leading = 2 if input.dim() == num_spatial_dims + 2 else 1
@@ -351,7 +353,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """(N, C_in, L) or (C_in, L) -> (N, C_out, L')."""
+    """Transposed convolution: (N, C_in, L) or (C_in, L) -> (N, C_out, L') or (C_out, L')."""
 
     def __init__(
         self,
@@ -403,7 +405,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """(N, C_in, H, W) or (C_in, H, W) -> (N, C_out, H', W')."""
+    """Transposed convolution: (N, C_in, H, W) -> (N, C_out, H', W'), or both without N."""
 
     def __init__(
         self,
@@ -455,7 +457,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """(N, C_in, D, H, W) or (C_in, D, H, W) -> (N, C_out, D', H', W')."""
+    """Transposed convolution: (N, C_in, D, H, W) -> (N, C_out, D', H', W'), or both without N."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Layers of nn that compute distances between vectors."""
+"""Layers that compute distances between vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """(N, D), (N, D) -> (N,): the p-norm of the difference."""
+    """The p-norm of the difference of vectors: (N, D), (N, D) -> (N,)."""
 
     __constants__ = ["norm", "eps", "keepdim"]
     norm: float
@@ -28,7 +28,7 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle along `dim`."""
+    """The cosine of the angle between vectors along `dim`."""
 
     __constants__ = ["dim", "eps"]
     dim: int

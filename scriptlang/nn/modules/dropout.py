@@ -1,4 +1,4 @@
-"""Dropout layers: at work while training, nothing in eval."""
+"""Dropout layers: active in training, identity in eval mode."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Values set to zero with probability p, the others divided by 1 - p."""
+    """Sets elements to zero with probability p and divides the others by 1 - p."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
-    """Channels of (N, C, L) set to zero."""
+    """Sets whole channels of (N, C, L) or (C, L) to zero."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Channels of (N, C, H, W) set to zero."""
+    """Sets whole channels of (N, C, H, W) to zero."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Channels of (N, C, D, H, W) set to zero."""
+    """Sets whole channels of (N, C, D, H, W) or (C, D, H, W) to zero."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps the mean 0 and variance 1 that SELU gives."""
+    """Dropout that preserves mean 0 and variance 1, for use with SELU."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

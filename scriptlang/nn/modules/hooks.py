@@ -1,4 +1,4 @@
-"""Calling a module with its hooks around `forward`, and the handles that remove hooks."""
+"""Calls of modules with hooks around `forward`, and handles that remove hooks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, Callable
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away; also a context manager."""
+    """The handle of a registered hook: `remove()` removes the hook.
+    It is also a context manager."""
 
     _ids = itertools.count()
 
     def __init__(self, hooks: OrderedDict, *marks: OrderedDict) -> None:
-        """marks: further dicts that say something of the hook by its id."""
+        """marks: further dicts with flags of the hook, by its id."""
         self.id = next(self._ids)
         self._dicts = [weakref.ref(d) for d in (hooks, *marks)]
 
@@ -42,7 +43,7 @@ class RemovableHandle:
 def put(
     hooks: OrderedDict, hook: Callable, *marks: tuple[OrderedDict, bool], prepend: bool = False
 ) -> RemovableHandle:
-    """Add a hook to a dict of hooks, and its id to those dicts of marks that are asked for."""
+    """Add a hook to a dict of hooks, and its id to the dicts of those flags that are set."""
     handle = RemovableHandle(hooks, *(d for d, _ in marks))
     hooks[handle.id] = hook
     for d, wanted in marks:
@@ -54,15 +55,17 @@ def put(
 
 
 class HookedModule:
-    """The part of a Module that calls `forward` between its hooks.
+    """The part of Module that calls `forward` with its hooks.
 
-    A pre-hook may give new arguments, a hook a new result; None leaves them as they are.
+    A pre-hook may return new arguments, and a hook a new result; None leaves them unchanged.
     """
 
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """`hook(module, args)`, with_kwargs: `hook(module, args, kwargs)`, before `forward`."""
+        """Call `hook(module, args)` before `forward`; with_kwargs: `hook(module, args, kwargs)`.
+
+        Returns a handle with `remove()`."""
         return put(
             self._forward_pre_hooks,
             hook,
@@ -78,9 +81,9 @@ class HookedModule:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """`hook(module, args, output)`, with_kwargs: `hook(module, args, kwargs, output)`.
+        """Call `hook(module, args, output)` after `forward`; with_kwargs adds kwargs after args.
 
-        always_call: also where `forward` or another hook raised.
+        always_call: also if `forward` or another hook raised. Returns a handle with `remove()`.
         """
         return put(
             self._forward_hooks,
@@ -91,16 +94,18 @@ class HookedModule:
         )
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """`hook(module, grad_input, grad_output)`, whenever the gradients of the arguments are
-        there: tuples with a gradient for each positional argument and for each result, None for
-        what is no tensor.  What it gives, if not None, takes the place of grad_input."""
+        """Call `hook(module, grad_input, grad_output)` when the arguments' gradients are known.
+
+        They are tuples with one gradient for each positional argument or result; None for values
+        that are no tensors. If the hook does not return None, its result replaces grad_input."""
         return put(self._backward_hooks, hook, prepend=prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable, prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(module, grad_output)`, before the module is gone through; what it gives, if not
-        None, takes the place of grad_output."""
+        """Call `hook(module, grad_output)` before the backward pass of the module.
+
+        If the hook does not return None, its result replaces grad_output."""
         return put(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
@@ -129,7 +134,7 @@ class HookedModule:
         return call.results(HookedModule._call_hooked(self, forward, args, kwargs))
 
     def _call_hooked(self, forward: Callable, args: tuple, kwargs: dict) -> Any:
-        """Call `forward` between the hooks of a module, of ours or compiled."""
+        """Call `forward` with the hooks of a module, which may be one of ours or a compiled one."""
         called: set[int] = set()
         try:
             args, kwargs = HookedModule._before(self, args, kwargs)

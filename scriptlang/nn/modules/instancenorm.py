@@ -1,4 +1,4 @@
-"""Instance normalisation: each channel of each sample by itself."""
+"""Instance normalisation: each channel of each sample is normalised alone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """(N, C, L) or (C, L).  Raises ValueError for other numbers of dimensions."""
+    """Instance normalisation of (N, C, L) or (C, L). Raises ValueError for other ranks."""
 
     def _get_no_batch_dim(self) -> int:
         return 2
@@ -79,7 +79,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """(N, C, H, W) or (C, H, W).  Raises ValueError for other numbers of dimensions."""
+    """Instance normalisation of (N, C, H, W) or (C, H, W). Raises ValueError for other ranks."""
 
     def _get_no_batch_dim(self) -> int:
         return 3
@@ -90,7 +90,8 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """(N, C, D, H, W) or (C, D, H, W).  Raises ValueError for other numbers of dimensions."""
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W).
+    Raises ValueError for other ranks."""
 
     def _get_no_batch_dim(self) -> int:
         return 4

@@ -1,4 +1,4 @@
-"""Linear layers of nn: Identity, Linear, Bilinear."""
+"""Linear layers: Identity, Linear, Bilinear."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
-    """Hands its input on; takes and forgets any arguments when it is made."""
+    """Returns its input; all constructor arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """(*, in_features) -> (*, out_features): x @ weight.T + bias."""
+    """Linear layer, x @ weight.T + bias: (*, in_features) -> (*, out_features)."""
 
     __constants__ = ["in_features", "out_features"]
     in_features: int
@@ -71,11 +71,12 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The output projection of MultiheadAttention, under the name that archives have."""
+    """The output projection of MultiheadAttention; archives contain it under this name."""
 
 
 class Bilinear(Module):
-    """(*, in1), (*, in2) -> (*, out): x1 @ weight @ x2 + bias."""
+    """Bilinear layer, x1 @ weight @ x2 + bias: (*, in1_features), (*, in2_features) -> (*,
+    out_features)."""
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
     in1_features: int

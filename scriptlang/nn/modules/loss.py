@@ -1,4 +1,4 @@
-"""Losses as layers: each calls the function of its name with its settings."""
+"""Losses as layers; each calls the function of the same name."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Loss(Module):
 
 
 class _WeightedLoss(_Loss):
-    """A loss with a buffer `weight`, or None."""
+    """A loss with a buffer `weight`, which may be None."""
 
     weight: Optional[Tensor]
 
@@ -67,21 +67,21 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """The absolute error |input - target|."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """(input - target)^2."""
+    """The squared error (input - target) ** 2."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """Squared error / (2 beta) up to `beta`, and |error| - beta / 2 from there on."""
+    """error ** 2 / (2 * beta) for errors below `beta`, and |error| - beta / 2 above."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squared error / 2 up to `delta`, and linear from there on."""
+    """error ** 2 / 2 for errors up to `delta`, and linear above."""
 
     __constants__ = ["reduction", "delta"]
 
@@ -111,7 +111,7 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-log probability of the target class; input: log probabilities (N, C, ...)."""
+    """Negative log likelihood of target classes; input: log probabilities (N, C, ...)."""
 
     __constants__ = ["ignore_index", "reduction"]
     ignore_index: int
@@ -138,7 +138,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """NLLLoss, under its name of old."""
+    """The old name of NLLLoss for images."""
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -173,7 +173,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """CrossEntropyLoss of a linear layer: input (N, in_features) or (in_features,)."""
+    """Cross entropy of a linear layer; input: (N, in_features) or (in_features,)."""
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
     num_classes: int
@@ -291,7 +291,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Kullback-Leibler divergence of log probabilities from target probabilities."""
+    """Kullback-Leibler divergence of input log probabilities from target probabilities."""
 
     def __init__(
         self,
@@ -315,7 +315,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross entropy of logits, with a sigmoid inside; pos_weight: of positive targets."""
+    """Binary cross entropy of logits; pos_weight: a factor for positive targets."""
 
     weight: Optional[Tensor]
     pos_weight: Optional[Tensor]
@@ -339,7 +339,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification: log probabilities (T, N, C) against sequences."""
+    """Connectionist temporal classification; log probabilities (T, N, C) and target sequences."""
 
     __constants__ = ["blank", "reduction"]
     blank: int
@@ -382,7 +382,7 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """x for targets 1, max(0, margin - x) for targets -1."""
+    """x for targets 1, and max(0, margin - x) for targets -1."""
 
     def __init__(
         self,
@@ -407,7 +407,7 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """1 - cos(x1, x2) for targets 1, max(0, cos(x1, x2) - margin) for targets -1."""
+    """1 - cos(x1, x2) for targets 1, and max(0, cos(x1, x2) - margin) for targets -1."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(
@@ -416,21 +416,21 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss of several classes each; targets are class indices, up to the first -1."""
+    """Multi-label hinge loss; targets are lists of class indices that end with -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)), for targets 1 and -1."""
+    """log(1 + exp(-target * input)), with targets 1 and -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Mean binary cross entropy of the logits of all classes."""
+    """The mean over classes of the binary cross entropy of logits."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(
@@ -439,7 +439,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Hinge loss of one class each: how far others come within `margin` of it."""
+    """Multi-class hinge loss: penalises classes whose score is within `margin` of the target's."""
 
     __constants__ = ["p", "margin", "reduction"]
     margin: float
@@ -474,7 +474,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, |anchor - positive| - |anchor - negative| + margin)."""
+    """max(0, |anchor - positive| - |anchor - negative| + margin), with p-norms."""
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
     margin: float
@@ -516,7 +516,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """As TripletMarginLoss, with a distance function of the caller."""
+    """TripletMarginLoss with any distance function."""
 
     __constants__ = ["margin", "swap", "reduction"]
     margin: float

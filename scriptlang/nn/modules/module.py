@@ -1,8 +1,8 @@
-"""Module: the base of all layers and models, with PyTorch's behaviour.
+"""Module: the base class of all layers and models, compatible with PyTorch.
 
-Tensors that are Parameters, Buffers and other Modules register themselves when they are assigned;
-`forward` is what a call runs.  `scriptlang.script` compiles instances from the same records that
-this class keeps: `_parameters`, `_buffers`, `_modules`, `_non_persistent_buffers_set`, `training`.
+Parameters, Buffers and other Modules register themselves when they are assigned; a call runs
+`forward`. `scriptlang.script` compiles instances from the dicts that this class keeps:
+`_parameters`, `_buffers`, `_modules`, `_non_persistent_buffers_set` and `training`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ RECORDS: dict[str, type] = {
     "_load_state_dict_pre_hooks": OrderedDict,
     "_load_state_dict_post_hooks": OrderedDict,
 }
-"""What every module keeps about itself."""
+"""The initial attributes of every module."""
 
 
 class Module(HookedModule, StatefulModule):
-    """The base class; a subclass calls `super().__init__()` and defines `forward`."""
+    """Base class of modules; a subclass calls `super().__init__()` and defines `forward`."""
 
     training: bool
     dump_patches: bool = False
@@ -66,7 +66,7 @@ class Module(HookedModule, StatefulModule):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    if TYPE_CHECKING:  # a subclass takes what it likes
+    if TYPE_CHECKING:  # subclasses choose the signature
 
         def forward(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -77,7 +77,7 @@ class Module(HookedModule, StatefulModule):
                 f'Module [{type(self).__name__}] is missing the required "forward" function'
             )
 
-    # registering
+    # ---- registration
 
     def _check_name(self, kind: str, name: Any, known: dict) -> None:
         if not isinstance(name, str):
@@ -91,7 +91,10 @@ class Module(HookedModule, StatefulModule):
             raise KeyError(f'{kind} name can\'t be empty string ""')
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """A tensor that is state but no parameter; `state_dict` holds it if it is persistent."""
+        """Register a tensor that is state but no parameter; persistent: it is in `state_dict`.
+
+        Raises AttributeError before `Module.__init__`, KeyError for invalid names, TypeError for
+        values that are no tensors."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
@@ -160,7 +163,7 @@ class Module(HookedModule, StatefulModule):
         super().__setattr__(name, value)
 
     def _forget(self, name: str, attributes: dict, but: str = "") -> None:
-        """Take a name out of everything but one record."""
+        """Remove a name from all dicts except `but`."""
         attributes.pop(name, None)
         for record in HOLDERS:
             if record != but:
@@ -191,10 +194,10 @@ class Module(HookedModule, StatefulModule):
         for record, make in RECORDS.items():
             self.__dict__.setdefault(record, make())
 
-    # finding
+    # ---- lookup
 
     def get_submodule(self, target: str) -> Module:
-        """The module of a dotted name; "" is this one.  Raises AttributeError."""
+        """The submodule with a dotted name; "" is this module. Raises AttributeError."""
         module = self
         for part in target.split(".") if target else ():
             if not hasattr(module, part):
@@ -205,7 +208,8 @@ class Module(HookedModule, StatefulModule):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module in the place of a dotted name; strict: only where one is."""
+        """Replace the submodule with a dotted name; strict: it has to exist.
+        Raises ValueError, AttributeError."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -238,10 +242,10 @@ class Module(HookedModule, StatefulModule):
             raise AttributeError(f"`{name}` is not {what}")
         return found
 
-    # walking
+    # ---- iteration
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Each direct submodule once."""
+        """The names and direct submodules, each module once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -254,7 +258,7 @@ class Module(HookedModule, StatefulModule):
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all inside it, depth first, with dotted names; each once, if asked."""
+        """This module and all inside it, depth first, with dotted names; by default each once."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -308,17 +312,17 @@ class Module(HookedModule, StatefulModule):
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (b for _, b in self.named_buffers(recurse=recurse))
 
-    # changing
+    # ---- changes
 
     def apply(self: M, fn: Callable[[Module], None]) -> M:
-        """Call fn on every submodule, then on this one."""
+        """Call fn on every submodule, and then on this module; returns the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
-        """Replace every parameter and buffer by what fn makes of it; parameters stay themselves."""
+        """Replace every parameter and buffer by fn of it; the Parameter objects stay the same."""
         for module in self.children() if recurse else ():
             module._apply(fn)
         for param in self._parameters.values():
@@ -347,7 +351,8 @@ class Module(HookedModule, StatefulModule):
         return self._cast(dtypes.bfloat16)
 
     def type(self: M, dst_type: Any) -> M:
-        """Convert every tensor.  Raises ValueError for what names no type of tensors."""
+        """Convert all tensors to a dtype or named tensor type.
+        Raises ValueError for an unknown name."""
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
 
@@ -360,15 +365,18 @@ class Module(HookedModule, StatefulModule):
     ipu = xpu = mtia = cuda
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
-        """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
+        """Replace all tensors by uninitialised ones of the same size.
+        Raises RuntimeError for other devices."""
         if device is not None:
             device_argument(device)
         return self._apply(lambda t: t.new_empty(t.shape), recurse)
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`; only the dtype of
-        floating point and complex tensors changes, memory_format that of tensors with 4 or 5
-        dimensions.  Raises TypeError for what is no dtype, RuntimeError for other devices."""
+        """Convert all tensors: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`.
+
+        A dtype only changes floating-point and complex tensors, a memory_format those with 4 or 5
+        dimensions.
+        Raises TypeError for an invalid dtype, and RuntimeError for devices other than the CPU."""
         wanted = To(args, kwargs)
         check_module_to(wanted)
         return self._apply(wanted.convert)
@@ -394,16 +402,16 @@ class Module(HookedModule, StatefulModule):
             clear_grad(p, set_to_none)
 
     def share_memory(self: M) -> M:
-        """Move the tensors to where processes that fork from this one see each other's writes."""
+        """Move all tensors to shared memory, in which forked processes see each other's writes."""
         return self._apply(lambda t: t.share_memory_())
 
-    # showing
+    # ---- printing
 
     def _get_name(self) -> str:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the brackets besides the submodules."""
+        """The text in the parentheses of `repr`, besides submodules; subclasses override it."""
         return ""
 
     def __repr__(self) -> str:
@@ -423,16 +431,16 @@ KINDS: dict[type, tuple[str, str]] = {
     Module: ("_modules", "module"),
     Buffer: ("_buffers", "buffer"),
 }
-"""What registers itself when assigned -> the record it goes into, what it is called."""
+"""Classes that register themselves when assigned: the dict they go into, their name in errors."""
 
 HOLDERS: dict[str, tuple[type, str, str]] = {
     "_parameters": (Parameter, "parameter", "torch.nn.Parameter"),
     "_modules": (Module, "child module", "torch.nn.Module"),
     "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor"),
 }
-"""Record -> what may be assigned to a name in it, and how errors call that."""
+"""For each dict: the class of values that it may hold, and the names of these in errors."""
 
 
 def indented(text: str) -> str:
-    """All lines but the first two columns to the right."""
+    """The text with all lines but the first indented by two columns."""
     return text.replace("\n", "\n  ")

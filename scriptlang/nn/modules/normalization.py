@@ -1,4 +1,4 @@
-"""Normalisation of groups of channels, of last dimensions, and of channels by their neighbours."""
+"""Layer, RMS, group and local response normalisation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Response(Module):
 
 
 class LocalResponseNorm(_Response):
-    """Each value divided by a power of the mean square of `size` channels around it."""
+    """Divides each value by a power of the mean square of `size` neighbouring channels."""
 
     __constants__ = ["size", "alpha", "beta", "k"]
 
@@ -41,7 +41,7 @@ class LocalResponseNorm(_Response):
 
 
 class CrossMapLRN2d(_Response):
-    """LocalResponseNorm of (N, C, H, W), whose window has (size - 1) // 2 + 1 channels before."""
+    """LocalResponseNorm of (N, C, H, W) whose window has (size - 1) // 2 + 1 channels before."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -58,12 +58,12 @@ class CrossMapLRN2d(_Response):
         sums = torch.zeros_like(squares)
         for c in range(input.size(1)):
             near = squares[:, max(1, c - after + 1) : c + after].sum(1)
-            sums[:, c] = squares[:, 0] + near  # the first channel never leaves the sum
+            sums[:, c] = squares[:, 0] + near  # the first channel stays in all sums
         return input * sums.mul(self.alpha / self.size).add(self.k).pow(-self.beta)
 
 
 class _Affine(Module):
-    """What begins with a weight of ones and a bias of zeros, where it has them."""
+    """A layer whose weight starts as ones and bias as zeros, if it has them."""
 
     def _parameter(self, name: str, shape: Any, wanted: bool, **options: Any) -> None:
         self.register_parameter(name, Parameter(torch.empty(shape, **options)) if wanted else None)
@@ -79,7 +79,7 @@ def shape_of(normalized_shape: Union[int, List[int]]) -> Tuple[int, ...]:
 
 
 class LayerNorm(_Affine):
-    """The last dimensions, `normalized_shape`, at mean 0 and variance 1, scaled and shifted."""
+    """Normalises the last dimensions, `normalized_shape`, to mean 0 and variance 1."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     eps: float
@@ -117,7 +117,7 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """The last dimensions divided by the root of their mean square, scaled."""
+    """Divides the last dimensions, `normalized_shape`, by the root of their mean square."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     eps: Optional[float]
@@ -150,7 +150,7 @@ class RMSNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """Groups of channels at mean 0 and variance 1, scaled and shifted by channel."""
+    """Normalises groups of channels to mean 0 and variance 1; scales and shifts each channel."""
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
     num_groups: int

@@ -1,4 +1,4 @@
-"""Padding layers: sides of one to three dimensions, as `F.pad` takes them."""
+"""Padding layers for one to three dimensions, on top of `F.pad`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _sextuple = _ntuple(6, "_sextuple")
 
 
 class _PadNd(Module):
-    """`padding`: two numbers a dimension, from the last on; `sides` makes them of one."""
+    """padding: two sizes (before, after) a dimension, from the last one on; or one for all."""
 
     __constants__ = ["padding"]
     sides = staticmethod(_pair)
@@ -45,7 +45,7 @@ class _PadNd(Module):
 
 
 class _CircularPadNd(_PadNd):
-    """The other end of the input, as if it went round."""
+    """Pads with elements from the opposite end of the input."""
 
     def _check_input_dim(self, input):
         raise NotImplementedError
@@ -56,7 +56,8 @@ class _CircularPadNd(_PadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad 1 dimension with what stands at the other end."""
+    """Pads 1 dimension with elements from its opposite end.
+    Raises ValueError for ranks other than 2, 3."""
 
     def _check_input_dim(self, input):
         if input.dim() != 2 and input.dim() != 3:
@@ -64,7 +65,8 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pad 2 dimensions with what stands at the other end."""
+    """Pads 2 dimensions with elements from the opposite end.
+    Raises ValueError for ranks other than 3, 4."""
 
     sides = staticmethod(_quadruple)
 
@@ -74,7 +76,8 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad 3 dimensions with what stands at the other end."""
+    """Pads 3 dimensions with elements from the opposite end.
+    Raises ValueError for ranks other than 4, 5."""
 
     sides = staticmethod(_sextuple)
 
@@ -84,7 +87,7 @@ class CircularPad3d(_CircularPadNd):
 
 
 class _ConstantPadNd(_PadNd):
-    """One value on all sides."""
+    """Pads with one value."""
 
     __constants__ = ["padding", "value"]
     value: float
@@ -101,17 +104,17 @@ class _ConstantPadNd(_PadNd):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Pad 1 dimension with `value`; negative paddings cut."""
+    """Pads 1 dimension with `value`; negative padding crops."""
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pad 2 dimensions with `value`; negative paddings cut."""
+    """Pads 2 dimensions with `value`; negative padding crops."""
 
     sides = staticmethod(_quadruple)
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pad 3 dimensions with `value`; negative paddings cut."""
+    """Pads 3 dimensions with `value`; negative padding crops."""
 
     sides = staticmethod(_sextuple)
 
@@ -125,62 +128,62 @@ class _ZeroPadNd(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPadNd):
-    """Pad 1 dimension with zeros; negative paddings cut."""
+    """Pads 1 dimension with zeros; negative padding crops."""
 
 
 class ZeroPad2d(_ZeroPadNd):
-    """Pad 2 dimensions with zeros; negative paddings cut."""
+    """Pads 2 dimensions with zeros; negative padding crops."""
 
     sides = staticmethod(_quadruple)
 
 
 class ZeroPad3d(_ZeroPadNd):
-    """Pad 3 dimensions with zeros; negative paddings cut."""
+    """Pads 3 dimensions with zeros; negative padding crops."""
 
     sides = staticmethod(_sextuple)
 
 
 class _ReflectionPadNd(_PadNd):
-    """The input mirrored at its ends, which are not repeated."""
+    """Pads with the mirror image of the input, without repeating the edge."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "reflect")
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pad 1 dimension with the mirror image, without repeating the edge."""
+    """Pads 1 dimension with the mirror image, without repeating the edge."""
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pad 2 dimensions with the mirror image, without repeating the edge."""
+    """Pads 2 dimensions with the mirror image, without repeating the edge."""
 
     sides = staticmethod(_quadruple)
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pad 3 dimensions with the mirror image, without repeating the edge."""
+    """Pads 3 dimensions with the mirror image, without repeating the edge."""
 
     sides = staticmethod(_sextuple)
 
 
 class _ReplicationPadNd(_PadNd):
-    """The ends of the input, repeated."""
+    """Pads with copies of the edge."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "replicate")
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pad 1 dimension with copies of the edge."""
+    """Pads 1 dimension with copies of the edge."""
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pad 2 dimensions with copies of the edge."""
+    """Pads 2 dimensions with copies of the edge."""
 
     sides = staticmethod(_quadruple)
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pad 3 dimensions with copies of the edge."""
+    """Pads 3 dimensions with copies of the edge."""
 
     sides = staticmethod(_sextuple)

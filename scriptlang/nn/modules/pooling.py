@@ -1,4 +1,4 @@
-"""Pooling layers of nn: average, maximum, adaptive, fractional, and their inverses."""
+"""Pooling layers: average, maximum, adaptive, fractional, and their inverses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maxima of windows of (N, C, L); return_indices: and their places."""
+    """The maxima of windows of (N, C, L) or (C, L); return_indices: also their indices."""
 
     def forward(self, input: Tensor):
         return F.max_pool1d(
@@ -78,7 +78,7 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The maxima of windows of (N, C, H, W); return_indices: and their places."""
+    """The maxima of windows of (N, C, H, W) or (C, H, W); return_indices: also their indices."""
 
     def forward(self, input: Tensor):
         return F.max_pool2d(
@@ -93,7 +93,8 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maxima of windows of (N, C, D, H, W); return_indices: and their places."""
+    """The maxima of windows of (N, C, D, H, W) or (C, D, H, W); return_indices: also their
+    indices."""
 
     def forward(self, input: Tensor):
         return F.max_pool3d(
@@ -108,14 +109,14 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class _Windows(Module):
-    """What prints its kernel_size, stride and padding."""
+    """A layer that prints its kernel_size, stride and padding."""
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _MaxUnpoolNd(_Windows):
-    """Maxima put back where a pooling layer with return_indices found them."""
+    """Places maxima at the indices that a pooling layer with return_indices returned."""
 
     def _set(self, size: Any, kernel_size: Any, stride: Any, padding: Any) -> None:
         self.kernel_size = size(kernel_size)
@@ -124,7 +125,7 @@ class _MaxUnpoolNd(_Windows):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Put maxima back where MaxPool1d took them, by its indices; other elements are zero."""
+    """Places maxima at the indices that MaxPool1d returned; other elements are zero."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -139,7 +140,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Put maxima back where MaxPool2d took them, by its indices; other elements are zero."""
+    """Places maxima at the indices that MaxPool2d returned; other elements are zero."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -154,7 +155,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Put maxima back where MaxPool3d took them, by its indices; other elements are zero."""
+    """Places maxima at the indices that MaxPool3d returned; other elements are zero."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -169,7 +170,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class AvgPool1d(_Windows):
-    """The means of windows of (N, C, L)."""
+    """The means of windows of (N, C, L) or (C, L)."""
 
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
     ceil_mode: bool
@@ -232,7 +233,7 @@ class _AvgPoolNd(_Windows):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The means of windows of (N, C, H, W)."""
+    """The means of windows of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(
@@ -247,7 +248,7 @@ class AvgPool2d(_AvgPoolNd):
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The means of windows of (N, C, D, H, W)."""
+    """The means of windows of (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(
@@ -262,7 +263,9 @@ class AvgPool3d(_AvgPoolNd):
 
 
 class _FractionalMaxPoolNd(Module):
-    """The maxima of windows at random steps; ValueError unless one of size and ratio is given."""
+    """The maxima of windows at random positions.
+
+    Raises ValueError unless exactly one of output_size and output_ratio is given."""
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     return_indices: bool
@@ -293,7 +296,7 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Maxima of windows at pseudo-random places; give `output_size` or `output_ratio`."""
+    """Maxima of windows at random positions; give `output_size` or `output_ratio`."""
 
     def __init__(
         self,
@@ -318,7 +321,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Maxima of windows at pseudo-random places; give `output_size` or `output_ratio`."""
+    """Maxima of windows at random positions; give `output_size` or `output_ratio`."""
 
     def __init__(
         self,
@@ -345,7 +348,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 
 class _LPPoolNd(Module):
-    """The norms of windows."""
+    """The norms of order `norm_type` of windows."""
 
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
     norm_type: float
@@ -368,7 +371,7 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """Norms of order `norm_type` of the windows of a tensor (N, C, L)."""
+    """The norms of order `norm_type` of windows of (N, C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(
@@ -377,7 +380,7 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """Norms of order `norm_type` of the windows of a tensor (N, C, H, W)."""
+    """The norms of order `norm_type` of windows of (N, C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(
@@ -386,7 +389,7 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """Norms of order `norm_type` of the windows of a tensor (N, C, D, H, W)."""
+    """The norms of order `norm_type` of windows of (N, C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(
@@ -395,7 +398,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    """The maxima of `output_size` windows (None: as many as the input has)."""
+    """The maxima of `output_size` windows."""
 
     __constants__ = ["output_size", "return_indices"]
     return_indices: bool
@@ -410,30 +413,30 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Maxima of windows of a tensor (N, C, L), as many as `output_size` says; None keeps a size."""
+    """The maxima of `output_size` windows of (N, C, L); return_indices: also their indices."""
 
     def forward(self, input: Tensor):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Maxima of windows of a tensor (N, C, H, W), as many as `output_size` says; None keeps a
-    size."""
+    """The maxima of `output_size` windows of (N, C, H, W), where None keeps a size; return_indices:
+    also their indices."""
 
     def forward(self, input: Tensor):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Maxima of windows of a tensor (N, C, D, H, W), as many as `output_size` says; None keeps
-    a size."""
+    """The maxima of `output_size` windows of (N, C, D, H, W), where None keeps a size;
+    return_indices: also their indices."""
 
     def forward(self, input: Tensor):
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class _AdaptiveAvgPoolNd(Module):
-    """The means of `output_size` windows (None: as many as the input has)."""
+    """The means of `output_size` windows."""
 
     __constants__ = ["output_size"]
 
@@ -446,23 +449,21 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means of windows of a tensor (N, C, L), as many as `output_size` says; None keeps a size."""
+    """The means of `output_size` windows of (N, C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Means of windows of a tensor (N, C, H, W), as many as `output_size` says; None keeps a
-    size."""
+    """The means of `output_size` windows of (N, C, H, W); None keeps a size."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means of windows of a tensor (N, C, D, H, W), as many as `output_size` says; None keeps a
-    size."""
+    """The means of `output_size` windows of (N, C, D, H, W); None keeps a size."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)

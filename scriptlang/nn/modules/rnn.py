@@ -1,4 +1,4 @@
-"""Recurrent layers and cells of nn: RNN, LSTM, GRU."""
+"""Recurrent layers and cells: RNN, LSTM, GRU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
 
 
 class RNNBase(Module):
-    """Weights of all layers and directions: `weight_ih_l0`, `weight_hh_l0_reverse`..."""
+    """The weights of all layers and directions: `weight_ih_l0`, `weight_hh_l0_reverse`, ..."""
 
     __constants__ = [
         "mode",
@@ -93,7 +93,7 @@ class RNNBase(Module):
         return self.proj_size if self.proj_size > 0 else self.hidden_size
 
     def _shapes(self, layer: int) -> dict[str, tuple[int, ...]]:
-        """Parameter -> shape, for one direction of a layer."""
+        """The shapes of the parameters of one direction of a layer, by name."""
         gates = GATES[self.mode] * self.hidden_size
         out = self._output_size()
         shapes: dict[str, tuple[int, ...]] = {
@@ -115,7 +115,7 @@ class RNNBase(Module):
         super().__setattr__(name, value)
 
     def flatten_parameters(self) -> None:
-        """Nothing: only on a GPU do weights lie in one piece."""
+        """Has no effect: only on a GPU would weights be moved into one block of memory."""
 
     def reset_parameters(self) -> None:
         bound = 1.0 / math.sqrt(self.hidden_size)
@@ -163,7 +163,7 @@ class RNNBase(Module):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def _zeros(self, input: Tensor, batch_sizes: Optional[Tensor], size: int) -> Tensor:
-        """The state to begin with where none is given."""
+        """The initial state if none is given: zeros."""
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return torch.zeros([layers, batch, size], dtype=input.dtype, device=input.device)
 
@@ -183,7 +183,7 @@ class RNNBase(Module):
 
 
 class _OneState(RNNBase):
-    """What RNN and GRU share: a state that is one tensor, (layers * directions, N, H)."""
+    """The common part of RNN and GRU: the state is one tensor, (layers * directions, N, H)."""
 
     def check_forward_args(
         self, input: Tensor, hidden: Tensor, batch_sizes: Optional[Tensor]
@@ -199,7 +199,7 @@ class _OneState(RNNBase):
     def _run(
         self, input: Tensor, batch_sizes: Optional[Tensor], hx: Tensor
     ) -> Tuple[Tensor, Tensor]:
-        """All layers over an input (T, N, H), (N, T, H) or packed."""
+        """Run all layers over an input (T, N, H), (N, T, H), or packed."""
         self.check_forward_args(input, hx, batch_sizes)
         w, bias, layers, p = self._flat_weights, self.bias, self.num_layers, self.dropout
         training, both, first = self.training, self.bidirectional, self.batch_first
@@ -272,7 +272,7 @@ class _OneState(RNNBase):
 class RNN(_OneState):
     """Elman's network: h' = tanh (or relu) of W_ih x + b_ih + W_hh h + b_hh.
 
-    input (T, N, H_in), (N, T, H_in) with batch_first, (T, H_in), or packed.
+    input: (T, N, H_in), (N, T, H_in) with batch_first, (T, H_in), or a PackedSequence.
     Returns (output (T, N, directions * H), last state (layers * directions, N, H)).
     """
 
@@ -293,7 +293,7 @@ class RNN(_OneState):
 
 
 class GRU(_OneState):
-    """Gated recurrent units; shapes as RNN's."""
+    """Gated recurrent units; the shapes are those of RNN."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -302,7 +302,9 @@ class GRU(_OneState):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory; the state is a pair (h, c), whose h is projected with proj_size."""
+    """Long short-term memory. The state is a pair (h, c); proj_size: the projected size of h.
+
+    The other shapes are those of RNN."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
@@ -419,7 +421,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """One step: weights (chunks * hidden_size, ...), input (N, H_in) or (H_in)."""
+    """The common part of cells: weights (gates * hidden_size, ...), input (N, H_in) or (H_in,)."""
 
     __constants__ = ["input_size", "hidden_size", "bias"]
     input_size: int
@@ -463,7 +465,8 @@ class RNNCellBase(Module):
         return text
 
     def _batched(self, x: Optional[Tensor], input: Tensor, name: str) -> Tensor:
-        """A state (or zeros) with a batch dimension.  Raises ValueError for other dimensions."""
+        """The state with a batch dimension; zeros if it is None.
+        Raises ValueError for other ranks."""
         if x is None:
             n = input.size(0) if input.dim() == 2 else 1
             return torch.zeros([n, self.hidden_size], dtype=input.dtype, device=input.device)
@@ -473,7 +476,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN."""
+    """One step of RNN: input (N, H_in) or (H_in,), state h -> h."""
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
     nonlinearity: str
@@ -509,7 +512,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM: input, (h, c) -> (h, c)."""
+    """One step of LSTM: input (N, H_in) or (H_in,), state (h, c) -> (h, c)."""
 
     def __init__(
         self,
@@ -540,7 +543,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU."""
+    """One step of GRU: input (N, H_in) or (H_in,), state h -> h."""
 
     def __init__(
         self,

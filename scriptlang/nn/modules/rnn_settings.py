@@ -1,4 +1,4 @@
-"""What settings recurrent layers may have."""
+"""Checks the settings of recurrent layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-"""Mode -> how many gates a step has."""
+"""The number of gates of each mode."""
 
 
 def check_settings(
@@ -18,7 +18,7 @@ def check_settings(
     dropout: float,
     proj_size: Any,
 ) -> None:
-    """Raise ValueError and TypeError for settings that no recurrent layer has."""
+    """Raise ValueError or TypeError for invalid settings of a recurrent layer."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
         raise ValueError(
             "dropout should be a number in range [0, 1] representing the probability "

@@ -1,4 +1,4 @@
-"""Layers that move values: flatten, fold, shuffle, resize."""
+"""Layers that rearrange elements: flatten, fold, shuffle, resize."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = [
 
 
 class _Described(Module):
-    """Prints its constants by name."""
+    """A layer that prints its constants with their names."""
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={getattr(self, name)}" for name in self.__constants__)
 
 
 class Flatten(_Described):
-    """Dimensions start_dim to end_dim as one."""
+    """Flattens the dimensions start_dim to end_dim into one."""
 
     __constants__ = ["start_dim", "end_dim"]
     start_dim: int
@@ -46,7 +46,7 @@ class Flatten(_Described):
 
 
 class Unflatten(_Described):
-    """One dimension as several; TypeError for sizes that are no ints."""
+    """Splits one dimension into several. Raises TypeError for sizes that are no ints."""
 
     __constants__ = ["dim", "unflattened_size"]
     dim: int
@@ -72,7 +72,7 @@ class Unflatten(_Described):
 
 
 class Fold(_Described):
-    """(N, C * kernel, patches) -> (N, C, *output_size): patches put back and added."""
+    """Adds up overlapping patches: (N, C * kernel elements, patches) -> (N, C, *output_size)."""
 
     __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
 
@@ -98,7 +98,7 @@ class Fold(_Described):
 
 
 class Unfold(_Described):
-    """(N, C, H, W) -> (N, C * kernel, patches)."""
+    """Extracts patches as columns: (N, C, H, W) -> (N, C * kernel elements, patches)."""
 
     __constants__ = ["kernel_size", "dilation", "padding", "stride"]
 
@@ -116,7 +116,7 @@ class Unfold(_Described):
 
 
 class PixelShuffle(_Described):
-    """(*, C * r * r, H, W) -> (*, C, H * r, W * r)."""
+    """Moves channels to pixels: (*, C * r * r, H, W) -> (*, C, H * r, W * r)."""
 
     __constants__ = ["upscale_factor"]
     upscale_factor: int
@@ -130,7 +130,7 @@ class PixelShuffle(_Described):
 
 
 class PixelUnshuffle(_Described):
-    """(*, C, H * r, W * r) -> (*, C * r * r, H, W)."""
+    """Moves pixels to channels: (*, C, H * r, W * r) -> (*, C * r * r, H, W)."""
 
     __constants__ = ["downscale_factor"]
     downscale_factor: int
@@ -144,7 +144,7 @@ class PixelUnshuffle(_Described):
 
 
 class ChannelShuffle(_Described):
-    """Channels (N, g, C // g) in the order (N, C // g, g)."""
+    """Transposes the channels, seen as (groups, C // groups), to (C // groups, groups)."""
 
     __constants__ = ["groups"]
     groups: int
@@ -158,7 +158,7 @@ class ChannelShuffle(_Described):
 
 
 class Upsample(Module):
-    """(N, C, ...) at another size; see `F.interpolate`."""
+    """Resizes (N, C, ...); see `F.interpolate`."""
 
     __constants__ = [
         "size",
@@ -215,14 +215,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images made larger by repeating the nearest pixel."""
+    """Resizes images to the nearest pixels."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images made larger by bilinear interpolation, with corners aligned."""
+    """Resizes images by bilinear interpolation, with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,4 +1,4 @@
-"""Embeddings: tables of vectors, looked up by index."""
+"""Embeddings: tables of vectors that are looked up by index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """A weight (num_embeddings, embedding_dim), normal at first, with a row of padding zero."""
+    """A weight (num_embeddings, embedding_dim), initially normal, with zeros in the padding row."""
 
     num_embeddings: int
     embedding_dim: int
@@ -62,7 +62,7 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """(*) of indices -> (*, embedding_dim)."""
+    """Table lookup: indices (*) -> (*, embedding_dim)."""
 
     __constants__ = [
         "num_embeddings",
@@ -131,7 +131,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """A layer over a given table (rows, columns), whose memory it shares."""
+        """A layer with a given table (rows, columns); it shares the memory."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         return cls(  # type: ignore[call-arg]  # of this class
@@ -147,7 +147,8 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Bags of indices, (B, n) or (N,) with offsets -> (B, embedding_dim): sum, mean or max."""
+    """The sum, mean or max of rows: bags of indices (B, n), or (N,) with offsets -> (B,
+    embedding_dim)."""
 
     __constants__ = [
         "num_embeddings",
@@ -233,7 +234,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: Optional[int] = None,
     ) -> EmbeddingBag:
-        """A layer over a given table (rows, columns), whose memory it shares."""
+        """A layer with a given table (rows, columns); it shares the memory."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         made = cls(  # type: ignore[call-arg]  # of this class

@@ -1,4 +1,4 @@
-"""Saving and restoring the parameters and buffers of modules: `state_dict`, `load_state_dict`."""
+"""Saving and loading the parameters and buffers of modules: `state_dict`, `load_state_dict`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..parameter import Parameter
 from .hooks import RemovableHandle, put
 
 EXTRA_STATE = "_extra_state"
-"""The key under which what `get_extra_state` gives is stored."""
+"""The key for the result of `get_extra_state`."""
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """What `load_state_dict` returns."""
+    """The result of `load_state_dict`: (missing_keys, unexpected_keys)."""
 
     __slots__ = ()
 
@@ -26,10 +26,10 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpect
 
 
 class StatefulModule:
-    """The part of a Module that saves and restores its state, with submodules under prefixes."""
+    """The part of Module that saves and loads its state, and that of submodules under prefixes."""
 
     _version: int = 1
-    """Of the layout of the state, stored beside it; `_load_from_state_dict` gets that of a file."""
+    """The version of the state's layout; it is stored, and passed to `_load_from_state_dict`."""
 
     def get_extra_state(self) -> Any:
         raise RuntimeError(
@@ -43,24 +43,24 @@ class StatefulModule:
             "called: override it together with get_extra_state()"
         )
 
-    # hooks
+    # ---- hooks
 
     def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """`hook(module, prefix, keep_vars)` before the state is collected."""
+        """Call `hook(module, prefix, keep_vars)` before the state is collected."""
         return put(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata)` after it; it may change the dict."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after that; it may edit it."""
         hook._from_public_api = True
         return put(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
-        """As above; what the hook returns becomes the state."""
+        """The same, but the result of the hook, if not None, replaces the state."""
         return put(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
-        unexpected_keys, error_msgs)` before a module takes its state."""
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs)` before a module loads its state."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(
@@ -72,10 +72,10 @@ class StatefulModule:
         )
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """`hook(module, incompatible_keys)` after it; the hook may change the lists of keys."""
+        """Call `hook(module, incompatible_keys)` after that; it may change the lists of keys."""
         return put(self._load_state_dict_post_hooks, hook)
 
-    # saving
+    # ---- saving
 
     def _kept_buffers(self) -> dict[str, Tensor | None]:
         return {n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set}
@@ -95,7 +95,7 @@ class StatefulModule:
     ) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted name; they share memory with the module.
 
-        keep_vars: the parameters themselves, not plain tensors over their memory.
+        keep_vars: return the parameters themselves instead of detached tensors.
         """
         for name, value in zip(("destination", "prefix", "keep_vars"), args):
             destination = value if name == "destination" else destination
@@ -123,7 +123,7 @@ class StatefulModule:
                 raise RuntimeError("state_dict post-hook must return None")
         return destination
 
-    # restoring
+    # ---- loading
 
     def _load_from_state_dict(
         self,
@@ -135,7 +135,8 @@ class StatefulModule:
         unexpected_keys: Any,
         error_msgs: Any,
     ) -> None:
-        """Take this module's own values, without those of submodules, and report on the keys."""
+        """Load this module's own values, without those of submodules, and note missing and
+        unexpected keys."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(
                 state_dict,
@@ -170,7 +171,7 @@ class StatefulModule:
                         unexpected_keys.append(key)
 
     def _take(self, name: str, key: str, mine: Tensor, given: Any, assign: bool) -> str | None:
-        """Copy a value, or with `assign` put it in the place of ours; returns what is wrong."""
+        """Copy a value; assign: replace ours by it instead. Returns an error message, or None."""
         value = as_tensor(given)
         if value is None:
             return (
@@ -178,7 +179,7 @@ class StatefulModule:
                 f"Tensor-like object from checkpoint but received {type(given)}"
             )
         if mine.dim() == 0 and value.dim() == 1 and value.numel() == 1:
-            value = value[0]  # a scalar of before PyTorch 0.4
+            value = value[0]  # a scalar of PyTorch before 0.4
         if value.shape != mine.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {value.shape} from "
@@ -211,11 +212,11 @@ class StatefulModule:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy values (tensors of ours or torch's, numpy arrays) into the parameters and buffers.
+        """Copy values (our tensors or torch's, or numpy arrays) into the parameters and buffers.
 
-        strict: raise RuntimeError where keys are missing or not known.
-        assign: put the tensors themselves in the place of ours.
-        Shapes that differ raise RuntimeError in any case; all that is wrong is reported at once.
+        strict: missing or unexpected keys raise RuntimeError.
+        assign: use the given tensors instead of copying them.
+        Raises RuntimeError if shapes differ; all problems are reported at once.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -1,4 +1,4 @@
-"""Transformers: encoders and decoders of attention and feed-forward layers."""
+"""Transformers: encoders and decoders made of attention and feed-forward layers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Activation = Union[str, Callable[[Tensor], Tensor]]
 def _generate_square_subsequent_mask(
     sz: int, device: Optional[torch.device] = None, dtype: Optional[int] = None
 ) -> Tensor:
-    """(sz, sz): -inf above the diagonal, 0 elsewhere."""
+    """The causal mask (sz, sz): -inf above the diagonal, 0 elsewhere."""
     return torch.triu(torch.full([sz, sz], float("-inf"), device=device, dtype=dtype), diagonal=1)
 
 
@@ -43,7 +43,7 @@ def _get_seq_len(src: Tensor, batch_first: bool) -> Optional[int]:
 def _detect_is_causal_mask(
     mask: Optional[Tensor], is_causal: Optional[bool] = None, size: Optional[int] = None
 ) -> bool:
-    """What the hint says, or without one whether the mask is that of a causal order."""
+    """The hint `is_causal`; if it is None, whether the mask is the causal one."""
     if is_causal is not None:
         return is_causal
     if mask is None:
@@ -68,9 +68,9 @@ def _get_clones(module: Module, n: int) -> ModuleList:
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each added to its input and normalised.
+    """Self-attention and a feed-forward network, each with a residual connection and layer norm.
 
-    norm_first: normalised before, not after.  src (S, N, E), or (N, S, E) with batch_first.
+    norm_first: normalise before instead of after. src: (S, N, E), or (N, S, E) with batch_first.
     """
 
     __constants__ = ["norm_first"]
@@ -157,7 +157,7 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to the encoder's output, and a feed-forward network."""
+    """Self-attention, attention to the encoder's output (memory), and a feed-forward network."""
 
     __constants__ = ["norm_first"]
 
@@ -276,9 +276,9 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of an encoder layer, one after another, and a norm at the end.
+    """`num_layers` copies of an encoder layer, one after another, and an optional norm at the end.
 
-    enable_nested_tensor and mask_check only steer how PyTorch computes the same values.
+    enable_nested_tensor and mask_check only affect how PyTorch computes the same values.
     """
 
     __constants__ = ["norm"]
@@ -322,7 +322,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a decoder layer, one after another, and a norm at the end."""
+    """`num_layers` copies of a decoder layer in sequence, and an optional norm at the end."""
 
     __constants__ = ["norm"]
 

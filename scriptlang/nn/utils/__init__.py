@@ -1,4 +1,4 @@
-"""Helpers around modules: packed sequences, vectors of parameters, limits of gradients, folding."""
+"""Utilities: packed sequences, parameters as vectors, gradient clipping, batch norm folding."""
 
 from __future__ import annotations
 

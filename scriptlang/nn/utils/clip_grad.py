@@ -1,4 +1,5 @@
-"""Limits of gradients; what concerns tensors is in the scripted language, for programs, too."""
+"""Gradient clipping.
+The tensor computations are in the scripted language, so programs can use them."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients of parameters so that their norm, as one vector, is at most `max_norm`.
+    """Scale the gradients of parameters in place so that their total norm is at most `max_norm`.
 
-    Returns the norm that they had.  Raises RuntimeError, if asked, where that is not finite.
+    Returns the total norm before that. With error_if_nonfinite, raises RuntimeError if it is not
+    finite.
     """
     grads = gradients(parameters)
     with no_grad():
@@ -35,7 +37,7 @@ def clip_grad_norm_(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Limit each number of the gradients to [-clip_value, clip_value]."""
+    """Clamp all elements of the gradients to [-clip_value, clip_value], in place."""
     with no_grad():
         for grad in gradients(parameters):
             grad.clamp_(-float(clip_value), float(clip_value))
@@ -47,7 +49,7 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of tensors as one vector."""
+    """The norm of all tensors, concatenated to one vector."""
     given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     return total_norm(given, float(norm_type), error_if_nonfinite)
 
@@ -58,7 +60,7 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale gradients that together have that norm to at most `max_norm`."""
+    """Scale gradients with the given total norm to a norm of at most `max_norm`, in place."""
     with no_grad():
         factor = factor_to(float(max_norm), total_norm)
         for grad in gradients(parameters):
@@ -75,13 +77,13 @@ def gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [p.grad for p in given if p.grad is not None]
 
 
-# In the scripted language
+# ---- in the scripted language
 
 
 def total_norm(
     grads: List[Optional[Tensor]], norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
-    """The norm of all gradients as one vector: the norm of their norms."""
+    """The norm of all gradients, concatenated to one vector: the norm of their norms."""
     norms: List[Tensor] = []
     for grad in grads:
         if grad is not None:
@@ -99,14 +101,14 @@ def total_norm(
 
 
 def factor_to(max_norm: float, norm: Tensor) -> Tensor:
-    """What gradients of a norm are multiplied with to have at most `max_norm`."""
+    """The factor that scales gradients of a given norm to at most `max_norm`."""
     return torch.clamp(max_norm / (norm + 1e-6), max=1.0)
 
 
 def scaled_to(
     grads: List[Optional[Tensor]], max_norm: float, norm: Tensor
 ) -> List[Optional[Tensor]]:
-    """Gradients of a norm, scaled to at most `max_norm`."""
+    """Gradients of a given total norm, scaled to at most `max_norm`."""
     factor = factor_to(max_norm, norm)
     made: List[Optional[Tensor]] = []
     for grad in grads:
@@ -115,7 +117,7 @@ def scaled_to(
 
 
 def clamped(grads: List[Optional[Tensor]], clip_value: float) -> List[Optional[Tensor]]:
-    """Gradients, each number limited to [-clip_value, clip_value]."""
+    """Gradients with all elements clamped to [-clip_value, clip_value]."""
     made: List[Optional[Tensor]] = []
     for grad in grads:
         made.append(None if grad is None else grad.clamp(-clip_value, clip_value))

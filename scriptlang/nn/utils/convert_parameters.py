@@ -1,4 +1,4 @@
-"""All parameters of a model as one vector, and back."""
+"""Conversion between the parameters of a model and one vector."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ...tensors import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The elements of all parameters in one dimension, one after the other."""
+    """The elements of all parameters, concatenated to one dimension."""
     return torch.cat([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Let parameters be slices of a vector, in order.  TypeError for what is no Tensor."""
+    """Make parameters slices of a vector, in order. Raises TypeError if it is no Tensor."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     start = 0

@@ -27,7 +27,7 @@ def _fused(
     bn_bias: Optional[Tensor],
     shape: list[int],
 ) -> tuple[Parameter, Parameter]:
-    """shape: that in which a scale a channel meets the weight."""
+    """shape: the shape in which a scale per channel broadcasts to the weight."""
     bias_dtype = weight.dtype if bias is None else bias.dtype
     bias = torch.zeros_like(mean) if bias is None else bias
     scale = torch.rsqrt(var + eps)
@@ -52,7 +52,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> Any:
-    """(weight, bias) of one convolution that does what it and the normalisation do."""
+    """The (weight, bias) of one convolution that also does the batch norm."""
     ones = [1] * (conv_w.dim() - 2)
     return _fused(
         conv_w,
@@ -67,7 +67,7 @@ def fuse_conv_bn_weights(
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution with the batch norm after it folded in; both in eval."""
+    """A copy of a convolution with the batch norm after it folded in; both in eval mode."""
     _check_eval(conv, bn)
     made = copy.deepcopy(conv)
     made.weight, made.bias = fuse_conv_bn_weights(
@@ -92,12 +92,12 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> Any:
-    """The weight and bias of a linear layer that does what it and the batch norm behind it do."""
+    """The (weight, bias) of one linear layer that also does the batch norm after it."""
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer with the batch norm after it folded in; both in eval."""
+    """A copy of a linear layer with the batch norm after it folded in; both in eval mode."""
     _check_eval(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(

@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one batch: padded, or packed step by step."""
+"""Batches of sequences of different lengths: padded, or packed step by step."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """Steps of all sequences, one step of all after another; made by the functions here.
+    """A packed batch of sequences: the values of all sequences, step by step.
 
-    data: the values.  batch_sizes: how many sequences have each step.  sorted_indices, and
-    unsorted_indices back: the order by length, None where the batch was in that order.
+    data: the values. batch_sizes: how many sequences have each step. sorted_indices: the order by
+    length, and unsorted_indices its inverse; None if the batch was sorted. The functions here
+    create it.
     """
 
     def __new__(
@@ -38,7 +39,7 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same sequences with data converted as `Tensor.to` does it."""
+        """The same sequences, with data converted like in `Tensor.to`."""
         return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
 
     def double(self) -> PackedSequence:
@@ -59,7 +60,7 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Optional[Tensor]) -> Optional[Tensor]:
-    """The inverse of a permutation: at each place, where the permutation puts it."""
+    """The inverse of a permutation; None for None."""
     if permutation is None:
         return None
     places = torch.empty_like(permutation)
@@ -70,9 +71,10 @@ def invert_permutation(permutation: Optional[Tensor]) -> Optional[Tensor]:
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack (T, B, *), or (B, T, *) with batch_first; lengths: a tensor or a list.
+    """Pack padded sequences (T, B, *), or (B, T, *) with batch_first.
 
-    enforce_sorted: the lengths decrease; RuntimeError otherwise.
+    lengths: a tensor or list with the lengths.
+    enforce_sorted: raise RuntimeError unless the lengths decrease.
     """
     if not jit.is_scripting():
         given: Any = lengths
@@ -94,7 +96,7 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: Optional[int] = None,
 ) -> Tuple[Tensor, Tensor]:
-    """(padded sequences, their lengths); total_length: at least that of the longest."""
+    """Return (padded sequences, their lengths). total_length: the padded length, if given."""
     steps = sequence.batch_sizes.size(0)
     if total_length is not None:
         if total_length < steps:
@@ -118,7 +120,7 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences (L, *) as (T, B, *), or (B, T, *) with batch_first, padded to the longest."""
+    """Pad sequences (L, *) to the longest: (T, B, *), or (B, T, *) with batch_first."""
     if not jit.is_scripting():
         if not isinstance(sequences, Iterable):
             raise RuntimeError(
@@ -136,7 +138,7 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> List[Tensor]:
-    """The sequences without their padding."""
+    """The list of sequences (L, *) without their padding."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     result: List[Tensor] = []
@@ -152,6 +154,6 @@ def pack_sequence(sequences: List[Tensor], enforce_sorted: bool = True) -> Packe
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> List[Tensor]:
-    """The list of sequences that was packed."""
+    """The list of sequences that were packed."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

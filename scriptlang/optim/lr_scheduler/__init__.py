@@ -1,4 +1,4 @@
-"""Schedules of learning rates, as torch.optim.lr_scheduler has them.
+"""Learning rate schedulers, with the interface of torch.optim.lr_scheduler.
 
 scheduler = StepLR(optimizer, step_size=10)
 for epoch in range(30):

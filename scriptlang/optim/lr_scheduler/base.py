@@ -1,4 +1,4 @@
-"""LRScheduler: what changes the learning rates of an optimizer as epochs, or steps, go by."""
+"""LRScheduler: the base class of schedules that change the learning rates of an optimizer."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ NOT_INITIAL = (
 class LRScheduler:
     """The schedule of one optimizer.
 
-    Subclasses say the next rate of a group by the one that it has (`next_rate`), and, where there
-    is such a formula, by the epoch alone (`rate_at`).
+    Subclasses define `next_rate`, which computes a group's next rate from the current one, and, if
+    there is a closed form, `rate_at`, which computes it from the epoch alone.
     """
 
     next_rate: Any
@@ -56,7 +56,7 @@ class LRScheduler:
         self._begin()
 
     def _begin(self) -> None:
-        """The rates of the first epoch."""
+        """Set the rates of the first epoch."""
         self._step_count = 0
         self._is_initial = True
         self._get_lr_called_within_step = False
@@ -64,7 +64,7 @@ class LRScheduler:
         self._is_initial = False
 
     def step(self, epoch: int | None = None) -> None:
-        """The rates of the next epoch; of `epoch`, by the formula for that, where there is one."""
+        """Set the rates of the next epoch, or of `epoch` (by the closed form if there is one)."""
         if epoch is not None:
             warnings.warn(EPOCH, UserWarning, stacklevel=2)
         elif self._step_count == 1 and not self.optimizer._opt_called:
@@ -87,11 +87,11 @@ class LRScheduler:
         self._last_lr = rates_of(self.optimizer)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates of the groups as they are now."""
+        """The current rates of the groups."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The rates that a step to `last_epoch` gives."""
+        """The rates for `last_epoch`, computed from the current ones."""
         pairs = zip(self.optimizer.param_groups, self.base_lrs)
         return [self.next_rate(group["lr"], base) for group, base in pairs]
 
@@ -99,11 +99,11 @@ class LRScheduler:
         return [self.rate_at(base) for base in self.base_lrs]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """All attributes except the optimizer."""
         return {name: v for name, v in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take what `state_dict` gave, here or in PyTorch."""
+        """Load a state from `state_dict`, of this package or PyTorch."""
         self.__dict__.update(state_dict)
 
 
@@ -114,7 +114,7 @@ def checked(optimizer: Any) -> Any:
 
 
 def set_option(group: Options, name: str, value: Any) -> None:
-    """Set an option; one that is a tensor stays that tensor."""
+    """Set an option of a group; if it is a tensor, it is filled in place."""
     if isinstance(group[name], Tensor):
         group[name].fill_(float(value))
     else:
@@ -127,7 +127,7 @@ def rates_of(optimizer: Optimizer) -> list[Any]:
 
 
 def for_groups(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """A value for each group; a list has one for each."""
+    """One value for each group; a list must have as many. Raises ValueError otherwise."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [value] * count

@@ -1,4 +1,4 @@
-"""Schedules of schedules: one after another, or all at once."""
+"""Schedules made of several others: one after another, or all at once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .plateau import ReduceLROnPlateau
 
 
 class CombinedScheduler(LRScheduler):
-    """What has schedulers of one optimizer."""
+    """A schedule that contains other schedulers of the same optimizer."""
 
     _schedulers: list[Any]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, with the states of the schedulers."""
+        """All attributes except the optimizer, with the states of the inner schedulers."""
         state = super().state_dict()
         del state["_schedulers"]
         state["_schedulers"] = [s.state_dict() for s in self._schedulers]
@@ -32,7 +32,7 @@ class CombinedScheduler(LRScheduler):
 
 
 class SequentialLR(CombinedScheduler):
-    """One schedule up to the first milestone, then the next."""
+    """Uses the first scheduler until the first milestone, then the next one, and so on."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class SequentialLR(CombinedScheduler):
 
 
 class ChainedScheduler(CombinedScheduler):
-    """All schedules, each on what the one before gives."""
+    """Applies all schedulers at each step, each to the result of the one before."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         if optimizer is None and schedulers:
@@ -87,7 +87,7 @@ class ChainedScheduler(CombinedScheduler):
 
 
 def take_back(scheduler: Any) -> None:
-    """Undo the step that a scheduler made when it was made."""
+    """Undo the initial step of a scheduler."""
     for inner in getattr(scheduler, "_schedulers", ()):
         take_back(inner)
     if hasattr(scheduler, "last_epoch"):
@@ -95,7 +95,7 @@ def take_back(scheduler: Any) -> None:
 
 
 def refuse_unfit(name: str, schedulers: Sequence[Any], optimizer: Any, how: str) -> None:
-    """Raise for schedulers that cannot be put together."""
+    """Raise ValueError or TypeError for schedulers that cannot be combined."""
     if len(schedulers) < 1:
         raise ValueError(f"{name} expects at least one scheduler{how}, but got no scheduler.")
     for i, scheduler in enumerate(schedulers):

@@ -1,4 +1,4 @@
-"""Schedules along curves: cosines, with restarts, and one cycle up and down."""
+"""Schedules along curves: cosines, cosines with restarts, and one cycle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .base import LRScheduler, checked, for_groups, set_option
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the first rate to eta_min in T_max epochs, and back."""
+    """Follows a cosine from the initial rate down to eta_min in T_max epochs, and back."""
 
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
@@ -25,7 +25,7 @@ class CosineAnnealingLR(LRScheduler):
             turned = 1 + math.cos(self.last_epoch * math.pi / self.T_max)
             return self.eta_min + (base - self.eta_min) * turned / 2
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            # at eta_min before, from where no factor leads up
+            # the rate was eta_min, from which no factor leads up again
             return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
         now = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
         before = 1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max)
@@ -37,7 +37,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine that starts anew after T_0 epochs, then after T_mult times as many."""
+    """Follows half a cosine down to eta_min in T_0 epochs, and restarts; each period is T_mult
+    times as long as the one before."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return self.eta_min + (base - self.eta_min) * turned / 2
 
     def step(self, epoch: float | None = None) -> None:
-        """The next epoch, or any, which may be a fraction."""
+        """Set the rates of the next epoch, or of `epoch`, which may be fractional."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -79,7 +80,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set(self.get_lr())
 
     def _find_cycle(self, epoch: Any) -> None:
-        """The cycle that an epoch is in, and where."""
+        """Set the period that an epoch is in, and the position in it."""
         if epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         if epoch < self.T_0:
@@ -93,9 +94,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to max_lr, then down far below the start; the momentum goes the other way.
+    """Raises the rate to max_lr, then lowers it far below the start; the momentum does the inverse.
 
-    A step of the schedule follows each batch, `total_steps` in all, or epochs * steps_per_epoch.
+    Call `step` after each batch: `total_steps` times, or epochs * steps_per_epoch times.
     """
 
     def __init__(
@@ -181,7 +182,7 @@ class OneCycleLR(LRScheduler):
 
 
 def counted(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """How many steps a cycle has."""
+    """The number of steps of a cycle. Raises ValueError if it is not given."""
     given = {"total_steps": total_steps}
     if total_steps is None:
         if epochs is None or steps_per_epoch is None:
@@ -196,7 +197,7 @@ def counted(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """The parts of a cycle: their last steps, and the options that they go between."""
+    """The phases of a cycle: the last step of each, and the options between which values move."""
     top = float(pct_start * total_steps) - 1
     ends: list[tuple[float, str, str, str, str]] = [
         (top, "initial_lr", "max_lr", "max_momentum", "base_momentum")

@@ -1,7 +1,7 @@
 """Schedules that multiply the rate by a factor at each epoch.
 
-`next_rate` is the form that goes on from any rate, so that schedules can be chained; `rate_at` is
-the formula for an epoch.
+`next_rate` continues from any current rate, so that schedules can be chained; `rate_at` is the
+closed form for an epoch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .base import LRScheduler
 
 
 class FunctionScheduler(LRScheduler):
-    """A schedule by functions of the epoch, one for each group."""
+    """A schedule given by functions of the epoch, one for each group."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class FunctionScheduler(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of functions only the attributes of objects that are called
-        (functions themselves are not kept)."""
+        """All attributes except the optimizer. Of the functions, only the attributes of callable
+        objects are kept, as in PyTorch; plain functions are stored as None."""
         state = super().state_dict()
         del state["lr_lambdas"]
         state["lr_lambdas"] = [
@@ -56,7 +56,7 @@ class FunctionScheduler(LRScheduler):
 
 
 class LambdaLR(FunctionScheduler):
-    """The first rate times a function of the epoch."""
+    """The initial rate times a function of the epoch."""
 
     def get_lr(self) -> list[Any]:
         pairs = zip(self.base_lrs, self.lr_lambdas)
@@ -64,7 +64,7 @@ class LambdaLR(FunctionScheduler):
 
 
 class MultiplicativeLR(FunctionScheduler):
-    """The rate times a function of the epoch, each epoch."""
+    """Multiplies the rate by a function of the epoch, at each epoch."""
 
     def get_lr(self) -> list[Any]:
         pairs = zip(self.optimizer.param_groups, self.lr_lambdas)
@@ -74,7 +74,7 @@ class MultiplicativeLR(FunctionScheduler):
 
 
 class StepLR(LRScheduler):
-    """The rate times gamma every `step_size` epochs."""
+    """Multiplies the rate by gamma every `step_size` epochs."""
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -91,7 +91,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each of some epochs."""
+    """Multiplies the rate by gamma at each epoch in `milestones`."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """A factor for the first epochs, and none from then on."""
+    """Multiplies the initial rate by `factor` for the first `total_iters` epochs."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """A factor that changes linearly over the first epochs."""
+    """Multiplies the initial rate by a factor that changes linearly over `total_iters` epochs."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times gamma, each epoch."""
+    """Multiplies the rate by gamma at each epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -189,7 +189,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """A power of the share of epochs that are left."""
+    """Multiplies the initial rate by (1 - epoch / total_iters) ** power."""
 
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1

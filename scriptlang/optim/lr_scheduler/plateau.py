@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau: less where a measure no longer gets better."""
+"""ReduceLROnPlateau: lowers the rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from .base import LRScheduler, checked, rates_of, set_option
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times factor after `patience` epochs in which the measure did not get better.
+    """Multiplies the rate by factor if a metric has not improved for over `patience` epochs.
 
-    mode: whether less ("min") or more ("max") is better.  threshold: by how much it has to be, in
-    shares ("rel") or as it is ("abs").  cooldown: epochs after a change that are not counted.
+    mode: "min" if smaller is better, or "max". threshold: the least change that counts as
+    improvement, relative ("rel") or absolute ("abs"). cooldown: epochs after a reduction in which
+    nothing counts.
     """
 
     def __init__(
@@ -56,14 +57,14 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
 
     def _reset(self) -> None:
-        """Forget what was seen."""
+        """Reset the best value and the counters."""
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(  # type: ignore[override]
         self, metrics: SupportsFloat, epoch: int | None = None
     ) -> None:
-        """Take notice of the measure of an epoch."""
+        """Process the metric of an epoch, and reduce the rate if it has stopped improving."""
         value = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(value, self.best):

@@ -1,1 +1,2 @@
-"""Programs with their derivatives as one straight graph (docs/architecture/derivatives.md)."""
+"""Compiles programs with their derivatives to one straight graph, without branches or loops where
+possible (docs/architecture/derivatives.md)."""

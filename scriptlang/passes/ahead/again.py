@@ -1,4 +1,4 @@
-"""Going backward in the same graph computes again what would take much memory to keep.
+"""Recomputes values in the backward pass of one graph if keeping them takes much memory.
 
     %h = aten::linear(...)                     %h = aten::linear(...)
     %g = aten::gelu(%h)                 ->     %g = aten::gelu(%h)
@@ -6,7 +6,8 @@
     %d = aten::mm(%t, %g)                      %again = aten::gelu(%h)
                                                %d = aten::mm(%t, %again)
 
-What is kept is the partition's choice.  It is made last: common subexpressions would undo it.
+The partition (partition.py) decides what is kept. This pass runs last: eliminating common
+subexpressions would undo it.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from ..shape_facts import Fact
 from .partition import Parts, bytes_of, cut
 
 LEAST_BYTES = 4 << 20
-"""What has to be spared to compute anything again."""
+"""Recomputation has to save at least so many bytes to be done at all."""
 
 
 class OneGraph(Parts):
-    """The parts of a graph that has both: what the outputs do not need is the backward part."""
+    """The parts of a graph that contains both passes: nodes that the outputs do not need are the
+    backward part."""
 
     def __init__(self, graph: Graph, outputs: list[Value]) -> None:
         super().__init__(graph, outputs, ())
@@ -31,9 +33,10 @@ class OneGraph(Parts):
 
 
 def recompute(graph: Graph, outputs: int, facts: Mapping[Value, Fact]) -> int:
-    """Compute values again where that spares memory; returns how many bytes it spares.
+    """Recompute values where that saves memory; returns how many bytes it saves.
 
-    outputs: how many values of the tuple that the graph returns are the program's own.
+    outputs: how many values of the returned tuple are results of the program (the rest are
+    gradients).
     """
     made = graph.outputs[0].node
     parts = OneGraph(graph, made.inputs[:outputs])
@@ -53,7 +56,7 @@ def recompute(graph: Graph, outputs: int, facts: Mapping[Value, Fact]) -> int:
     repeated = set(again)
 
     def repeat(v: Value, before: Node) -> None:
-        """Place the nodes that compute a value again."""
+        """Insert copies of the nodes that compute a value before the node `before`."""
         pending = [v.node]
         while pending:
             node = pending[-1]
@@ -78,13 +81,13 @@ def recompute(graph: Graph, outputs: int, facts: Mapping[Value, Fact]) -> int:
 
 
 def cost(values: Mapping[Value, None], facts: Mapping[Value, Fact]) -> int:
-    """The bytes of tensors that a run makes; views have those of their base."""
+    """The bytes of the tensors that a run allocates; a view counts as its base."""
     made = {base_of(v) for v in values if v.type == T.TENSOR}
     return sum(bytes_of(v, facts.get(v)) for v in made if not v.is_parameter and not v.is_constant)
 
 
 def base_of(v: Value) -> Value:
-    """The value whose memory a view has."""
+    """The value that owns the memory of a view (the value itself if it is no view)."""
     while v.node.schema is not None and any(v.node.schema.shared) and v.node.inputs:
         v = v.node.inputs[0]
     return v

@@ -1,4 +1,4 @@
-"""Operators about derivatives and identity, which the evaluator answers itself."""
+"""Operators that ask about gradients, identity or sizes; the evaluator answers them itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Special = Callable[["Evaluator", list[Any]], Any]
 SPECIAL: dict[str, Special] = {}
-"""Operators that are not run as others are."""
+"""The operators that have a handler here instead of being run or emitted as usual."""
 
 
 def special(*names: str) -> Callable[[Special], Special]:
@@ -72,7 +72,7 @@ def is_grad_enabled(e: Evaluator, args: list[Any]) -> Any:
 
 
 def answer(e: Evaluator, a: Any, b: Any) -> Any:
-    """Whether two values are one object."""
+    """Whether two values are the same object."""
     if a is None or b is None:
         other = b if a is None else a
         if isinstance(other, Unknown) and T.may_be_none(other.value.type):
@@ -101,7 +101,7 @@ def isnot(e: Evaluator, args: list[Any]) -> Any:
 
 @special("aten::size")
 def size(e: Evaluator, args: list[Any]) -> Any:
-    """Sizes that are known, and nodes for the others."""
+    """The sizes of a tensor: numbers where they are known, nodes for the others."""
     tensor = args[0]
     v = e.value(tensor)
     shape = e.facts.shape(v)

@@ -1,4 +1,4 @@
-"""Going backward through what an evaluator has noted, by the rules of operators."""
+"""Differentiates the steps that an evaluator has recorded, by the rules of the operators."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def differentiate(
     given: Sequence[Tensor | None],
     creates: bool,
 ) -> list[Tensor | None]:
-    """The gradients of outputs by sources, None of what was not used.
+    """The gradients of outputs with respect to sources; None for a source that was not used.
 
-    given: those of the outputs; None is 1, of a single number.  creates: whether what is computed
-    is noted for derivatives itself.
+    given: the gradients of the outputs; None stands for 1 and needs an output with one element.
+    creates: whether the backward computation is itself recorded for derivatives (create_graph).
     """
     outer = e.records, e.is_backward, e.at
     e.records, e.is_backward = creates, True
@@ -38,7 +38,7 @@ def differentiate(
 
 
 class Backward:
-    """grads: what has flown to a value so far.  reached: values that depend on a source."""
+    """grads: the accumulated gradient of each value. reached: values that depend on a source."""
 
     def __init__(self, e: Evaluator, sources: list[Value]) -> None:
         self.e, self.sources = e, sources
@@ -77,7 +77,7 @@ class Backward:
         return made
 
     def check_single(self, output: Tensor) -> None:
-        """Let the program raise where an output is not one number."""
+        """Insert a check that raises at run time if an output does not have exactly one element."""
         e = self.e
         number = e.run("aten::numel", output)
         if not isinstance(number, Unknown):
@@ -95,7 +95,7 @@ class Backward:
         )
 
     def step(self, entry: Entry) -> None:
-        """Give the inputs of a step their gradients."""
+        """Compute the gradients of a step's inputs."""
         arguments = entry.arguments
         if not any(self.is_wanted(t) for t in tensors_in(arguments)):
             return
@@ -117,7 +117,8 @@ class Backward:
                     self.put(arguments[i], part)
 
     def check_unwritten(self, entry: Entry, expression: Expression) -> None:
-        """Leave it to the tape to raise its error where what a rule needs was written since."""
+        """Raise NotStraight if something that a rule needs has been written since.
+        The program then runs with the tape, which raises the error that users expect."""
         rule = expression.rule
         if not any(root.writes != then for root, then in entry.memory.values()):
             return
@@ -138,7 +139,7 @@ class Backward:
                     raise NotStraight("what a derivative needs was written")
 
     def named(self, name: str, entry: Entry, expression: Expression, needs: list[bool]) -> Any:
-        """What a name of an expression stands for."""
+        """The value of a name in an expression."""
         rule, e = expression.rule, self.e
         schema = entry.operator.schema
         if name in rule.grads:
@@ -158,7 +159,7 @@ class Backward:
         return size_of(e, self.result(entry, rule.results.index(of)))
 
     def result(self, entry: Entry, k: int) -> Any:
-        """A result as it was, through which derivatives go, too."""
+        """A result as it was computed; derivatives go through it too."""
         value = entry.results[k]
         if isinstance(value, list):
             return [Tensor(v, True) for v in value]
@@ -171,7 +172,7 @@ class Backward:
         return None if value is None else self.grads.get(value)
 
     def put(self, argument: Any, grad: Any) -> None:
-        """Add what an expression gave to the gradients of an argument."""
+        """Add what an expression computed to the gradients of an argument."""
         if isinstance(argument, list):
             for t, part in zip(argument, grad, strict=True):
                 if t is not None and part is not None:
@@ -182,7 +183,7 @@ class Backward:
             self.add(argument.value, self.fitted(grad, argument))
 
     def fitted(self, grad: Tensor, argument: Tensor) -> Tensor:
-        """A gradient in the shape and type of what it is of (helpers.fitted)."""
+        """A gradient converted to the shape and dtype of its argument (as helpers.fitted does)."""
         e = self.e
         have, want = e.facts.tensor(e.value(grad)), e.facts.tensor(argument.value)
         if have.shape is None or have.shape != want.shape:
@@ -205,7 +206,7 @@ def flat(results: list[Any]) -> list[Value | None]:
 
 
 def size_of(e: Evaluator, value: Any) -> Any:
-    """What `self_size` stands for (rules.size_of)."""
+    """The value of a name such as `self_size` (see rules.size_of)."""
     if isinstance(value, (list, tuple)):
         return [size_of(e, v) for v in value]
     return [] if value is None else e.run("aten::size", value)

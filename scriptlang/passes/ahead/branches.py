@@ -1,4 +1,4 @@
-"""Branches: those that are decided, and those that stay."""
+"""Branches: the ones whose condition is known disappear, the others stay in the straight graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Ended(NotStraight):
-    """A program that raises an error."""
+    """Raised when the program certainly raises an error at this point."""
 
     def __init__(self, node: Node, args: list[Any]) -> None:
         where = f", at {node.span.place}" if node.span is not None else ""
@@ -23,7 +23,7 @@ class Ended(NotStraight):
 
 
 def branch(e: Evaluator, node: Node, condition: Any, env: dict[Value, Any]) -> list[Any]:
-    """The results of an If: of the branch that is taken, where that is known."""
+    """The results of an If; if its condition is known, those of the branch that is taken."""
     if is_known(condition):
         block = node.blocks[0 if condition else 1]
         e.block(block, env)
@@ -32,7 +32,7 @@ def branch(e: Evaluator, node: Node, condition: Any, env: dict[Value, Any]) -> l
 
 
 class Staying:
-    """A branch that the straight graph has, too."""
+    """A branch with an unknown condition, which becomes an If of the straight graph."""
 
     def __init__(self, e: Evaluator, node: Node) -> None:
         self.e, self.node = e, node
@@ -59,7 +59,7 @@ class Staying:
         ]
 
     def side(self, target: Block, block: Block, env: dict[Value, Any]) -> list[Any] | None:
-        """What one branch gives, whose nodes go to `target`; None of one that raises."""
+        """The results of one branch, whose nodes are inserted into `target`; None if it raises."""
         e = self.e
         env = dict(env)
         with e.graph.at(target):
@@ -74,7 +74,7 @@ class Staying:
         return [env[v] for v in block.returns]
 
     def passed(self, made: Node, sides: list[Any], value: Any) -> Any:
-        """What the branch that does not raise gives, behind the If."""
+        """A result of the branch that does not raise, as it is visible after the If."""
         if isinstance(value, (list, tuple)):
             return type(value)(self.passed(made, sides, part) for part in value)
         if not isinstance(value, (Tensor, Unknown)):
@@ -82,7 +82,7 @@ class Staying:
         return self.output(made, [None if s is None else value for s in sides], value)
 
     def joined(self, made: Node, a: Any, b: Any, type_: T.Type) -> Any:
-        """What is one or the other."""
+        """The value after the If of something that is `a` in one branch and `b` in the other."""
         if a is b:
             return a
         if isinstance(a, (list, tuple)) and type(a) is type(b) and len(a) == len(b):
@@ -102,13 +102,13 @@ class Staying:
         return self.output(made, [a, b], a, type_)
 
     def output(self, made: Node, values: list[Any], like: Any, type_: Any = None) -> Any:
-        """An output of the If; a side that raises has nothing to give."""
+        """An output of the If; None in `values` stands for a side that raises and has no value."""
         e = self.e
         type_ = T.TENSOR if isinstance(like, Tensor) else type_ or like.value.type
         known = [e.materialized(v, type_) for v in values if isinstance(v, (Tensor, Unknown))]
         if len(set(known)) == 1 and len(known) == len(values) - values.count(None):
             if not made_in(known, made):
-                return like  # it is there without the If
+                return like  # it is computed outside of the If
         if any(isinstance(v, Tensor) and v.active for v in values):
             raise NotStraight(f"a derivative goes through a branch{e.place()}")
         found = []
@@ -129,5 +129,5 @@ class Staying:
 
 
 def made_in(values: Sequence[Value], node: Node) -> bool:
-    """Whether one of the values is made inside a node."""
+    """Whether one of the values is computed inside a node."""
     return any(v.node.block.is_inside(block) for v in values for block in node.blocks)

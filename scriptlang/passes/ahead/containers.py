@@ -1,4 +1,4 @@
-"""Lists, tuples and dicts, which are known ahead, whatever is in them."""
+"""Lists, tuples and dicts. Their structure is known ahead, even if their elements are not."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MOVING = frozenset(
     for name in "append extend insert pop clear copy reverse list len __getitem__ _set_item slice "
     "add add_ mul keys values items get setdefault update Delete popitem dict".split()
 )
-"""Operators that move what is in containers, and do not look at it."""
+"""Operators that only move the elements of containers and do not depend on their values."""
 
 
 def is_generic(operator: table.Operator) -> bool:
-    """Whether an operator takes containers of anything."""
+    """Whether an operator takes containers of any element type."""
     schema = operator.schema
     return any(has_variables(a.type) for a in schema.arguments) and not any(
         T.TENSOR in r.type.walk() for r in schema.returns
@@ -32,7 +32,7 @@ def is_generic(operator: table.Operator) -> bool:
 
 
 def run(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
-    """What an operator on containers gives."""
+    """The result of an operator on containers."""
     schema = operator.schema
     held = [a for a in args if isinstance(a, (list, dict))]
     if not held or any(
@@ -53,7 +53,7 @@ def run(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
 
 
 def computed(operator: table.Operator, args: list[Any]) -> Any:
-    """What an operator gives for what is known."""
+    """The result of an operator on known values."""
     kernel: Any = operator.kernel
     try:
         return kernel(*args)
@@ -66,14 +66,14 @@ MAKING = frozenset(
     for name in "arange linspace eye triu_indices tril_indices tensor scalar_tensor logspace "
     "hann_window hamming_window".split()
 )
-"""Operators that give the same tensor each time."""
+"""Operators that always return the same tensor for the same arguments."""
 
 MOST_ELEMENTS = 1 << 16
-"""Elements of a tensor that is made ahead."""
+"""The most elements of a tensor that is computed ahead."""
 
 
 def made_ahead(operator: table.Operator, args: list[Any]) -> Constant | None:
-    """The tensor that an operator makes of known numbers, where it is small."""
+    """The tensor that a factory returns for known numbers, if it is small; else None."""
     if operator.name not in MAKING:
         return None
     made = computed(operator, args)
@@ -82,7 +82,7 @@ def made_ahead(operator: table.Operator, args: list[Any]) -> Constant | None:
 
 
 def local(e: Evaluator, made: Any) -> Any:
-    """A container that was made now; returns it."""
+    """Note that a container was created inside a branch that stays; returns the container."""
     if e.inside and isinstance(made, (list, dict)):
         e.local[id(made)] = made
     return made
@@ -152,4 +152,4 @@ KINDS: dict[str, Callable[..., Any]] = {
     "prim::Uninitialized": uninitialized,
     "prim::isinstance": is_instance,
 }
-"""Kinds of the IR that make containers, or take them apart."""
+"""Node kinds that create containers or take them apart."""

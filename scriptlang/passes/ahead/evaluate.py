@@ -1,14 +1,15 @@
 """Makes a straight graph of a program, with the derivatives that it asks for.
 
-The evaluator goes through a graph as a run would.  What is known ahead is done at once: numbers,
-lists, branches and loops that sizes and constants decide, calls.  What a run has to compute becomes
-a node of the straight graph, which has no lists that change and no tensors that are written:
-`x.add_(y)` is `add`, and `x` the result from then on (writes.py).  A branch that nothing decides
-stays a branch where no derivative goes through it.
+The evaluator goes through a graph as a run would. Whatever is known ahead is evaluated at once:
+numbers, lists, calls, and the branches and loops that sizes and constants decide. What only a run
+can compute becomes a node of the straight graph. That graph has no lists that change and no tensors
+that are written: `x.add_(y)` becomes `add`, and from then on `x` is its result (writes.py). A
+branch with an unknown condition stays a branch, provided that no derivative goes through it.
 
-What is computed of tensors that require a gradient is kept as `Entry`s, in order: a tape that is
-there while the graph is made, and not when it runs.  Going backward (backward.py) evaluates rules,
-whose nodes come behind the others.  So second derivatives need nothing else.
+Steps on tensors that require a gradient are recorded in order as `Entry`s: a tape that exists while
+the graph is made, but not when it runs. The backward pass (backward.py) evaluates the rules of
+these steps, whose nodes come after the others. As they are recorded in the same way, second
+derivatives need no further code.
 """
 
 from __future__ import annotations
@@ -34,24 +35,25 @@ from .facts import Growing
 from .values import Module, NotStraight, Object, Tensor, Unknown, is_known, mapped, tensors_in
 
 MOST_NODES = 50_000
-"""Nodes of a straight graph; loops of many turns keep being loops."""
+"""The most nodes of a straight graph. A program whose loops would unroll to more has none."""
 
 MOST_CALLS = 50
-"""Calls inside calls, of functions that call themselves."""
+"""The deepest nesting of calls, to stop at recursive functions."""
 
 BACKWARD = ("backward",)
-"""The family of operators for going backward, whose bodies take part in fusion."""
+"""The family of operators for the backward pass. Their bodies are inlined, so they can be fused."""
 
 APART = frozenset(("aten::is_leaf", "aten::output_nr", "aten::detach_"))
-"""So do these, though a recorded call of a whole program has an answer for them."""
+"""Operators that depend on the autograd history of tensors and have no `looks_back` fact.
+A recorded call of a whole program can answer them; a straight graph cannot."""
 
 
 class Entry(NamedTuple):
     """A step that derivatives go through.
 
-    arguments: as they were then; results: for each result its value, or those of a list.
-    memory: value -> the tensor that is no view whose memory holds it, and how often that had been
-    written.
+    arguments: as they were at that time. results: the value of each result, or a list of values.
+    memory: maps a value to the tensor that owns its memory (and is no view), and to how often that
+    had been written.
     """
 
     operator: table.Operator
@@ -63,9 +65,11 @@ class Entry(NamedTuple):
 
 
 class Evaluator:
-    """graph: the straight graph, which grows.  records: whether gradients are wanted of what is
-    computed now.  read: (object, attribute, value) of what the program was made for.  seeds: the
-    gradients of single numbers, which are 1."""
+    """Walks a program and builds its straight graph.
+
+    graph: the straight graph so far. records: whether steps are recorded for derivatives now. read:
+    (object, attribute, value) of attributes that were assumed to be constant. seeds: the gradients
+    of single numbers, which are 1."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -73,20 +77,20 @@ class Evaluator:
         self.entries: list[Entry] = []
         self.outside: list[tuple[Tensor, Value]] = []
         self.records = True
-        self.inside = 0  # branches that stay
-        self.local: dict[int, Any] = {}  # containers made in these
+        self.inside = 0  # how many branches that stay surround the current node
+        self.local: dict[int, Any] = {}  # containers made inside of these branches
         self.constants: dict[Any, Value] = {}
         self.attributes: dict[tuple[int, str], Any] = {}
         self.read: list[tuple[ScriptObject, str, Any]] = []
         self.seeds: list[Value] = []
         self.count = self.depth = 0
         self.at: Node | None = None
-        self.is_backward = False  # then nodes are where the step stands that they are the rule of
+        self.is_backward = False  # new nodes then keep the forward step's place
 
     # Walking
 
     def call(self, graph: Graph, args: Sequence[Any]) -> list[Any]:
-        """What a graph gives for such arguments."""
+        """The results of a graph for these arguments."""
         if self.depth >= MOST_CALLS:
             raise NotStraight(f"more than {MOST_CALLS} calls are inside each other{self.place()}")
         env: dict[Value, Any] = dict(zip(graph.inputs, args, strict=True))
@@ -98,7 +102,7 @@ class Evaluator:
         return [env[v] for v in graph.outputs]
 
     def function(self, function: Function, args: Sequence[Any]) -> Any:
-        """What a function gives: one value, or a tuple."""
+        """The result of a function: one value, or a tuple."""
         found = self.call(function.graph, args)
         return found[0] if len(found) == 1 else tuple(found)
 
@@ -116,7 +120,7 @@ class Evaluator:
                 env[v] = result
 
     def node(self, node: Node, env: dict[Value, Any]) -> Sequence[Any]:
-        """What the outputs of a node are."""
+        """The values of a node's outputs."""
         kind = node.kind
         if kind == "prim::Constant":
             return (self.known(node.attributes.get("value"), node.output.type),)
@@ -146,7 +150,7 @@ class Evaluator:
         raise NotStraight(f"{kind.partition('::')[2]} is no step of a straight program")
 
     def cast(self, node: Node, arg: Any) -> Any:
-        """A value that is known to be of a type."""
+        """The value of a node that only refines a type."""
         type = node.output.type
         if not isinstance(arg, Unknown) or arg.value.type == type:
             return arg
@@ -155,7 +159,7 @@ class Evaluator:
         return self.foreign(made.output)
 
     def foreign(self, v: Value) -> Any:
-        """What is in memory of which nobody knows what else has it."""
+        """A value that may share its memory with objects unknown to the evaluator."""
         if isinstance(v.type, T.ClassType):
             return Object(v)
         made = self.wrapped(v)
@@ -164,7 +168,7 @@ class Evaluator:
         return made
 
     def loop(self, node: Node, args: list[Any], env: dict[Value, Any]) -> list[Any]:
-        """The turns of a loop, one after the other."""
+        """The results of a loop, which is unrolled."""
         body = node.blocks[0]
         count, goes_on, *carried = args
         turn = 0
@@ -181,7 +185,8 @@ class Evaluator:
             turn += 1
 
     def attribute(self, owner: Any, name: str, type: T.Type) -> Any:
-        """What is read of an object; one that is known has the attributes that it has now."""
+        """The value of an attribute.
+        For a known object it is the value that the attribute has now."""
         if isinstance(owner, Object):
             v = self.insert("prim::GetAttr", [owner.value], [type], attributes={"name": name})
             self.facts.node(v)
@@ -206,7 +211,7 @@ class Evaluator:
     # Operators
 
     def operator(self, operator: table.Operator, args: list[Any]) -> Any:
-        """What an operator gives: one value, or a tuple of several."""
+        """The result of an operator: one value, or a tuple of several."""
         name = operator.name
         if name in asking.SPECIAL:
             return asking.SPECIAL[name](self, args)
@@ -225,7 +230,7 @@ class Evaluator:
                 return containers.computed(operator, args)
             try:
                 return containers.computed(operator, args)
-            except NotStraight:  # it raises if a run gets there
+            except NotStraight:  # the run raises the error if it gets here
                 results = self.emit(operator, args)
                 return results[0] if len(results) == 1 else tuple(results)
         if name == "aten::result_type":
@@ -252,7 +257,7 @@ class Evaluator:
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, name: str, *args: Any) -> Any:
-        """What the operator of a qualified name gives; arguments left out are defaults."""
+        """The result of the operator with a qualified name; missing arguments are defaults."""
         operator = table.find(*name.split(".")) if "." in name else table.find(name)
         assert operator is not None, name
         rest = [a.default_value for a in operator.schema.arguments[len(args) :]]
@@ -266,7 +271,7 @@ class Evaluator:
     def note(
         self, operator: table.Operator, rule: Rule | None, args: list[Any], results: list[Any]
     ) -> None:
-        """Keep a step that derivatives go through."""
+        """Record a step that derivatives go through."""
         found = False
         if any(isinstance(r, Unknown) and T.TENSOR in r.value.type.walk() for r in results):
             raise NotStraight(f"how many tensors there are is not known{self.place()}")
@@ -286,13 +291,13 @@ class Evaluator:
         self.entries.append(Entry(operator, rule, frozen, values, node, memory))
 
     def frozen(self, part: Any) -> Any:
-        """A tensor as it is now."""
+        """The tensor as it is now: later writes do not change the copy."""
         return Tensor(self.value(part), part.active) if isinstance(part, Tensor) else part
 
     # Nodes
 
     def emit(self, operator: table.Operator, args: list[Any]) -> list[Any]:
-        """A node for an operator; its results."""
+        """Insert a node for an operator and return its results."""
         schema = operator.schema
         inputs = [self.materialized(a, s.type) for a, s in zip(args, schema.arguments, strict=True)]
         types = [r.type for r in schema.returns]
@@ -315,7 +320,7 @@ class Evaluator:
         return self.graph.insert(kind, inputs, types, like=self.at, **more)
 
     def emit_first(self, kind: str, inputs: list[Value], type: T.Type, attributes: Any) -> Value:
-        """A node at the start, which all others may use."""
+        """Insert a node at the start of the graph, where all others may use it."""
         first = self.graph.block.start.next
         while inputs and first.kind in ("prim::Constant", "prim::GetAttr"):
             first = first.next
@@ -323,7 +328,7 @@ class Evaluator:
             return self.insert(kind, inputs, [type], attributes=attributes).output
 
     def wrapped(self, v: Value) -> Any:
-        """An output of a node as the evaluator has it."""
+        """The output of a node in the evaluator's representation."""
         if v.type == T.TENSOR:
             return Tensor(v)
         fact = self.facts.get(v)
@@ -342,7 +347,7 @@ class Evaluator:
         return Unknown(v)
 
     def known(self, value: Any, type: T.Type) -> Any:
-        """A constant as the evaluator has it."""
+        """A constant in the evaluator's representation."""
         if isinstance(value, Constant):
             v = self.constant(value, T.TENSOR)
             found = self.attributes.get((id(value), ""))
@@ -356,7 +361,7 @@ class Evaluator:
         return value
 
     def tensor(self, v: Value, value: Constant | None = None) -> Tensor:
-        """A tensor that others hold: an argument, a constant."""
+        """A tensor whose memory others hold: an argument or a constant."""
         from ..shape_facts import tensor_facts
 
         fact = UNKNOWN if value is None else tensor_facts(value._size, value.dtype)
@@ -375,11 +380,11 @@ class Evaluator:
         return found
 
     def value(self, tensor: Tensor) -> Value:
-        """What holds the elements of a tensor now."""
+        """The value that now holds the elements of a tensor."""
         return writes.current(self, tensor)
 
     def materialized(self, value: Any, type: T.Type) -> Value:
-        """A value of the graph for what is known of one."""
+        """A value of the graph for one of the evaluator."""
         if isinstance(value, Tensor):
             return self.value(value)
         if isinstance(value, Unknown):
@@ -427,14 +432,14 @@ def place(node: Node) -> str:
 
 
 def as_results(result: Any, count: int) -> Sequence[Any]:
-    """What an operator gave, for each output of its node."""
+    """The result of an operator as a sequence with one item per output of its node."""
     if count == 1:
         return (result,)
     return result if count else ()
 
 
 def listed(fact: Any, type: T.Type) -> Any:
-    """A fact as a value: tuples stand for lists, too."""
+    """A fact as a value; a fact is a tuple where the type says list."""
     inner = T.without_none(type)
     if isinstance(fact, tuple):
         if isinstance(inner, T.ListType):
@@ -463,7 +468,7 @@ def scalar_type(value: Any) -> T.Type:
 
 
 def guessed(value: list[Any]) -> T.Type:
-    """The type of the elements of a list of which nobody says it."""
+    """The element type of a list, found from its elements."""
     if not value:
         return T.TENSOR
     if isinstance(value[0], Tensor):

@@ -1,4 +1,4 @@
-"""Shapes and types of the values of a straight graph, found while it grows."""
+"""Shapes and dtypes of the values of a straight graph, found while it grows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import values as V
 
 
 class Nothing:
-    """The analysis of a graph in which no list is written and no tensor reshaped."""
+    """Stands for the alias analysis of a graph that writes no list and resizes no tensor."""
 
     written = 0
 
@@ -37,7 +37,7 @@ class Nothing:
 
 
 class Growing(Propagation):
-    """The facts of a graph; `node` is called for each node that is put behind the others."""
+    """The facts of a growing graph; `node` is called for each node that is appended."""
 
     def __init__(self, graph: Graph) -> None:
         analysis: Any = Nothing()
@@ -64,7 +64,7 @@ class Growing(Propagation):
             self.try_out(node)
 
     def of_types(self, operator: table.Operator, args: list[Any], value: Any) -> Any:
-        """What an operator that looks at types and ranks gives; None where these are not known."""
+        """The result of an operator that only looks at dtypes and ranks; None if unknown."""
         made = []
         for arg in args:
             if not isinstance(arg, V.Tensor):
@@ -78,14 +78,14 @@ class Growing(Propagation):
         return kernel(*made) if not any(map(is_left, made)) else None
 
     def is_open(self, v: Value) -> bool:
-        """Whether more could be known of an output: a shape, how many there are in a list."""
+        """Whether something about an output is unknown: a shape, or the length of a list."""
         if v.type == T.TENSOR:
             return self.shape(v) is None
         return v.type == T.ListType(T.TENSOR) and not isinstance(self.get(v), tuple)
 
     def try_out(self, node: Node) -> None:
-        """Find the facts of an operator without a rule: it is run on zeros, where all sizes are
-        known and decide those of its results."""
+        """Find the facts of an operator without a rule by running it on zeros.
+        All sizes have to be known, and only they may decide the sizes of the results."""
         schema = node.schema
         if schema is None or schema.is_mutable:
             return
@@ -109,14 +109,14 @@ class Growing(Propagation):
 
 
 def tried(kernel: Any, facts: list[Fact]) -> Any:
-    """What a kernel gives for zeros, or for unit matrices where it refuses these; else None."""
+    """The result of a kernel for zeros, or for identity matrices if it rejects zeros; else None."""
     state = default_generator.snapshot()
     try:
         for diagonal in (0, 1):
             try:
                 return kernel(*(example(f, diagonal) for f in facts))
             except Exception:
-                continue  # such elements are no matter for it
+                continue  # the kernel rejects such elements
         return None
     finally:
         default_generator.restore(state)
@@ -127,11 +127,11 @@ def is_left(value: Any) -> bool:
 
 
 MOST_ELEMENTS = 1 << 20
-"""Elements of the tensors that an operator is tried on."""
+"""The most elements of all tensors on which an operator is tried."""
 
 
 def is_exact(fact: Fact) -> bool:
-    """Whether everything but elements is known."""
+    """Whether everything except the elements is known."""
     if isinstance(fact, TensorFacts):
         return fact.is_exact and fact.dtype is not None
     if isinstance(fact, tuple):
@@ -147,7 +147,8 @@ def elements(fact: Fact) -> int:
 
 
 def example(fact: Fact, diagonal: int) -> Any:
-    """A value of which a fact holds; tensors are zeros but for the diagonal of matrices."""
+    """A value that has the facts.
+    Tensors are zeros, with `diagonal` on the diagonal of matrices."""
     if isinstance(fact, tuple):
         return [example(part, diagonal) for part in fact]
     if isinstance(fact, TensorFacts):

@@ -1,7 +1,8 @@
-"""The smallest cut of a network, by Dinic's algorithm.
+"""Finds the minimum cut of a network by Dinic's algorithm.
 
-A flow from the source is raised along shortest ways with room (found level by level) until there
-are none; what then still reaches the sink is one side of a smallest cut.
+The flow from the source is increased along shortest paths with free capacity (found level by level)
+until there are none. The nodes from which the sink is still reachable are then one side of a
+minimum cut.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 from collections import deque
 
 ENDLESS = 1 << 62
-"""The capacity of an edge that no cut goes through."""
+"""The capacity of an edge that no cut may contain."""
 
 
 class Network:
-    """Nodes are numbers from 0; an edge and its way back have the numbers 2k and 2k + 1.
+    """A flow network. Nodes are numbered from 0; edges 2k and 2k + 1 are the reverse of each other.
 
-    to, room: where each edge leads, and what it takes yet.  edges: those that leave a node.
+    to, room: the target and the remaining capacity of each edge. edges: the edges leaving each
+    node.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -30,7 +32,7 @@ class Network:
             self.room.append(room)
 
     def levels(self, source: int) -> list[int]:
-        """How many edges with room each node is from the source; -1 where there is no way."""
+        """The distance of each node from the source in edges with free capacity, or -1."""
         found = [-1] * len(self.edges)
         found[source] = 0
         pending = deque([source])
@@ -43,9 +45,9 @@ class Network:
         return found
 
     def raise_flow(self, source: int, sink: int, levels: list[int]) -> int:
-        """Send flow along ways that gain a level with each edge, until these are full."""
+        """Send flow along paths that gain one level with each edge, until none is left."""
         total = 0
-        tried = [0] * len(self.edges)  # the first edge of each node that may still lead on
+        tried = [0] * len(self.edges)  # the first edge of each node that may still lead to the sink
         way: list[int] = []
         node = source
         while True:
@@ -65,16 +67,16 @@ class Network:
             else:
                 if node == source:
                     return total
-                levels[node] = -1  # no way leads on from here
+                levels[node] = -1  # no path to the sink leads through here
                 node = self.to[way.pop() ^ 1]
                 continue
             way.append(edge)
             node = self.to[edge]
 
     def smallest_cut(self, source: int, sink: int) -> tuple[int, list[bool]]:
-        """(its capacity, for each node whether it is on the side of the source).
+        """Return (capacity of a minimum cut, for each node whether it is on the source's side).
 
-        Of several smallest cuts it is the one nearest to the sink.
+        If there are several minimum cuts, it is the one closest to the sink.
         """
         total = 0
         while True:

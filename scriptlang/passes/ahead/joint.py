@@ -1,4 +1,4 @@
-"""One straight graph of a program and its derivatives, for arguments of given shapes and types."""
+"""One straight graph for a program and its derivatives, for given shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .values import Module, NotStraight, Tensor, Unknown, mapped
 class Joint(Evaluator):
     """The straight graph of a call.
 
-    leaves: the tensors and floats among the arguments, which are the first inputs of the graph.
-    lifted: (object, attribute, tensor) of the tensors that are read of objects, the inputs behind
-    them; again: other places of the same tensors.
-    wanted: ids of the tensors of objects by which is differentiated.
-    result: what the program gives.  outputs: how much of what the graph returns is that.
+    leaves: the tensors and floats among the arguments; they are the first inputs of the graph.
+    lifted: (object, attribute, tensor) of the tensors that are read from objects; they are the
+    inputs after the leaves. again: further attributes that hold a tensor of `lifted`.
+    wanted: the ids of those tensors that gradients are wanted for.
+    result: the result of the program. outputs: how many of the graph's results belong to it.
     """
 
     def __init__(self, program: Graph, arguments: Sequence[Any], facts: Sequence[Any]) -> None:
-        """arguments: values as at run time; facts: of each tensor among them, in order."""
+        """arguments: run-time values. facts: the facts of each tensor among them, in order."""
         super().__init__(Graph(program.name))
         self.lifted: list[tuple[ScriptObject, str, Constant]] = []
         self.again: list[tuple[ScriptObject, str, int]] = []
@@ -43,7 +43,7 @@ class Joint(Evaluator):
         self.program = program
 
     def argument(self, value: Any, name: str) -> Any:
-        """An argument as the evaluator has it."""
+        """An argument in the evaluator's representation."""
         if isinstance(value, ScriptObject):
             return Module(None, value)  # type: ignore[arg-type]  # no node ever takes it
         if isinstance(value, Constant):
@@ -63,7 +63,7 @@ class Joint(Evaluator):
         return value
 
     def attribute(self, owner: Any, name: str, type: T.Type) -> Any:
-        """Tensors of objects are inputs; one that stands in two places is one."""
+        """Make tensors of objects inputs of the graph; a tensor held in two places is one input."""
         found = owner.found.get(name) if isinstance(owner, Module) else None
         if isinstance(found, ScriptObject):
             return Module(None, found)  # type: ignore[arg-type]
@@ -82,18 +82,18 @@ class Joint(Evaluator):
         return known
 
     def run_program(self) -> Any:
-        """Make the graph of the program itself."""
+        """Build the graph of the program itself."""
         found = self.call(self.program, self.arguments)
         self.result = found[0] if len(found) == 1 else tuple(found)
         return self.result
 
     @property
     def any_written(self) -> bool:
-        """Whether what others hold is written."""
+        """Whether memory that others hold is written."""
         return any(t.writes for t, _ in self.outside)
 
     def tangent(self, output: Tensor) -> Tensor:
-        """An input for the gradient of a result."""
+        """Add an input for the gradient of a result."""
         v = self.graph.block.add_parameter(T.TENSOR, "grad")
         made = self.tensor(v)
         self.facts.put(v, self.facts.get(self.value(output)))
@@ -105,7 +105,7 @@ class Joint(Evaluator):
         return differentiate(self, outputs, sources, given, creates=False)
 
     def own(self, result: Tensor | Unknown) -> Tensor | Unknown:
-        """A result that the caller may write: a copy of what the graph holds itself."""
+        """A result that the caller may write: constants of the graph and their views are cloned."""
         if not isinstance(result, Tensor):
             return result
         v = self.value(result)
@@ -114,9 +114,9 @@ class Joint(Evaluator):
         return self.run("aten::clone", result) if v.is_constant else result
 
     def parted(self, tangents: Sequence[Value]) -> Partition:
-        """The parts of the graph, which has been closed and optimised.
+        """Split the graph, which has been closed and optimised, into its parts.
 
-        tangents: what the backward part begins with.
+        tangents: the inputs that the backward part starts from.
         """
         returned = unpacked(self.graph)
         inputs = {v: self.facts.get(v) for v in self.graph.inputs}
@@ -125,7 +125,7 @@ class Joint(Evaluator):
         return partition(self.graph, returned[:first], tangents, returned[first:], facts)
 
     def close(self, results: Sequence[Tensor | Unknown], grads: Sequence[Tensor] = ()) -> None:
-        """Let the graph return these, in a tuple."""
+        """Let the graph return these values, in a tuple."""
         writes.finish(self)
         self.outputs = len(results)
         results = [self.own(r) for r in (*results, *grads)]
@@ -133,7 +133,7 @@ class Joint(Evaluator):
 
 
 def unpacked(graph: Graph) -> list[Value]:
-    """What is in the tuple that a graph returns, which goes."""
+    """Return the elements of the tuple that a graph returns, and remove the tuple."""
     made = graph.outputs[0].node
     values = list(made.inputs)
     graph.block.end.remove_inputs()
@@ -142,7 +142,7 @@ def unpacked(graph: Graph) -> list[Value]:
 
 
 def check_scalar(joint: Joint, output: Any) -> None:
-    """Raises NotStraight where an output is not known to be one floating number."""
+    """Raise NotStraight unless an output is known to have one floating-point element."""
     if not isinstance(output, Tensor):
         raise NotStraight("what is differentiated is no tensor")
     fact: TensorFacts = joint.facts.tensor(joint.value(output))

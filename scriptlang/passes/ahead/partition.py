@@ -1,9 +1,9 @@
-"""What going backward keeps of going forward, and what it computes again.
+"""Decides what the backward pass keeps from the forward pass, and what it recomputes.
 
-Each value of the forward part that the backward part needs is kept, or computed again of others
-that are.  The choice is a smallest cut: a value is an edge with the bytes of its tensor for a
-capacity; ways lead from what cannot be computed again (arguments, products of matrices, random
-numbers) to what the backward part uses.  The edges of the cut are kept.
+A value of the forward part that the backward part needs is either kept, or recomputed from values
+that are kept. The choice is a minimum cut. Each value is an edge whose capacity is the number of
+bytes of its tensor. Paths lead from what cannot be recomputed (arguments, matrix products, random
+numbers) to what the backward part uses. The values whose edges are cut are kept.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from ..sizes import Size
 from .flow import ENDLESS, Network
 
 SYMBOL = 64
-"""What a size that is not known is taken for."""
+"""The number that an unknown size is estimated as."""
 
 
 class Partition(NamedTuple):
-    """forward, backward: graphs; the first gives its outputs and then what is kept, the second
-    takes this and the gradients of the outputs.  kept: values of the whole graph, with their bytes.
-    again: nodes of it that the backward part computes a second time.  outputs: how many the forward
-    part has without those.
+    """The result of `partition`.
+
+    forward, backward: graphs. The first returns its outputs and then what is kept; the second takes
+    the kept values and the gradients of the outputs. kept: the kept values of the whole graph, with
+    their bytes. again: the nodes of it that the backward part recomputes. outputs: how many results
+    the forward part has before the kept ones.
     """
 
     forward: Graph
@@ -43,7 +45,7 @@ class Partition(NamedTuple):
 class Parts:
     """Which nodes of a graph belong to which part.
 
-    forward: what the outputs need.  backward: what depends on their gradients.
+    forward: the nodes that the outputs need. backward: the nodes that depend on their gradients.
     """
 
     def __init__(self, graph: Graph, outputs: Iterable[Value], tangents: Iterable[Value]) -> None:
@@ -64,7 +66,7 @@ class Parts:
                 needed.update(taken(node))
 
     def used_backward(self, results: Iterable[Value]) -> dict[Value, None]:
-        """The values that the backward part uses and does not make."""
+        """The values that the backward part uses but does not compute."""
         used = [v for node in self.nodes if node in self.backward for v in taken(node)]
         return dict.fromkeys(
             v for v in (*used, *results) if v.node not in self.backward and v not in self.tangents
@@ -72,7 +74,7 @@ class Parts:
 
 
 def has_to_run(node: Node) -> bool:
-    """Whether a node is there for more than its results."""
+    """Whether a node has to run even if its results are unused."""
     return has_side_effects(node) or node.schema is not None and node.schema.is_mutable
 
 
@@ -81,7 +83,7 @@ def needs(node: Node, needed: set[Value]) -> bool:
 
 
 def taken(node: Node) -> Iterator[Value]:
-    """What a node uses, and what is used inside it."""
+    """The values that a node uses, in its blocks too."""
     yield from node.inputs
     for block in node.blocks:
         inner = [v for n in block.nodes for v in taken(n)]
@@ -89,7 +91,7 @@ def taken(node: Node) -> Iterator[Value]:
 
 
 def is_cheap(node: Node) -> bool:
-    """Whether a node may be computed a second time."""
+    """Whether a node may be recomputed."""
     if node.kind == "prim::Constant":
         return True
     if node.blocks or has_side_effects(node) or is_random(node):
@@ -109,7 +111,7 @@ def is_cheap(node: Node) -> bool:
 
 
 def bytes_of(v: Value, fact: Fact) -> int:
-    """The bytes that a value takes if it is kept from the forward to the backward run."""
+    """The bytes that it takes to keep a value from the forward to the backward pass."""
     if v.type != T.TENSOR:
         return 8
     if not isinstance(fact, TensorFacts) or fact.shape is None:
@@ -128,7 +130,7 @@ def width(dtype: DType | None) -> int:
 def cut(
     parts: Parts, results: Iterable[Value], facts: Mapping[Value, Fact]
 ) -> tuple[list[Value], list[Node]]:
-    """(the values to keep, the nodes to compute again), both in order."""
+    """Return (values to keep, nodes to recompute), both in the order of the graph."""
     used = parts.used_backward(results)
     candidates = [v for v in parts.graph.inputs if v not in parts.tangents]
     candidates += [v for n in parts.nodes if n not in parts.backward for v in n.outputs]
@@ -151,7 +153,7 @@ def cut(
 
 
 def again_of(parts: Parts, used: Iterable[Value], kept: set[Value]) -> list[Node]:
-    """The nodes that the backward part computes of what is kept."""
+    """The nodes that the backward part recomputes from the kept values."""
     found: set[Node] = set()
     pending = [v for v in used if v not in kept]
     while pending:
@@ -170,10 +172,10 @@ def partition(
     results: Sequence[Value],
     facts: Mapping[Value, Fact],
 ) -> Partition:
-    """A forward and a backward graph of one that has both.
+    """Split a graph into a forward and a backward graph.
 
-    outputs: what the forward part gives; tangents: the inputs that are their gradients; results:
-    what the backward part gives.
+    outputs: the results of the forward part. tangents: the inputs that are their gradients.
+    results: the results of the backward part.
     """
     parts = Parts(graph, outputs, tangents)
     kept, again = cut(parts, results, facts)
@@ -199,7 +201,7 @@ def partition(
 
 
 def needed_for(parts: Parts, values: Iterable[Value]) -> set[Node]:
-    """The nodes that values need."""
+    """The nodes that are needed to compute the values."""
     found: set[Node] = set()
     pending = list(values)
     while pending:
@@ -211,7 +213,7 @@ def needed_for(parts: Parts, values: Iterable[Value]) -> set[Node]:
 
 
 def give(graph: Graph, values: Sequence[Value]) -> None:
-    """Let a graph return values, as a tuple."""
+    """Let a graph return the values in a tuple."""
     made = graph.insert(
         "prim::TupleConstruct", values, [T.TupleType(tuple(v.type for v in values))]
     )

@@ -1,4 +1,4 @@
-"""Operators that give what they are given, for tensors of such a type and shape."""
+"""Calls that return their argument, or something simpler, for certain dtypes and shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of_real(e: Evaluator, args: list[Any]) -> Any:
-    """What changes only complex numbers."""
+    """Operators that only change complex numbers."""
     dtype = e.facts.dtype(e.value(args[0]))
     return args[0] if dtype is not None and dtype.kind != "c" else None
 
@@ -28,7 +28,7 @@ def same_type(e: Evaluator, args: list[Any]) -> Any:
 
 
 def same_size(e: Evaluator, args: list[Any]) -> Any:
-    """A view in the shape that there is."""
+    """A view or reshape to the shape that the tensor has already."""
     shape = e.facts.shape(e.value(args[0]))
     if shape is None or not isinstance(args[1], list):
         return None
@@ -36,12 +36,12 @@ def same_size(e: Evaluator, args: list[Any]) -> Any:
 
 
 def sizes(e: Evaluator, size: list[Any]) -> tuple[Any, ...]:
-    """The facts of a list of sizes."""
+    """The facts of the sizes in a list."""
     return tuple(e.facts.get(n.value) if isinstance(n, Unknown) else n for n in size)
 
 
 def flattened(e: Evaluator, args: list[Any]) -> Any:
-    """Dimensions that are one already."""
+    """flatten of a single dimension."""
     shape = e.facts.shape(e.value(args[0]))
     if shape is None or not is_known(args[1:]) or not shape:
         return None
@@ -49,7 +49,7 @@ def flattened(e: Evaluator, args: list[Any]) -> Any:
 
 
 def summed(e: Evaluator, args: list[Any]) -> Any:
-    """A sum over dimensions, which fusion knows."""
+    """sum_to_size as a sum over dimensions, which can be fused."""
     shape, size = e.facts.shape(e.value(args[0])), args[1]
     if shape is None or not isinstance(size, list):
         return None
@@ -71,7 +71,7 @@ def is_more(size: Any) -> bool:
 
 
 def by_one(e: Evaluator, args: list[Any]) -> Any:
-    """Times 1, or divided by it: of floating numbers the same."""
+    """Multiplication or division by 1, which does not change floating-point numbers."""
     dtype = e.facts.dtype(e.value(args[0]))
     fits = dtype is not None and dtype.kind in "fc" and type(args[1]) in (int, float)
     return args[0] if fits and args[1] == 1 else None
@@ -85,14 +85,14 @@ def adjoint(e: Evaluator, args: list[Any]) -> Any:
 
 
 def to_first(e: Evaluator, args: list[Any]) -> Any:
-    """The first power."""
+    """A power with the exponent 1."""
     dtype = e.facts.dtype(e.value(args[0]))
     fits = dtype is not None and dtype.kind in "fc" and type(args[1]) in (int, float)
     return args[0] if fits and args[1] == 1 else None
 
 
 def by_ones(e: Evaluator, args: list[Any]) -> Any:
-    """Times a tensor of ones that does not spread the other one."""
+    """Multiplication by a tensor of ones that does not broadcast the other operand."""
     if not isinstance(args[1], Tensor):
         return None
     for ones, other in (args, args[::-1]):
@@ -107,7 +107,7 @@ def by_ones(e: Evaluator, args: list[Any]) -> Any:
 
 
 def spreads_nothing(shape: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether a tensor of a shape broadcasts to another one as that is."""
+    """Whether a tensor of the first shape leaves the second shape unchanged when they broadcast."""
     if len(shape) > len(other):
         return False
     return all(a in (1, b) for a, b in zip(shape[::-1], other[::-1]))
@@ -146,12 +146,12 @@ RULES: dict[str, Callable[[Evaluator, list[Any]], Any]] = {
 
 
 def simplified(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
-    """What a call gives without a step of its own; None where it takes one."""
+    """The result of a call that needs no node of its own; None if it needs one."""
     rule = RULES.get(operator.qualified_name)
     if rule is None or not isinstance(args[0], Tensor):
         return None
     found = rule(e, args)
     if any(found is a for a in args) and not operator.schema.shared[0]:
-        if not operator.facts.may_share:  # memory of its own, with the same elements
+        if not operator.facts.may_share:  # the operator returns new memory with the same elements
             return Tensor(e.value(found), found.active)
     return found

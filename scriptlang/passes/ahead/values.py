@@ -1,7 +1,8 @@
-"""What the evaluator knows of a value while it makes a straight graph.
+"""The evaluator's representation of values while it makes a straight graph.
 
-A value that is known is itself: numbers, strings, None, and lists, tuples and dicts of whatever
-there is, which the evaluator changes as the program does.  The rest stands for what a run computes.
+A known value is represented by itself: numbers, strings, None, and lists, tuples and dicts of any
+values, which the evaluator changes as the program does. The classes here stand for what only a run
+computes.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from ...objects import ScriptObject
 
 
 class NotStraight(Exception):
-    """A program that has no straight graph; the text says why."""
+    """Raised for a program that has no straight graph; the text says why."""
 
 
 class Unknown:
-    """A value of the graph of which nothing is known: a number, an object."""
+    """A value of the graph about which nothing is known: a number or an object."""
 
     __slots__ = ("value",)
 
@@ -30,7 +31,7 @@ class Unknown:
 
 
 class Module(Unknown):
-    """An object whose attributes are known: `found` is the one that the program is made for."""
+    """An object with known attributes; `found` is the object that the program is compiled for."""
 
     __slots__ = ("found",)
 
@@ -40,19 +41,21 @@ class Module(Unknown):
 
 
 class Object(Unknown):
-    """An object whose attributes a run reads."""
+    """An object whose attributes are only read when the graph runs."""
 
     __slots__ = ()
 
 
 class Tensor:
-    """A tensor; several stand for the same memory where one is a view of the other.
+    """A tensor of the program; a view shares its memory with its base.
 
-    value: what holds its elements now.  active: whether it requires a gradient.
-    base: the tensor that it is a view of; again: what makes it of the base; back: what the base is
-    once it has been written.  writes: how often the memory has been written (of the tensor that is
-    no view); seen: how often when `value` was made.  is_outside: whether others hold its memory.
-    is_doubtful: whether nobody knows what else has its memory.
+    value: the value of the graph that now holds its elements. active: whether it requires a
+    gradient.
+    base: the tensor that it is a view of. again: makes the view of a base. back: returns the new
+    base, given the old base and the new view.
+    writes: how often the memory has been written (counted in the tensor that is no view). seen:
+    that number when `value` was made. is_outside: whether others hold its memory. is_doubtful:
+    whether unknown tensors may share its memory.
     """
 
     __slots__ = (
@@ -77,7 +80,7 @@ class Tensor:
 
     @property
     def root(self) -> Tensor:
-        """The tensor that is no view."""
+        """The tensor that owns the memory and is no view."""
         tensor = self
         while tensor.base is not None:
             tensor = tensor.base
@@ -88,7 +91,7 @@ class Tensor:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """What a value is or holds that is no container."""
+    """The leaves of a value: it without its containers."""
     if isinstance(value, (list, tuple)):
         for part in value:
             yield from parts(part)
@@ -101,7 +104,7 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def is_known(value: Any) -> bool:
-    """Whether nothing in a value is left to a run."""
+    """Whether a value contains nothing that only a run computes."""
     if isinstance(value, (list, tuple, dict)):
         return not any(isinstance(part, (Unknown, Tensor)) for part in parts(value))
     return not isinstance(value, (Unknown, Tensor))
@@ -112,7 +115,7 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
 
 
 def mapped(value: Any, f: Callable[[Any], Any]) -> Any:
-    """A value with each part replaced; containers are new ones."""
+    """A value with each leaf replaced by f(leaf); the containers are new ones."""
     if isinstance(value, list):
         return [mapped(part, f) for part in value]
     if isinstance(value, tuple):

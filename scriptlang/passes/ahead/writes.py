@@ -1,9 +1,10 @@
-"""Writes to tensors, as new values of what is written, and views that see them.
+"""Writes to tensors, as new values of the tensors that are written and of the views of them.
 
     y = x[0]; y.add_(1)     x is select_scatter(x, add(select(x, 0), 1), 0), and y is select(x, 0)
 
-A tensor is what its `value` says.  A view knows its base, and how it is made of it; after a write
-it is made again when it is next read.  What an argument holds in the end is copied into it.
+The elements of a tensor are those of its `value`. A view knows its base and how it is made from it;
+after a write it is made again when it is next read. At the end, the final values of arguments that
+were written are copied into their memory.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ BACK: dict[str, Back] = {
     ),
     shaped_back,
 )
-"""What a base is once a view of it has been written: of the base, the view and its arguments."""
+"""How to compute a base after a view of it was written: from the evaluator, the old base, the new
+view and the view's arguments."""
 
 
 def inverse(dims: list[int]) -> list[int]:
@@ -58,7 +60,7 @@ def inverse(dims: list[int]) -> list[int]:
 
 
 def current(e: Evaluator, tensor: Tensor) -> Value:
-    """What holds the elements of a tensor now."""
+    """The value that now holds the elements of a tensor."""
     base = tensor.base
     if base is None:
         if tensor.is_doubtful:
@@ -77,7 +79,7 @@ def current(e: Evaluator, tensor: Tensor) -> Value:
 
 
 def note_views(e: Evaluator, operator: table.Operator, args: list[Any], results: list[Any]) -> None:
-    """Remember whose memory results have."""
+    """Record which results are views, and of which tensors."""
     facts, schema = operator.facts, operator.schema
     for k, (result, shared) in enumerate(zip(results, schema.shared)):
         source = args[shared[0]] if shared else None
@@ -112,7 +114,8 @@ def unknown_view(base: Tensor) -> Tensor:
 
 
 def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
-    """A call that writes one tensor: its result, of which the tensor is the value from then on."""
+    """A call that writes one tensor.
+    The tensor gets the result as its value; returns the tensor."""
     targets = [args[i] for i, _ in operator.schema.written]
     if len(targets) != 1 or not isinstance(targets[0], Tensor) or targets[0] is not args[0]:
         raise NotStraight(f"{operator.qualified_name} writes its arguments")
@@ -124,7 +127,7 @@ def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
     made = e.value(new)
     assign(e, target, fitting(e, new, target))
     root = target.root
-    for entry in e.entries[first:]:  # what it needs of the value before is copied first
+    for entry in e.entries[first:]:  # a step has copied what it needs of the old value
         for v in [v for v, (held, _) in entry.memory.items() if held is root]:
             del entry.memory[v]
         if made in entry.memory:
@@ -133,7 +136,7 @@ def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
 
 
 def written(e: Evaluator, operator: table.Operator, args: list[Any]) -> Tensor:
-    """What a call that writes its first argument would have put there."""
+    """What a call that writes its first argument would write to it."""
     name, target = operator.name, args[0]
     if name == "aten::copy_":
         source = e.run("aten::expand_as", args[1], target)
@@ -163,11 +166,11 @@ RANDOM = {
     "aten::bernoulli_.float": ("aten::bernoulli", "p"),
     "aten::normal_": ("aten::normal_functional", ""),
 }
-"""Random operators whose functional form has another name."""
+"""Random operators whose functional variant has another name."""
 
 
 def fitting(e: Evaluator, new: Tensor, target: Tensor) -> Tensor:
-    """The new value in the type of what is written."""
+    """The new value in the dtype of the tensor that is written."""
     have, want = (e.facts.tensor(e.value(t)) for t in (new, target))
     if have.dtype is None or want.dtype is None:
         raise NotStraight("the type of what is written is not known")
@@ -177,7 +180,7 @@ def fitting(e: Evaluator, new: Tensor, target: Tensor) -> Tensor:
 
 
 def assign(e: Evaluator, target: Tensor, new: Tensor) -> None:
-    """Let a tensor have another value; so have its base and the views of that."""
+    """Give a tensor, and with it its base and the other views of that, a new value."""
     if e.inside:
         raise NotStraight("a branch that nothing decides writes a tensor")
     root = target.root
@@ -195,7 +198,7 @@ def assign(e: Evaluator, target: Tensor, new: Tensor) -> None:
 
 
 def finish(e: Evaluator) -> None:
-    """Copy what arguments hold in the end into them."""
+    """Copy the final values of arguments that were written into their memory."""
     copy: Any = table.find("aten::copy_")
     for tensor, value in e.outside:
         if tensor.writes:

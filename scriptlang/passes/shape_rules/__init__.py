@@ -1,4 +1,4 @@
-"""What operators give: shapes and types from those of what they take.  One file a family.
+"""Rules for the shapes and dtypes of operators' results, one file for each family of operators.
 
     @rule("mm", ranks=2)
     def mm(c: Call) -> Shape:
@@ -7,11 +7,11 @@
     @shared_rule(dtype="kernel")                         # of operators with shape="reduction"
     def reduction(c: Call) -> Shape: ...
 
-A rule gives a shape, or what is known of the result; `Several` of such for several results.  It may
-take for granted that the operator does not fail: sizes that have to be equal are equal.  Whatever
-it asks for and is not known raises `Unknown`; the result has then at most a rank.  An operator
-without a rule gives what its in-place form's base, or its body, gives, else nothing.  A rule must
-never give a wrong answer: what it cannot tell is `c.fresh()`.
+A rule returns a shape or a fact, or `Several` of them for several results. It may assume that the
+operator does not fail: sizes that have to be equal are equal. Asking for something unknown raises
+`Unknown`; then at most the rank of the result is known. For an operator without a rule, the facts
+come from the functional variant of an in-place operator, or from the operator's body if it has one.
+A rule must never be wrong: a size that it cannot determine is `c.fresh()`.
 """
 
 from __future__ import annotations
@@ -51,11 +51,13 @@ FAMILIES = (
 
 
 class Rule(NamedTuple):
-    """run: Call -> result.  dtype: how the element type follows: "first" (that of the first
-    tensor), "any" (all tensors have to be of one type), "kernel" (what the kernel gives for
-    one-element tensors), a type, None (the rule says), or a tuple of these, for each result.
-    ranks: of the results where the rule cannot tell more: a number, "first", "meet" (that of all
-    tensors, where they are the same), or None.
+    """A rule and what is known if it does not say.
+
+    run: Call -> result. dtype: where the dtype of the result comes from: "first" (the first
+    tensor), "any" (all tensors must have the same), "kernel" (what the kernel returns for
+    one-element tensors), a dtype, None (the rule returns it), or a tuple of these, one per result.
+    ranks: the ranks of results if the rule raises Unknown: a number, "first", "meet" (the rank of
+    all tensors if it is the same), or None.
     """
 
     run: Callable[[Call], Any]
@@ -71,11 +73,11 @@ RULES: dict[str, Rule] = {}
 """Rules by the operator's name without its namespace, or by `name.overload`."""
 
 SHARED: dict[str, Rule] = {}
-"""Rules of many operators, by what their fact `shape` says."""
+"""Rules shared by many operators, by the value of their fact `shape`."""
 
 
 def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable[..., Any]:
-    """Declare the rule of operators, by name (all overloads) or `name.overload`."""
+    """Declare a rule for operators, by `name` (all overloads) or `name.overload`."""
 
     def decorate(run: Callable[..., Any]) -> Any:
         for name in names.split():
@@ -88,7 +90,7 @@ def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable[..., A
 
 
 def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable[..., Any]:
-    """Declare a rule that operators name as their fact `shape`, or have for being pointwise."""
+    """Declare the rule for operators whose fact `shape` is its name, or pointwise ones."""
 
     def decorate(run: Callable[..., Any]) -> Any:
         SHARED[run.__name__] = Rule(run, dtype, ranks)
@@ -98,7 +100,7 @@ def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable[..., Any]:
 
 
 def rule_of(name: str, overload: str) -> Rule | None:
-    """The rule of an operator: of that overload, by its facts, or of all overloads."""
+    """The rule of an operator: for its overload, else by its facts, else for all overloads."""
     load_families()
     found = table.find(name, overload)
     if found is not None and found.kind == "custom":
@@ -120,9 +122,9 @@ def load_families() -> None:
 
 
 class Call:
-    """A call of an operator: facts of its arguments, by name or place, in the order of its schema.
+    """A call of an operator: the facts of its arguments, by name or index in its schema.
 
-    make_symbol: gives a new size.
+    make_symbol: returns a new size.
     """
 
     def __init__(
@@ -136,7 +138,7 @@ class Call:
         self.fresh = make_symbol
 
     def __getitem__(self, key: str | int) -> Fact:
-        """The fact of an argument; None for an argument that the operator has not."""
+        """The fact of an argument; None if the operator has no such argument."""
         i = self.schema.index(key) if isinstance(key, str) else key
         return None if i is None else self.facts[i]
 
@@ -145,11 +147,11 @@ class Call:
 
     @property
     def tensors(self) -> list[TensorFacts]:
-        """The tensors among the arguments, not those in lists."""
+        """The tensors among the arguments, without those in lists."""
         return [f for f in self.facts if isinstance(f, TensorFacts)]
 
     def tensor(self, key: str | int) -> TensorFacts:
-        """A tensor of known rank."""
+        """The facts of a tensor. Raises Unknown if its rank is unknown."""
         fact = self[key]
         if not isinstance(fact, TensorFacts) or fact.shape is None:
             raise Unknown
@@ -161,21 +163,21 @@ class Call:
         return shape
 
     def known(self, key: str | int) -> Any:
-        """A value that is known; of lists and numbers all of it."""
+        """The value of an argument. Raises Unknown if any part of it is unknown."""
         fact = self[key]
         if not is_known(fact):
             raise Unknown
         return fact
 
     def size(self, key: str | int) -> Size:
-        """An int, known or not."""
+        """An int argument as a size."""
         fact = self[key]
         if not is_size(fact):
             raise Unknown
         return fact
 
     def sizes(self, key: str | int, n: int | None = None) -> list[Size]:
-        """A list of ints of known length; a single one stands for n."""
+        """A list of ints as sizes; one int, or a list of one, stands for n of them."""
         fact = self[key]
         if is_size(fact):
             fact = (fact,)
@@ -184,18 +186,19 @@ class Call:
         return list(fact) * n if n is not None and len(fact) == 1 else list(fact)
 
     def dim(self, key: str | int, rank: int) -> int:
-        """The number of a dimension, counted from the front."""
+        """The index of a dimension, counted from the front."""
         return wrap(self.known(key), rank)
 
     def dims(self, key: str | int, rank: int) -> list[int]:
-        """Several; none given means all."""
+        """The indices of several dimensions; None or an empty list means all of them."""
         fact = self.known(key)
         if fact is None or fact == ():
             return list(range(rank))
         return [wrap(d, rank) for d in (fact if isinstance(fact, tuple) else (fact,))]
 
     def not_negative(self, size: Size) -> Size:
-        """A size that an argument gives, which is none of the marks below 0; else Unknown."""
+        """A size that is given by an argument.
+        Raises Unknown if it may be negative, like a special -1."""
         least = minimum(size)
         if least is None or least < 0:
             raise Unknown
@@ -210,12 +213,12 @@ def wrap(dim: int, rank: int) -> int:
 
 
 def meet(sizes: list[Size]) -> Size:
-    """The one size of several that have to be equal: the one that says most."""
+    """One of several sizes that have to be equal: a number if there is one."""
     return next((s for s in sizes if isinstance(s, int)), sizes[0])
 
 
 def broadcast(c: Call, *shapes: Shape) -> Shape:
-    """The shape that tensors of these have together."""
+    """The shape that tensors with these shapes broadcast to."""
     n = max(map(len, shapes), default=0)
     result = []
     for d in range(-n, 0):
@@ -228,12 +231,12 @@ def broadcast(c: Call, *shapes: Shape) -> Shape:
 
 
 def is_wide(size: Size) -> bool:
-    """Whether a size is certainly more than 1: others broadcast to it."""
+    """Whether a size is certainly greater than 1, so that others broadcast to it."""
     least = minimum(size)
     return least is not None and least > 1
 
 
 def typed(c: Call) -> DType | None:
-    """The type that the argument `dtype` says; None where it is not known."""
+    """The dtype given by the argument `dtype`; None if it is unknown."""
     code = c["dtype"]
     return BY_CODE.get(code) if type(code) is int else None

@@ -16,7 +16,7 @@ def of_input(c: Call) -> Shape:
 
 @rule("sum_to_size", dtype=None)
 def summed(c: Call) -> Any:
-    """Sums of small integers are of int64, but where there is nothing to sum."""
+    """Sums of small integers are int64, unless there is nothing to sum."""
     size, dtype = tuple(c.sizes("size")), c.tensor("self").dtype
     keeps = dtype is not None and dtype.kind in "fc"
     return TensorFacts(size, dtype if keeps else None, len(size))
@@ -68,5 +68,5 @@ def as_complex(c: Call) -> Shape:
 
 @rule("triu_indices tril_indices", dtype=int64)
 def places(c: Call) -> Any:
-    """Two rows; how long they are is left to a run."""
+    """Two rows of unknown length."""
     return 2, c.fresh()

@@ -1,4 +1,4 @@
-"""Convolutions and pooling: one formula for the places a window has.
+"""Convolutions and pooling. The number of positions of a window along a dimension is
 
 (size + before + after - dilation * (kernel - 1) - 1) // stride + 1
 """
@@ -17,7 +17,8 @@ from . import Call, Several, rule
 def windows(
     size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size = 1, ceil: bool = False
 ) -> Size | None:
-    """How many places a window has along a dimension, padded on both sides."""
+    """The number of positions of a window along a dimension that is padded on both sides; None if
+    it is unknown."""
     span = sub(add(size, mul(2, padding)), add(mul(dilation, sub(kernel, 1)), 1))
     if not ceil:
         count = floordiv(span, stride)
@@ -32,13 +33,14 @@ def windows(
 
 
 def mapped(c: Call, sizes: Shape, one: Callable[..., Any]) -> Shape:
-    """Sizes by dimension; those that are not known are new symbols."""
+    """The sizes of the dimensions, computed by `one`; unknown ones are new symbols."""
     found = [one(i, s) for i, s in enumerate(sizes)]
     return tuple(c.fresh() if s is None else s for s in found)
 
 
 def image(c: Call, key: str, n: int) -> tuple[Shape, Shape]:
-    """What comes before the last n dimensions, and those."""
+    """Return (the dimensions before the last n, the last n dimensions).
+    Raises Unknown if there are fewer."""
     shape = c.shape(key)
     if len(shape) < n:
         raise Unknown

@@ -12,7 +12,7 @@ from . import Call, rule, typed
 
 
 def default_type() -> DType | None:
-    """The type of numbers with a fraction: known while it is what it is at the start."""
+    """The default dtype of floating-point tensors, if it has not been changed; else None."""
     return float32 if get_default_dtype() is float32 else None
 
 
@@ -29,7 +29,8 @@ def type_of_number(fact: Fact) -> DType | None:
 
 
 def sized(c: Call, dtype: DType | None, key: str = "size") -> TensorFacts:
-    """A tensor of the sizes in an argument; negative ones make the operator fail."""
+    """A tensor with the sizes in an argument.
+    Negative sizes make the operator fail, so none are checked."""
     try:
         sizes = c.sizes(key)
     except Unknown:
@@ -104,7 +105,7 @@ def of_number(c: Call) -> Any:
 
 @rule("tensor as_tensor.list", dtype=None)
 def of_list(c: Call) -> Any:
-    """The shape of a tensor made of nested lists of numbers."""
+    """A tensor made from nested lists of numbers."""
     shape, at = [], c[0]
     while isinstance(at, tuple):
         shape.append(len(at))
@@ -117,7 +118,7 @@ def of_list(c: Call) -> Any:
 
 
 def same_kind(fact: Fact) -> bool:
-    """Whether all numbers of a nested list are of one class, which settles the type."""
+    """Whether all numbers in a nested list have the same type, which then determines the dtype."""
     pending, kinds = [fact], set()
     while pending:
         part = pending.pop()

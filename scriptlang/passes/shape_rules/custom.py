@@ -1,7 +1,7 @@
-"""Users' operators: what their fakes say (`scriptlang.library.register_fake`).
+"""Custom operators of users: the rule runs the fake (`scriptlang.library.register_fake`).
 
-A fake is called with tensors of the right sizes and types that hold nothing of use, one element
-over and over; the sizes and types of what it gives are those of the results.
+A fake is called with tensors of the right sizes and dtypes whose elements are meaningless (a single
+element, expanded). The sizes and dtypes of its results are those of the operator's results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def custom(c: Call) -> Any:
     try:
         results = op.results(op.fake, values)
     except Exception as e:
-        raise Unknown from e  # the call itself will say what is wrong with it
+        raise Unknown from e  # the call itself will report the error
     finally:
         mode.is_quiet = quiet
     facts = [fact_of_result(r) for r in results]
@@ -33,7 +33,7 @@ def custom(c: Call) -> Any:
 
 
 def stand_in(fact: Any) -> Any:
-    """What a fake gets for an argument.  Raises Unknown where that is not known."""
+    """The argument that a fake gets for a fact. Raises Unknown if the fact does not say enough."""
     if isinstance(fact, TensorFacts):
         if not fact.is_exact or fact.dtype is None:
             raise Unknown

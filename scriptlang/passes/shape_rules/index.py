@@ -1,4 +1,4 @@
-"""Elements chosen by tensors of places or of truth."""
+"""Indexing by tensors of indices or masks."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def nonzero(c: Call) -> Any:
 
 @rule("index.Tensor")
 def index(c: Call) -> Any:
-    """x[i, :, mask]: indices broadcast; they stand where the first of them was, where they are
-    neighbours, else in front."""
+    """x[i, :, mask]: the indices broadcast. Their dimensions take the place of the first index if
+    all indices are neighbours, else they come first."""
     shape, given = c.shape("self"), c["indices"]
     if not isinstance(given, tuple):
         raise Unknown
@@ -98,7 +98,7 @@ def one_shape(c: Call, shapes: list[Shape]) -> Shape:
 
 @rule("where", dtype=None)
 def places_where(c: Call) -> Any:
-    """where(condition): the indices of True elements, a tensor for each dimension."""
+    """where(condition): the indices of True elements, one tensor for each dimension."""
     shape = c.shape("condition")
     n = c.fresh()
     return tuple(TensorFacts((n,), int64, 1) for _ in shape)
@@ -115,7 +115,7 @@ def unique(c: Call) -> Any:
 
 
 UNSURE = TensorFacts(None, int64, -1)
-"""A tensor of which only the type is known; its rank is made up for it."""
+"""A tensor of which only the dtype is known; the rank -1 is replaced by a new symbol."""
 
 
 @rule("nms", dtype=int64, ranks=1)

@@ -1,4 +1,4 @@
-"""Shapes of tensors that are put together of others: cat, stack, ..."""
+"""Shapes of tensors that are made from several others: cat, stack, ..."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import Call, meet, rule, wrap
 
 
 def listed(fact: Fact) -> list[TensorFacts]:
-    """The tensors of a list, each of known rank."""
+    """The tensors in a list. Raises Unknown if one of them has an unknown rank."""
     if (
         not isinstance(fact, tuple)
         or not fact
@@ -24,7 +24,7 @@ def listed(fact: Fact) -> list[TensorFacts]:
 def cat(c: Call) -> Any:
     found = listed(c["tensors"])
     shapes = [f.shape for f in found if f.shape is not None]
-    if len(set(map(len, shapes))) > 1:  # an empty list of numbers may be there
+    if len(set(map(len, shapes))) > 1:  # cat ignores tensors of shape [0]
         shapes = [shape for shape in shapes if shape != (0,)]
         if len(set(map(len, shapes))) > 1:
             raise Unknown

@@ -11,7 +11,7 @@ from . import Call, Several, rule, shared_rule, typed
 
 @shared_rule(dtype=None, ranks="first")
 def like_first(c: Call) -> Any:
-    """That of the first tensor, and its type unless `dtype` is given (softmax(x, dim, dtype))."""
+    """The shape of the first tensor, and its dtype unless `dtype` is given (as in softmax)."""
     if not c.tensors:
         return None
     fact = c.tensors[0]
@@ -37,7 +37,7 @@ zeros_like ones_like empty_like full_like rand_like randn_like randint_like""",
     ranks="first",
 )
 def converted(c: Call) -> Any:
-    """The shape of the first tensor in the type that `dtype` says, where it says one."""
+    """The shape of the first tensor, and its dtype unless `dtype` is given."""
     if not c.tensors:
         return None
     fact = c.tensors[0]

@@ -10,7 +10,7 @@ from . import Call, broadcast, rule
 
 
 def product_shape(c: Call, a: Shape, b: Shape) -> Shape:
-    """The shape that matmul gives: operands may be vectors, and dimensions of batches broadcast."""
+    """The shape of matmul's result: operands may be vectors, and batch dimensions broadcast."""
     if not a or not b:
         raise Unknown
     rows = () if len(a) == 1 else a[-2:-1]
@@ -44,7 +44,7 @@ def dot(c: Call) -> Any:
 
 
 def size_at(c: Call, key: str, d: int) -> Size:
-    """A size of a tensor that has to have that dimension."""
+    """A size of a tensor; a new symbol if it is unknown."""
     shape = c[key].shape
     return c.fresh() if shape is None or len(shape) <= d else shape[d]
 
@@ -86,7 +86,7 @@ def outer(c: Call) -> Any:
 
 @rule("einsum", dtype=None)
 def einsum(c: Call) -> Any:
-    """Equations of letters; sizes from the first operand that has the letter."""
+    """Equations of letters only; a size comes from the operands that have the letter."""
     if not c.has("tensors"):
         raise Unknown  # the sublist form
     text, tensors = c.known("equation").replace(" ", ""), c["tensors"]

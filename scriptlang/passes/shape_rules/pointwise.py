@@ -1,4 +1,4 @@
-"""Operators that compute each element of the result from elements at its place."""
+"""Operators that compute each element of the result from the elements at the same position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARITHMETIC = {
     "floor_divide": floordiv,
     "floor_divide.Scalar": floordiv,
 }
-"""Those that also compute with sizes that were put into tensors."""
+"""Operators that also compute with sizes stored in tensors."""
 
 
 @shared_rule(dtype="kernel", ranks="meet")
@@ -29,7 +29,7 @@ def pointwise(c: Call) -> Any:
 
 
 def number(fact: Fact) -> Any:
-    """The size that an operand is, or holds."""
+    """The size that an operand is, or that it contains; None if it is neither."""
     fact = fact.value if isinstance(fact, TensorFacts) else fact
     return fact if is_size(fact) else None
 
@@ -56,7 +56,7 @@ def division(c: Call) -> Any:
 
 @shared_rule(dtype="kernel")
 def loss(c: Call) -> Any:
-    """Each element's, or one number for all."""
+    """A loss for each element without reduction, else one number."""
     if c.known("reduction") != 0:
         return ()
     return broadcast(c, c.shape(0), c.shape(1))

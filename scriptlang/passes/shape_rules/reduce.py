@@ -1,4 +1,4 @@
-"""Reductions over dimensions: those named by `dim`, or all."""
+"""Reductions over the dimensions in `dim`, or over all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reduction(c: Call) -> Any:
 
 @rule("max min median nanmedian", dtype="kernel")
 def extreme(c: Call) -> Any:
-    """min and max: one tensor without `dim`; with it values and indices."""
+    """min and max return one tensor without `dim`, and values and indices with it."""
     if not c.has("dim"):
         c.tensor("self")
         return ()

@@ -25,7 +25,7 @@ def gru(c: Call) -> Any:
 
 
 def outputs(c: Call, size: Size) -> Shape:
-    """What comes out at each step: both directions side by side."""
+    """The shape of the outputs of all steps; both directions are concatenated."""
     return (*c.shape("input")[:-1], mul(size, 2 if c.known("bidirectional") else 1))
 
 

@@ -1,4 +1,4 @@
-"""Numbers that come from shapes, and arithmetic with them."""
+"""Numbers computed from shapes, and arithmetic with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @rule("size", dtype=None)
 def size(c: Call) -> Any:
-    """All of them as a list, or one."""
+    """All sizes as a list, or one of them."""
     shape = c.shape("self")
     return shape[c.dim("dim", len(shape))] if c.has("dim") and shape else shape
 
@@ -80,7 +80,7 @@ def list_copy(c: Call) -> Any:
 
 
 def binary(names: str, f: Callable[..., Any]) -> None:
-    """An operator on two ints; None is for what depends."""
+    """Declare a rule for an operator on two ints; f returns None if the result is unknown."""
 
     @rule(names, dtype=None)
     def run(c: Call) -> Any:
@@ -210,5 +210,5 @@ def element_size(c: Call) -> Any:
 
 @rule("device", dtype=None)
 def device(c: Call) -> Any:
-    """Tensors lie on the CPU."""
+    """All tensors are on the CPU."""
     return Device("cpu")

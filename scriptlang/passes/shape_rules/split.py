@@ -10,7 +10,7 @@ from ..sizes import Size, add, equal, exact_quotient, floordiv, is_at_least, les
 from . import Call, rule
 
 LAST = (1 << 63) - 1
-"""What a slice without an end has for one."""
+"""The end of a slice that has none."""
 
 
 def replaced(shape: Shape, d: int, size: Size) -> Shape:
@@ -43,7 +43,7 @@ def slice_(c: Call) -> Any:
 
 
 def slice_length(n: Size, start: Size, end: Size) -> Size | None:
-    """How many of n places lie from start to end; None where it depends."""
+    """The number of indices from start to end in a dimension of size n; None if it is unknown."""
     first, last = place(n, start), n if end == LAST else place(n, end)
     if first is None or last is None:
         return None
@@ -53,7 +53,7 @@ def slice_length(n: Size, start: Size, end: Size) -> Size | None:
 
 
 def place(n: Size, i: Size) -> Size | None:
-    """The place from the front, within 0 and n, of an index that may be negative."""
+    """An index, possibly negative, as a position between 0 and n; None if it is unknown."""
     if isinstance(i, int) and i < 0:
         i = add(n, i)
         if less(i, 0):
@@ -128,7 +128,7 @@ def unbind(c: Call) -> Any:
 
 
 def parts(c: Call, d: int, sizes: Sequence[Size]) -> tuple[TensorFacts, ...]:
-    """Parts of the tensor `self` along a dimension."""
+    """Parts of the tensor `self` along dimension d."""
     shape, dtype = c.shape("self"), c.tensor("self").dtype
     return tuple(tensor_facts(replaced(shape, d, s), dtype) for s in sizes)
 

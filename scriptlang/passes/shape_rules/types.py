@@ -1,8 +1,8 @@
-"""The element types of results: asked of the operator's own kernel, on one-element tensors.
+"""The dtypes of results: found by running the operator's own kernel on one-element tensors.
 
-The type of a result depends on types, on which tensors have dimensions, and on the classes of
-numbers; never on sizes or elements.  Where one of these is not known, all that it may be are tried,
-and the answer counts when it is the same for all.
+The dtype of a result depends on dtypes, on which tensors have dimensions, and on the classes of
+numbers, but never on sizes or elements. If one of these is unknown, all possibilities are tried,
+and the answer counts if it is the same for all.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TRIED = (
     dtypes.bool,
     dtypes.complex64,
 )
-"""What stands for every type."""
+"""The dtypes that are tried for an unknown one; they represent all others."""
 
 MOST_TRIES = 64
 
 
 def kernel_types(schema: Schema, facts: list[Fact], count: int) -> tuple[DType | None, ...]:
-    """The types of an operator's results; None where they are not known."""
+    """The dtypes of an operator's results; None for those that are unknown."""
     nothing = (None,) * count
     try:
         described = tuple(described_as(f) for f in facts)
@@ -50,7 +50,8 @@ def kernel_types(schema: Schema, facts: list[Fact], count: int) -> tuple[DType |
 
 
 def described_as(fact: Fact) -> tuple[Any, ...]:
-    """What of an argument the types may depend on.  Raises TypeError where it is not known."""
+    """The properties of an argument that dtypes may depend on.
+    Raises TypeError if they are unknown."""
     if isinstance(fact, TensorFacts):
         rank = fact.rank if isinstance(fact.rank, int) else None
         return "tensor", fact.dtype, rank
@@ -79,7 +80,7 @@ def _kernel_types(
         types = result_types(operator, [make(v) for v in values], count)
         if types is None and total == 1:
             return None
-        if types is not None:  # an error is no result
+        if types is not None:  # combinations that the kernel rejects do not count
             found.add(types)
     if not found:
         return None
@@ -88,7 +89,7 @@ def _kernel_types(
 
 
 def count_of(described: tuple[Any, ...]) -> int:
-    """How many things an argument may be."""
+    """The number of possibilities that are tried for an argument."""
     if described[0] == "list":
         return math.prod(map(count_of, described[1]))
     if described[0] == "value":

@@ -1,4 +1,4 @@
-"""Images made larger or smaller, and padded."""
+"""Resizing and padding of images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that look at the same elements in another shape."""
+"""Operators that return the same elements in another shape."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from . import Call, rule, wrap
 
 
 def viewed(c: Call, shape: Shape, sizes: list[Size]) -> Shape:
-    """The shape that `sizes` ask for, of which one may be -1."""
+    """The shape that `sizes` describe; one of them may be -1."""
     if -1 in sizes:
         i = sizes.index(-1)
-        others = sizes[:i] + sizes[i + 1 :]  # none of them is -1, too
+        others = sizes[:i] + sizes[i + 1 :]  # none of these is -1
         rest = division(product(shape), product(others))
         return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1 :])
     marks = [d for d, s in enumerate(sizes) if not is_at_least(s, 0)]
-    if len(marks) == 1:  # a number, or -1: there is one answer
+    if len(marks) == 1:  # it is -1 or the actual size: both have the same result
         i = marks[0]
         rest = division(product(shape), product(sizes[:i] + sizes[i + 1 :]))
         return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1 :])
@@ -39,7 +39,7 @@ def as_other(c: Call) -> Any:
 
 @rule("view.dtype", dtype=None)
 def as_type(c: Call) -> Any:
-    """Sizes change where the types have other widths."""
+    """The last size changes if the dtypes have different widths, so nothing is known."""
     return None
 
 
@@ -114,7 +114,7 @@ def squeeze(c: Call) -> Any:
         if d not in dims or equal(s, 1) is False:
             kept.append(s)
         elif s != 1:
-            raise Unknown  # it goes where it is 1
+            raise Unknown  # only removed if it is 1
     return tuple(kept)
 
 
@@ -165,9 +165,9 @@ def pixel_shuffle(c: Call) -> Any:
 def pixel_unshuffle(c: Call) -> Any:
     *batch, channels, h, w = shape = c.shape("self")
     r = c.known("downscale_factor")
-    if 0 in shape:  # stays as it is
+    if 0 in shape:  # the result is the input
         return shape
-    if not all(isinstance(size, int) for size in shape):  # and may be nothing
+    if not all(isinstance(size, int) for size in shape):  # one of the sizes may be 0
         return tuple(c.fresh() for _ in shape)
     return *batch, mul(channels, r * r), exactly(h, r), exactly(w, r)
 

@@ -1,1 +1,1 @@
-"""What users have of derivatives made ahead of time: `value_and_grad`, `aot_backward`, reports."""
+"""Derivatives made ahead of time, for users: `value_and_grad`, `aot_backward` and their reports."""

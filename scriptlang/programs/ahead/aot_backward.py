@@ -1,7 +1,7 @@
-"""AotBackward: programs whose calls are one node of the graph of derivatives.
+"""AotBackward: programs whose calls are recorded as one node, with derivatives made ahead of time.
 
-The forward graph gives what the program gives, and what is kept; the backward graph takes this and
-the gradients of the results.
+The forward graph returns the results of the program and the values that are kept. The backward
+graph takes these and the gradients of the results.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .straight import Ahead, Sources, Straight, Wrt, filler, plain, runnable, te
 
 
 class AotBackward(Ahead):
-    """What `aot_backward` gives."""
+    """The callable that `aot_backward` returns."""
 
     def __init__(self, program: Any, wrt: Wrt, engine: str) -> None:
         super().__init__(program, () if wrt is None else wrt, engine)
@@ -99,8 +99,8 @@ class AotBackward(Ahead):
 class Parted(Straight):
     """A forward and a backward graph.
 
-    active: which of what the forward graph gives has a gradient.  wanted: for each source whether
-    the backward graph gives its gradient.
+    active: which results of the forward graph have a gradient. wanted: for each source, whether the
+    backward graph returns its gradient.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Parted(Straight):
         return report_of(self.graph, self.parts, self.joint.facts.facts)
 
     def record(self, owner: AotBackward, values: list[Any], leaves: list[Any]) -> Any:
-        """The result of a call, with its history."""
+        """The result of a call, with its history recorded."""
         results = self.forward(*map(plain, leaves), *self.aliases)
         outputs, kept = list(results[: self.outputs]), results[self.outputs :]
         sources = [*owner.sources.arguments(values), *owner.sources.tensors()]
@@ -144,10 +144,10 @@ class Parted(Straight):
 
 
 class AheadNode(Node):
-    """One call.
+    """The autograd node of one call.
 
-    like: the size and type of each result.  saved: what the backward graph takes; None once it was
-    given back.
+    like: the size and dtype of each differentiable result. saved: the kept values that the backward
+    graph takes; None after they were released.
     """
 
     __slots__ = ("like", "owner", "parts", "saved", "sources", "values")
@@ -183,7 +183,7 @@ class AheadNode(Node):
         return [next(found) if is_there else None for is_there in self.parts.wanted]
 
     def recorded(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
-        """The same, as a computation that is recorded."""
+        """The gradients, computed so that they are recorded themselves (create_graph)."""
         with enable_grad():
             engine = engine_named(self.owner.engine)
             result = engine.run(self.owner.function, self.values)

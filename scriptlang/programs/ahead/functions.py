@@ -17,21 +17,22 @@ from .straight import ValueAndGrad, Wrt
 
 @alone
 def value_and_grad(program: Any, wrt: Wrt = None, *, engine: str = "auto") -> ValueAndGrad:
-    """A function that gives what a program gives, with the gradients of that.
+    """A function that returns a program's result together with its gradients.
 
-    program: a function of the language (compiled or not), or a module.  It gives one number, or a
-    tuple of which the first is one, and is differentiated.
-    wrt: by what: the place or name of an argument (a tensor, or a list of some), the name of a
-    parameter or buffer, or several of these.  By default the first argument of a function, and all
-    parameters of a module that require a gradient.
-    The result is (value, gradients): one gradient for one `wrt`, a tuple for several, and a dict by
-    name for a module by default; None for what the value does not depend on.  Neither keeps a
-    history.
+    program: a function of the language (compiled or not), or a module. Its result, or the first
+    element if it is a tuple, has to be a tensor with one element; that is differentiated.
+    wrt: what to differentiate with respect to: the index or name of an argument (a tensor, or a
+    list of tensors), the name of a parameter or buffer, or a sequence of these. The default is the
+    first argument of a function, or all parameters of a module that require a gradient.
+    A call returns (result, gradients): one gradient for a single `wrt`, a tuple for a sequence, and
+    a dict by name for a module with the default. A gradient is None if the result does not depend
+    on the tensor. Neither part has a history.
 
-    Sizes and types of the arguments, numbers that are not floats, and attributes that are no
-    tensors are settled when a call first comes with them: then one graph of the program and its
-    derivatives is made and optimised, and kept for such calls.  Where control flow depends on
-    elements, or memory is written in ways that it cannot follow, the tape is used; `why` says so.
+    The first call with given sizes and dtypes of tensors, values of arguments that are not floats,
+    and attributes that are not tensors makes and optimises one graph of the program and its
+    derivatives for them; later calls reuse it. If control flow depends on elements, or memory is
+    written in ways that the graph cannot express, the tape is used instead; `why` returns the
+    reason.
     """
     return ValueAndGrad(compiled(program, engine), wrt, engine)
 
@@ -40,17 +41,17 @@ def value_and_grad(program: Any, wrt: Wrt = None, *, engine: str = "auto") -> Va
 def aot_backward(program: Any, wrt: Wrt = None, *, engine: str = "auto") -> AotBackward:
     """A program whose calls are recorded as one step, with derivatives made ahead of time.
 
-    It is called as the program is, and its results go backward as others do.  program, wrt: as
-    `value_and_grad` has them, but that any results are taken, and by default all arguments and
-    parameters that require a gradient when a call comes.  What a call keeps for going backward is
-    chosen for the fewest bytes; the rest is computed again.  Second derivatives of such a step run
-    the program again and record it.
+    It is called like the program, and the results take part in the backward pass like any others.
+    program, wrt: as for `value_and_grad`, except that any results are allowed, and that the default
+    is all arguments and parameters that require a gradient at the time of the call. What a call
+    keeps for the backward pass is chosen to need the fewest bytes; the rest is recomputed. Second
+    derivatives run the program again and record it.
     """
     return AotBackward(compiled(program, engine), wrt, engine)
 
 
 def compiled(program: Any, engine: str) -> Any:
-    """A ScriptFunction or a ScriptModule."""
+    """The program as a ScriptFunction or a ScriptModule."""
     if isinstance(program, (ScriptFunction, ScriptModule)):
         return program
     return script(program, engine=engine)

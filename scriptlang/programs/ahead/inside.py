@@ -1,8 +1,8 @@
-"""Optimised programs that ask for gradients themselves, as straight ones: forces of a potential.
+"""Straight graphs for optimised programs that compute gradients themselves, such as forces.
 
-`optimize` gives such functions an `Inside`, which engines ask before they record anything
-(`interpreter/gradients.py`).  A call in which nothing else requires a gradient runs the straight
-graph for arguments of its kind.
+`optimize` gives such functions a `Straights`, which engines ask before they record anything
+(`interpreter/gradients.py`). If nothing else in a call requires a gradient, the straight graph for
+its kind of arguments runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .straight import Ahead, Straight, templated
 
 
 class Inside(Ahead):
-    """The straight graphs of one function for one engine."""
+    """The straight graphs of one function on one engine."""
 
     def __init__(self, function: Function, engine: str) -> None:
         self.function, self.schema, self.budget = function, function.schema, function.budget
@@ -30,7 +30,7 @@ class Inside(Ahead):
         self.last = None
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
-        """The result of a call; NotImplemented where it has to be recorded."""
+        """The result of a call; NotImplemented if the call has to be recorded."""
         known = None if kwargs else self.known(args)
         if known is not None:
             return known.run([a for a in args if type(a) is Tensor])
@@ -49,7 +49,7 @@ class Inside(Ahead):
 
 
 class Straights:
-    """The Insides of one function, by engine."""
+    """An Inside for each engine that one function runs on."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -63,7 +63,7 @@ class Straights:
 
 
 def let_be_straight(functions: Iterable[Function]) -> None:
-    """Let functions that ask for gradients be straight programs, where they can be."""
+    """Let functions that ask for gradients run as straight graphs if possible."""
     for function in functions:
         if any(node.kind == "aten::grad" for node in function.graph.walk()):
             function.attributes[STRAIGHT] = Straights(function)

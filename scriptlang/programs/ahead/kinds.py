@@ -1,8 +1,9 @@
-"""What straight graphs are made for: kinds of arguments.
+"""Kinds of arguments, for each of which a straight graph is made.
 
-The first graph is made for the sizes of the first call.  A call with other sizes makes one in which
-those that differ are symbols, so that later calls find it whatever these sizes are; sizes 0 and 1
-are never symbols, since they broadcast.  Sizes that changed together are one symbol.
+The first graph is made for exactly the sizes of the first call. A call with other sizes makes a
+graph in which the sizes that differ are symbols, so that it can be reused for any such sizes. Sizes
+0 and 1 never become symbols, since they broadcast. Sizes that changed in the same way are one
+symbol.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from ...passes.sizes import Size, symbol
 from ...tensors import Tensor
 
 MOST_MADE = 32
-"""Kinds of arguments that a program is made for; calls with others go by the tape."""
+"""The most kinds of arguments that graphs are made for; calls with others use the tape."""
 
 Pattern = tuple[Any, ...]
-"""Sizes, one after the other; a pair of those of two calls is a symbol."""
+"""A size for each dimension of all tensors; a pair (the sizes of two calls) stands for a symbol."""
 
 
 class Taken:
-    """Arguments taken apart.
+    """Arguments, taken apart.
 
-    kind: what a graph is made for besides sizes: types, ranks, numbers that are not floats.
-    sizes: of all tensors, one after the other.  leaves: tensors and floats.
+    kind: what a graph depends on other than sizes: dtypes, ranks, values that are not floats.
+    sizes: the sizes of all tensors, one after the other. leaves: the tensors and floats.
     """
 
     __slots__ = ("kind", "leaves", "sizes")
@@ -65,7 +66,7 @@ class Taken:
 
 
 class Taped:
-    """That calls go by the tape, and why."""
+    """Says that calls use the tape, and why."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -78,7 +79,7 @@ TOO_MANY = Taped(f"it was called with more than {MOST_MADE} kinds of arguments")
 
 
 class Kinds:
-    """What is made, by kinds.  make: of facts of the tensors, in order; Taped where that fails."""
+    """The graphs that were made, by kinds of arguments."""
 
     def __init__(self) -> None:
         self.exact: dict[Any, Any] = {}
@@ -87,7 +88,7 @@ class Kinds:
         self.rigid: set[Any] = set()
 
     def find(self, taken: Taken) -> Any:
-        """What is made for such arguments, or None."""
+        """The graph for such arguments, or None."""
         made = self.exact.get((taken.kind, taken.sizes))
         if made is None:
             for kind, pattern, found in self.patterns:
@@ -97,7 +98,8 @@ class Kinds:
         return made if made is not None and made.holds() else None
 
     def add(self, taken: Taken, make: Callable[[list[TensorFacts]], Any]) -> Any:
-        """Make what there is not."""
+        """Make a graph for new arguments. make: takes the facts of the tensors, in order, and
+        returns a Taped if it fails."""
         kind, sizes = taken.kind, taken.sizes
         if len(self.exact) + len(self.patterns) >= MOST_MADE:
             return TOO_MANY
@@ -116,7 +118,7 @@ class Kinds:
 
 
 def merged(before: Pattern, sizes: tuple[int, ...]) -> Pattern:
-    """Sizes that are the same, and symbols for the others."""
+    """Equal sizes are kept, and the others become symbols."""
     return tuple(
         a if a == b else b if type(a) is int and (a < 2 or b < 2) else (a, b)
         for a, b in zip(before, sizes)

@@ -1,4 +1,4 @@
-"""What `inspect` shows of programs with derivatives made ahead of time."""
+"""The reports of `inspect` about programs with derivatives made ahead of time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...passes.shape_facts import Fact, TensorFacts
 
 @dataclass
 class AheadReport:
-    """The graphs that are made for arguments of one kind.
+    """The graphs for arguments of one kind.
 
-    reason: why derivatives of such calls are recorded instead; the rest is then empty.
-    graph: forward and backward, as optimised; forward, backward: its parts, the first of which
-    gives what is kept behind its results.  kept: (name, shape and type, bytes) of what the backward
-    part takes of the forward part.  again: the operators that it computes a second time.
+    reason: why the derivatives of such calls are recorded instead; everything else is then empty.
+    graph: forward and backward, optimised. forward, backward: its parts; the forward part returns
+    the kept values after its results. kept: (name, shape and dtype, bytes) of the values that the
+    backward part takes from the forward part. again: the operators that it recomputes.
     """
 
     reason: str = ""

@@ -1,8 +1,4 @@
-"""Derivatives made ahead of time: one graph of a program and its gradients.
-
-both = scriptlang.value_and_grad(model)
-loss, grads = both(x, y)              # {"weight": ..., "bias": ...}
-"""
+"""Straight graphs of programs and their derivatives: how they are made, cached and called."""
 
 from __future__ import annotations
 
@@ -34,7 +30,7 @@ Wrt = int | str | Sequence[int | str] | None
 
 
 class Ahead:
-    """A program whose straight graphs are made and kept by what they are called with."""
+    """A program with straight graphs, which are made and cached by the kind of its arguments."""
 
     def __init__(self, program: Any, wrt: Wrt, engine: str) -> None:
         self.program, self.engine = program, engine
@@ -52,7 +48,7 @@ class Ahead:
         self.last: Any = None
 
     def known(self, args: Sequence[Any]) -> Straight | None:
-        """What the last call ran, for arguments of the same kind."""
+        """The graph that the last call ran, if these arguments are of the same kind; else None."""
         last = self.last
         if last is None or len(args) != len(last[0]):
             return None
@@ -67,7 +63,7 @@ class Ahead:
         return made if made.holds() else None
 
     def remember(self, args: Sequence[Any], values: list[Any], made: Any) -> None:
-        """Let calls with such arguments go the short way: tensors, and the same objects."""
+        """Enable the fast path `known` for these arguments, if all are tensors or objects."""
         if len(values) == len(args) and all(
             v is a and isinstance(a, (Tensor, ScriptObject)) for v, a in zip(values, args)
         ):
@@ -79,7 +75,7 @@ class Ahead:
         return bind(self.schema, (*self.first, *args), kwargs)
 
     def found(self, values: list[Any]) -> tuple[Any, list[Any]]:
-        """What is made for such arguments, and the leaves among them."""
+        """Return (graph or Taped for such arguments, the tensors and floats among them)."""
         taken = Taken(values)
         made = self.kinds.find(taken)
         if made is None:
@@ -102,7 +98,7 @@ class Ahead:
         raise NotImplementedError
 
     def joint(self, values: list[Any], facts: list[TensorFacts]) -> Joint:
-        """The straight graph of the program alone."""
+        """The straight graph of the program without derivatives."""
         graph = self.function.graph.copy()
         pipeline.optimize(graph)
         joint = Joint(graph, values, facts)
@@ -114,20 +110,20 @@ class Ahead:
         return joint
 
     def why(self, *args: Any, **kwargs: Any) -> str:
-        """Why calls with such arguments use the tape; "" where they do not."""
+        """The reason why calls with such arguments use the tape; "" if they do not."""
         return self.found(self.bound(args, kwargs))[0].reason
 
     def inspect(self, *args: Any, **kwargs: Any) -> Any:
-        """What is made for such arguments: graphs, what is kept, what is computed again."""
+        """An AheadReport for such arguments: the graphs, what is kept, and what is recomputed."""
         made, _ = self.found(self.bound(args, kwargs))
         return AheadReport(made.reason) if isinstance(made, Taped) else made.report()
 
 
 class Sources:
-    """What a function is differentiated by.
+    """What a function is differentiated with respect to.
 
-    places: arguments by their number; names: parameters and buffers; order: (is it an argument, its
-    number in places or names), as the user named them.  kind: "one", "tuple" or "dict".
+    places: indices of arguments. names: parameters and buffers. order: (is it an argument, its
+    index in places or names), in the user's order. kind: "one", "tuple" or "dict".
     """
 
     def __init__(self, owner: Ahead, wrt: Wrt) -> None:
@@ -149,7 +145,7 @@ class Sources:
             self.add(what)
 
     def add(self, what: int | str) -> None:
-        """Take up one argument or parameter.  Raises ValueError for what there is not."""
+        """Add one argument or parameter. Raises ValueError if it does not exist."""
         owner = self.owner
         arguments = owner.schema.arguments[len(owner.first) :]
         names = [a.name for a in arguments]
@@ -169,7 +165,7 @@ class Sources:
         self.places.append(place % len(names) + len(owner.first))
 
     def attributes(self) -> list[tuple[ScriptObject, str]]:
-        """The objects that hold the parameters, with their names there."""
+        """The (object, attribute) pairs of the parameters."""
         found = []
         for name in self.names:
             *path, last = name.split(".")
@@ -193,13 +189,13 @@ class Sources:
         ]
 
     def watch(self, joint: Joint) -> None:
-        """Let what is read of the parameters require a gradient."""
+        """Let the parameters require a gradient when the program reads them."""
         joint.wanted = {id(t) for t in self.tensors()}
 
     def structured(self, values: Sequence[Any], take: Callable[[Any], Any]) -> Any:
-        """Gradients in the structure of what they are by; take: of one tensor.
+        """The gradients in the structure that the caller gets. take: gets the gradient of a tensor.
 
-        values: the arguments, then the parameters as one list.
+        values: the arguments, then a list of the parameters.
         """
         *arguments, parameters = values
         parts = [
@@ -212,10 +208,10 @@ class Sources:
 
 
 class Straight:
-    """A straight graph that is run for calls.
+    """A straight graph that calls run.
 
-    function: what runs; joint: what it was made of; template: the result, with Slots for what the
-    function gives.
+    joint: the graph with the evaluator's facts. template: the result, with Slots for the results of
+    the graph. function: runs the graph.
     """
 
     reason = ""
@@ -229,7 +225,7 @@ class Straight:
         self.fill = filler(template)
 
     def take_over(self) -> None:
-        """Note the tensors of objects, which are given to the function as they are."""
+        """Collect the tensors of objects, which are passed to the function at each call."""
         self.lifted = [(obj, obj._slot(name), t) for obj, name, t in self.joint.lifted]
         self.aliases = [alias(t) for _, _, t in self.lifted]
         self.memory = [(t, a._storage, t._size) for (_, _, t), a in zip(self.lifted, self.aliases)]
@@ -239,7 +235,7 @@ class Straight:
         self.read = [(obj, obj._slot(name), value) for obj, name, value in self.joint.read]
 
     def holds(self) -> bool:
-        """Whether the objects are what they were when it was made."""
+        """Whether all objects still have the attributes that the graph was made for."""
         for obj, slot, value in self.lifted:
             if obj.slots[slot] is not value:
                 return False
@@ -253,7 +249,7 @@ class Straight:
         return True
 
     def report(self) -> AheadReport:
-        """The parts of the graph, and what goes from one to the other."""
+        """The parts of the graph, and which values the backward part needs."""
         joint = copy.copy(self.joint)
         env: dict[Any, Any] = {}
         joint.graph = Graph(self.graph.name)
@@ -275,21 +271,21 @@ class Straight:
 
 
 def plain(leaf: Any) -> Any:
-    """A tensor of which no derivatives are recorded."""
+    """The tensor itself, or an alias of it without gradient if it requires one."""
     if type(leaf) is float or leaf._autograd is None and not leaf._requires_grad:
         return leaf
     return alias(leaf)
 
 
 class Slot:
-    """A place for what a function gives."""
+    """The position of one result of a graph in a template."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 def templated(result: Any) -> tuple[Any, list[Any]]:
-    """(a result with Slots for what a run gives, that)."""
+    """Return (the result with Slots for what only a run computes, the list of these)."""
     outputs: list[Any] = []
 
     def slot(part: Any) -> Any:
@@ -302,7 +298,7 @@ def templated(result: Any) -> tuple[Any, list[Any]]:
 
 
 def filler(template: Any) -> Callable[[Any], Any]:
-    """A function that puts results into their places: of Python, so that it is fast."""
+    """A function that puts results into the Slots. It is generated Python code, which is fast."""
     constants: list[Any] = []
 
     def text(part: Any) -> str:
@@ -331,10 +327,10 @@ def runnable(
     outputs: int | None = None,
     facts: Mapping[int, Fact] | None = None,
 ) -> Any:
-    """The graph as a function, optimised.
+    """An optimised ScriptFunction for the graph.
 
-    outputs: how many of its results are the program's, where others are gradients; facts: of its
-    inputs, by their number.
+    outputs: how many results belong to the program (the rest are gradients). facts: the facts of
+    inputs, by index; if both are given, values are recomputed where that saves memory.
     """
     own = graph.copy()
     pipeline.optimize(own)
@@ -352,7 +348,7 @@ def runnable(
 
 
 class ValueAndGrad(Ahead):
-    """What `value_and_grad` gives."""
+    """The callable that `value_and_grad` returns."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         known = None if kwargs else self.known(args)

@@ -1,4 +1,4 @@
-"""Calls of `value_and_grad` that record their derivatives."""
+"""Calls of `value_and_grad` that use the tape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def by_tape(owner: ValueAndGrad, values: list[Any]) -> Any:
-    """(value, gradients), recorded."""
+    """Return (result, gradients), computed with the tape."""
     sources = owner.sources
     engine = engine_named(owner.engine)
     activate()
@@ -53,7 +53,7 @@ def detached(part: Any) -> Any:
 
 @contextmanager
 def requiring(tensors: list[Tensor]) -> Iterator[list[Tensor]]:
-    """Tensors that require a gradient meanwhile."""
+    """A context in which the tensors require a gradient; it yields them."""
     changed = [t for t in tensors if not t._requires_grad]
     for t in changed:
         t.requires_grad_()
