@@ -1,5 +1,5 @@
-// Loops whose results do not depend on the instruction set: wrapping arithmetic, comparisons,
-// rounding, selection. Here they are compiled for the vectors of each instruction set.
+// Loops whose results do not depend on the instruction set (wrapping arithmetic, comparisons,
+// rounding, selection), compiled for the vectors of each.
 #include "../loops.h"
 #include "entry.h"
 #include "vectors.h"
@@ -187,8 +187,7 @@ void unary(int64_t n, void* out, const void* const* in, const int64_t* step, con
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), p, q, r);
 }
 
-// Clamps int8 or int16 to one or two limits with one loop; a missing limit is beyond the type's
-// range.
+// Clamps int8 or int16 by one loop; a missing limit is one beyond the type's range.
 template <class T>
 SL_NOINLINE void clamp_both(int64_t n, void* out, const void* const* in, const int64_t* step,
                             const double* limits) {
