@@ -67,6 +67,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
 else()
   set(known_isas portable)
 endif()
+if(EMSCRIPTEN)
+  set(flags_of_portable -msimd128)
+  # clang 14 takes hours over its vectors.
+  set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/isa/rows.cpp" APPEND PROPERTY
+               COMPILE_OPTIONS -mno-simd128)
+endif()
 set(built_isas ${SCRIPTLANG_ISA})
 if(NOT built_isas)
   set(built_isas ${known_isas})

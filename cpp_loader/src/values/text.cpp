@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "dict.h"
 #include "list.h"
@@ -108,9 +110,24 @@ NumberFormat choose_format(const double* values, int64_t n) {
 std::string shortest(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
   char buffer[400];
-  bool plain = value == 0 || (std::fabs(value) >= 1e-4 && std::fabs(value) < 1e16);
+  const bool plain = value == 0 || (std::fabs(value) >= 1e-4 && std::fabs(value) < 1e16);
+#if defined(__cpp_lib_to_chars)
   auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
   return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, format).ptr);
+#else  // A C++ library that converts integers only: more and more digits, until they suffice.
+  // Powers of two may get one digit too many.
+  size_t size = 0;
+  int decimals = 0;
+  for (; decimals <= 16; ++decimals) {
+    const std::string format = "%*." + std::to_string(decimals) + "e";
+    size = print_number(buffer, sizeof buffer, format.c_str(), 0, value);
+    if (read_number(buffer, nullptr) == value) break;
+  }
+  if (!plain) return std::string(buffer, size);
+  decimals -= std::atoi(std::strrchr(buffer, 'e') + 1);
+  const std::string format = "%*." + std::to_string(std::max(decimals, 0)) + "f";
+  return std::string(buffer, print_number(buffer, sizeof buffer, format.c_str(), 0, value));
+#endif
 }
 
 std::string scale_text(double scale) { return shortest(scale) + " *\n"; }
