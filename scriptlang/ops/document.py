@@ -124,7 +124,7 @@ def document(listed: str) -> str:
     native = native_names(listed)
     kinds = Counter(op.kind for op in operators)
     lacking = sum(map(len, table.lacking().values()))
-    ours = sum(op.name.startswith("scriptlang::") for op in operators)  # what passes and rules make
+    ours = sum(op.name.startswith("scriptlang::") for op in operators)  # of passes and rules
     names = kinds_of_names(operators)
     by_kind = Counter(kind[0] for kind in names.values())
     lines = [

@@ -144,7 +144,7 @@ class Operator:
             self.eager = kernels.eager_kernel_of(self.form)
             self.kernel = kernels.kernel_of(self.form)
         for module in self.makers:
-            importlib.import_module(module_of(module))  # declares it: sets the kernel
+            importlib.import_module(module_of(module))  # its declaration sets the kernel
         return self.__dict__.setdefault("kernel", None)
 
     @cached_property
