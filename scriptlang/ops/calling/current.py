@@ -60,9 +60,9 @@ class GradMode(local):
     """The autograd mode, which is thread-local.
 
     enabled: whether operators are recorded; on until a program turns it off. is_quiet: whether a
-    kernel is running, whose own calls of operators are not recorded. program: the run of a program
-    that makes the calls, if any; its `place()` returns a function that tells the current source
-    position.
+    kernel is running: its own calls of operators are not recorded. program: the run of a program
+    that makes the calls, if any; its `place()` returns a function that tells the source position at
+    that time.
     """
 
     enabled = True

@@ -107,13 +107,13 @@ class Walk:
         before = list(grads)
         self.hook(node, grads)
         for number in self.inputs.get(node, ()):
-            found = before[number] if runs else grads[number]  # as PyTorch has it
+            found = before[number] if runs else grads[number]  # as in PyTorch
             if found is not None:
                 self.captured[node, number] = found
         del before
         if isinstance(node, AccumulateGrad):
             if self.useful is None or self.accumulates and node in self.inputs:
-                self.captured.pop((node, 0), None)  # the only one that has it may keep it
+                self.captured.pop((node, 0), None)  # frees a reference, so the leaf may keep it
                 node.apply(grads, [])
             return
         made: Sequence[Tensor | None] = ()

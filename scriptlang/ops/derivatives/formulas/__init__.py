@@ -1,1 +1,2 @@
-"""Functions of the scripted language that the rules of one family call, in a file named as it."""
+"""Functions of the scripted language that the rules of one family call; a file has its family's
+name."""
