@@ -167,7 +167,7 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences (L, *) in one tensor, (longest, n, *) or (n, longest, *)."""
+    """Pad sequences (L, *) and stack them into one tensor, (longest, n, *) or (n, longest, *)."""
     if len(sequences) == 0:
         raise RuntimeError("received an empty list of sequences")
     if padding_side != "left" and padding_side != "right":

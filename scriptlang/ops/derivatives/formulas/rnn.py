@@ -66,7 +66,7 @@ def direction(
             out = torch.ops.scriptlang._rnn_steps(gates, h, weights[1], b_hh, is_relu, reverse)
         return out, out.narrow(0, last, batch), c
     outputs: list[Tensor] = []
-    rows = gates.split(sizes)  # at once: the gradient of each narrow would be as large as all
+    rows = gates.split(sizes)  # one split: each narrow's gradient would be as large as all rows
     for i in range(len(sizes)):
         t = len(sizes) - 1 - i if reverse else i
         n = sizes[t]

@@ -95,7 +95,7 @@ def sampled(
     for place in places:
         if interpolation == 1:
             lows.append(place.round())
-            weights.append([place.nan_to_num(0.0, 0.0, 0.0) * 0 + 1])  # flat, but of the grid
+            weights.append([place.nan_to_num(0.0, 0.0, 0.0) * 0 + 1])  # constant, of the grid
         elif interpolation == 0:
             low = place.detach().floor()
             lows.append(low)
