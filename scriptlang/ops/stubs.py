@@ -303,7 +303,7 @@ def in_stub(annotation: str) -> str:
 
 
 def stubs() -> dict[pathlib.Path, str]:
-    """The text of each file."""
+    """Path of each stub file -> its text."""
     results = Results()
     names = {op.name for op in table.all_operators()}
     public = {

@@ -113,7 +113,8 @@ class To:
     __slots__ = ("copy", "device", "dtype", "memory_format", "non_blocking")
 
     def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Raises TypeError for arguments that do not fit, RuntimeError for unknown devices."""
+        """Read the arguments.  Raises TypeError if they do not fit, RuntimeError for unknown
+        devices."""
         self.dtype: DType | None = None
         self.device: Device | None = None
         self.memory_format: int | None = None

@@ -62,7 +62,7 @@ def of_operator(name: str) -> Callable[..., Any]:
 
 
 def schemas(name: str) -> str | None:
-    """The schemas of the operators of a name, one a line; None where there are none."""
+    """The schemas of the operators of a name, one per line; None if there are none."""
     texts = [
         op.text
         for n in NAMESPACES

@@ -277,7 +277,7 @@ class InPlace(Writing):
         made = as_before(target, copied=True)
         result = base.kernel(made, *values[1:])
         if result._size != target._size:
-            return run_quietly(kernel, values)  # which raises
+            return run_quietly(kernel, values)  # raises the error
         copy: Any = table.find("aten::copy_")
         return plan_for(copy).run(copy.kernel, [target, result, False])
 

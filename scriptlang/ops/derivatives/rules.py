@@ -239,7 +239,7 @@ def namespace_of(family: str) -> dict[str, Any]:
 
 
 def families() -> list[str]:
-    """The families that have rules."""
+    """The names of the families that have rules."""
     return sorted(f.removesuffix(".txt") for f in os.listdir(FOLDER) if f.endswith(".txt"))
 
 

@@ -397,7 +397,7 @@ def pairs(*lists):
     "stride) -> Tensor"
 )
 def im2col(self, kernel_size, dilation, padding, stride):
-    """(N, C, H, W) -> (N, C * window, number of windows)."""
+    """Gather windows as columns: (N, C, H, W) -> (N, C * window, number of windows)."""
     if self.dim() not in (3, 4) or 0 in self._size[1:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "

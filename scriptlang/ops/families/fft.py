@@ -1,4 +1,4 @@
-"""Fourier transforms, short-time ones too, and window functions."""
+"""Fourier transforms, including short-time ones, and window functions."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ def matrix_exp(self):
 
 
 def tolerance(name, x, a, atol, rtol, default_rtol) -> tuple:
-    """(absolute, relative) tolerances from numbers, tensors or neither."""
+    """(absolute, relative) tolerances from numbers, tensors or None."""
     for kind, t in (("atol", atol), ("rtol", rtol)):
         if isinstance(t, Tensor) and t.dtype.kind == "c":
             raise RuntimeError(

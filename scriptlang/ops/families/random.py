@@ -98,14 +98,15 @@ def normal_values(self, n: int, dtype: DType, generator) -> np.ndarray:
 
 
 def bernoulli_(self, p, generator):
-    """Ones with probability p."""
+    """Fill with ones with probability p, else zeros."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return fill(self, of(generator).uniform(self.numel()) < p)
 
 
 def bernoulli_of(self, p, generator):
-    """Ones with the probability given by the element of p at each position."""
+    """Fill with ones with the probability given by the element of p at each position, else
+    zeros."""
     order = memory_order(self)
     chances = np.broadcast_to(p._array, self._size).transpose(order).reshape(-1)
     if not ((chances >= 0) & (chances <= 1)).all():

@@ -104,6 +104,7 @@ def bessel_i(order: int, scaled: bool):
 
 
 def bessel_k(order: float, scaled: bool):
+    """By the integral of exp(-x cosh t) cosh(order t) (9.6.24), with the trapezoid rule."""
 
     def f(x):
         positive = np.where((x > 0) & np.isfinite(x), x, 1.0)[..., None]

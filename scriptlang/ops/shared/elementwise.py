@@ -141,7 +141,7 @@ EVERY_TYPE = {
     "conj_physical",
     "_conj_physical",
 }
-"""Pointwise operators that take uint16, uint32 and uint64 too."""
+"""Pointwise operators that also support uint16, uint32 and uint64."""
 
 
 def lying(array: np.ndarray, dtype: DType | None, *operands: Any) -> Tensor:

@@ -55,7 +55,7 @@ def in_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
 
 def in_floating_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
     if given[-1] is None and given[0].dtype.kind not in "fc":
-        return given, False  # which the kernel refuses
+        return given, False  # the kernel raises
     if len(given) == 2 and given[0].dtype.kind == "c" != target.dtype.kind:  # mean of all elements
         raise RuntimeError(
             f"mean.dtype_out(): input types can't be cast to the desired output type "

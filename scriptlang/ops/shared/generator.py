@@ -107,11 +107,11 @@ class Generator:
         return self
 
     def snapshot(self) -> tuple:
-        """What `restore` goes back to."""
+        """The current state, for `restore`."""
         return self.first_seed, self.bits.state, self.spare
 
     def restore(self, snapshot: tuple) -> None:
-        """Go back to a state that `snapshot` gave."""
+        """Restore a state that `snapshot` returned."""
         self.first_seed, self.bits.state, self.spare = snapshot
 
     @property
@@ -272,7 +272,7 @@ class DefaultGenerator(Generator):
             )
 
     def snapshot(self) -> tuple:
-        """What `restore` goes back to."""
+        """The current state, for `restore`."""
         self.take_over()
         return self.first_seed, self.bits.state, self.spare
 
@@ -286,7 +286,7 @@ default_generator = DefaultGenerator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; returns it."""
+    """Seed the default generator; return it."""
     return default_generator.manual_seed(seed)
 
 

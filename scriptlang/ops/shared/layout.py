@@ -167,7 +167,7 @@ def check_rank(memory_format: int | None, dims: int) -> None:
 
 
 def format_order(dims: int, memory_format: int | None) -> Sequence[int]:
-    """The order of the dimensions in a memory format."""
+    """The order of the dimensions in a memory format, from the slowest to the fastest."""
     return [0, *range(2, dims), 1] if memory_format in (2, 3) else range(dims)
 
 

@@ -21,7 +21,7 @@ def magnitude(a):
 
 
 def wrap(n: int) -> int:
-    """n reduced to a signed 64-bit integer."""
+    """n wrapped to a signed 64-bit integer."""
     return ((n + TWO63) & ((1 << 64) - 1)) - TWO63
 
 
