@@ -171,7 +171,7 @@ def row(name: str, kind: str, overloads: list[table.Operator], native: set[str])
 
 
 def derivative(op: table.Operator) -> str:
-    """How an operator is differentiated: "rule", "body" or "none"; "" if it returns no tensors."""
+    """How an operator is differentiated: "rule", "body" or "none"; "" if it has no derivative."""
     rule = rule_of(op)
     if rule is not None:
         return "none" if rule.is_none else "rule"

@@ -100,8 +100,7 @@ FAMILIES = (
 
 
 def module_of(family: str) -> str:
-    """The module of a family; those of quantized tensors and of derivatives have their own
-    folders."""
+    """The module of a family; quantized tensors and derivatives have their own folders."""
     room = "quantization" if family.startswith("quantize") else "families"
     if family == "gradients":
         room = "derivatives"
@@ -109,9 +108,9 @@ def module_of(family: str) -> str:
 
 
 class Operator:
-    """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking",
-    "custom" (a user's).
+    """One overload of an operator.
 
+    kind: "primitive", "composite", "form" (derived from another), "lacking", "custom" (a user's).
     makers: the modules that declare its kernel; they are imported when the kernel is first used.
     told: the facts, as text from a line of a list, or as the dict given in the declaration.
     `kernel` is None for an operator that scriptlang lacks.  `eager`, if set, is what calls from
@@ -255,8 +254,11 @@ def device_place(text: str) -> int | None:
 
 
 def on_cpu(kernel: Callable[..., Any], place: int, has_layout: bool) -> Callable[..., Any]:
-    """Wrap a kernel in a check that the argument at `place`, a device, is the CPU, and that the
-    layout in front of it, if there is one, is strided."""
+    """Wrap a kernel in a check of its device and layout arguments.
+
+    The argument at `place`, a device, must be the CPU, and the layout in front of it, if there is
+    one, must be strided.
+    """
 
     def checked(*args: Any) -> Tensor | bool | None:
         if has_layout and place < len(args) and args[place - 1]:
@@ -477,8 +479,7 @@ def every_operator() -> list[Operator]:
 
 
 def all_operators() -> list[Operator]:
-    """Every operator with a kernel, except users': declared ones and the forms derived from
-    them."""
+    """Every operator with a kernel, except users': declared ones and forms derived from them."""
     load_families()
     names = dict.fromkeys([*by_name("declared.txt"), *_operators, *by_name("derived.txt")])
     others = ("lacking", "custom")

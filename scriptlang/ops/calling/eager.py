@@ -1,9 +1,8 @@
-"""Functions and methods that PyTorch has in Python only, or with another signature than in
-programs.
+"""Functions that PyTorch has in Python only, or with another signature than in programs.
 
 `nonzero(x, as_tuple=True)`, `meshgrid(a, b)`, `einsum("ij,jk", a, b)`, `x.float()`: all call
-operators of the table.  Programs in the language do not use these functions: the front end has its
-own definitions.
+operators of the table.  Programs in the language do not use them: the front end has its own
+definitions.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def einsum(equation: Any, *operands: Any) -> Any:
-    """Sum of products by an equation: `einsum("ij,jk->ik", a, b)`; operands may come as one
-    list."""
+    """Sums of products by an equation: `einsum("ij,jk->ik", a, b)`, or with operands as a list."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     return call("aten::einsum", (equation, list(operands)))
@@ -87,8 +85,7 @@ def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
 
 
 def where(condition: Any, *values: Any) -> Any:
-    """Elementwise choice between two values; for a condition alone, the indices where it is
-    true."""
+    """Elementwise choice between two values; for a condition alone, the indices where it holds."""
     return (
         call("aten::where", (condition, *values))
         if values
@@ -115,8 +112,10 @@ def unique(
     return_counts: Any = False,
     dim: Any = None,
 ) -> Any:
-    """The distinct elements, or slices along `dim`; with their inverse indices and counts if these
-    are asked for."""
+    """The distinct elements, or slices along `dim`.
+
+    Returns a tuple with their inverse indices and counts if these are asked for.
+    """
     result = (
         call("aten::_unique2", (input, sorted, return_inverse, return_counts))
         if dim is None
@@ -128,8 +127,10 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None
 ) -> Any:
-    """The first of each run of equal elements, or of slices along `dim`; with their inverse indices
-    and counts if these are asked for."""
+    """The first of each run of equal elements, or of slices along `dim`.
+
+    Returns a tuple with their inverse indices and counts if these are asked for.
+    """
     result = call("aten::unique_consecutive", (input, return_inverse, return_counts, dim))
     return _wanted(result, return_inverse, return_counts)
 

@@ -41,8 +41,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
 
 
 def split(x: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
-    """Return (view by the basic parts of a key, a list with an index tensor or None per
-    dimension)."""
+    """Return (view by the basic parts of a key, list of an index tensor or None per dimension)."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [_part(p) for p in parts]
     taken = sum(

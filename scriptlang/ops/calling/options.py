@@ -95,9 +95,11 @@ ONLY_CPU = "scriptlang runs on the CPU only: leave the device out, or pass 'cpu'
 
 
 def map_location_argument(value: Any) -> None:
-    """Check the `map_location` of `load`: the CPU, a dict that maps to the CPU, or a function,
-    which is never called as all storages are on the CPU.  Raises as `device_argument` does for
-    others."""
+    """Check the `map_location` of `load`.
+
+    It may be the CPU, a dict that maps to the CPU, or a function, which has nothing to move as all
+    storages are on the CPU.  Raises as `device_argument` does for others.
+    """
     if value is None or callable(value):
         return
     if isinstance(value, Mapping):
@@ -113,7 +115,7 @@ class To:
     __slots__ = ("copy", "device", "dtype", "memory_format", "non_blocking")
 
     def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Read the arguments.  Raises TypeError if they do not fit, RuntimeError for unknown
+        """Read the arguments.  Raises TypeError for invalid ones, RuntimeError for other
         devices."""
         self.dtype: DType | None = None
         self.device: Device | None = None
@@ -222,8 +224,7 @@ def refuse_pinning() -> None:
 
 
 def check_module_to(to: To) -> None:
-    """Raise for arguments that `module.to` does not take: copy, and dtypes that are not
-    floating."""
+    """Raise for arguments that `module.to` refuses: copy, and dtypes that are not floating."""
     if to.copy:
         raise RuntimeError(".to() does not accept copy argument")
     if to.dtype is not None and to.dtype.kind not in "fc":

@@ -161,8 +161,10 @@ def type_argument(value: Any) -> DType:
 
 
 def constructed(dtype: DType, args: tuple[Any, ...], size: Any = None) -> Tensor:
-    """The tensor that `torch.Tensor(...)` and similar classes make from sizes, a sequence, an array
-    or a tensor."""
+    """The tensor that `torch.Tensor(...)` and similar classes make.
+
+    args: sizes, or a sequence, an array or a tensor.
+    """
     if size is not None:
         args = (Size(size),)
     if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):

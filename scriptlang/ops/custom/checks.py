@@ -16,8 +16,7 @@ class CheckError(AssertionError):
 
 
 def test_schema(op: CustomOperator, values: list[Any]) -> None:
-    """Check that only arguments are written, and shared by results, for which the schema says
-    so."""
+    """Check that only those arguments are written or shared for which the schema says so."""
     before = [[copy_of(t) for t in tensors_in(v)] for v in values]
     results = results_of(op, values)
     written = {place for place, _ in op.schema.written}

@@ -1,5 +1,4 @@
-"""Derivatives of operators: rules in text files, read when an operator needs them, and their
-helpers.
+"""Derivatives of operators: rules in text files, and the functions that they call.
 
 rules/      the gradient expressions of each operator's inputs, one file a family
 rules.py    reads them

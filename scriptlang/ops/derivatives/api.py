@@ -28,8 +28,7 @@ def backward(
     grad_variables: Given = None,
     inputs: Tensors | None = None,
 ) -> None:
-    """Compute the gradients of the sum of tensors, and add them to `grad` of the leaves, or of
-    `inputs`.
+    """Add the gradients of the sum of tensors to `grad` of the leaves, or of `inputs`.
 
     grad_tensors: the gradients of the tensors themselves; those of single numbers are 1.
     retain_graph: whether the graph can be used again; the default is create_graph.
@@ -182,8 +181,7 @@ def run(
     create_graph: bool,
     accumulates: bool,
 ) -> list[Tensor | None]:
-    """Run a backward pass; return the gradients of the inputs if `inputs` is given and not
-    accumulated."""
+    """Run a backward pass; return the gradients of `inputs`, [] if they are accumulated."""
     roots = []
     for k, (output, grad) in enumerate(zip(outputs, grads)):
         edge = edge_of(output)

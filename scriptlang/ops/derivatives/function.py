@@ -266,8 +266,7 @@ def connected(
 
 
 def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:
-    """Save the tensors of save_for_backward; results are saved without a reference to their
-    node."""
+    """Save the tensors of save_for_backward; results are saved without their node."""
     saved: list[Any] = []
     for t in ctx.saved_inputs:
         if t is None:

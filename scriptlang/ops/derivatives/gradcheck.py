@@ -136,8 +136,7 @@ def flat(value: np.ndarray) -> np.ndarray:
 def differences(
     func: Callable[..., Any], args: Sequence[Any], x: Tensor, output: int, eps: float
 ) -> np.ndarray:
-    """The Jacobian of an output with respect to x by central differences; one row per element of
-    x."""
+    """The Jacobian of an output by central differences; one row per element of x."""
     memory = x.detach()._array
     rows = []
     for at in np.ndindex(*x._size):

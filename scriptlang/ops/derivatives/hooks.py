@@ -31,8 +31,7 @@ class Handle:
 
 
 def register_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
-    """Call `hook(gradient)` when the tensor's gradient is computed; its result replaces the
-    gradient.
+    """Call `hook(gradient)` when the gradient is computed; its result replaces the gradient.
 
     Raises RuntimeError if the tensor requires no gradient.
     """

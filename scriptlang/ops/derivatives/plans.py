@@ -79,8 +79,7 @@ class Plan:
 
     @property
     def number(self) -> int:
-        """The number in the node's name: the index among the overloads, without those for
-        numbers."""
+        """The number in a node's name: the overload's index; 0 for overloads on numbers."""
         op = self.op.form.base if self.op.form and self.op.kind == "form" else self.op
         known = [
             o.overload
@@ -223,8 +222,7 @@ class Writing(Plan):
             node.finish(list(result) if self.results > 1 else [result])
 
     def before_write(self, values: list[Any]) -> list[Any]:
-        """The arguments, with written ones copied if the rule uses their values before the
-        write."""
+        """The arguments; written ones are copied if the rule uses their previous values."""
         named = {
             number
             for reading in self.readings

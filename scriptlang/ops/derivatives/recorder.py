@@ -18,8 +18,7 @@ class Recorder:
     """The `recorder` of `ops.calling.current.calls`."""
 
     def run(self, op: Operator, kernel: Callable[..., Any], values: list[Any]) -> Any:
-        """Run an operator's kernel and record the call.  Raises what the kernel or the recording
-        raises."""
+        """Run an operator's kernel and record the call.  Raises what either of them raises."""
         if mode.is_quiet:
             return kernel(*values)
         plan = op.__dict__.get("recording")

@@ -1,5 +1,4 @@
-"""What nodes save of tensors: the tensor, with a check that it was not modified, or its shape
-only."""
+"""What nodes save of tensors: the tensor, checked when it is read, or its shape only."""
 
 from __future__ import annotations
 

@@ -120,8 +120,10 @@ def count_write(tensor: Tensor) -> None:
 
 
 def node_of(tensor: Tensor) -> Any:
-    """The node that computed the tensor, renewed if the base of a view was written; None for a
-    leaf."""
+    """The node that computed the tensor; None for a leaf.
+
+    The node of a view is renewed if its base was written.
+    """
     state = tensor._autograd
     if state is None:
         return None

@@ -132,8 +132,7 @@ def check_view(view: Tensor, state: State) -> None:
 
 
 def rebase(tensor: Tensor, step: Node, output_nr: int = 0) -> None:
-    """Set the node of a tensor that was written, and of the base and views that share its
-    memory."""
+    """Set the node of a written tensor, and of the base and views that share its memory."""
     state = tensor._autograd
     if state is None or state.base is None:
         connect(tensor, step, output_nr)

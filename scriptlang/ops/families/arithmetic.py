@@ -135,8 +135,10 @@ def trunc_divide(self, other):
 
 
 def rounds_quotient(dtype: DType, divisor) -> bool:
-    """Whether quotients are rounded before they are truncated: for half types and a tensor
-    divisor."""
+    """Whether quotients are rounded before they are truncated.
+
+    They are for half types, unless the divisor is a single number.
+    """
     half = working_type(dtype) != dtype.numpy
     return half and isinstance(divisor, Tensor) and divisor.numel() != 1
 
@@ -205,8 +207,7 @@ def float_power(self, other):
 
 
 def powers_by(exponent):
-    """The power function for an exponent; -0.5 is computed as an inverse root, also for -0 and
-    -inf."""
+    """The power function for an exponent; -0.5 is an inverse root, also for -0 and -inf."""
     if isinstance(exponent, Tensor):
         return power_of_complex
     if exponent == 0.5:

@@ -90,8 +90,7 @@ def native_batch_norm_backward(
     eps: float,
     output_mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of batch_norm; in training, statistics that are not given are computed from the
-    input."""
+    """The gradients of batch_norm; in training, missing statistics are those of the input."""
     _check_channels(input, weight)
     _check(grad_out, input, weight, output_mask)
     grad, x = _wide(grad_out), _wide(input)

@@ -59,8 +59,7 @@ def _averages(
     number: int,
     words: str,
 ) -> Tensor:
-    """The gradient of average pools, one dimension at a time; with a divisor, the matrices are
-    sums."""
+    """The gradient of average pools, by dimension; with a divisor, the matrices are sums."""
     _check(grad_output, self, number)
     counts = [len(kernel_size), len(padding), number if len(stride) == 0 else len(stride)]
     for count in counts:

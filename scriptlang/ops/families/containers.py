@@ -193,8 +193,7 @@ def count(self, element):
 
 
 class ByValue:
-    """A sort key: one-element tensors compare by their number, and nan comes last, as in
-    PyTorch."""
+    """A sort key: one-element tensors compare by their number, nan comes last, as in PyTorch."""
 
     __slots__ = ("value",)
 
@@ -253,8 +252,7 @@ declare("aten::sum.bool(bool[] self) -> int", sum, "primitive")
 
 
 def least(name: str, better: Callable) -> None:
-    """Declare prim::min or prim::max of one list, and of two lists (which compares them
-    lexicographically)."""
+    """Declare prim::min or prim::max of one list, and of two, compared lexicographically."""
 
     def of_list(values):
         if not values:

@@ -246,8 +246,7 @@ def result_format(input, weight, stride, transposed: bool, output_padding, group
 
 
 def check_transposed(input, weight, stride, padding, dilation, output_padding):
-    """Raise RuntimeError if the output is empty, or its padding too large for stride and
-    dilation."""
+    """Raise RuntimeError if the output is empty, or padded more than stride and dilation allow."""
     for p, s, d in zip(output_padding, stride, dilation):
         if p >= max(s, d):
             raise RuntimeError(

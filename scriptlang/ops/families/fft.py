@@ -28,16 +28,14 @@ def check_norm(norm: str | None) -> str:
 
 
 def floating_array(x: Tensor) -> np.ndarray:
-    """The tensor's array, with integers as the default float.  Raises RuntimeError for half
-    types."""
+    """The array, with integers as the default float.  Raises RuntimeError for half types."""
     if x.dtype.kind == "f" and x.dtype.itemsize == 2:
         raise RuntimeError(f"Unsupported dtype {x.dtype} of a Fourier transform")
     return x._array if x.dtype.kind in "fc" else x._array.astype(dtypes.get_default_dtype().numpy)
 
 
 def with_points(array: np.ndarray, axes: Sequence[int]) -> np.ndarray:
-    """The array; if transformed axes are empty, a zero along them, as numpy does not pad empty
-    axes."""
+    """The array; empty transformed axes get a zero, as numpy does not pad empty axes."""
     if all(array.shape[d] for d in axes):
         return array
     return np.zeros([max(n, int(d in axes)) for d, n in enumerate(array.shape)], array.dtype)
@@ -157,8 +155,7 @@ def axes_and_sizes(x: np.ndarray, s, dim, last_doubled=False) -> tuple[list[int]
 
 
 def many_dimensions(name: str):
-    """Make the kernel of a transform along several dimensions; half spectra are along the last
-    one."""
+    """Make the kernel of a transform along several dimensions, half spectra along the last."""
 
     def kernel(self, s, dim, norm):
         array = floating_array(self)

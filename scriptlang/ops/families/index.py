@@ -513,8 +513,7 @@ def put_(self, index, source, accumulate):
 
 
 def clamped(self, indices) -> list:
-    """The indices clamped to the valid range, negative ones included; masked ones may be outside of
-    it."""
+    """The indices, clamped to the valid range: masked ones may be outside of it."""
     return [
         None if i is None else Tensor._wrap(np.clip(i._array, -self._size[d], self._size[d] - 1))
         for d, i in enumerate(indices)

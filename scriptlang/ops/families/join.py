@@ -308,8 +308,7 @@ def cartesian_prod(tensors):
 
 
 def choices(n: int, r: int) -> int:
-    """The number of combinations of r out of n elements; stops counting at more than fits in
-    memory."""
+    """The number of combinations of r out of n elements, or a number too large for memory."""
     count = 1
     for k in range(min(r, n - r)):
         count = count * (n - k) // (k + 1)

@@ -468,8 +468,7 @@ declare("aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond, "primitiv
     out_memory="free",
 )
 def lstsq(self, b, rcond, driver):
-    """Least squares.  Residuals, rank and singular values are empty if the driver does not compute
-    them."""
+    """Least squares; results that the driver does not compute are empty."""
     (a,) = matrices("torch.linalg.lstsq", self)
     check_same("torch.linalg.lstsq", self, b)
     driver = driver or "gelsy"

@@ -342,8 +342,7 @@ def _smoothed(
     label_smoothing: float,
     axis: int,
 ) -> Tensor:
-    """The loss with label smoothing: a part is shared by all classes; ignored targets do not
-    count."""
+    """The loss with label smoothing: all classes share a part; ignored targets do not count."""
     nll = torch.nll_loss_nd(log_p, target, weight, reduction, ignore_index)
     ignored = target == ignore_index
     smooth = (-_weighted(log_p, weight, axis).sum([axis])).masked_fill(ignored, 0)

@@ -14,8 +14,7 @@ from ..table import declare, describe, primitive
 
 
 def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
-    """Reduce a loss: 0 returns it, 1 its mean (the sum / `total`, if given), other values its
-    sum."""
+    """Reduce a loss: 0 none, 1 mean (the sum / `total`, if given), else the sum."""
     if reduction == 0:
         return loss
     with np.errstate(all="ignore"):

@@ -149,8 +149,7 @@ def matmul(self, other):
     out_memory="free",
 )
 def linear(input, weight, bias):
-    """input @ weight.T + bias; weight is (out, in), or (in) for a single output without a
-    dimension."""
+    """input @ weight.T + bias; weight is (out, in), or (in) for results without that dimension."""
     if weight.dim() > 2 or not weight.dim() or not input.dim():
         raise RuntimeError(
             "linear: weight must have 1 or 2 dimensions, got shapes "
@@ -467,8 +466,7 @@ def rearranged(equation: str, tensors) -> Tensor | None:
 
 
 def diagonals(labels: str, t: Tensor) -> tuple[str, Tensor | None]:
-    """A view by diagonals in which each label occurs once; None if the sizes of one label
-    differ."""
+    """A view by diagonals, in which each label occurs once; None if sizes of a label differ."""
     once = list(dict.fromkeys(labels))
     places = [[d for d, label in enumerate(labels) if label == o] for o in once]
     if any(t._size[d] != t._size[p[0]] for p in places for d in p):

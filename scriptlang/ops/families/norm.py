@@ -55,8 +55,7 @@ def update(running: Tensor | None, value: np.ndarray, momentum: float) -> None:
 
 
 def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momentum, eps):
-    """(result, mean of the batch, 1 / its standard deviation); in inference the latter two are
-    empty."""
+    """(result, mean, 1 / standard deviation of the batch); both are empty in inference."""
     check_mixed(x, weight, bias, running_mean, running_var)
     check_floating(x, "batch_norm")
     if not x.numel():

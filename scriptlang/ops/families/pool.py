@@ -22,8 +22,10 @@ from .conv import pad_spatial
 
 
 def sized(name: str, values, n: int, default=None) -> list[int]:
-    """The values of a parameter for n dimensions; one value is repeated, an empty list is the
-    default."""
+    """The values of a parameter for n dimensions.
+
+    A single value is repeated; an empty list stands for the default.
+    """
     values = list(values)
     if not values and default is not None:
         return list(default)
@@ -35,10 +37,9 @@ def sized(name: str, values, n: int, default=None) -> list[int]:
 
 
 def check_input(name: str, x: Tensor, n: int) -> None:
-    """Raise RuntimeError unless the input has n spatial dimensions, channels, and optionally a
-    batch.
+    """Raise RuntimeError unless the input has n spatial dimensions and channels.
 
-    Only the batch may be empty.
+    It may have a batch dimension, which alone may be empty.
     """
     if x.dim() not in (n + 1, n + 2) or 0 in x._size[x.dim() - n - 1 :]:
         raise RuntimeError(

@@ -70,8 +70,7 @@ def device_with_index(type, index):
 
 
 def number_tensor(value) -> Tensor:
-    """A tensor without dimensions, of int64, float64, complex128 or bool, by the type of the
-    number."""
+    """A tensor without dimensions: int64, float64, complex128 or bool, as the number is."""
     return Tensor._wrap(np.array(value))
 
 

@@ -43,8 +43,7 @@ def floating_only(dtype: DType, name: str) -> None:
 
 
 def check_range(self, low, high) -> None:
-    """Raise RuntimeError unless the bounds of uniform numbers, and their difference, fit the
-    type."""
+    """Raise RuntimeError unless bounds of uniform numbers, and their difference, fit the type."""
     part = dtypes.part_of(self.dtype)
     floating_only(part, "check_uniform_bounds")
     most = float(dtypes.finfo(part).max)
@@ -105,8 +104,7 @@ def bernoulli_(self, p, generator):
 
 
 def bernoulli_of(self, p, generator):
-    """Fill with ones with the probability given by the element of p at each position, else
-    zeros."""
+    """Fill with ones with the probabilities p, an element for each position, else zeros."""
     order = memory_order(self)
     chances = np.broadcast_to(p._array, self._size).transpose(order).reshape(-1)
     if not ((chances >= 0) & (chances <= 1)).all():

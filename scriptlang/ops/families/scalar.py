@@ -358,8 +358,7 @@ implicit("ScalarImplicit", "Scalar", number_of)
 
 @primitive("aten::hash.generic(t value) -> int")
 def hash_value(value):
-    """The hash of a value: an int's is the int, a tensor's its id; others are equal in every
-    process."""
+    """The hash of a value: an int itself, a tensor's id; others are equal in every process."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, Tensor):

@@ -28,8 +28,7 @@ def harmonic(k: int) -> float:
 
 
 def power_series(x, order: int, sign: float):
-    """(sum of (sign x^2/4)^k / (k! (k+order)!), the same sum with each term times H_k +
-    H_(k+order))."""
+    """(sum of (sign x^2/4)^k / (k! (k+order)!), the same with terms times H_k + H_(k+order))."""
     z = sign * x * x / 4
     term = np.full_like(z, 1 / math.factorial(order))
     plain, weighted = term.copy(), term * (harmonic(0) + harmonic(order))
@@ -41,8 +40,10 @@ def power_series(x, order: int, sign: float):
 
 
 def hankel(x, order: int):
-    """P, Q and the angle of the asymptotic expansions of J and Y (9.2.9, 9.2.10), cut at the least
-    term."""
+    """P, Q and the angle of the asymptotic expansions of J and Y (9.2.9, 9.2.10).
+
+    The expansions are cut at their least term.
+    """
     mu = 4.0 * order * order
     p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
     for k in range(1, 30):
@@ -249,10 +250,10 @@ def incomplete_gamma(upper: bool):
 
 
 def of_vast(a, x, sign: int):
-    """An incomplete gamma function for large a, by the first term of Temme's expansion (8.12.3,
-    8.12.7).
+    """An incomplete gamma function for large a.
 
-    sign: 1 for the upper function, -1 for the lower.
+    It is the first term of Temme's expansion (8.12.3, 8.12.7).  sign: 1 for the upper function, -1
+    for the lower.
     """
     m = (x - a) / a
     near = np.abs(m) < 1e-2

@@ -55,7 +55,10 @@ def median_of_all(skip_nan):
 
 
 def chosen(self: Tensor, index: np.ndarray, axis: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """(elements at an index, the index); the index has the dimension kept, results if `keepdim`."""
+    """Return (elements at an index, the index).
+
+    index: has the reduced dimension with size 1; the results have it only if `keepdim`.
+    """
     value = np.take_along_axis(np.atleast_1d(self._array), index, axis)
     if not keepdim or not self._size:
         value, index = value.squeeze(axis), index.squeeze(axis)
@@ -259,8 +262,7 @@ def covariance_weights(
     "Tensor? aweights=None) -> Tensor"
 )
 def cov(self, correction, fweights, aweights):
-    """The covariances of the rows, which are variables, over the columns, which are
-    observations."""
+    """The covariances of the rows (variables) over the columns (observations)."""
     if len(self._size) > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input "

@@ -283,8 +283,7 @@ def value_text(value: Any, inside: tuple[int, ...] = ()) -> str:
 
 
 def container_text(value: list | dict | tuple, inside: tuple[int, ...]) -> str:
-    """The text of a list, dict or tuple; field names of named tuples are left out, as in
-    PyTorch."""
+    """The text of a list, dict or tuple; as in PyTorch without the names of a named tuple."""
     if id(value) in inside:
         return "[...]" if isinstance(value, list) else "{...}"
     if len(inside) > MAX_NESTING:
@@ -358,8 +357,7 @@ SPECIFIERS: dict[str, Callable] = {
 
 @primitive("aten::percentFormat(str self, ...) -> str")
 def percent_format(self, *values):
-    """`self % values` with the specifiers d i e E f F c s and %%; a single tuple holds the
-    values."""
+    """`self % values` with the specifiers d i e E f F c s and %%; a tuple holds all values."""
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]
     elif not values:

@@ -301,8 +301,7 @@ class GridAxis:
         return np.where(flips % 2 == 0, extra, span - extra) + low
 
     def taps(self, x: np.ndarray, interpolation: int) -> tuple[list, list]:
-        """(indices of the pixels to read, their weights); an index outside of the image stands for
-        none.
+        """(indices of the pixels to read, their weights); one outside of the image is none.
 
         interpolation: 0 bilinear, 1 nearest, 2 bicubic.
         """

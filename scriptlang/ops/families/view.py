@@ -11,8 +11,7 @@ from ..table import declare, describe, primitive
 
 
 def infer_size(size: list[int], numel: int) -> list[int]:
-    """A size with its one -1 filled in.  Raises RuntimeError if it does not hold `numel`
-    elements."""
+    """A size with its one -1 filled in.  Raises RuntimeError if `numel` elements do not fit."""
     size = list(size)
     known = math.prod(n for n in size if n != -1)
     if size.count(-1) > 1:

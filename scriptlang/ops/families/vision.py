@@ -57,8 +57,7 @@ def check_rois(input: Tensor, rois: Tensor) -> None:
 
 
 def averaging(start: float, length: float, pooled: int, samples: int, size: int) -> np.ndarray:
-    """A matrix (pooled, size): for each bin, the mean of `samples` linear interpolations along a
-    side."""
+    """A matrix (pooled, size): each bin's mean of `samples` linear interpolations."""
     samples = samples if samples > 0 else int(np.ceil(length / pooled))
     step = np.float32(length) / np.float32(pooled)
     matrix = np.zeros((pooled, size), np.float32)
@@ -177,8 +176,7 @@ def deform_conv2d(
     offset_groups,
     use_mask,
 ):
-    """A convolution whose windows are sampled at positions moved by `offset` and weighted by
-    `mask`."""
+    """A convolution with windows sampled at positions moved by `offset`, weighted by `mask`."""
     if input.dim() != 4 or weight.dim() != 4 or offset.dim() != 4:
         raise RuntimeError(
             "deform_conv2d: input, weight and offset must have 4 dimensions, got "

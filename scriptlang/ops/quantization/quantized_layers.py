@@ -105,7 +105,7 @@ def add_scalar(relu: bool):
 
 
 def mul_scalar(relu: bool):
-    """Multiplying scales the scale: the codes stay, or are mirrored for a negative factor."""
+    """Multiplying changes the scale; the codes stay, or are mirrored for a negative factor."""
 
     def kernel(x, value):
         x = check_activation(x, "quantized::mul_scalar")
@@ -203,8 +203,7 @@ for _relu in ("", "_relu"):
 
 
 def through(name: str, overload: str = "") -> Callable:
-    """A plain operator as a function of a float32 array and its other arguments; returns an
-    array."""
+    """A plain operator as a function of a float32 array and further arguments to an array."""
 
     def run(values: np.ndarray, *rest) -> np.ndarray:
         return find(name, overload).kernel(Tensor._wrap(values), *rest)._array
@@ -376,8 +375,10 @@ for _n, _ranks in RANKS.items():
 
 
 def normalised(name: str, *arguments: Callable) -> Callable:
-    """The kernel of a norm, by the plain operator; arguments[0] maps the given arguments to its
-    own."""
+    """The kernel of a norm, by the plain operator.
+
+    arguments[0] maps the given arguments to those of the plain operator.
+    """
 
     def kernel(x, *rest):
         *given, scale, zero_point = rest

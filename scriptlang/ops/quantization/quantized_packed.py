@@ -155,8 +155,10 @@ def linear(relu: bool):
 
 
 def linear_dynamic(relu: bool):
-    """The kernel of a dynamic linear layer: it quantizes the input by its range; the result is
-    float32."""
+    """The kernel of a dynamic linear layer.
+
+    It quantizes the input by its range; the result is float32.
+    """
 
     def kernel(x, params, reduce_range):
         weight, bias = state_of(params, LINEAR)[:2]
@@ -179,8 +181,7 @@ def dynamically_quantized(x: Tensor, reduce_range: bool) -> QuantizedTensor:
 def dynamic_product(
     x: Tensor, weight: Tensor, bias: Tensor | None, reduce_range: bool
 ) -> np.ndarray:
-    """x @ weight.T + bias for a packed weight, which is int8, or floats that were rounded to
-    float16."""
+    """x @ weight.T + bias for a packed weight: int8, or floats rounded to float16."""
     if isinstance(weight, QuantizedTensor):
         q = dynamically_quantized(x, reduce_range)
         scale = np.float32(q.quantizer.scale) * weight.quantizer.all_scales()

@@ -101,8 +101,7 @@ class QuantizedTensor(Tensor):
         return of_codes(codes, self.dtype, self.quantizer)
 
     def take_codes(self, other: QuantizedTensor) -> QuantizedTensor:
-        """Copy the codes, into this tensor's memory, and the quantizer of a tensor of the same
-        type."""
+        """Copy the codes, in place, and the quantizer of a tensor of the same type."""
         if other.dtype is not self.dtype:
             raise RuntimeError(
                 f"a tensor of {other.dtype} cannot be written into one of {self.dtype}"
@@ -170,8 +169,7 @@ def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
 
 
 def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
-    """Round numbers, given in units of the scale, add the zero point, and clamp to the codes'
-    range."""
+    """Round numbers in units of the scale, add the zero point, and clamp to the codes' range."""
     low, high = limits(dtype)
     whole = np.nan_to_num(np.rint(scaled.astype(np.float64)), nan=-(2.0**31))
     return np.clip(whole + zero, low, high).astype(CODES[dtype].numpy)

@@ -1,2 +1,1 @@
-"""Helpers that kernels share: result types, memory layouts, random numbers, functions of
-numbers."""
+"""Helpers that kernels share: result types, memory layouts, random numbers, scalar math."""

@@ -1,5 +1,4 @@
-"""Helpers of pointwise operators: result types, broadcasting, checks of writes in place and to
-out=."""
+"""Helpers of pointwise operators: result types, broadcasting, checks of writes."""
 
 from __future__ import annotations
 
@@ -70,8 +69,7 @@ def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def floating(dtype: DType) -> DType:
-    """The type itself, or the default float type for integers and bool, if results are not
-    integral."""
+    """The default float type for integers and bool, else the type itself."""
     return dtypes.get_default_dtype() if dtype.kind in "bui" else dtype
 
 
@@ -160,12 +158,12 @@ def apply(
     kinds: str = "buifc",
     last_is_exact: bool = False,
 ) -> Tensor:
-    """Apply f to the operands' arrays in `dtype`; return a new tensor.  Invalid values silently
-    give nan.
+    """Apply f to the operands' arrays in `dtype`; return a new tensor.
 
-    f may return bool for any type; any other result is rounded to `dtype`, which must be of
-    `kinds`. The dimensions of the result have the operands' order in memory. last_is_exact: a last
-    operand of one element is not rounded to a half type first.
+    Invalid values give nan without a warning. f may return bool for any type; any other result is
+    rounded to `dtype`, which must be of `kinds`. The dimensions of the result have the operands'
+    order in memory. last_is_exact: a last operand of one element is not rounded to a half type
+    first.
     """
     check_broadcast(*operands)  # PyTorch checks shapes before types
     check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
@@ -237,8 +235,7 @@ RANGES = {
 
 
 def check_fits(value: Any, dtype: DType) -> None:
-    """Raise RuntimeError if a number is out of range for an element type; accept tensors and
-    None."""
+    """Raise RuntimeError if a number is out of range for a type; accept tensors and None."""
     if isinstance(value, complex):
         if value.imag and dtype.kind != "c":
             raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
@@ -269,8 +266,7 @@ def overlaps_itself(target: Tensor) -> bool:
 
 
 def check_writable(target: Tensor) -> None:
-    """Raise RuntimeError for an expanded tensor: its elements share memory, so it cannot be
-    written."""
+    """Raise RuntimeError for an expanded tensor, which cannot be written: elements share memory."""
     if overlaps_itself(target):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor "

@@ -46,8 +46,7 @@ def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callabl
 
 
 def in_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
-    """Compute in the output's type, unless `dtype` is given: the output must then have that
-    type."""
+    """Compute in the output's type; if `dtype` is given, the output must have that type."""
     if given[-1] is not None:
         return given, True
     return (*given[:-1], target.dtype.code), False
@@ -70,8 +69,7 @@ def in_floating_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, boo
 
 
 def as_truth(given: tuple, target: Tensor) -> tuple[tuple, bool]:
-    """Convert the input to the output's type first: for a uint8 output 0.5 is read as 0, hence
-    false."""
+    """Convert the input to the output's type first: as uint8, 0.5 is 0 and hence false."""
     if target.dtype not in (dtypes.bool, dtypes.uint8):
         raise RuntimeError(
             "all and any only support bool tensors for the result, got: "
@@ -177,8 +175,7 @@ def check_type(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> N
 
 
 def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
-    """Write a result, or a list of them, into the tensors given as out=, which are resized to
-    fit."""
+    """Write a result, or a list of them, into the out= tensors, which are resized to fit."""
     if isinstance(target, list):
         if len(target) != len(value):
             raise RuntimeError(f"expected {len(value)} tensors in out=, got {len(target)}")

@@ -27,8 +27,7 @@ def widened(dtype: DType) -> np.dtype:
 
 
 def reduced(f, x: Tensor, dim, keepdim: bool, out: DType, compute: DType | None = None) -> Tensor:
-    """Reduce with f(array, axis=, keepdims=), computed in `compute` (default: `out`), returned in
-    `out`."""
+    """Reduce with f(array, axis=, keepdims=), computed in `compute` and returned in `out`."""
     axes = axes_of(dim, len(x._size))
     with np.errstate(all="ignore"):
         wide = widened(compute or out)
@@ -54,8 +53,7 @@ def check_order_of_norm(ord) -> None:
 
 
 def check_type_of_norm(given: DType, target: DType) -> None:
-    """Check that a norm can be computed in `target`, which must have the same kind and be as
-    wide."""
+    """Check that a norm can be computed in `target`: of the same kind, and at least as wide."""
     if given.kind not in "fc":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "

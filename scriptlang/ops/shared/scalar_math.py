@@ -1,5 +1,4 @@
-"""C arithmetic on Python numbers: 64-bit integers, IEEE floats that never raise, complex
-numbers."""
+"""C arithmetic on Python numbers: 64-bit ints, IEEE floats that never raise, complex."""
 
 from __future__ import annotations
 
@@ -31,14 +30,12 @@ def truncate(x: float) -> int:
 
 
 def single(x):
-    """A float rounded to float32: PyTorch's `math` functions on a Scalar return single
-    precision."""
+    """A float rounded to float32, as results of PyTorch's `math` functions on a Scalar are."""
     return float(np.float32(x)) if type(x) is float else x
 
 
 def quiet(f: Callable, fallback: Callable) -> Callable:
-    """Wrap f to call `fallback` (numpy's, which returns nan or inf) if Python raises for the
-    arguments."""
+    """Wrap f to call `fallback`, which returns nan or inf, if Python raises for the arguments."""
 
     def kernel(*args):
         try:

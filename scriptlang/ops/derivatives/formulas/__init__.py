@@ -1,2 +1,1 @@
-"""Functions of the scripted language that the rules of one family call; a file has its family's
-name."""
+"""Functions of the scripted language that the rules of the family with the file's name call."""

@@ -39,8 +39,7 @@ def dims_of(size: list[int], s: list[int] | None, dim: list[int] | None) -> list
 
 
 def doubled(half: Tensor, n: int, dim: int) -> Tensor:
-    """Double the elements of a half spectrum that stand for two: all but the first and the middle
-    one."""
+    """Double the elements that stand for two: all but the first and the middle of a spectrum."""
     middle = (n - 1) // 2
     if middle == 0:
         return half

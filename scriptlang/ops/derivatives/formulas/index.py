@@ -29,8 +29,7 @@ def gathered(grad: Tensor, dim: int, index: Tensor, size: list[int]) -> Tensor:
 
 
 def masked_scatter_gradient(grad: Tensor, mask: Tensor, size: list[int]) -> Tensor:
-    """The gradient of the source: its first elements were used, in order, and the rest gets
-    zero."""
+    """The gradient of the source: its first elements were used in order; the rest gets zero."""
     used = grad.masked_select(mask)
     return torch.constant_pad_nd(used, [0, count(size) - used.numel()]).view(size)
 

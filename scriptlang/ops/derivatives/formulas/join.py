@@ -39,8 +39,7 @@ def product_of(tensors: list[Tensor]) -> Tensor:
 
 
 def cat_gradient(grad: Tensor, sizes: list[list[int]], dim: int) -> list[Tensor]:
-    """The gradients of cat; empty tensors of one dimension are skipped, as they join with any
-    shape."""
+    """The gradients of cat; empty tensors of one dimension are skipped: they join with any."""
     at = dim + grad.dim() if dim < 0 else dim
     found: list[Tensor] = []
     start = 0

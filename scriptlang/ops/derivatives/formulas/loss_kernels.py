@@ -1,5 +1,4 @@
-"""Losses that select elements by class, composed of other operators, and the derivative of
-ctc_loss."""
+"""Losses that select elements by class, composed of others, and the gradient of ctc_loss."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
 def nll_loss_of_any(
     x: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    """nll_loss of any number of dimensions; spatial dimensions other than two are flattened to one
-    row."""
+    """nll_loss of any rank; spatial dimensions other than two are flattened to one row."""
     if x.dim() < 3:
         return torch.nll_loss_forward(x, target, weight, reduction, ignore_index)[0]
     if x.dim() == 4:
@@ -118,8 +116,7 @@ def ctc_gradient(
 
 
 def labels_of(targets: Tensor, lengths: list[int], blank: int) -> Tensor:
-    """The labels (batch, 2 * longest + 1): each sequence's targets, with blanks between and
-    around."""
+    """The labels (batch, 2 * longest + 1): the targets with blanks between and around them."""
     widest = max(lengths)
     rows: list[Tensor] = []
     start = 0

@@ -52,8 +52,10 @@ def linear_gradient(
 
 
 def einsum_gradient(grad: Tensor, equation: str, tensors: list[Tensor]) -> list[Tensor]:
-    """The gradients of einsum: `grad` times the other operands, summed over the letters of no
-    use."""
+    """The gradients of einsum: for each operand, `grad` times the others.
+
+    Letters that the operand does not have are summed.
+    """
     terms, output = einsum_letters(equation, [t.dim() for t in tensors])
     found: list[Tensor] = []
     for i, t in enumerate(tensors):

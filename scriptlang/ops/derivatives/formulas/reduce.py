@@ -17,8 +17,7 @@ def both(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 
 
 def extreme(x: Tensor, result: Tensor) -> Tensor:
-    """A mask of the elements that equal the extreme value; if that is nan, of those that are
-    nan."""
+    """A mask of the elements equal to the extreme value; if that is nan, of those that are nan."""
     return torch.where(torch.isnan(result), torch.isnan(x), x == result)
 
 
@@ -123,8 +122,10 @@ def prod_dim_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int, keepdim
 
 
 def others(x: Tensor, dim: int) -> Tensor:
-    """For each element, the product of all others along a dimension: those before times those
-    after."""
+    """For each element, the product of all others along a dimension.
+
+    It is the product of the elements before it times that of those after it.
+    """
     first = torch.ones_like(x.narrow(dim, 0, 1))
     number = x.size(dim)
     before = torch.cat([first, x.narrow(dim, 0, number - 1)], dim).cumprod(dim)

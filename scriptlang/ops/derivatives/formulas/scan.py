@@ -31,8 +31,10 @@ def cumprod_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int) -> Tenso
 
 
 def logcumsumexp_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int) -> Tensor:
-    """The gradient of logcumsumexp: the reverse sum of grad * exp(-result), in logarithms to not
-    overflow."""
+    """The gradient of logcumsumexp: the reverse sum of grad * exp(-result).
+
+    It is computed in logarithms, so that nothing overflows.
+    """
     if grad.dim() == 0 or grad.numel() == 0:
         return grad
     if grad.is_complex():

@@ -18,8 +18,7 @@ def segment_gradient(
     axis: int,
     initial: Number | None,
 ) -> Tensor:
-    """The gradient of segment_reduce; dimensions before the axis are a batch with their own
-    segments."""
+    """The gradient of segment_reduce; each index of dimensions before the axis has own segments."""
     at = axis + data.dim() if axis < 0 else axis
     if lengths is not None:
         counts = lengths

@@ -63,8 +63,7 @@ def affine_gradient(grad: Tensor, size: list[int], align_corners: bool) -> Tenso
 def places_in(
     x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
 ) -> list[Tensor]:
-    """The pixel coordinates of grid points, one tensor per dimension, in the order of
-    dimensions."""
+    """The pixel coordinates of grid points, as one tensor for each dimension of the image."""
     places: list[Tensor] = []
     for i in range(grid.size(-1)):
         n = x.size(2 + i)
@@ -129,8 +128,7 @@ def sampled(
 
 
 def cubic(t: Tensor) -> list[Tensor]:
-    """The cubic weights, with parameter -0.75, of four neighbors for a point at t after the
-    second."""
+    """The cubic weights (parameter -0.75) of four neighbors for a point at t after the second."""
     a = -0.75
     far, near = t + 1, 1 - t
     end = 2 - t
@@ -143,8 +141,7 @@ def cubic(t: Tensor) -> list[Tensor]:
 
 
 def inside(place: Tensor, n: int, padding: int, align_corners: bool) -> Tensor:
-    """Move coordinates into the image, as the padding says; they have zero gradient at the
-    border."""
+    """Move coordinates into the image, as the padding says; their gradient at the border is 0."""
     if padding == 0:
         return place
     if padding == 2:

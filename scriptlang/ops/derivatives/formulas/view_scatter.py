@@ -16,7 +16,6 @@ def strided_scatter_src_gradient(
 def strided_scatter_self_gradient(
     grad: Tensor, x: Tensor, size: list[int], stride: list[int], offset: int | None
 ) -> Tensor:
-    """As in PyTorch: the gradient at the written positions, although self has no influence
-    there."""
+    """As in PyTorch, the gradient at the written positions, where self has no influence."""
     part = torch.as_strided(grad.contiguous(), size, stride, offset)
     return torch.as_strided_scatter(zeros(grad, x.size()), part, size, stride, offset)
