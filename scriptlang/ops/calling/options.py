@@ -115,8 +115,7 @@ class To:
     __slots__ = ("copy", "device", "dtype", "memory_format", "non_blocking")
 
     def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Read the arguments.  Raises TypeError for invalid ones, RuntimeError for other
-        devices."""
+        """Read the arguments.  Raises TypeError if invalid, RuntimeError for other devices."""
         self.dtype: DType | None = None
         self.device: Device | None = None
         self.memory_format: int | None = None
