@@ -1,9 +1,9 @@
-"""Forms that follow from a declared form of the same operator.
+"""Forms that are derived from a declared overload of the same operator.
 
-`derived.txt` lists their schemas.  `add_` and `add.out` follow from `add`: the result is written
-into the tensor that the schema marks as written (`Tensor(a!)`), or, where `t` gives a view, `t_`
-makes its tensor that view.  `t_copy` is a copy of what the view `t` gives; `put` is `put_` on a
-copy.
+`derived.txt` lists their schemas.  `add_` and `add.out` are derived from `add`: the result is
+written into the tensor that the schema marks as written (`Tensor(a!)`).  If `t` returns a view,
+`t_` turns its tensor into that view.  `t_copy` returns a copy of the view that `t` returns; `put`
+is `put_` on a copy.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Form:
-    """How a form follows from `base`, an operator with a kernel.
+    """How a form is derived from `base`, an operator with a kernel.
 
-    kind: "out", "exact_out" (whose output has to have the type of the result), "typed_out",
-    "floating_out", "truth_out", "magnitude_out", "read_out" (see `Facts.out`), "create" (an "out"
-    form of a function that makes a tensor from sizes and numbers; "create_row": of a row),
-    "in_place", "become" (a view in place), "copy" (of a view), "on_copy" (which keeps the order of
-    the dimensions in memory), "on_row_major_copy".
-    outs: how many arguments of an "out" form are written; they follow all others.
-    sharing: how these may share memory with what is read: "free", "same" (each element with its own
-    place) or "apart".
+    kind: "out", "exact_out" (the output must have the result's type), "typed_out", "floating_out",
+    "truth_out", "magnitude_out", "read_out" (see `Facts.out`), "create" (an "out" form of a
+    function that makes a tensor from sizes and numbers; "create_row": from a range of numbers, so
+    that an output with as many elements keeps its shape), "in_place", "become" (a view in place),
+    "copy" (of a view), "on_copy" (on a copy that keeps the order of the dimensions in memory),
+    "on_row_major_copy". outs: how many arguments of an "out" form are written; they are the last
+    ones. sharing: how these may share memory with the inputs: "free", "same" (each element with its
+    own position) or "apart".
     """
 
     kind: str
@@ -39,9 +39,9 @@ class Form:
 
 
 def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | None:
-    """How the form with that schema follows; None where no other form of it is known.
+    """How the form with that schema is derived; None if it cannot be derived.
 
-    candidates: the operators of a name that have a kernel.
+    candidates: returns the operators of a name that have a kernel.
     """
     schema = parse_schema(text)
     name = schema.name
@@ -67,7 +67,7 @@ def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | Non
 
 
 def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
-    """The out= form of a functional one: every output is written into an argument."""
+    """The out= form of a functional operator: every result is written into an argument."""
     outs = [a for a in schema.arguments if is_written(a)]
     plain = [a for a in schema.arguments if not is_written(a)]
     if schema.arguments != (*plain, *outs):
@@ -94,11 +94,11 @@ KINDS_OF_OUT = {
     "exact": "exact_out",
     "number": "exact_out",
 }
-"""The kind of the out= form by the fact `out`."""
+"""The fact `out` -> the kind of the out= form."""
 
 
 OPTIONS = ("dtype", "layout", "device", "pin_memory")
-"""What a creation function takes beside what its out= form takes; `out` decides them there."""
+"""Arguments of a creation function that its out= form lacks, since `out` determines them."""
 
 
 def creation_form(candidates: Iterable[Any], arguments: list[Argument]) -> Form | None:
@@ -123,7 +123,7 @@ def is_written(a: Argument) -> bool:
 
 
 def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]) -> Operator | None:
-    """The operator with a kernel that takes just these arguments, written or not; else None."""
+    """The operator with a kernel that takes exactly these arguments, written or not; else None."""
     wanted = [(a.name, a.type) for a in arguments]
     return next(
         (

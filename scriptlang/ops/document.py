@@ -1,6 +1,7 @@
 """`python -m scriptlang.ops.document` writes docs/operators.md from the table; `--check` compares.
 
-Run it in the repository: what is native is read from cpp_loader/src/ops/ops.def.
+Run it in the root of the repository: the native operators are read from
+cpp_loader/src/ops/ops.def.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ spellings (`add_`, `__iadd__`) and {aliases:,} are other names (`absolute` of `a
 """
 
 WORDS = {"p": "", "i": "in place", "a": "same as", "l": "language", "c": "composite", "f": "forms"}
-"""Kind of a name, by its first letter -> what the page says."""
+"""The first letter of a name's kind -> the text for it on the page."""
 
 
 def is_of_tensors(overloads: list[table.Operator]) -> bool:
@@ -61,16 +62,16 @@ def is_of_tensors(overloads: list[table.Operator]) -> bool:
 
 
 def without_place(name: str, names: set[str]) -> str:
-    """The name of the operator of which `name` is the in-place spelling; itself for others."""
+    """The operator that `name` is the in-place spelling of; `name` itself if there is none."""
     marked = re.fullmatch(r"(.*::__)i(\w+__)", name)
     other = marked[1] + marked[2] if marked else name[:-1] if re.search(r"[^_]_$", name) else name
     return other if other in names else name
 
 
 def other_names(primitives: dict[str, list[table.Operator]]) -> dict[str, str]:
-    """Name -> the name that goes before it of those with the same kernels; for those behind.
+    """Alias -> the main name of the operators with the same kernels; main names are left out.
 
-    Public names go before private ones, then short ones before long ones.
+    Public names are preferred to private ones, then short ones to long ones.
     """
     first: dict[int, str] = {}
     found = {}
@@ -85,7 +86,7 @@ def other_names(primitives: dict[str, list[table.Operator]]) -> dict[str, str]:
 
 
 def kinds_of_names(operators: list[table.Operator]) -> dict[str, str]:
-    """Name -> its kind, a letter of WORDS; behind an `a` the operator that it is the same as."""
+    """Name -> its kind, a letter of WORDS; for an alias, "a" is followed by the main name."""
     names = {op.name for op in operators}
     declared: dict[str, list[table.Operator]] = {}
     for op in table.all_operators():
@@ -113,7 +114,7 @@ def kinds_of_names(operators: list[table.Operator]) -> dict[str, str]:
 
 
 def native_names(listed: str) -> set[str]:
-    """Qualified names of the overloads that the native engine has kernels or forms of."""
+    """Qualified names of the overloads for which the native engine has a kernel or form."""
     return {schema.partition("(")[0] for schema in re.findall(r'"([^"]*\()', listed)}
 
 
@@ -123,7 +124,7 @@ def document(listed: str) -> str:
     native = native_names(listed)
     kinds = Counter(op.kind for op in operators)
     lacking = sum(map(len, table.lacking().values()))
-    ours = sum(op.name.startswith("scriptlang::") for op in operators)  # what passes and rules make
+    ours = sum(op.name.startswith("scriptlang::") for op in operators)  # of passes and rules
     names = kinds_of_names(operators)
     by_kind = Counter(kind[0] for kind in names.values())
     lines = [
@@ -170,7 +171,7 @@ def row(name: str, kind: str, overloads: list[table.Operator], native: set[str])
 
 
 def derivative(op: table.Operator) -> str:
-    """How gradients go back through an operator: rule, body, none; "" where none do."""
+    """How an operator is differentiated: "rule", "body" or "none"; "" if it has no derivative."""
     rule = rule_of(op)
     if rule is not None:
         return "none" if rule.is_none else "rule"

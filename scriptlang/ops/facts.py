@@ -1,6 +1,6 @@
-"""What passes and engines know of an operator besides its schema: its `Facts`.
+"""What passes and engines know about an operator besides its schema: its `Facts`.
 
-A family tells them where it declares the operator, or by `describe` for several at once:
+A family states them where it declares the operator, or with `describe` for several at once:
 
     @primitive("aten::relu(Tensor self) -> Tensor", pointwise=True, fusible=True)
 
@@ -8,9 +8,10 @@ A family tells them where it declares the operator, or by `describe` for several
     describe("max. mean.dim", fusible=True)      # `max.` is the overload without a name
 
 `python -m scriptlang.ops.lacking` writes them behind the schemas in the operator lists, so that
-nobody imports a kernel to know them: `table.find("aten::relu").facts.fusible`.  In-place and out=
-forms have those of the operator they follow from, as far as they hold for them (`of_form`).  What a
-schema says is no fact: `Schema.is_mutable`, `Schema.written`, `Schema.takes_generator`.
+they can be looked up without importing a kernel: `table.find("aten::relu").facts.fusible`.
+In-place and out= forms inherit those facts of their base operator that hold for them (`of_form`).
+What the schema already states is not a fact: `Schema.is_mutable`, `Schema.written`,
+`Schema.takes_generator`.
 """
 
 from __future__ import annotations
@@ -23,107 +24,113 @@ from ..records import record
 
 @record(frozen=True)
 class Facts:
-    """One field a fact, with what it says; the default says nothing."""
+    """One field per fact; its default value means that nothing is stated."""
 
     pointwise: bool = False
-    """Each element of the result is computed from those at its place; arguments broadcast."""
+    """Each element of the result is computed from the elements at the same position of the
+    arguments, which broadcast."""
 
     shape: str = ""
-    """The rule that tells the shape of the result, of those in passes/shape_rules that operators
-    share; pointwise ones, and those with a rule of their own, need none."""
+    """The name of the rule in passes/shape_rules that computes the shape of the result, if several
+    operators share that rule.  Pointwise operators and those with a rule of their own need none."""
 
     dynamic_shape: bool = False
-    """The sizes of the result, or how many results there are, depend on elements of the
+    """The sizes of the result, or the number of results, depend on the elements of the
     arguments."""
 
     keeps_type: str = ""
-    """The result has the type of the tensors it is computed from, without an argument `dtype`, if
-    that is "floating", or for "any" type.  Pointwise ones: where all tensors are of one type."""
+    """The result has the element type of the input tensors, unless an argument `dtype` is given:
+    "any", or "floating" if only for floating types.  For pointwise operators this holds if all
+    tensors have the same type."""
 
     weight: int = -1
-    """The argument that is a weight: an input of another floating type is refused, and the result
-    has that type."""
+    """The index of the argument that is a weight: an input of another floating type is an error,
+    and the result has the weight's type."""
 
     fusible: bool = False
-    """A group of the fused kind may hold it: natively it does nothing with elements but run loops
-    on them, or functions of rows."""
+    """It may be part of a fused group: its native kernel only loops over elements or calls
+    functions on rows."""
 
     layout: str = ""
-    """"keeps": images that lie channels last give such images.  "hides": the result does not show
-    how its inputs lie in memory."""
+    """"keeps": for images in channels-last memory format the result is channels-last, too.
+    "hides": the result does not depend on the strides of its inputs."""
 
     random: bool = False
-    """The result comes from the random generator, unless an argument switches that off.  One with
-    an argument `generator` need not say so."""
+    """The result comes from the random generator, unless an argument switches that off.  Operators
+    with an argument `generator` need not state it."""
 
     effect: str = ""
-    """It has to run even where nothing reads its results: "ordered", once and in its place;
-    "repeatable", another run does no harm.  "check": it gives nothing, and may go."""
+    """It has to run even if its results are unused: "ordered", exactly once and in program order;
+    "repeatable", running it again does no harm.  "check": it returns nothing and may be removed."""
 
     total: bool = False
-    """It never fails."""
+    """It never raises."""
 
     may_share: bool = False
-    """The result may be an argument, or share memory with it, though the schema does not say so."""
+    """The result may be an argument, or share memory with one, although the schema does not state
+    it."""
 
     may_copy: bool = False
-    """The result may be a copy, though the schema says that it shares memory."""
+    """The result may be a copy, although the schema states that it shares memory."""
 
     stores: tuple[int, ...] = ()
-    """(i, j): it puts argument j, or what is in it, into the container i."""
+    """(i, j): it stores argument j, or the elements of argument j, in the container argument i."""
 
     reshapes: bool = False
-    """It gives the tensor that it writes another shape or type."""
+    """It changes the shape or element type of the tensor that it writes."""
 
     unrecorded: bool = False
-    """It is about derivatives itself: no step back is recorded for it."""
+    """It is part of the autograd machinery itself, so no backward step is recorded for it."""
 
     asks: bool = False
-    """It asks for derivatives, so that calls of a program with it are recorded."""
+    """It computes derivatives, so that calls of a program that contains it are recorded."""
 
     looks_back: bool = False
-    """It reads or changes what a tensor keeps of how it was made.  Tensors of a recorded call of a
-    whole program keep none of that."""
+    """It reads or changes a tensor's autograd history.  Tensors made in a recorded call of a whole
+    program have no such history."""
 
     autocast: str = ""
-    """What autocast does with its tensors: "reduced" or "full" precision; "refused": it raises."""
+    """What autocast does with its tensors: casts them to "reduced" or "full" precision; "refused":
+    it raises."""
 
     out: str = ""
-    """What the out= form does with a result of another type than the output: "converts" it, takes
-    the output's as its `dtype` unless that is given ("typed"; "floating": of floating tensors), or
-    raises ("exact"; "magnitude": unless self is complex); "truth": takes outputs of bool and uint8
-    and reads self as such; "read": self is rounded to the output's precision; "row": an output of
-    as many elements keeps its shape; "number": raises in programs, and converts where Python calls
-    it.  By default pointwise ones convert, and others raise."""
+    """What the out= form does if the result's type differs from the output's.  "converts": converts
+    the result.  "typed": passes the output's type as `dtype`, unless that is given; "floating": the
+    same for floating tensors.  "exact": raises; "magnitude": raises unless self is complex.
+    "truth": accepts outputs of bool and uint8 and reads self as such.  "read": rounds self to the
+    output's precision.  "row": an output with as many elements keeps its shape.  "number": raises
+    in programs, and converts when called from Python.  The default is "converts" for pointwise
+    operators, "exact" for others."""
 
     out_memory: str = ""
-    """Whether the output may share memory with what is read: "free" (nobody looks), "apart" (not at
-    all); by default it may be an argument, but no part of one."""
+    """Whether the output may share memory with the inputs: "free" (it is not checked), "apart" (it
+    must not).  By default it may be an argument, but not overlap one partially."""
 
     row_major_copy: bool = False
-    """Its form that writes to a copy gives a row-major one, whatever the order of self."""
+    """Its functional form, which writes to a copy of self, returns a row-major tensor, whatever the
+    strides of self."""
 
 
 FIELDS: dict[str, Any] = {name: f.default for name, f in vars(Facts)["__record_fields__"].items()}
-"""Fact -> its default, whose type the values have."""
+"""Fact -> its default value; values of a fact have the default's type."""
 
 IN_ALL_FORMS = frozenset({"pointwise", "random", "keeps_type"})
-"""What holds for the in-place, out= and copy forms of an operator, too."""
+"""Facts that in-place, out= and copy forms inherit from their base operator."""
 
 IN_NAMESAKES = frozenset({"autocast"})
-"""What holds for forms of the operator's own name, which are those with out=."""
+"""Facts that only forms with the base operator's own name inherit, which are out= forms."""
 
 NOTHING = Facts()
 
 
 def of_form(base: Facts, same_name: bool) -> dict[str, Any]:
-    """The facts that a form has from its base, by name."""
+    """The facts that a form inherits from its base, by name."""
     kept = IN_ALL_FORMS | IN_NAMESAKES if same_name else IN_ALL_FORMS
     return {name: value for name, value in told(base).items() if name in kept}
 
 
 def told(facts: Facts) -> dict[str, Any]:
-    """The facts that say something."""
+    """The facts that differ from their default."""
     return {
         name: getattr(facts, name)
         for name, default in FIELDS.items()
@@ -132,7 +139,7 @@ def told(facts: Facts) -> dict[str, Any]:
 
 
 def check(given: dict[str, Any]) -> dict[str, Any]:
-    """The facts as they were given; TypeError where one is unknown or of another type."""
+    """Return the facts unchanged; raise TypeError if one is unknown or has the wrong type."""
     for name, value in given.items():
         if name not in FIELDS:
             raise TypeError(
@@ -157,7 +164,7 @@ def text_of(value: Any) -> str:
 
 @cache
 def read(text: str) -> Facts:
-    """The facts that a text in the operator lists tells."""
+    """Parse the facts in a line of the operator lists."""
     found = {}
     for word in text.split():
         name, _, value = word.partition("=")
@@ -171,4 +178,4 @@ READERS: dict[type, Any] = {
     str: str,
     tuple: lambda value: tuple(map(int, value.split(","))),
 }
-"""How the value of a fact is read, by its type."""
+"""The parser for a fact's value, by its type."""

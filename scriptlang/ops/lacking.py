@@ -1,7 +1,7 @@
 """`python -m scriptlang.ops.lacking` brings declared.txt, lacking.txt and derived.txt up to date.
 
-An operator that is declared is listed in declared.txt with where; a form of a declared operator in
-derived.txt, every other operator of PyTorch in lacking.txt.
+Declared operators and their modules go to declared.txt, forms of declared operators to
+derived.txt, and every other operator of PyTorch to lacking.txt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FOLDER = pathlib.Path(__file__).parent
 
 
 def sort_schemas(lines: Iterable[str]) -> dict[str, list[str]]:
-    """File name -> the schemas that belong into it.  `lines` are sorted by name."""
+    """File name -> its lines.  `lines` are schemas, sorted by name."""
     files: dict[str, list[str]] = {"derived.txt": [], "lacking.txt": []}
     for name, group in groupby(lines, key=lambda line: split_name(line)[0]):
         known = table.declared(name)
@@ -37,13 +37,13 @@ def sort_schemas(lines: Iterable[str]) -> dict[str, list[str]]:
 
 
 def with_facts(op: table.Operator, note: str = "") -> str:
-    """The line of an operator: its schema, a note, what is known of it."""
+    """The line of an operator: its schema, a note and its facts."""
     words = " ".join(filter(None, (note, facts.written(op.facts))))
     return f"{op.text}{table.NOTE}{words}" if words else op.text
 
 
 def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list[table.Operator]:
-    """The operators with those schemas that follow from `known` ones of a name, or from others."""
+    """The operators with those schemas that are forms of `known` ones of a name, or of others."""
     forms: list[table.Operator] = []
     for text in texts:
         form = form_of(text, lambda n: [*known, *forms] if n == name else table.declared(n))
@@ -55,7 +55,7 @@ def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list
 
 
 def current() -> list[str]:
-    """Every schema of both files, by name, in the order they have within a name."""
+    """Every schema of both files, sorted by name, in file order within a name."""
     lines = [
         line.partition(table.NOTE)[0]
         for file in ("lacking.txt", "derived.txt")
@@ -65,7 +65,7 @@ def current() -> list[str]:
 
 
 def declarations() -> list[str]:
-    """The lines of declared.txt, from the families."""
+    """The lines of declared.txt, from importing the families."""
     declare, makers = table.declare, {}
 
     def note(text: str, kernel: Any, kind: str, **facts: Any) -> table.Operator:
@@ -92,9 +92,12 @@ def declarations() -> list[str]:
 
 
 def files() -> dict[str, list[str]]:
-    """What the files should hold.  For a fresh process: nothing of the table may have been used."""
+    """File name -> the lines that it should have.
+
+    Must run in a fresh process, in which nothing of the table has been used.
+    """
     of_files: Any = table
-    lines_of, of_files.lines_of = table.lines_of, lambda file: []  # what the sources say, no more
+    lines_of, of_files.lines_of = table.lines_of, lambda file: []  # ignores the old lists
     found = {"declared.txt": declarations()}
     of_files.lines_of = lines_of
     return found | sort_schemas(current())

@@ -1,9 +1,9 @@
 """`python -m scriptlang.ops.stubs` writes the types of operators for editors and type checkers.
 
-Functions (`scriptlang.relu`) and methods of Tensor (`x.relu`) are made from the operator table when
-they are first asked for, so no source shows their signatures.  Run it in the repository after the
-table has changed; `--check` compares.  Functions that Python calls otherwise than programs do are
-read from `calling/eager.py`.
+Functions (`scriptlang.relu`) and methods of Tensor (`x.relu`) are made from the operator table on
+first use, so no source file shows their signatures.  Run this in the repository after the table
+has changed; `--check` compares instead of writing.  Functions whose Python signature differs from
+the operator's are read from `calling/eager.py`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ ATOMS = {
     "Device": "Device | _str",
     "Generator": "Generator",
 }
-"""Types of schemas whose values have one type in Python."""
+"""Atomic schema types -> the Python type in stubs."""
 
 TENSOR_LIKE = {"Number", "_int", "_float", "_bool", "_complex"}
 
@@ -109,7 +109,7 @@ CASTS = frozenset(tensor_methods.CASTS)
 
 
 class Results:
-    """The classes of named results, each told once."""
+    """Collects the classes of named results, so that each is written once."""
 
     def __init__(self) -> None:
         self.classes: dict[str, tuple[tuple[str, str], ...]] = {}
@@ -130,11 +130,11 @@ class Results:
 
 
 def type_of(a: Argument, is_result: bool = False) -> str:
-    """The type in Python of an argument or a result."""
+    """The Python type of an argument or a result."""
     text = type_text(a.text.split("(")[0] if "(" in a.text else a.text, a.type, is_result)
     if not is_result and a.size and text.startswith("Sequence["):
         one = text.partition("[")[2].partition("]")[0]
-        text = f"{one} | {text}"  # one number stands for all
+        text = f"{one} | {text}"  # a single number stands for a list of that length
     return text
 
 
@@ -178,7 +178,7 @@ def parameter(a: Argument, name: str, is_positional: bool = False) -> str:
 def signatures(
     overloads: Iterable[table.Operator], results: Results, is_method: bool
 ) -> Iterator[tuple[str, str]]:
-    """(parameters, result) of each way to call an operator, without repetition."""
+    """Yield (parameters, result) of each way to call an operator, without repetition."""
     overloads = list(overloads)
     outs = {
         a.name: type_of(a)
@@ -214,7 +214,7 @@ def signatures(
 
 
 def calls(arguments: list[Argument], is_method: bool) -> Iterator[list[str]]:
-    """The lists of parameters of one overload: as it is, and with its sizes one by one."""
+    """Yield the parameter lists of one overload: as declared, and with sizes as `*sizes`."""
     parts: list[str] = []
     starred = False
     for a in arguments:
@@ -223,7 +223,7 @@ def calls(arguments: list[Argument], is_method: bool) -> Iterator[list[str]]:
             starred = True
         name = "input" if a.name == "self" else a.name
         if keyword.iskeyword(name):
-            name = f"__{name}"  # it can be given by its place only
+            name = f"__{name}"  # it can only be passed by position
         parts.append(parameter(a, name))
     yield parts
     plain = [a for a in arguments if not a.kwarg_only]
@@ -239,7 +239,7 @@ def calls(arguments: list[Argument], is_method: bool) -> Iterator[list[str]]:
 def definition(
     name: str, overloads: Iterable[table.Operator], results: Results, is_method: bool
 ) -> list[str]:
-    """The lines of a function or method."""
+    """The stub lines of a function or method, from its overloads."""
     own = ["self"] if is_method else []
     found = list(signatures(overloads, results, is_method))
     if not found:
@@ -254,7 +254,7 @@ def definition(
 
 
 def of_python(name: str, function: Callable[..., Any], is_method: bool) -> list[str]:
-    """The line of a function that is written in Python."""
+    """The stub line of a function that is written in Python."""
     if is_method and name in CASTS:
         return [f"def {name}(self, memory_format: Any = ...) -> Tensor: ..."]
     parts = []
@@ -285,17 +285,17 @@ RETURNED = {
         "Tensor",
     ),
     **dict.fromkeys(("meshgrid", "broadcast_tensors"), "tuple[Tensor, ...]"),
-    "where": "Any",  # a tuple of places where there is one argument
+    "where": "Any",  # a tuple of indices if there is only one argument
     "is_tensor": "_bool",
     "is_shared": "_bool",
     "result_type": "DType",
     "promote_types": "DType",
 }
-"""What functions written in Python give, where they leave it open."""
+"""Result types of functions written in Python whose annotation leaves them open."""
 
 
 def in_stub(annotation: str) -> str:
-    """An annotation of ours in the names of the stubs."""
+    """An annotation from the sources, with the type names that stubs use."""
     plain = {"bool": "_bool", "int": "_int", "float": "_float", "str": "_str"}
     known = {*plain, "Any", "Tensor", "None"}
     words = [w.strip() for w in annotation.split("|")]
@@ -303,7 +303,7 @@ def in_stub(annotation: str) -> str:
 
 
 def stubs() -> dict[pathlib.Path, str]:
-    """The text of each file."""
+    """Path of each stub file -> its text."""
     results = Results()
     names = {op.name for op in table.all_operators()}
     public = {
@@ -333,7 +333,7 @@ def stubs() -> dict[pathlib.Path, str]:
 
 
 OPERATORS = frozenset((*eager.TUPLES, "split"))
-"""Functions written in Python that take what the operator of the name takes."""
+"""Functions written in Python that have the signature of the operator of the same name."""
 
 
 def of_name(name: str) -> list[table.Operator]:

@@ -7,12 +7,13 @@
     def glu(self: Tensor, dim: int = -1) -> Tensor: ...
 
 A kernel takes all arguments of its schema positionally, in order, and returns one value, or a tuple
-for several returns.  Declaring is cheap (a split of the text); schemas are parsed when asked for.
-What is declared where is in `declared.txt`, so that a program's operators are known without
-importing numpy kernels that it does not run; `python -m scriptlang.ops.lacking` writes it.
-Overloads of one name keep the order in which families (`FAMILIES`) and lines declare them: those on
-tensors come first.  In-place and out= forms of a declared operator follow from it (`derived`);
-operators of PyTorch that scriptlang lacks (`lacking.txt`) have no kernel and come last.
+for several returns.  Declaring is cheap: it only splits the text; schemas are parsed on first use.
+`declared.txt` lists which module declares which operator, so that the operators of a program are
+known without importing numpy kernels that it does not run; `python -m scriptlang.ops.lacking`
+writes it.  The overloads of a name are tried in the order in which the families (`FAMILIES`), and
+the lines within one, declare them: those on tensors come first.  In-place and out= forms are
+derived from a declared operator (`derived`).  Operators of PyTorch that scriptlang lacks
+(`lacking.txt`) have no kernel and come last.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ FAMILIES = (
 
 
 def module_of(family: str) -> str:
-    """The module of a family; those of quantized tensors and of derivatives have their rooms."""
+    """The module of a family; quantized tensors and derivatives have their own folders."""
     room = "quantization" if family.startswith("quantize") else "families"
     if family == "gradients":
         room = "derivatives"
@@ -107,15 +108,15 @@ def module_of(family: str) -> str:
 
 
 class Operator:
-    """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking",
-    "custom" (a user's).
+    """One overload of an operator.
 
-    makers: the modules that give it its kernel; they are imported when the kernel is asked for.
-    told: the facts, as the line in a list has them, or those that its declaration gave.
-    `kernel` is None for an operator that scriptlang lacks; `eager` is what calls from Python run
-    instead, if anything, once the kernel was asked for; `form` says how a derived one follows,
-    `quantized_way` how one of plain tensors takes quantized ones (`quantized_plain`, which must be
-    loaded); `wrap` makes the kernel that does so of the declared one.
+    kind: "primitive", "composite", "form" (derived from another), "lacking", "custom" (a user's).
+    makers: the modules that declare its kernel; they are imported when the kernel is first used.
+    told: the facts, as text from a line of a list, or as the dict given in the declaration.
+    `kernel` is None for an operator that scriptlang lacks.  `eager`, if set, is what calls from
+    Python run instead; it is set when `kernel` is first read.  `form` says how a form is derived.
+    `quantized_way` says how an operator on plain tensors accepts quantized ones (`quantized_plain`,
+    which must be loaded); `wrap` turns the declared kernel into one that accepts them.
     """
 
     kernel: Callable[..., Any] | None
@@ -134,7 +135,7 @@ class Operator:
         self.told = told
 
     def __getattr__(self, name: str) -> Any:
-        # Not made_once: the lock and those of imports would wait for each other.
+        # Not made_once: its lock and the import locks could deadlock.
         if name != "kernel":
             raise AttributeError(f"an operator has no attribute {name!r}")
         if self.form:
@@ -142,7 +143,7 @@ class Operator:
             self.eager = kernels.eager_kernel_of(self.form)
             self.kernel = kernels.kernel_of(self.form)
         for module in self.makers:
-            importlib.import_module(module_of(module))  # declares it: sets the kernel
+            importlib.import_module(module_of(module))  # its declaration sets the kernel
         return self.__dict__.setdefault("kernel", None)
 
     @cached_property
@@ -164,7 +165,7 @@ class Operator:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the operator besides its schema; of a listed one as its line says."""
+        """What is known about the operator besides its schema; from its line if it is listed."""
         if isinstance(self.told, str):
             return F.read(self.told)
         base = self.form and self.form.base
@@ -186,7 +187,7 @@ class Operator:
 
     @cached_property
     def may_reshape(self) -> bool:
-        """Whether a call may give a tensor that is there another shape or type."""
+        """Whether a call may change the shape or type of a tensor that exists already."""
         schema = self.schema
         return schema.is_mutable and (
             self.facts.reshapes or self.kind == "lacking" or any(a.is_out for a in schema.arguments)
@@ -201,7 +202,7 @@ class Operator:
         return self.kind == "composite"
 
     def take_over(self, wrap: Callable[..., Any], way: str) -> None:
-        """Let the kernel that `wrap` makes of the declared one take its place."""
+        """Replace the kernel, declared already or later, by what `wrap` makes of it."""
         self.wrap, self.quantized_way = wrap, way
         if self.__dict__.get("kernel"):
             self.kernel = wrap(self.kernel)
@@ -227,7 +228,7 @@ _loaded = False
 
 
 def known(name: str) -> dict[str, Operator]:
-    """Overload -> operator, of every overload of a name in the order in which they are tried."""
+    """Overload -> operator, for every overload of a name in the order in which they are tried."""
     found = _operators.get(name)
     if found is None:
         found = {}
@@ -246,15 +247,18 @@ def known(name: str) -> dict[str, Operator]:
 
 
 def device_place(text: str) -> int | None:
-    """Which argument of a schema says where results shall lie."""
+    """The index of the argument `device` of a creation schema; None if it has none."""
     plain = text.replace("*, ", "").replace("Device?", "Device")
     before, found, _ = plain.partition("Device device")
     return before.partition("(")[2].count(", ") if found else None
 
 
 def on_cpu(kernel: Callable[..., Any], place: int, has_layout: bool) -> Callable[..., Any]:
-    """The kernel behind a check that the argument at `place`, a device, is the CPU, and that the
-    layout in front of it, if there is one, is strided."""
+    """Wrap a kernel in a check of its device and layout arguments.
+
+    The argument at `place`, a device, must be the CPU, and the layout in front of it, if there is
+    one, must be strided.
+    """
 
     def checked(*args: Any) -> Tensor | bool | None:
         if has_layout and place < len(args) and args[place - 1]:
@@ -273,9 +277,9 @@ def on_cpu(kernel: Callable[..., Any], place: int, has_layout: bool) -> Callable
 
 
 def declare(text: str, kernel: Callable[..., Any] | None, kind: str, **facts: Any) -> Operator:
-    """Give one overload its kernel.  A second declaration of an overload is an error.
+    """Give one overload its kernel.  Raises ValueError if the overload was declared before.
 
-    facts: fields of `Facts`; those of an operator that is listed are read from its line.
+    facts: fields of `Facts`; for an operator in the lists they are read from its line instead.
     """
     name, overload = split_name(text)
     overloads = known(name)
@@ -293,10 +297,10 @@ def declare(text: str, kernel: Callable[..., Any] | None, kind: str, **facts: An
 def register(
     text: str, kernel: Callable[..., Any], kind: str, is_opaque: bool = False, **facts: Any
 ) -> Operator:
-    """Add an operator of the user's (`ops/custom`) while the process runs.
+    """Add a user's operator (`ops/custom`) at run time.
 
-    is_opaque: it may do anything to what it can reach, whatever its schema says.  Raises
-    RuntimeError where there is one already that somebody can call.
+    is_opaque: it may modify anything that it can reach, whatever its schema states.  Raises
+    RuntimeError if a callable operator with that name and overload exists.
     """
     op = Operator(text, kind, told=F.check(facts))
     overloads = known(op.name)
@@ -315,17 +319,18 @@ def register(
 
 
 NAMESPACES: set[str] = set()
-"""Of operators that were registered."""
+"""The namespaces of registered operators."""
 
 DESCRIBED: set[str] = set()
-"""The names of registered operators whose schemas say what memory they share and write."""
+"""The names of registered operators whose schemas can be trusted about shared and written
+memory."""
 
 LISTENERS: list[Callable[[str], Any]] = []
-"""What is told the name of an operator that gets another overload."""
+"""Callbacks that get the name of an operator to which an overload was added."""
 
 
 def primitive(*texts: str, **facts: Any) -> Callable[..., Any]:
-    """Declare operators whose meaning is the decorated numpy kernel; facts: fields of `Facts`."""
+    """Declare operators implemented by the decorated numpy kernel; facts: fields of `Facts`."""
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
         for text in texts:
@@ -336,7 +341,7 @@ def primitive(*texts: str, **facts: Any) -> Callable[..., Any]:
 
 
 def composite(*texts: str, **facts: Any) -> Callable[..., Any]:
-    """Declare operators whose meaning is the decorated body, written in the scripted language."""
+    """Declare operators implemented by the decorated body, written in the scripted language."""
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
         for text in texts:
@@ -347,10 +352,10 @@ def composite(*texts: str, **facts: Any) -> Callable[..., Any]:
 
 
 def describe(names: str, **facts: Any) -> None:
-    """Tell facts of several operators, which may be forms or lacking.
+    """State facts of several operators, which may be forms or lacking.
 
     names: `name.overload`, `name.` for the overload without a name, or `name` for every overload
-    on tensors that follows from no other; names without namespace are aten's.
+    on tensors that is not a form; names without a namespace are aten's.
     """
     for name in names.split():
         entry = _described.setdefault(name if "::" in name else f"aten::{name}", {})
@@ -360,7 +365,7 @@ def describe(names: str, **facts: Any) -> None:
 
 
 def set_composite_compiler(compiler: Callable[[Operator], Any]) -> None:
-    """The front end's hook: how the body of a composite becomes an ir.Function."""
+    """Set the front end's hook that compiles the body of a composite to an ir.Function."""
     global _compiler
     _compiler = compiler
 
@@ -373,7 +378,7 @@ def composite_compiler() -> Callable[..., Any]:
 
 
 def load_families() -> None:
-    """Import every family, once; every kernel is there after that."""
+    """Import every family, once; afterwards every kernel is loaded."""
     global _loaded
     if _loaded:
         return
@@ -385,15 +390,15 @@ def load_families() -> None:
 LISTS = ("declared.txt", "derived.txt", "lacking.txt")
 
 NOTE = "  # "
-"""What stands between a schema and what a list says of it."""
+"""The separator between a schema and the note behind it in the lists."""
 
 
 @cache
 def lines_of(file: str) -> list[str]:
     """The lines of a text file beside this module, sorted by operator name.
 
-    A line is a schema; behind NOTE declared.txt says which modules make the kernel, and the kind.
-    Each list ends with the operator's facts, where there are any.
+    A line is a schema.  In declared.txt, NOTE, the modules that make the kernel, and the kind
+    follow. The line ends with the operator's facts, if there are any.
     """
     with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as f:
         return f.read().splitlines()
@@ -405,7 +410,10 @@ def name_in(line: str) -> str:
 
 
 def listed(file: str, name: str) -> list[str]:
-    """The lines of one operator: in them "(" or "." follows the name, and "/" comes after both."""
+    """The lines of one operator, by bisection.
+
+    After the name comes "(" or "."; "/" sorts right after both, so it ends the range.
+    """
     lines = lines_of(file)
     first = bisect_left(lines, name + "(")
     return lines[first : bisect_left(lines, name + "/", first)]
@@ -417,7 +425,7 @@ def by_name(file: str) -> dict[str, list[str]]:
 
 
 def lacking() -> dict[str, list[str]]:
-    """Schema texts of PyTorch's operators that scriptlang has not, by operator name."""
+    """Schema texts of PyTorch's operators that scriptlang lacks, by operator name."""
     return {
         name: [line.partition(NOTE)[0] for line in lines]
         for name, lines in by_name("lacking.txt").items()
@@ -425,7 +433,7 @@ def lacking() -> dict[str, list[str]]:
 
 
 def declared(name: str) -> list[Operator]:
-    """The overloads of a name that are declared, without derived and lacking ones."""
+    """The declared overloads of a name, without derived and lacking ones."""
     return [op for op in known(name).values() if op.kind in ("primitive", "composite")]
 
 
@@ -441,8 +449,10 @@ def find(name: str, overload: str = "") -> Operator | None:
 
 @cache
 def having(fact: str) -> frozenset[str]:
-    """The qualified names of the operators of the lists with a fact that is True or False.  The
-    lists are searched as text, so that no operators are made."""
+    """The qualified names of the listed operators for which a boolean fact is set.
+
+    The lists are searched as text, so that no operators have to be made.
+    """
     return frozenset(
         line.partition("(")[0]
         for file in LISTS
@@ -452,24 +462,24 @@ def having(fact: str) -> frozenset[str]:
 
 
 def schema_of(name: str, overload: str = "") -> Schema:
-    """The schema of an operator that is there."""
+    """The schema of an existing operator."""
     return known(name)[overload].schema
 
 
 def facts_of(schema: Schema | None) -> Facts:
-    """What is known of the operator with a schema; nothing where there is none."""
+    """The facts of the operator with a schema; none are stated for an unknown operator."""
     op = None if schema is None else known(schema.name).get(schema.overload)
     return F.NOTHING if op is None else op.facts
 
 
 def every_operator() -> list[Operator]:
-    """Every operator of the lists, those that scriptlang lacks included; imports no kernels."""
+    """Every listed operator, lacking ones included; imports no kernels."""
     names = {name: None for file in LISTS for name in by_name(file)}
     return [op for name in names for op in overloads(name)]
 
 
 def all_operators() -> list[Operator]:
-    """Every operator of ours that has a kernel: declared ones and the forms derived from them."""
+    """Every operator with a kernel, except users': declared ones and forms derived from them."""
     load_families()
     names = dict.fromkeys([*by_name("declared.txt"), *_operators, *by_name("derived.txt")])
     others = ("lacking", "custom")

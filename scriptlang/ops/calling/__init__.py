@@ -1,1 +1,1 @@
-"""Calls of operators from Python: overloads chosen, options read, methods of tensors."""
+"""Calls of operators from Python: the choice of overloads, options, methods of tensors."""

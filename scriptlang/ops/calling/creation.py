@@ -1,4 +1,4 @@
-"""Functions that make new tensors: Python calls them with `requires_grad`, which no schema has."""
+"""Creation functions: in Python they also take `requires_grad`, which no schema has."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .. import table
 
 
 def makes_tensors(name: str) -> bool:
-    """Whether an overload of a name is `is_creation`."""
+    """Whether any overload of a name `is_creation`."""
     return any(is_creation(op.text) for op in table.overloads(name))
 
 
 def is_creation(text: str) -> bool:
-    """Whether a schema makes new tensors, with the options that all such functions have."""
+    """Whether a schema creates a tensor, with the options that all creation functions have."""
     return "pin_memory=None" in text and "non_blocking" not in text and "a!" not in text
 
 
 def requiring_grad(make: Callable[..., Any]) -> Callable[..., Any]:
-    """`make` with `requires_grad`; a dtype of None is none, not the default type."""
+    """Wrap `make` to accept `requires_grad`, and to treat `dtype=None` as not given."""
 
     def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         if kwargs.get("dtype", 0) is None:

@@ -1,4 +1,4 @@
-"""What calls of operators and of programs look at, and leave: tracer, recorder, what ran last."""
+"""State that calls of operators and programs read and set: tracer, recorder, last function."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 
 class Calls:
-    """What a call looks at and leaves, of operators and of programs.
+    """State that calls of operators and programs read and set.
 
     tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
-    None.  `tracing` gives it to that thread alone.
-    recorder: what remembers operators for derivatives (ops/derivatives), once a tensor of this
-    process requires a gradient; else None.  Its `run(operator, kernel, arguments)` makes a call.
-    trainable: what knows the programs whose parameters Python has been given, once there are any
-    that require a gradient; else None.
-    last: the `ir.Function` that was called last, if any was.
+    None.  `tracing` returns it on that thread only.
+    recorder: records operators for derivatives (ops/derivatives), once a tensor of this process
+    requires a gradient; else None.  Its `run(operator, kernel, arguments)` makes a call.
+    trainable: knows the programs whose parameters have been handed to Python, once some of them
+    require a gradient; else None.
+    last: the `ir.Function` that was called last, if any.
     observer: while programs are profiled or watched, an object whose `run` makes their calls; else
     None.  `observe` sets it.
     """
@@ -31,16 +31,18 @@ class Calls:
         self.observer: Any = None
 
     def trace(self, tracer: Any) -> None:
-        """Let a tracer make the calls of this thread; None: end that."""
+        """Let a tracer make the calls of this thread; None ends tracing."""
         if tracer is None and self.observer is not None:
             self.observe(self.observer)
         else:
             self.thread, self.tracer = get_ident(), tracer
 
     def observe(self, observer: Any) -> None:
-        """Let an observer make all calls of programs; None: end that.
+        """Let an observer make all calls of programs; None ends that.
 
-        The tracer of no thread keeps calls off their short way, which asks for no observer."""
+        It is also set as the tracer of thread 0, which is no thread: calls with a tracer set do not
+        take the fast path, which does not look for an observer.
+        """
         self.observer = observer
         self.thread, self.tracer = 0, observer
 
@@ -55,12 +57,12 @@ def tracing() -> Any:
 
 
 class GradMode(local):
-    """The mode of one thread.
+    """The autograd mode, which is thread-local.
 
-    enabled: whether operators are recorded; on, until a program turns it off.
-    is_quiet: whether a kernel runs, whose own calls are no concern of derivatives.
-    program: the run of a program that makes the calls, if any, whose `place()` gives what tells
-    where it is, when it is called.
+    enabled: whether operators are recorded; on until a program turns it off. is_quiet: whether a
+    kernel is running: its own calls of operators are not recorded. program: the run of a program
+    that makes the calls, if any; its `place()` returns a function that tells the source position at
+    that time.
     """
 
     enabled = True

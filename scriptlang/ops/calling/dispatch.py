@@ -1,7 +1,7 @@
 """Eager calls: `aten::name` on Python values.
 
-The first overload, in the table's order, whose arguments the values fit is called.  Where a tracer
-is installed it makes the call, so that it can record it.
+The first overload, in the table's order, whose arguments accept the values is called.  If a tracer
+is active, it makes the call, so that it can record it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MISFIT = object()
 def call(
     name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, method: bool = False
 ) -> Any:
-    """Call the overload of `aten::name` that the values fit.
+    """Call the first overload of `aten::name` whose arguments accept the values.
 
-    method: the first value stands for the argument `self`, wherever the schema has it.
-    Raises TypeError, with one line a candidate, where none fits; AttributeError where no such
-    operator is.
+    method: the first value is bound to the argument `self`, wherever the schema has it.
+    Raises TypeError, with one line per candidate, if none fits; AttributeError if there is no such
+    operator.
     """
     key = name, method, *map(kind_of, args), *kwargs, *map(kind_of, kwargs.values())
     chosen = _choices.get(key)
@@ -48,7 +48,7 @@ def call(
             if not became_numbers((*args, *kwargs.values()), values):
                 found = op, values
                 break
-            found = found or (op, values)  # a tensor is rather taken as it is
+            found = found or (op, values)  # an overload that takes the tensor itself is preferred
     if found is None:
         raise TypeError(refusal(name, candidates, args, kwargs, method))
     _choices[key] = found[0]
@@ -56,18 +56,18 @@ def call(
 
 
 def became_numbers(given: Sequence[Any], values: list[Any]) -> bool:
-    """Whether a tensor among the arguments is not among the bound values."""
+    """Whether a tensor among the given values was converted when it was bound."""
     return any(isinstance(x, Tensor) and all(x is not v for v in values) for x in given)
 
 
 _choices: dict[tuple[Any, ...], table.Operator] = {}
-"""Which overload values of these kinds fit, from earlier calls."""
+"""Cache: kinds of values -> the overload that an earlier call chose."""
 
 table.LISTENERS.append(lambda name: _choices.clear())
 
 
 def kind_of(value: Any) -> tuple[Any, ...] | type:
-    """What the choice of an overload can depend on."""
+    """The properties of a value that the choice of an overload can depend on."""
     if isinstance(value, Tensor):
         return Tensor if value._size else (Tensor, value.dtype.kind, value.requires_grad)
     if isinstance(value, (list, tuple)):
@@ -76,7 +76,7 @@ def kind_of(value: Any) -> tuple[Any, ...] | type:
 
 
 def run(op: table.Operator, values: list[Any]) -> Any:
-    """Run one overload on all its arguments, through the tracer where there is one."""
+    """Run one overload on all its arguments, through the tracer if there is one."""
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
     tracer = None if calls.tracer is None else tracing()
@@ -92,7 +92,7 @@ def run(op: table.Operator, values: list[Any]) -> Any:
 
 
 def named_results(op: table.Operator) -> Any:
-    """What makes the results of an operator a tuple that knows their names (`x.max(0).values`)."""
+    """The constructor of an operator's named result tuple (`x.max(0).values`)."""
     make = _result_types.get(op.qualified_name)
     if make is None:
         names = [r.name for r in op.schema.returns]
@@ -108,7 +108,10 @@ _result_types: dict[str, Any] = {}
 def bind(
     schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method: bool = False
 ) -> list[Any] | str:
-    """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
+    """Bind values to the arguments of a schema and fill in defaults.
+
+    Returns the values of all arguments, or the reason why the call does not fit as text.
+    """
     arguments = schema.arguments
     if kwargs:
         kwargs = {
@@ -151,7 +154,7 @@ def bind(
 
 
 def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any]:
-    """`x.view(2, 3)` as `x.view([2, 3])`, where an operator takes sizes only, besides `self`."""
+    """Turn `x.view(2, 3)` into `x.view([2, 3])`, if sizes are the only arguments besides `self`."""
     own = 1 if positional and positional[0].type == T.TENSOR else 0
     if len(positional) != own + 1 or positional[own].type != INTS:
         return args
@@ -175,13 +178,13 @@ SPELLINGS = {
     "x1": "self",
     "x2": "other",
 }
-"""Names of arguments in Python, PyTorch's and numpy's -> what schemas call them."""
+"""Argument names of PyTorch's and numpy's Python functions -> the names in schemas."""
 
 
 def fit(value: Any, a: Argument) -> Any:
-    """The value as an argument of that type, or MISFIT.
+    """Convert a value to the type of an argument; MISFIT if that is impossible.
 
-    Raises RuntimeError or TypeError for a device, layout or memory format that there is not.
+    Raises RuntimeError or TypeError for a device, layout or memory format that is not supported.
     """
     if value is not None and a.text:
         check = CHECKS.get(a.text)
@@ -198,7 +201,7 @@ def fit(value: Any, a: Argument) -> Any:
 
 
 def convert(value: Any, type: T.Type) -> Any:
-    """A Python value as a run-time value of a schema type, or MISFIT."""
+    """Convert a Python value to a run-time value of a schema type; MISFIT if impossible."""
     converter = CONVERTERS.get(type)
     if converter is not None:
         return converter(value)
@@ -211,7 +214,7 @@ def convert(value: Any, type: T.Type) -> Any:
         if any(v is MISFIT for v in items):
             return MISFIT
         if isinstance(value, list) and all(a is b for a, b in zip(items, value)):
-            return value  # the same list: in-place operators see it
+            return value  # the same list object, so that the caller sees in-place changes
         return items
     if isinstance(type, T.DictType):
         return value if isinstance(value, dict) else MISFIT
@@ -233,7 +236,7 @@ def _number(value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor) and value.dim() == 0:
-        return MISFIT if value.requires_grad else value.item()  # which would be lost
+        return MISFIT if value.requires_grad else value.item()  # its gradient would be lost
     return (
         value.item()
         if hasattr(value, "dtype")
@@ -295,7 +298,7 @@ CHECKS = {
         ("MemoryFormat", _memory_format),
     )
 }
-"""How schemas spell what is an int in programs -> what reads it."""
+"""Schema types whose values are ints in programs -> the function that reads a Python value."""
 
 
 CONVERTERS: dict[T.Type, Callable[[Any], Any]] = {
@@ -312,7 +315,7 @@ CONVERTERS: dict[T.Type, Callable[[Any], Any]] = {
 
 
 def describe(value: Any) -> str:
-    """A value in an error: the type, and for tensors dtype and shape."""
+    """A value as error messages show it: its type, and for tensors dtype and shape."""
     if isinstance(value, Tensor):
         return f"Tensor({value.dtype}{list(value._size)})"
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
-"""Functions and methods that PyTorch has in Python only, or calls otherwise there than in programs.
+"""Functions that PyTorch has in Python only, or with another signature than in programs.
 
-`nonzero(x, as_tuple=True)`, `meshgrid(a, b)`, `einsum("ij,jk", a, b)`, `x.float()`: all end in
-operators of the table.  Programs in the language do not come here: the front end has definitions of
-its own.
+`nonzero(x, as_tuple=True)`, `meshgrid(a, b)`, `einsum("ij,jk", a, b)`, `x.float()`: all call
+operators of the table.  Programs in the language do not use them: the front end has its own
+definitions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .dispatch import call
 
 
 def of_tensors(name: str) -> Callable[..., Any]:
-    """A function of a list of tensors that also takes them one by one."""
+    """Make a function that takes tensors as a list or as separate arguments."""
 
     def function(*tensors: Any, **kwargs: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
@@ -31,7 +31,7 @@ def of_tensors(name: str) -> Callable[..., Any]:
 
 
 def at_least(name: str) -> Callable[..., Any]:
-    """`atleast_2d(x)` of one tensor, or of several as a list."""
+    """Make a function such as `atleast_2d`, of one tensor, or of several as a list or arguments."""
 
     def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
@@ -50,14 +50,17 @@ def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def einsum(equation: Any, *operands: Any) -> Any:
-    """`einsum("ij,jk->ik", a, b)`; operands may come as one list."""
+    """Sums of products by an equation: `einsum("ij,jk->ik", a, b)`, or with operands as a list."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     return call("aten::einsum", (equation, list(operands)))
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
-    """dims: how many dimensions to contract, or a pair of lists of them, or a Tensor of either."""
+    """Contract dimensions of two tensors.
+
+    dims: how many dimensions to contract, or a pair of lists of them, or a Tensor of either.
+    """
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, int):
@@ -70,8 +73,10 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 
 
 def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
-    """The indices of elements that are not 0: a row for each, or with `as_tuple` a tensor for each
-    dimension."""
+    """The indices of nonzero elements.
+
+    They are the rows of one tensor, or with `as_tuple` one tensor for each dimension.
+    """
     return (
         tuple(call("aten::nonzero_numpy", (input,)))
         if as_tuple
@@ -80,7 +85,7 @@ def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
 
 
 def where(condition: Any, *values: Any) -> Any:
-    """Choices, or with a condition alone the indices where it holds."""
+    """Elementwise choice between two values; for a condition alone, the indices where it holds."""
     return (
         call("aten::where", (condition, *values))
         if values
@@ -107,8 +112,10 @@ def unique(
     return_counts: Any = False,
     dim: Any = None,
 ) -> Any:
-    """The different elements, or slices of `dim`; with their places and counts where these are
-    asked for."""
+    """The distinct elements, or slices along `dim`.
+
+    Returns a tuple with their inverse indices and counts if these are asked for.
+    """
     result = (
         call("aten::_unique2", (input, sorted, return_inverse, return_counts))
         if dim is None
@@ -120,8 +127,10 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None
 ) -> Any:
-    """The first of each run of equal elements, or slices of `dim`; with their places and counts
-    where these are asked for."""
+    """The first of each run of equal elements, or of slices along `dim`.
+
+    Returns a tuple with their inverse indices and counts if these are asked for.
+    """
     result = call("aten::unique_consecutive", (input, return_inverse, return_counts, dim))
     return _wanted(result, return_inverse, return_counts)
 
@@ -132,12 +141,12 @@ def _wanted(result: Any, inverse: bool, counts: bool) -> Any:
 
 
 def split(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
-    """Views of pieces of one size, or of a list of sizes, along `dim`."""
+    """Split along `dim` into views of one size, or of a list of sizes."""
     return tuple(call("aten::split", (tensor, split_size_or_sections, dim)))
 
 
 def tuple_of(name: str) -> Callable[..., Any]:
-    """A function that gives its list of views as a tuple."""
+    """Make a function that returns the operator's list of views as a tuple."""
 
     def function(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         return tuple(call(f"aten::{name}", args, kwargs))
@@ -148,7 +157,7 @@ def tuple_of(name: str) -> Callable[..., Any]:
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A new tensor of a number, nested lists, an array, or another tensor."""
+    """A new tensor from a number, nested lists, an array, or another tensor."""
     from ..families.create import from_list
 
     place(device)
@@ -160,13 +169,13 @@ def tensor(
 
 
 def place(device: Any) -> None:
-    """Refuse devices that there are not."""
+    """Raise if a device is given that is not the CPU."""
     if device is not None:
         options.device_argument(device)
 
 
 def chosen_dtype(function: str, dtype: Any) -> dtypes.DType:
-    """The dtype that was given: one of ours, torch's or Python's, or its number in programs."""
+    """The given dtype: one of ours, torch's or Python's, or its number in programs."""
     if options.is_code(dtype):
         return dtypes.by_code(dtype)
     found = None if isinstance(dtype, str) else options.find_dtype(dtype)
@@ -179,7 +188,7 @@ def chosen_dtype(function: str, dtype: Any) -> dtypes.DType:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
-    """The tensor itself, one over the array's memory, or a new one of numbers."""
+    """The tensor itself, one that shares the array's memory, or a new one from numbers."""
     place(device)
     given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
     if given is None:
@@ -188,12 +197,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def result_type(*operands: Any) -> Any:
-    """The dtype that an operator gives for such tensors and numbers."""
+    """The dtype of an operator's result for such tensors and numbers."""
     return dtypes.result_type(*operands)
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """The smallest dtype that both may become."""
+    """The smallest dtype that both can be converted to."""
     return dtypes.promote(dtypes.as_dtype(a), dtypes.as_dtype(b))
 
 
@@ -203,7 +212,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that tensors of these shapes have together; RuntimeError where they have none."""
+    """The shape that shapes broadcast to.  Raises RuntimeError if they do not broadcast."""
     given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     try:
         return Size(np.broadcast_shapes(*given))
@@ -223,7 +232,7 @@ def stft(
     onesided: Any = None,
     return_complex: Any = None,
 ) -> Any:
-    """The Fourier transforms of windows that move over a signal, as aten::stft has them."""
+    """The short-time Fourier transform of a signal, as aten::stft computes it."""
     return call(
         "aten::stft",
         (
@@ -242,7 +251,7 @@ def stft(
 
 
 TUPLES = ("chunk", "unbind", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")
-"""Functions that give a tuple where programs in the language get a list."""
+"""Functions that return a tuple, while programs in the language get a list."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
@@ -271,11 +280,11 @@ FUNCTIONS.update(
 )
 FUNCTIONS.update({name: at_least(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")})
 FUNCTIONS.update({name: tuple_of(name) for name in TUPLES})
-"""Functions of `scriptlang.*` that are called otherwise than the operators."""
+"""Functions of `scriptlang.*` whose signature differs from the operator's."""
 
 
 def __getattr__(name: str) -> Any:
-    """A public function of that name: one of the above, else the operator."""
+    """A public function by name: one of the above, else the operator."""
     if name in FUNCTIONS:
         return FUNCTIONS[name]
     return getattr(functions, name)

@@ -1,8 +1,8 @@
 """Every operator as an eager function: `functions.relu(x)`, `functions.zeros(2, 3)`.
 
-This is what `torch.` means in the bodies of composite operators, and where `scriptlang.relu` and
-Tensor methods come from (`eager` has those that Python calls otherwise).  Names are looked up in
-the table on first use (PEP 562).
+In the bodies of composite operators, `torch.` means this module.  `scriptlang.relu` and Tensor
+methods come from here, too, except those in `eager`, whose Python signature differs.  Names are
+looked up in the table on first use (PEP 562).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`x[key]` and `x[key] = value` of eager tensors, as select, slice, unsqueeze and index."""
+"""`x[key]` and `x[key] = value` of eager tensors, by select, slice, unsqueeze and index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .dispatch import call
 
 
 def get_item(x: Tensor, key: Any) -> Tensor:
-    """What a key chooses: a view where it holds only ints, slices, None and Ellipsis."""
+    """The elements that a key selects: a view if it has only ints, slices, None and Ellipsis."""
     view, indices = split(x, key)
     if any(i is not None for i in indices):
         return call("aten::index", (view, indices))
@@ -20,7 +20,7 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 
 
 def set_item(x: Tensor, key: Any, value: Any) -> None:
-    """Write through what a key chooses."""
+    """Write a value to the elements that a key selects."""
     view, indices = split(x, key)
     if not isinstance(value, Tensor):
         value = (
@@ -41,7 +41,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
 
 
 def split(x: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
-    """(view after the basic parts of a key, an optional index tensor for each dimension of it)."""
+    """Return (view by the basic parts of a key, list of an index tensor or None per dimension)."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [_part(p) for p in parts]
     taken = sum(
@@ -77,7 +77,7 @@ def split(x: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
             dim += 1
         else:
             mask = p.dtype.name in ("bool", "uint8")
-            if mask and not p.dim():  # all of x or nothing, in a new dimension
+            if mask and not p.dim():  # it selects all of x or nothing, along a new dimension
                 x, p = call("aten::unsqueeze", (x, dim)), p.reshape([1])
             indices.append(p)
             dim += p.dim() if mask else 1
@@ -85,7 +85,7 @@ def split(x: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
 
 
 def _left(parts: list[Any], mark: Any) -> int:
-    """How many dimensions the parts after the Ellipsis take."""
+    """How many dimensions the parts after the Ellipsis consume."""
     after = parts[next(i for i, p in enumerate(parts) if p is mark) + 1 :]
     return sum(
         p.dim()
@@ -96,7 +96,7 @@ def _left(parts: list[Any], mark: Any) -> int:
 
 
 def _part(p: Any) -> Any:
-    """One part of a key as an int, bool, slice, None, Ellipsis or Tensor."""
+    """Convert one part of a key to an int, bool, slice, None, Ellipsis or Tensor."""
     if isinstance(p, Tensor):
         return (
             int(p.item())

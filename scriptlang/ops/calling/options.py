@@ -1,8 +1,8 @@
-"""What users pass as dtype, device, layout and memory format: read in one place, never ignored.
+"""Reads what users pass as dtype, device, layout and memory format; nothing is ignored.
 
-A dtype may be given as one of ours or torch's, as float, int, bool or complex, as one of numpy, or
-by its name; a device as a name or an object.  Tensors lie in the memory of the CPU, strided: asking
-for anything else is an error that says so.
+A dtype may be given as one of ours, torch's or numpy's, as float, int, bool or complex, or by its
+name; a device as a name or an object.  Only strided tensors in the memory of the CPU are supported:
+asking for anything else is an error that says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PYTHON_TYPES = {
     bool: dtypes.bool,
     complex: dtypes.complex128,
 }
-"""Types of Python that stand for dtypes, as PyTorch takes them."""
+"""Python types that PyTorch accepts as dtypes."""
 
 SIGNATURES = (
     "to(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None)"
@@ -32,11 +32,11 @@ SIGNATURES = (
 )
 
 MEMORY_FORMATS = range(4)
-"""contiguous, preserve, channels_last, channels_last_3d."""
+"""The codes of contiguous, preserve, channels_last and channels_last_3d."""
 
 
 def find_dtype(value: Any) -> DType | None:
-    """The dtype that a value stands for; None for what stands for none."""
+    """The dtype that a value stands for; None if it stands for none."""
     if isinstance(value, DType):
         return value
     if isinstance(value, str):
@@ -51,7 +51,7 @@ def find_dtype(value: Any) -> DType | None:
 
 
 def is_code(value: Any) -> bool:
-    """Whether a value is a number, which is what a dtype is inside programs."""
+    """Whether a value is a plain number; inside programs, dtypes are numbers."""
     return isinstance(value, int) and not isinstance(value, (bool, Named))
 
 
@@ -61,7 +61,7 @@ def is_torchs(value: Any, name: str) -> bool:
 
 
 def dtype_argument(value: Any, what: str) -> DType:
-    """The dtype that a user passed.  Raises TypeError, which names the argument."""
+    """The dtype that a user passed.  Raises TypeError that names the argument `what`."""
     found = find_dtype(value)
     if found is None:
         raise TypeError(
@@ -77,7 +77,7 @@ def shown(value: Any) -> str:
 def device_argument(value: Any, what: str = "device") -> Device:
     """The device that a user passed, which must be the CPU.
 
-    Raises TypeError for what is no device, RuntimeError for a name that is none and for others.
+    Raises TypeError if the value is not a device, RuntimeError for unknown names and other devices.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         raise RuntimeError(f"{what} {value} is an accelerator; {ONLY_CPU}")
@@ -85,7 +85,7 @@ def device_argument(value: Any, what: str = "device") -> Device:
         value = str(value)
     if not isinstance(value, (str, Device)):
         raise TypeError(f"{what} must be a device or its name, not {shown(value)}; pass 'cpu'")
-    device = Device(value)  # type: ignore[arg-type]  # another Device, too
+    device = Device(value)  # a Device is accepted, too
     if device.type != "cpu":
         raise RuntimeError(f"there is no device {device}; {ONLY_CPU}")
     return device
@@ -95,8 +95,11 @@ ONLY_CPU = "scriptlang runs on the CPU only: leave the device out, or pass 'cpu'
 
 
 def map_location_argument(value: Any) -> None:
-    """What `load` is told of devices: the CPU, a dict that maps to it, or a function, which has
-    nothing to move.  Raises as `device_argument` does for others."""
+    """Check the `map_location` of `load`.
+
+    It may be the CPU, a dict that maps to the CPU, or a function, which has nothing to move as all
+    storages are on the CPU.  Raises as `device_argument` does for others.
+    """
     if value is None or callable(value):
         return
     if isinstance(value, Mapping):
@@ -107,12 +110,12 @@ def map_location_argument(value: Any) -> None:
 
 
 class To:
-    """The arguments of a call of `to`; None is what was not given."""
+    """The arguments of a call of `to`; those that were not given are None."""
 
     __slots__ = ("copy", "device", "dtype", "memory_format", "non_blocking")
 
     def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Raises TypeError for arguments that do not fit, RuntimeError for unknown devices."""
+        """Read the arguments.  Raises TypeError if invalid, RuntimeError for other devices."""
         self.dtype: DType | None = None
         self.device: Device | None = None
         self.memory_format: int | None = None
@@ -137,7 +140,7 @@ class To:
             self.named(name, value)
 
     def first(self, args: list[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """Take what the first one or two arguments are; returns the arguments after them."""
+        """Read the first one or two positional arguments; return those after them."""
         if not args:
             return args
         head = args.pop(0)
@@ -180,7 +183,7 @@ class To:
         setattr(self, name, value)
 
     def convert(self, tensor: Tensor) -> Tensor:
-        """What `module.to` makes of a tensor: numbers that are not floating stay what they are."""
+        """Convert a module's tensor as `module.to` does: integers and bools keep their dtype."""
         if self.memory_format is not None and tensor.dim() == 4 + (self.memory_format == 3):
             tensor = tensor.contiguous(memory_format=self.memory_format)
         is_changed = self.dtype is not None and tensor.dtype.kind in "fc"
@@ -215,12 +218,12 @@ def layout_argument(value: Any) -> int:
 
 
 def refuse_pinning() -> None:
-    """Memory is pinned for accelerators, of which there are none."""
+    """Raise RuntimeError: pinned memory is for accelerators, which are not supported."""
     raise RuntimeError(f"pin_memory=True needs an accelerator; {ONLY_CPU}")
 
 
 def check_module_to(to: To) -> None:
-    """What modules refuse of `to`: copies and dtypes of integers, as PyTorch's do."""
+    """Raise for arguments that `module.to` refuses: copy, and dtypes that are not floating."""
     if to.copy:
         raise RuntimeError(".to() does not accept copy argument")
     if to.dtype is not None and to.dtype.kind not in "fc":

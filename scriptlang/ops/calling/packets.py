@@ -1,4 +1,4 @@
-"""Operators by their qualified names, as torch.ops has them: `ops.aten.add.Tensor`."""
+"""Operators by qualified name, as in torch.ops: `ops.aten.add.Tensor`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import dispatch
 
 
 class Overload:
-    """One overload; a call passes its arguments to that one only."""
+    """One overload of an operator, callable."""
 
     def __init__(self, operator: table.Operator) -> None:
         self.operator = operator
@@ -36,7 +36,7 @@ class Overload:
 
 
 class Packet:
-    """All overloads of a name; a call takes the first that its arguments fit."""
+    """All overloads of a name; a call takes the first whose arguments accept the values."""
 
     def __init__(self, name: str) -> None:
         self._qualified_name = name
@@ -66,7 +66,10 @@ class Packet:
 
 
 class OperatorNamespace:
-    """`ops.aten`: its attributes are operators.  Raises AttributeError for a name that is none."""
+    """A namespace such as `ops.aten`: its attributes are operators.
+
+    Raises AttributeError for an unknown operator.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,7 +1,7 @@
-"""Methods of tensors that are called otherwise in Python than operators, or are no operators.
+"""Methods of tensors whose signature differs from the operator's, or that are no operators.
 
-`method(name)` makes any method: one of those here, or the operator of the name with its schemas as
-the docstring.  `tensors.Tensor` asks for each when it is first used.
+`method(name)` returns any method: one of those here, or one that calls the operator of that name,
+with the schemas as the docstring.  `tensors.Tensor` asks for each method on first use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .options import ONLY_CPU, To, device_argument, find_dtype, memory_format_ar
 NAMESPACES = ("aten", "prim")
 
 TYPE_NAMES = {d.name: f"torch.{dtypes.DISPLAY[d.name]}Tensor" for d in dtypes.BY_CODE.values()}
-"""dtype -> what `x.type()` says."""
+"""Name of a dtype -> the text that `x.type()` returns."""
 
 BY_TYPE_NAME = {text: dtypes.BY_NAME[name] for name, text in TYPE_NAMES.items()}
 
@@ -33,7 +33,7 @@ def method(name: str) -> Callable[..., Any]:
     """The method of that name as a function of the tensor and its arguments."""
     own = METHODS.get(name)
     if own is not None and own is eager.FUNCTIONS.get(name):
-        own = copied(own)  # `scriptlang.split` has a name of its own
+        own = copied(own)  # a copy, since `scriptlang.split` keeps its own __name__
     function = own if own is not None else of_operator(name)
     function.__name__ = name
     function.__qualname__ = f"Tensor.{name}"
@@ -62,7 +62,7 @@ def of_operator(name: str) -> Callable[..., Any]:
 
 
 def schemas(name: str) -> str | None:
-    """The schemas of the operators of a name, one a line; None where there are none."""
+    """The schemas of the operators of a name, one per line; None if there are none."""
     texts = [
         op.text
         for n in NAMESPACES
@@ -80,13 +80,13 @@ def schemas(name: str) -> str | None:
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor with another dtype or memory format: itself where nothing changes.
+    """The tensor with another dtype or memory format; itself if nothing changes.
 
     to(dtype), to(device), to(device, dtype), to(other), with non_blocking, copy and memory_format.
     A dtype is one of ours or torch's, a type of Python or numpy, or a name; the device is the CPU.
-    Raises TypeError for what is neither, RuntimeError for other devices.
+    Raises TypeError for other values, RuntimeError for other devices.
     """
-    To(args, kwargs)  # refuses what would be ignored
+    To(args, kwargs)  # raises for arguments that would otherwise be ignored
     if "tensor" in kwargs:
         kwargs["other"] = kwargs.pop("tensor")
     args = tuple(find_dtype(a) or a if not isinstance(a, (Tensor, bool)) else a for a in args)
@@ -124,19 +124,22 @@ CASTS = {
     "bool": 11,
     "bfloat16": 15,
 }
-"""Methods that convert, and the ScalarType each converts to."""
+"""Conversion methods -> the ScalarType that each converts to."""
 
 
 def type_of(self: Any, dtype: Any = None, non_blocking: Any = False, **kwargs: Any) -> Any:
-    """The name of the tensor's type, or the tensor as one of another type: a dtype, the name of a
-    type (`"torch.DoubleTensor"`) or its class.  Raises ValueError for other names."""
+    """The name of the tensor's type, or the tensor converted to another type.
+
+    dtype: a dtype, the name of a tensor type (`"torch.DoubleTensor"`) or its class.  Raises
+    ValueError for unknown names.
+    """
     if dtype is None:
         return TYPE_NAMES[self.dtype.name]
     return call("aten::to", (self, type_argument(dtype)))
 
 
 def type_argument(value: Any) -> DType:
-    """The dtype of `type(...)`: a dtype, or a class of tensors or its name."""
+    """The dtype that the argument of `type(...)` names: a dtype, a tensor class or its name."""
     if isinstance(value, str):
         found = BY_TYPE_NAME.get(value)
         if found is None and ".cuda." in value:
@@ -158,7 +161,10 @@ def type_argument(value: Any) -> DType:
 
 
 def constructed(dtype: DType, args: tuple[Any, ...], size: Any = None) -> Tensor:
-    """What `torch.Tensor(...)` and its like make: of sizes, of a sequence, an array or a tensor."""
+    """The tensor that `torch.Tensor(...)` and similar classes make.
+
+    args: sizes, or a sequence, an array or a tensor.
+    """
     if size is not None:
         args = (Size(size),)
     if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
@@ -185,7 +191,7 @@ def constructed(dtype: DType, args: tuple[Any, ...], size: Any = None) -> Tensor
 
 
 def new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
-    """A tensor of the same dtype, of sizes or of a sequence."""
+    """A tensor of the same dtype, from sizes or a sequence."""
     if device is not None:
         device_argument(device)
     return constructed(self.dtype, args, size)
@@ -194,7 +200,7 @@ def new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
 def new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
 ) -> Any:
-    """A tensor of the data, of the same dtype unless another is given."""
+    """A tensor from the data, with the dtype of `self` unless another is given."""
     return eager.tensor(
         data,
         dtype=self.dtype if dtype is None else dtype,
@@ -207,17 +213,17 @@ def new_tensor(
 
 
 def apply_(self: Any, callable: Any) -> Any:
-    """Replace each element by what a Python function gives for it."""
+    """Replace each element by the result of a Python function of it."""
     return self.map_(self, lambda value, _: callable(value))
 
 
 def map_(self: Any, tensor: Any, callable: Any) -> Any:
-    """Replace each element by the function of it and of that of another tensor."""
+    """Replace each element by a function of it and of the other tensor's element."""
     return map2_(self, tensor, tensor, lambda a, b, _: callable(a, b))
 
 
 def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
-    """Replace each element by the function of it and of those of two other tensors."""
+    """Replace each element by a function of it and of the elements of two other tensors."""
     others = [call("aten::expand", (t, list(self._size))).reshape(-1).tolist() for t in (x, y)]
     values = [callable(*v) for v in zip(self.reshape(-1).tolist(), *others)]
     made = eager.tensor(values, dtype=self.dtype).reshape(list(self._size))
@@ -228,12 +234,12 @@ def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
 
 
 def storage(self: Any) -> Any:
-    """The elements of the memory in which the tensor lies."""
+    """The tensor's memory as a typed storage."""
     return TypedStorage(self._storage, self.dtype)
 
 
 def untyped_storage(self: Any) -> UntypedStorage:
-    """The bytes of the memory in which the tensor lies."""
+    """The tensor's memory as an untyped storage of bytes."""
     return UntypedStorage(self._storage)
 
 
@@ -246,25 +252,25 @@ def const_data_ptr(self: Any) -> Any:
 
 
 def shares(self: Any) -> Any:
-    """Whether the memory is shared with processes that fork from this one."""
+    """Whether the tensor's memory is shared with forked processes."""
     return is_shared(self._storage)
 
 
 def share_memory_(self: Any) -> Any:
-    """Move the memory to where processes that fork from this one see writes of each other."""
+    """Move the tensor to memory that this process and processes forked from it share."""
     share(self._storage)
     return self
 
 
 def dim_order(self: Any, ambiguity_check: Any = False) -> Any:
-    """The dimensions from the outermost in memory to the innermost."""
+    """The dimensions, sorted from the outermost in memory to the innermost."""
     if ambiguity_check is not False:
         raise NotImplementedError("dim_order takes no ambiguity_check here")
     order = sorted(range(self.dim()), key=lambda d: (-self._stride[d], d))
     return tuple(order)
 
 
-# What there is not: said by name, never ignored
+# Unsupported methods: they raise an error that says why
 
 
 def refused(why: str) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
-"""Operators that users define: `scriptlang.library` has the names that they use.
+"""Operators that users define: `scriptlang.library` has the public names.
 
-annotations.py  schemas from the annotations of functions
-operators.py    what is known of one operator: its implementations, what they may give
+annotations.py  infers schemas from the annotations of functions
+operators.py    one custom operator: its implementations and checks of its results
 gradients.py    how calls are recorded for derivatives
 """

@@ -1,4 +1,4 @@
-"""Schemas from the annotations of functions, as torch.library.infer_schema writes them.
+"""Infers schemas from the annotations of functions, as torch.library.infer_schema does.
 
 def scale(x: Tensor, k: int = 1) -> Tensor: ...    ->    (Tensor x, SymInt k=1) -> Tensor
 """
@@ -25,7 +25,7 @@ ATOMS: dict[Any, str] = {
     dtypes.DType: "ScalarType",
     Device: "Device",
 }
-"""Classes -> how schemas spell them; torch's Tensor, dtype and device go by their names."""
+"""Classes -> their names in schemas; torch's Tensor, dtype and device are recognized by name."""
 
 TORCH_NAMES = {"Tensor": "Tensor", "Parameter": "Tensor", "dtype": "ScalarType", "device": "Device"}
 
@@ -39,10 +39,10 @@ RESULTS = frozenset({"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"})
 def infer_schema(
     function: Callable[..., Any], *, mutates_args: str | Iterable[str], op_name: str | None = None
 ) -> str:
-    """The schema of a function that is an operator, without a name unless `op_name` gives one.
+    """The schema of a function that becomes an operator, without a name unless `op_name` is given.
 
     mutates_args: names of the tensors that it writes; "unknown" means all of them.  Raises
-    ValueError, naming the argument, for what an operator cannot take or give.
+    ValueError, naming the argument, for types that an operator cannot take or return.
     """
     signature = inspect.signature(function)
     try:
@@ -143,7 +143,7 @@ def results_of(
 
 
 def spelled(note: Any) -> str | None:
-    """A Python type as schemas spell it; None for one that they do not have."""
+    """A Python type as spelled in schemas; None if schemas have no such type."""
     if isinstance(note, type) and note in ATOMS:
         return ATOMS[note]
     if isinstance(note, type) and note.__module__.partition(".")[0] == "torch":

@@ -1,4 +1,4 @@
-"""Whether an operator does what is said of it, on given arguments: `scriptlang.library.opcheck`."""
+"""Checks an operator against its schema on given arguments: `scriptlang.library.opcheck`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .operators import CustomOperator, tensors_in
 
 
 class CheckError(AssertionError):
-    """An operator does something else than its schema or its fake says."""
+    """An operator violates its schema, or differs from its fake implementation."""
 
 
 def test_schema(op: CustomOperator, values: list[Any]) -> None:
-    """What is written is what the schema says, and so is what results share."""
+    """Check that only those arguments are written or shared for which the schema says so."""
     before = [[copy_of(t) for t in tensors_in(v)] for v in values]
     results = results_of(op, values)
     written = {place for place, _ in op.schema.written}
@@ -38,7 +38,7 @@ def test_schema(op: CustomOperator, values: list[Any]) -> None:
 
 
 def test_fake(op: CustomOperator, values: list[Any]) -> None:
-    """The fake gives tensors of the sizes and types that the operator gives."""
+    """Check that the fake implementation returns tensors of the right sizes and dtypes."""
     if op.fake is None:
         raise CheckError(f"{op.name} has no fake: scriptlang.library.register_fake gives it one")
     faked = op.results(op.fake, values)
@@ -64,7 +64,7 @@ def run_checks(
     names: Sequence[str],
     raises: bool,
 ) -> dict[str, str | Exception]:
-    """What each check says: "SUCCESS" or its error, which is raised where `raises` is set."""
+    """Check name -> "SUCCESS" or the error, which is raised instead if `raises` is set."""
     found: dict[str, str | Exception] = {}
     for name in names:
         values = dispatch.bind(op.schema, args, kwargs)

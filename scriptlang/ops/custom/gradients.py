@@ -1,4 +1,4 @@
-"""How calls of users' operators are recorded: as one step, whose derivative is a function."""
+"""Records calls of users' operators: each is one step, whose backward is the user's function."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Backward = Callable[..., Any]
 class Recording:
     """The Plan of an operator's calls (derivatives/plans.py).
 
-    backward: (ctx, gradients of the results...) -> those of the arguments; None where nobody knows
-    them.  setup_context: (ctx, inputs, output), which keeps what backward needs.
+    backward: (ctx, gradients of the results...) -> those of the arguments; None if the user gave
+    none.  setup_context: (ctx, inputs, output), which saves what backward needs.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Recording:
         class Step(Function):
             @staticmethod
             def forward(ctx: Any, *given: Any) -> Any:
-                inputs = given[: len(schema.arguments)]  # those in lists follow
+                inputs = given[: len(schema.arguments)]  # tensors from lists follow
                 output = run_quietly(kernel, inputs)
                 if recording.setup_context is not None:
                     named = {a.name: v for a, v in zip(schema.arguments, inputs) if a.kwarg_only}
@@ -79,14 +79,14 @@ class Recording:
 
 
 class Through:
-    """How calls of a composite operator are recorded: by the operators that it calls."""
+    """The recording of a composite operator: the operators that it calls are recorded instead."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         return kernel(*values)
 
 
 IN_PYTHON: set[str] = set()
-"""Operators that Python has to call where a gradient is wanted: it says how to record them."""
+"""Operators that must be called from Python if a gradient is wanted, as it records them."""
 
 
 def record_with(op: CustomOperator, recording: Recording | Through) -> None:
@@ -98,7 +98,7 @@ def record_with(op: CustomOperator, recording: Recording | Through) -> None:
 
 
 def check_derivable(op: CustomOperator) -> None:
-    """Raises RuntimeError where no function can say the derivative of an operator."""
+    """Raise RuntimeError if an operator cannot have a derivative."""
     if op.schema.is_mutable:
         raise RuntimeError(
             f"{op.name} writes its arguments: derivatives are those of operators that only give "

@@ -1,7 +1,7 @@
-"""What is known of one operator that a user has defined: its implementations, what they may give.
+"""One operator that a user has defined: its implementations, and checks of its results.
 
-The kernel of such an operator, for both engines, is `CustomOperator.call`: it finds the function of
-the engine, hands it the arguments as Python has them, and checks and converts what it gives.
+The kernel of such an operator, for both engines, is `CustomOperator.call`: it finds the function
+for the engine, passes it the arguments as Python values, and checks and converts the results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .. import table
 from ..calling.dispatch import MISFIT, convert, describe
 
 OWN = ("aten", "prim", "prims", "quantized", "prepacked", "scriptlang")
-"""Namespaces in which nobody else defines operators."""
+"""Namespaces in which users cannot define operators."""
 
 KIND = "custom"
 """The `kind` of these operators in the table."""
@@ -29,10 +29,11 @@ Body = Callable[..., Any]
 class CustomOperator:
     """One overload.
 
-    schema: what it takes and gives.  for_both, for_python: what runs it, on both engines or on
-    Python's alone; of a plug-in: `for_native` is what Python calls.  fake: gives tensors of the
-    right sizes and types of such.  is_apart: its results have to be memory of their own, which its
-    schema says and custom_op checks.
+    schema: its arguments and results.  for_both, for_python: the functions that run it on both
+    engines, or on the Python engine alone.  for_native: for an operator of a plug-in, the function
+    that calls the native one.  fake: returns tensors of the right sizes and dtypes without
+    computing. is_apart: results must not share memory with arguments or each other (set and checked
+    for custom_op).
     """
 
     def __init__(self, text: str, is_conservative: bool = False) -> None:
@@ -50,7 +51,7 @@ class CustomOperator:
         self.entry.__dict__["custom"] = self
 
     def call(self, *values: Any) -> Any:
-        """The results, as kernels of the table give them."""
+        """The results, in the form in which kernels of the table return them."""
         body = self.for_python or self.for_both
         if body is None:
             if self.for_native is not None:
@@ -60,7 +61,7 @@ class CustomOperator:
         return results[0] if len(results) == 1 else results if results else None
 
     def call_natively(self, values: list[Any]) -> tuple[Any, ...]:
-        """What the native engine calls: all results as a tuple."""
+        """All results as a tuple; the native engine calls this."""
         assert self.for_both is not None, "it is registered there when this is set"
         return self.results(self.for_both, values)
 
@@ -71,8 +72,10 @@ class CustomOperator:
         )
 
     def results(self, body: Body, values: Any) -> tuple[Any, ...]:
-        """What a function gives for all arguments of the schema.  Raises RuntimeError for what the
-        schema does not say."""
+        """Call a function with all arguments of the schema and return its results as a tuple.
+
+        Raises RuntimeError if the results do not match the schema.
+        """
         by_place, by_name = [], {}
         for a, value in zip(self.schema.arguments, values):
             value = as_python(value, a)
@@ -109,7 +112,7 @@ class CustomOperator:
         return made
 
     def check_apart(self, values: Any, results: tuple[Any, ...]) -> None:
-        """Raises RuntimeError where a result shares memory with an argument, or with another."""
+        """Raise RuntimeError if a result shares memory with an argument or another result."""
         owners = {
             id(t._storage): a.name
             for v, a in zip(values, self.schema.arguments)
@@ -127,7 +130,7 @@ class CustomOperator:
 
 
 def as_python(value: Any, a: Argument) -> Any:
-    """The value of an argument as functions of Python take it: dtypes are numbers in programs."""
+    """An argument as Python functions expect it: a dtype, which is a number in programs."""
     if a.text.startswith("ScalarType") and isinstance(value, int):
         return dtypes.BY_CODE[value]
     return value
@@ -140,8 +143,10 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 
 def checked_schema(text: str) -> Schema:
-    """The schema of an operator of a user.  Raises ValueError, or RuntimeError for a name that is
-    not the user's."""
+    """Parse the schema of a user's operator.
+
+    Raises ValueError for an invalid schema, RuntimeError for a reserved namespace.
+    """
     if "(" not in text:
         raise ValueError(f"{text!r} is no schema: 'my::op(Tensor x, int k=1) -> Tensor' is one")
     try:
@@ -162,7 +167,7 @@ def checked_schema(text: str) -> Schema:
 
 
 def find(name: str) -> CustomOperator | None:
-    """The operator of a qualified name, `my::op` or `my::op.overload`."""
+    """The custom operator with a qualified name, `my::op` or `my::op.overload`; None if unknown."""
     base, _, overload = name.partition(".")
     found = table.find(base, overload) if "::" in name else None
     return None if found is None else found.__dict__.get("custom")

@@ -1,7 +1,7 @@
-"""Derivatives of operators: rules told in text, read by operator, and what they call.
+"""Derivatives of operators: rules in text files, and the functions that they call.
 
-rules/      what each input of an operator gets, one file a family
+rules/      the gradient expressions of each operator's inputs, one file a family
 rules.py    reads them
 helpers.py  functions of the scripted language that rules of any family call
-formulas/   those of one family, in a file named as it
+formulas/   functions that rules of one family call, in a file with the family's name
 """

@@ -1,4 +1,4 @@
-"""What arrives at a leaf becomes its `grad`, or is added to it."""
+"""Accumulates gradients in the `grad` of leaves."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from ..calling.current import mode
 from .state import state_of
 
 OWN = 5
-"""References to a gradient that nobody but the walk has; see `is_own`."""
+"""The reference count of a gradient that only the backward pass holds; see `is_own`."""
 
 
 turn = threading.RLock()
-"""Two threads may come to one leaf at once; reentrant, as a signal's handler may go backward."""
+"""Protects leaves from two backward passes in different threads.
+
+Reentrant, since a signal handler may run a backward pass, too.
+"""
 
 
 def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
-    """Add a gradient to that of a leaf; hooks that follow are called."""
+    """Add a gradient to the `grad` of a leaf, then call its post-accumulate hooks."""
     if grad is None:
         return
     state = state_of(leaf)
     with turn:
-        if mode.enabled:  # a graph is made of it, too
+        if mode.enabled:  # create_graph: the sum is recorded
             state.grad = functions.clone(grad) if state.grad is None else state.grad + grad
         elif state.grad is None:
             state.grad = owned(grad, leaf)
@@ -38,7 +41,10 @@ def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
 
 
 def owned(grad: Tensor, leaf: Tensor) -> Tensor:
-    """The gradient in memory of its own, laid out as the leaf."""
+    """The gradient in memory that nothing else uses, with the strides of the leaf if that is dense.
+
+    Takes over the memory if only the backward pass holds it, and copies otherwise.
+    """
     wanted: Any = leaf._stride
     if list(wanted) != dense(leaf._size, wanted):
         wanted = grad._stride if list(grad._stride) == dense(grad._size, grad._stride) else None
@@ -51,12 +57,12 @@ def owned(grad: Tensor, leaf: Tensor) -> Tensor:
 
 
 def is_own(grad: Tensor) -> bool:
-    """Whether nobody else holds the tensor or its memory."""
+    """Whether only the backward pass holds the tensor and its memory."""
     return sys.getrefcount(grad) <= OWN and sys.getrefcount(grad._storage) <= 2
 
 
 def dense(size: Sequence[int], stride: Sequence[int]) -> list[int]:
-    """Strides in the same order without gaps, as memory of its own has them."""
+    """Contiguous strides with the same order of dimensions."""
     made, step = [1] * len(size), 1
     for d in sorted(range(len(size)), key=lambda d: (stride[d], -d)):
         made[d] = step

@@ -1,4 +1,4 @@
-"""`backward` and `grad` of torch.autograd: what is given is checked, then the walk runs."""
+"""`backward` and `grad` of torch.autograd: they check arguments, then run the backward pass."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def backward(
     grad_variables: Given = None,
     inputs: Tensors | None = None,
 ) -> None:
-    """Add to `grad` of the leaves, or of `inputs`, the gradients of the sum of tensors.
+    """Add the gradients of the sum of tensors to `grad` of the leaves, or of `inputs`.
 
     grad_tensors: the gradients of the tensors themselves; those of single numbers are 1.
-    retain_graph: whether the graph can be walked again; by default as create_graph, which records
-    the walk itself.  Raises RuntimeError for what has no gradient.
+    retain_graph: whether the graph can be used again; the default is create_graph.
+    create_graph: whether to record the backward pass itself.  Raises RuntimeError for tensors that
+    require no gradient.
     """
     if grad_variables is not None:
         warnings.warn(
@@ -64,10 +65,10 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of the sum of outputs, each times its grad_output, for the inputs.
+    """The gradients of the sum of outputs, each times its grad_output, with respect to the inputs.
 
-    allow_unused: give None for inputs of which no output was computed, which otherwise raises;
-    materialize_grads: give zeros for them.
+    allow_unused: return None for inputs that no output depends on, instead of raising RuntimeError.
+    materialize_grads: return zeros for them.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -103,7 +104,7 @@ def grad(
 def batched(
     of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
 ) -> list[Any]:
-    """Gradients for each of the grad_outputs along their first dimension."""
+    """Gradients for each entry of the grad_outputs along their first dimension, stacked."""
     first = next((g for g in given if g is not None), None)
     if first is None:
         raise RuntimeError("is_grads_batched=True takes grad_outputs")
@@ -131,7 +132,7 @@ def listed(value: Any) -> list[Any]:
 def gradients_given(
     outputs: Sequence[Tensor], given: Sequence[Any], is_batched: bool
 ) -> list[Tensor | None]:
-    """The gradient of each output where the walk starts.  Raises for those that do not fit."""
+    """The initial gradient of each output.  Raises if the given ones do not fit."""
     if len(outputs) != len(given):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     made: list[Tensor | None] = []
@@ -180,7 +181,7 @@ def run(
     create_graph: bool,
     accumulates: bool,
 ) -> list[Tensor | None]:
-    """Walk from the outputs; the gradients of the inputs, where they are given."""
+    """Run a backward pass; return the gradients of `inputs`, [] if they are accumulated."""
     roots = []
     for k, (output, grad) in enumerate(zip(outputs, grads)):
         edge = edge_of(output)
@@ -214,8 +215,8 @@ def run(
 
 
 def add_to(tensor: Tensor, grad: Tensor) -> None:
-    """Add to `grad` of a tensor that is no leaf, which was named as an input."""
+    """Add to the `grad` of a non-leaf tensor that was passed in `inputs`."""
     state = state_of(tensor)
     if state.retains:
-        return  # has been added already
+        return  # retain_grad has added it already
     state.grad = grad if state.grad is None else state.grad + grad

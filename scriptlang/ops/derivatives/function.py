@@ -1,4 +1,4 @@
-"""`autograd.Function`: a step of a computation whose forward and backward are written in Python."""
+"""`autograd.Function`: operators whose forward and backward passes are written in Python."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .views import FUNCTION, check_write, note_view, rebase
 
 
 class Context(Node):
-    """`ctx`: what forward leaves for backward, and the node of the call.
+    """`ctx`: the node of a call, which also holds what forward saves for backward.
 
-    needs_input_grad: for each argument whether it is a tensor whose gradient is wanted.
+    needs_input_grad: for each argument, whether it is a tensor that requires a gradient.
     """
 
-    # A class without __slots__: users keep attributes of their own here.
+    # No __slots__: users set attributes of their own.
 
     def __init__(self, function: type[Function], needs: tuple[bool, ...]) -> None:
         super().__init__([])
@@ -42,21 +42,21 @@ class Context(Node):
         return f"{self.function.__name__}Backward"
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for backward: inputs, results or others; `saved_tensors` gives them."""
+        """Save tensors for backward, which reads them as `saved_tensors`."""
         self.saved_inputs = tensors
 
     save_for_forward = save_for_backward
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which inputs forward has written."""
+        """Declare which inputs forward has modified in place."""
         self.dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which results have no gradient."""
+        """Declare which results have no gradient."""
         self.not_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros for results whose gradient is not there; None otherwise."""
+        """Set whether backward gets zeros, rather than None, for results without a gradient."""
         self.materializes = value
 
     @property
@@ -106,7 +106,10 @@ class Context(Node):
         return result
 
     def checked(self, grad: Any, argument: int, place: int) -> Tensor | None:
-        """The gradient of an argument in its shape.  Raises for what does not fit."""
+        """The gradient of an argument, reduced to its shape and cast to its type.
+
+        place: the index of its edge.  Raises TypeError or RuntimeError if that is impossible.
+        """
         if grad is None or self.edges[place] is None:
             return None
         if not isinstance(grad, Tensor):
@@ -135,7 +138,7 @@ def expands(size: Sequence[int], to: Sequence[int]) -> bool:
 
 
 class Function:
-    """A step that is written in Python: subclass it, and call `apply`.
+    """A differentiable operator written in Python: subclass it, and call `apply`.
 
         class Square(Function):
             @staticmethod
@@ -150,8 +153,8 @@ class Function:
 
         y = Square.apply(x)
 
-    With `setup_context(ctx, inputs, output)`, forward takes no ctx.  backward gives a gradient, or
-    None, for each argument of forward.
+    If `setup_context(ctx, inputs, output)` is defined, forward takes no ctx.  backward returns a
+    gradient, or None, for each argument of forward.
     """
 
     generate_vmap_rule = False
@@ -177,7 +180,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward; what it gives is computed by this step."""
+        """Run forward, and make its results outputs of a new node if a gradient is required."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         ctx = Context(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
         records = mode.enabled and any(ctx.needs_input_grad)
@@ -211,7 +214,7 @@ def finish(
     output: Any,
     records: bool,
 ) -> Any:
-    """Let the results of forward be computed by its node."""
+    """Connect the results of forward to the node of the call."""
     parts = output if isinstance(output, tuple) else (output,)
     ctx.is_tensor = [isinstance(a, Tensor) for a in args]
     ctx.edges = edges
@@ -263,7 +266,7 @@ def connected(
 
 
 def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:
-    """Keep what forward gave to save_for_backward; results without what computed them."""
+    """Save the tensors of save_for_backward; results are saved without their node."""
     saved: list[Any] = []
     for t in ctx.saved_inputs:
         if t is None:
@@ -283,7 +286,7 @@ def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A backward that has itself no derivative: asking for one raises."""
+    """Mark a backward as not differentiable: differentiating it raises RuntimeError."""
 
     @functools.wraps(backward)
     def run(ctx: Any, *grads: Any) -> Any:
@@ -309,7 +312,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(Node):
-    """The derivative of a backward that is marked with once_differentiable."""
+    """The node of a backward marked with once_differentiable: its own backward raises."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Whether gradients are what small differences say."""
+"""Checks gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def gradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
 ) -> bool:
-    """Compare the gradients of a function with differences of its values.
+    """Compare the gradients of a function with finite differences of its values.
 
-    inputs: the arguments; those that require gradients are looked at, and should be float64 or
-    complex128.  Raises GradcheckError where they differ, or returns False.
+    inputs: the arguments; those that require gradients are checked, and should be float64 or
+    complex128.  Raises GradcheckError if the gradients differ, or returns False.
     """
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
@@ -50,7 +50,7 @@ def gradgradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
 ) -> bool:
-    """The same for the gradients of the gradients."""
+    """`gradcheck` for second derivatives: checks the gradients of the gradients."""
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     outputs = results_of(func, args)
     if grad_outputs is None:
@@ -75,7 +75,7 @@ def gradgradcheck(
 
 
 def of_shape(y: Tensor, random: np.random.Generator) -> Tensor:
-    """A random tensor like another, which requires a gradient."""
+    """A random tensor of the same shape and dtype, which requires a gradient."""
     values = random.standard_normal(y._size)
     if y.dtype.kind == "c":
         values = values + 1j * random.standard_normal(y._size)
@@ -83,7 +83,7 @@ def of_shape(y: Tensor, random: np.random.Generator) -> Tensor:
 
 
 def results_of(func: Callable[..., Any], args: tuple[Any, ...]) -> list[Tensor]:
-    """The results of a call that may have gradients."""
+    """The results of a call that require a gradient."""
     result = func(*args)
     parts = result if isinstance(result, (tuple, list)) else [result]
     return [y for y in parts if isinstance(y, Tensor) and y.dtype.kind in "fc" and needs(y)]
@@ -111,7 +111,7 @@ def check(
 
 
 def jacobian(y: Tensor, x: Tensor) -> np.ndarray:
-    """Derivatives of y by x, a row for each element of x, as backward gives them."""
+    """The Jacobian of y with respect to x by backward passes; one row per element of x."""
     parts = (1, 1j) if y.dtype.kind == "c" else (1,)
     columns = []
     for k in range(y.numel()):
@@ -126,7 +126,7 @@ def jacobian(y: Tensor, x: Tensor) -> np.ndarray:
 
 
 def flat(value: np.ndarray) -> np.ndarray:
-    """Elements in a row, real and imaginary parts as two."""
+    """The elements as a vector; complex ones as pairs of real and imaginary part."""
     value = np.ascontiguousarray(value).reshape(-1)
     if not np.iscomplexobj(value):
         return value
@@ -136,7 +136,7 @@ def flat(value: np.ndarray) -> np.ndarray:
 def differences(
     func: Callable[..., Any], args: Sequence[Any], x: Tensor, output: int, eps: float
 ) -> np.ndarray:
-    """Derivatives of an output by x, of its values a bit to both sides."""
+    """The Jacobian of an output by central differences; one row per element of x."""
     memory = x.detach()._array
     rows = []
     for at in np.ndindex(*x._size):

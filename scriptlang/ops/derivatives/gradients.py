@@ -1,4 +1,4 @@
-"""Operators about derivatives, by which programs ask for them and read what there is."""
+"""Autograd operators, with which programs compute gradients and read autograd attributes."""
 
 from __future__ import annotations
 

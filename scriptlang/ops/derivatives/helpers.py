@@ -9,7 +9,7 @@ from ..calling import functions as torch
 
 
 def sum_to(x: Tensor, size: list[int]) -> Tensor:
-    """A gradient in the shape of a result, as that of an input that was broadcast to it."""
+    """Reduce a gradient in the shape of a result to the size of an input that was broadcast."""
     if x.size() == size:
         return x
     first = x.dim() - len(size)
@@ -20,7 +20,7 @@ def sum_to(x: Tensor, size: list[int]) -> Tensor:
 
 
 def fitted(grad: Tensor, size: list[int], dtype: int, is_complex: bool) -> Tensor:
-    """What an expression gave, as the gradient of an input of that size and type."""
+    """Convert the value of an expression to the size and type of the input whose gradient it is."""
     grad = sum_to(grad, size)
     if grad.is_complex() and not is_complex:
         grad = torch.real(grad)
@@ -35,7 +35,7 @@ def scaled(grad: Tensor, factor: Number) -> Tensor:
 
 
 def count(size: list[int]) -> int:
-    """How many elements a tensor of that size has."""
+    """The number of elements of a tensor of that size."""
     number = 1
     for n in size:
         number *= n
@@ -43,14 +43,14 @@ def count(size: list[int]) -> int:
 
 
 def listed(size: list[int], dim: list[int] | None) -> list[int]:
-    """The dimensions that are reduced, none negative; all where no list or an empty one is."""
+    """The reduced dimensions, as nonnegative numbers; all if `dim` is None or empty."""
     if dim is None or len(dim) == 0:
         return list(range(len(size)))
     return [d + len(size) if d < 0 else d for d in dim if len(size) > 0]
 
 
 def count_of(size: list[int], dim: list[int] | None) -> int:
-    """How many elements are reduced into one."""
+    """The number of elements that are reduced to one."""
     number = 1
     for d in listed(size, dim):
         number *= size[d]
@@ -58,7 +58,7 @@ def count_of(size: list[int], dim: list[int] | None) -> int:
 
 
 def restored(x: Tensor, size: list[int], dim: list[int] | None, keepdim: bool) -> Tensor:
-    """A reduction with the reduced dimensions as those of size 1."""
+    """A reduction's result with the reduced dimensions kept with size 1."""
     if keepdim or len(size) == 0:
         return x
     kept = list(size)
@@ -68,24 +68,24 @@ def restored(x: Tensor, size: list[int], dim: list[int] | None, keepdim: bool) -
 
 
 def scattered(grad: Tensor, size: list[int], dim: int, index: Tensor) -> Tensor:
-    """The gradient of elements that were gathered: each is added where it came from."""
+    """The gradient of a gather: each element is added at the index that it was read from."""
     return torch.zeros(size, dtype=grad.dtype).scatter_add(dim, index, grad)
 
 
 def zeros(like: Tensor, size: list[int]) -> Tensor:
-    """Zeros of the type of a gradient."""
+    """Zeros of that size with the type of `like`."""
     return torch.zeros(size, dtype=like.dtype)
 
 
 def optional(x: Tensor) -> Tensor | None:
-    """A tensor, as one that might not be there: for lists of both."""
+    """The tensor typed as Optional, for lists that hold None as well."""
     return x
 
 
 def selected(
     grad: Tensor | None, size: list[int], indices: Tensor, dim: int, keepdim: bool
 ) -> Tensor | None:
-    """The gradient of what was picked along a dimension, at the places that it came from."""
+    """The gradient of elements picked along a dimension by index, scattered to their positions."""
     if grad is None:
         return None
     if keepdim or len(size) == 0:
@@ -94,8 +94,10 @@ def selected(
 
 
 def separable(grad: Tensor, matrices: list[Tensor]) -> Tensor:
-    """The gradient of an operator that multiplies each of the last dimensions by a matrix
-    (size before, size after)."""
+    """The gradient of an operator that multiplies each of the last dimensions by a matrix.
+
+    matrices: one per dimension, of shape (size before, size after).
+    """
     for i, matrix in enumerate(matrices):
         dim = i - len(matrices)
         grad = grad.transpose(dim, -1).matmul(matrix.t()).transpose(dim, -1)

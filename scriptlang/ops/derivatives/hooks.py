@@ -14,7 +14,7 @@ _numbers = itertools.count()
 
 
 class Handle:
-    """What removes a hook again."""
+    """A handle that removes a hook."""
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         self.hooks, self.id = hooks, next(_numbers)
@@ -31,9 +31,9 @@ class Handle:
 
 
 def register_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
-    """Call `hook(gradient)` when the tensor's gradient is known; what it returns takes its place.
+    """Call `hook(gradient)` when the gradient is computed; its result replaces the gradient.
 
-    Raises RuntimeError where the tensor requires no gradient.
+    Raises RuntimeError if the tensor requires no gradient.
     """
     if not needs(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -49,7 +49,7 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
-    """Call `hook(tensor)` after a leaf's `grad` has been added to."""
+    """Call `hook(tensor)` after a gradient has been accumulated in a leaf's `grad`."""
     if not needs(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not is_leaf(self):
@@ -61,7 +61,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
 
 
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of a tensor that is no leaf in its `grad`, too."""
+    """Also store the gradient of a non-leaf tensor in its `grad`."""
     if not needs(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     node = node_of(self)
@@ -73,7 +73,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 def retain(tensor: Tensor, node: Any, output_nr: int) -> None:
-    """Let a node keep the gradient of one of its outputs."""
+    """Let a node accumulate the gradient of one of its outputs in the tensor's `grad`."""
     to = weakref.ref(tensor)
 
     def keep(grad: Tensor) -> None:
@@ -91,7 +91,7 @@ def retain(tensor: Tensor, node: Any, output_nr: int) -> None:
 
 
 def move_hooks(tensor: Tensor, node: Any, output_nr: int) -> None:
-    """Keep the gradient that a tensor has from now on, in place of that which it had."""
+    """Move retain_grad of a tensor from its previous node to its new one."""
     state = tensor._autograd
     if state is None or not state.retains:
         return
@@ -101,7 +101,7 @@ def move_hooks(tensor: Tensor, node: Any, output_nr: int) -> None:
 
 
 def run_hooks(hooks: dict[int, Callable[..., Any]] | None, grad: Tensor | None) -> Tensor | None:
-    """The gradient after the hooks of a tensor, in the order in which they came."""
+    """Run the hooks of a tensor in order of registration; return the gradient that results."""
     if hooks and grad is not None:
         for hook in list(hooks.values()):
             result = hook(grad)
@@ -112,7 +112,7 @@ def run_hooks(hooks: dict[int, Callable[..., Any]] | None, grad: Tensor | None) 
 
 
 def check_result(result: Any, grad: Tensor) -> None:
-    """Raises for what a hook may not give in place of a gradient."""
+    """Raise if a hook's result cannot replace the gradient."""
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if result.dtype is not grad.dtype:

@@ -1,4 +1,4 @@
-"""What tensors have of derivatives: `grad`, `grad_fn`, `backward` and their like."""
+"""Autograd attributes and methods of tensors: `grad`, `grad_fn`, `backward` and others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .state import is_leaf, needs, node_of, state_of, version_of
 
 @record(frozen=True)
 class Property:
-    """How an attribute is read and, if at all, set."""
+    """Getter and setter of an attribute; the setter of a read-only one raises."""
 
     get: Callable[[Tensor], Any]
     set: Callable[[Tensor, Any], None]
@@ -70,7 +70,7 @@ def set_grad(self: Tensor, value: Tensor | None) -> None:
 
 
 def get_data(self: Tensor) -> Tensor:
-    """A tensor with the same memory, without history and with a version counter of its own."""
+    """A tensor that shares the memory, without history and with its own version counter."""
     made = self.detach()
     if calls.recorder is not None:
         state_of(made).cell = [0]
@@ -78,7 +78,7 @@ def get_data(self: Tensor) -> Tensor:
 
 
 def set_data(self: Tensor, other: Tensor) -> None:
-    """Be a view of another tensor's memory from now on."""
+    """Make the tensor share another tensor's memory, dtype, size and strides from now on."""
     self._storage, self.dtype = other._storage, other.dtype
     self._size, self._stride, self._offset = other._size, other._stride, other._offset
     self._view = None
@@ -125,9 +125,9 @@ PROPERTIES: dict[str, Property] = {
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Let gradients of a leaf be wanted, or not.
+    """Set whether a leaf requires a gradient.
 
-    Raises RuntimeError for integers and bools, and for what was computed of others.
+    Raises RuntimeError for integers and bools, and when turning it off for non-leaf tensors.
     """
     requires_grad = bool(requires_grad)
     if requires_grad and self.dtype.kind not in "fc":
@@ -147,7 +147,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 
 def clear_grad(tensor: Tensor, to_none: bool) -> None:
-    """Let a tensor have no gradient, or zeros for the one it has."""
+    """Set the gradient of a tensor to None, or to zeros if it has one."""
     state = tensor._autograd
     if state is None or state.grad is None:
         return
@@ -161,7 +161,7 @@ def clear_grad(tensor: Tensor, to_none: bool) -> None:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Forget how the tensor was computed."""
+    """Detach the tensor from its graph in place."""
     state = self._autograd
     if state is not None:
         if state.base is not None:
@@ -184,9 +184,9 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of this tensor to `grad` of the leaves that it was computed of.
+    """Compute the gradients of this tensor, and add them to `grad` of the leaves of its graph.
 
-    gradient: of the tensor itself; 1 for a single number.  inputs: only for these.
+    gradient: of the tensor itself; 1 for a single number.  inputs: add to these only.
     """
     from .api import backward as run
 
@@ -204,7 +204,7 @@ def refuse_numpy(self: Tensor) -> None:
 
 
 def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
-    """A copy with its own memory; of leaves alone."""
+    """A deep copy of a leaf with its gradient.  Raises RuntimeError for non-leaf tensors."""
     if id(self) in memo:
         return memo[id(self)]
     if not is_leaf(self):

@@ -1,4 +1,4 @@
-"""The nodes of the graph that going backward walks: what was computed, and of what."""
+"""The nodes of the autograd graph: each stands for one recorded operation."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ FREED = (
 
 
 NODE = 2048
-"""Bytes that a node is taken to hold, besides tensors."""
+"""The bytes that a node counts for in a program's memory budget, besides tensors."""
 
 
 class Node:
-    """One step of a computation.
+    """One recorded operation.
 
-    edges: for each input where its gradient goes; None for an input that requires none.
+    edges: for each input, where its gradient goes; None for an input that requires none.
     number: greater than those of earlier nodes.
     results: how many outputs it has.
-    tensor_hooks: output number -> hooks of the tensor, called with its gradient.
-    kept: output number -> a function that keeps the gradient of a tensor that is no leaf.
+    tensor_hooks: output number -> hooks of that output tensor, called with its gradient.
+    kept: output number -> a function that stores the gradient of a non-leaf tensor.
     before, after: hooks of the node itself.
     """
 
@@ -64,7 +64,7 @@ class Node:
         return type(self).__name__
 
     def place(self) -> str:
-        """Where in a program the step was made; "" where that is not known."""
+        """Where in a program the operation was called; "" if unknown."""
         return ""
 
     @property
@@ -73,29 +73,29 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """What users keep with the node."""
+        """A dict for users' own data."""
         if self.metadata_ is None:
             self.metadata_ = {}
         return self.metadata_
 
     def register_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call `hook(gradients of inputs, gradients of outputs)` after the node."""
+        """Call `hook(gradients of inputs, gradients of outputs)` after the node has run."""
         if self.after is None:
             self.after = {}
         return Handle(self.after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Handle:
-        """Call `hook(gradients of outputs)` before the node."""
+        """Call `hook(gradients of outputs)` before the node runs."""
         if self.before is None:
             self.before = {}
         return Handle(self.before, hook)
 
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
-        """The gradients of the inputs, of those of the outputs; what is not wanted may be None."""
+        """The gradients of the inputs from those of the outputs; unwanted ones may be None."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """Give back what is kept for going backward."""
+        """Free what is saved for the backward pass."""
 
     def __call__(self, *grads: Tensor | None) -> Any:
         made = self.apply(list(grads), [edge is not None for edge in self.edges])
@@ -106,13 +106,13 @@ class Node:
 
 
 class AccumulateGrad(Node):
-    """Adds to the gradient of a leaf."""
+    """The node of a leaf, which accumulates the leaf's gradient."""
 
     __slots__ = ("variable",)
 
     def __init__(self, variable: Tensor) -> None:
         super().__init__(())
-        self.number = 1 << 62  # as soon as it is ready
+        self.number = 1 << 62  # highest priority: it runs as soon as it is ready
         self.variable = variable
 
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
@@ -124,7 +124,7 @@ later.make_accumulator = AccumulateGrad
 
 
 class Undefined(Node):
-    """A step whose derivative nobody knows: going backward through it raises."""
+    """An operation without a known derivative: its backward raises MissingOperatorError."""
 
     __slots__ = ("text", "title")
 
@@ -142,5 +142,5 @@ class Undefined(Node):
 
 
 def short_name(node: Node) -> str:
-    """The name of what a node is the step of, as errors have it."""
+    """The name of a node's operation, as error messages show it."""
     return re.sub(r"Backward\d*$", "", node.name())

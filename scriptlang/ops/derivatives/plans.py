@@ -1,4 +1,4 @@
-"""How calls of one operator are recorded: its Plan, by the kind of operator."""
+"""How calls of an operator are recorded: its Plan, chosen by the kind of operator."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .state import alias, count_write, edge_of, needs, set_node, state_of, versi
 from .views import NO_GRAD, SEVERAL, check_write, note_view, rebase, run_quietly
 
 RESIZING = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_"})
-"""Operators that change the memory of a tensor, which has to require no gradient."""
+"""Operators that resize a tensor or replace its memory; the tensor must not require a gradient."""
 
 
 class Through:
-    """Calls that record themselves in what they call, or have nothing to record."""
+    """Operators that are not recorded: they call recorded operators, or have nothing to record."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         return kernel(*values)
@@ -34,11 +34,14 @@ THROUGH = Through()
 
 
 class Plan:
-    """op: the operator; rule: its rule, or None.  base: the operator whose rule that is.
-    tensors, lists: the arguments that are tensors, and lists of them.
-    written: the arguments that are written, and whether they are lists.
+    """How calls of one operator are recorded; this class is for those that write no arguments.
+
+    op: the operator; rule: its rule, or None.
+    tensors, lists: the indices of arguments that are tensors, and lists of them.
+    written: the indices of the arguments that are written.
     inputs: the arguments that a node has edges for.  readings: the expressions of the rule.
     results: how many results a node has.
+    views: for each result, the argument that it is a view of, or None.
     """
 
     def __init__(self, op: table.Operator) -> None:
@@ -76,7 +79,7 @@ class Plan:
 
     @property
     def number(self) -> int:
-        """Which of the overloads with derivatives this is; numbers count as tensors."""
+        """The number in a node's name: the overload's index; 0 for overloads on numbers."""
         op = self.op.form.base if self.op.form and self.op.kind == "form" else self.op
         known = [
             o.overload
@@ -94,7 +97,7 @@ class Plan:
         return any(t is not None and needs(t) for i in self.lists if values[i] for t in values[i])
 
     def node(self, values: Sequence[Any]) -> Node:
-        """The step of a call with such arguments."""
+        """The node of a call with these arguments."""
         if self.rule is not None:
             return RuleNode(self, values, self.inputs)
         edges = []
@@ -106,7 +109,7 @@ class Plan:
         return Undefined(edges, self.title, missing_text(self.op), self.results)
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
-        """A call of an operator that writes nothing."""
+        """Run a call and record it if an argument requires a gradient."""
         if not (mode.enabled and not self.is_none and self.requires(values)):
             result = run_quietly(kernel, values)
             for place, r in zip(self.views, result if self.results > 1 else (result,)):
@@ -146,7 +149,10 @@ class Plan:
         return found
 
     def note(self, result: Any, source: Any, values: list[Any], made: str) -> None:
-        """Remember that a result is a view."""
+        """Register a result as a view of `source`, if it is one.
+
+        made: how it came about (`State.made`).
+        """
         if isinstance(result, (list, tuple)):
             made = made or SEVERAL
             for r in result:
@@ -168,12 +174,12 @@ class Plan:
 
 
 class Writing(Plan):
-    """Calls that write one or several of their arguments."""
+    """Operators that write one or several of their arguments."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         records = mode.enabled and not self.is_none and self.requires(values)
         targets = self.targets(values)
-        if not self.is_none:  # PyTorch looks at none of these
+        if not self.is_none:  # PyTorch does not check operators without derivative
             for t in targets:
                 check_write(t, records)
         if not (records and any(t.dtype.kind in "fc" for t in targets)):
@@ -216,7 +222,7 @@ class Writing(Plan):
             node.finish(list(result) if self.results > 1 else [result])
 
     def before_write(self, values: list[Any]) -> list[Any]:
-        """The arguments, with copies of the written ones where a rule names their values."""
+        """The arguments; written ones are copied if the rule uses their previous values."""
         named = {
             number
             for reading in self.readings
@@ -231,16 +237,16 @@ class Writing(Plan):
 
 
 class Beside(Writing):
-    """Calls that give new tensors, and write statistics beside them, which only they use."""
+    """Operators that return new tensors and also update statistics, which nothing else reads."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         for t in self.targets(values):
-            count_write(t)  # before they are kept: rules read them where they are not written
+            count_write(t)  # before they are saved: rules only read them if they were not written
         return Plan.run(self, kernel, values)
 
 
 def as_before(tensor: Tensor, copied: bool) -> Tensor:
-    """A tensor with the same edge and the shape as it is, over the memory or a copy of it."""
+    """A tensor with the edge and shape that `tensor` has now, over its memory or a copy of it."""
     edge = edge_of(tensor)
     made = run_quietly(lambda t: t.clone(), [tensor]) if copied else alias(tensor)
     if edge is not None:
@@ -255,7 +261,11 @@ def as_before(tensor: Tensor, copied: bool) -> Tensor:
 
 
 class InPlace(Writing):
-    """`x.add_(y)`, which follows from `add`: whose own body is recorded where that has no rule."""
+    """In-place forms such as `x.add_(y)`, derived from `add`.
+
+    If the base is a composite without a rule, its body is recorded on a copy, and the result
+    copied.
+    """
 
     def record(self, kernel: Callable[..., Any], values: list[Any], targets: list[Tensor]) -> Any:
         base = self.op.form.base
@@ -265,13 +275,13 @@ class InPlace(Writing):
         made = as_before(target, copied=True)
         result = base.kernel(made, *values[1:])
         if result._size != target._size:
-            return run_quietly(kernel, values)  # which raises
+            return run_quietly(kernel, values)  # raises the error
         copy: Any = table.find("aten::copy_")
         return plan_for(copy).run(copy.kernel, [target, result, False])
 
 
 class Become(Writing):
-    """`x.t_()`: the tensor becomes a view of its memory."""
+    """In-place views such as `x.t_()`: the tensor becomes a view of its own memory."""
 
     def record(self, kernel: Callable[..., Any], values: list[Any], targets: list[Tensor]) -> Any:
         target = targets[0]
@@ -288,7 +298,7 @@ class Become(Writing):
 
 
 class Out(Writing):
-    """`add(x, y, out=z)`, which has no derivative."""
+    """out= forms such as `add(x, y, out=z)`, which have no derivative."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if mode.enabled and not self.is_none and self.requires(values):
@@ -313,7 +323,7 @@ class Resizing(Writing):
 
 
 class Instead(Plan):
-    """Calls that run the rule's own text where something requires a gradient."""
+    """Operators that run the rule's `instead` expression if an argument requires a gradient."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if not (mode.enabled and self.requires(values)):
@@ -324,7 +334,7 @@ class Instead(Plan):
         try:
             return expression.function(*(values[schema.index(n)] for n in expression.names))
         except Exception:
-            run_quietly(kernel, values)  # which raises its own error, where it refuses them
+            run_quietly(kernel, values)  # raises the kernel's own error if it rejects the arguments
             raise
 
 
@@ -340,7 +350,7 @@ def plan_for(op: table.Operator) -> Any:
 
 
 def plan_of(op: table.Operator) -> Any:
-    """How calls of an operator are recorded."""
+    """The plan for the calls of an operator."""
     schema = op.schema
     if schema.is_vararg or op.facts.unrecorded:
         return THROUGH

@@ -1,7 +1,7 @@
-"""Makes the calls of operators once something requires a gradient.
+"""Makes the calls of operators once some tensor requires a gradient.
 
-Each operator has a Plan, made when it is first called: how its calls are recorded follows from its
-schema, its rule and what it is a form of.
+Each operator has a Plan, made on its first call: it depends on the operator's schema, its rule and
+which form it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Recorder:
     """The `recorder` of `ops.calling.current.calls`."""
 
     def run(self, op: Operator, kernel: Callable[..., Any], values: list[Any]) -> Any:
-        """The result of a kernel of an operator.  Raises what the kernel and the tape raise."""
+        """Run an operator's kernel and record the call.  Raises what either of them raises."""
         if mode.is_quiet:
             return kernel(*values)
         plan = op.__dict__.get("recording")
@@ -28,6 +28,6 @@ class Recorder:
 
 
 def activate() -> None:
-    """Record from now on: something requires a gradient."""
+    """Start recording: a tensor requires a gradient."""
     if calls.recorder is None:
         calls.recorder = Recorder()

@@ -22,18 +22,18 @@ SHAPE_METHODS = frozenset(
     "size dim numel is_complex is_floating_point dtype shape ndim element_size stride "
     "storage_offset is_contiguous".split()
 )
-"""What may be asked of a tensor of which only the shape and type are kept."""
+"""Tensor attributes and methods that work if only shape and type are saved."""
 
 SHAPE_FUNCTIONS = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
-"""Operators that ask their first argument for shape and type alone."""
+"""Operators that only use the shape and type of their first argument."""
 
 
 class Reading:
-    """How one expression of a rule is computed: what each of its names is.
+    """How one expression of a rule is evaluated: where the value of each name comes from.
 
-    inputs: the places of the arguments in the schema whose gradients it gives.
-    names: for each its kind ("argument", "result", "size", "size of result", "grad" or "needs"),
-    its number, and whether shape and type suffice.
+    inputs: the indices of the arguments whose gradients it computes. names: for each name its kind
+    ("argument", "result", "size", "size of result", "grad" or "needs"), its number, and whether
+    shape and type suffice.
     """
 
     def __init__(self, expression: Expression, rule: Rule) -> None:
@@ -58,7 +58,7 @@ class Reading:
 
 
 def names_of_shapes(text: str, namespace: dict[str, Any]) -> set[str]:
-    """The names of an expression of which only shape and type are asked for."""
+    """The names of which an expression only uses shape and type."""
     return shapes_in(ast.parse(f"(\n{text}\n)", mode="eval"), namespace)
 
 
@@ -91,11 +91,11 @@ def asks_shape(name: ast.Name, parent: ast.AST, namespace: dict[str, Any]) -> bo
 
 
 def shape_parameters(function: FunctionType) -> frozenset[int]:
-    """Which arguments of a helper are asked for shape and type alone."""
+    """The indices of the arguments of which a helper only uses shape and type."""
     found = _shapes.get(function)
     if found is None:
         count = function.__code__.co_argcount
-        _shapes[function] = frozenset(range(count))  # what it says where it calls itself
+        _shapes[function] = frozenset(range(count))  # optimistic answer for recursive calls
         found = _shapes[function] = asked_for_shape(function)
     return found
 
@@ -114,7 +114,7 @@ def asked_for_shape(function: FunctionType) -> frozenset[int]:
 
 
 class Lists:
-    """Where the gradients of a list of tensors stand among a node's edges."""
+    """The range of a node's edges that belong to a list of tensors."""
 
     __slots__ = ("at", "count")
 
@@ -123,9 +123,11 @@ class Lists:
 
 
 class RuleNode(Node):
-    """saved: (kind, number) -> what an expression needs; None when it was given back.
-    places: argument -> the number of its edge, or of those of a list.
-    fits: for each edge the size and dtype that its gradient has.
+    """The node of a call of an operator with a rule.
+
+    saved: (kind, number, whether only shape and type are saved) -> a value that expressions use;
+    the dict is None after release. places: argument -> the index of its edge, or the range of edges
+    of a list. fits: for each edge, the size and dtype of its gradient.
     """
 
     __slots__ = ("fits", "listed", "places", "plan", "saved", "where")
@@ -175,7 +177,7 @@ class RuleNode(Node):
         return place is not None and self.edges[place] is not None
 
     def finish(self, results: Sequence[Any]) -> None:
-        """Keep what expressions need of the results."""
+        """Save what expressions use of the results."""
         for reading in self.plan.readings:
             if any(self.has_edge(i) for i in reading.inputs):
                 for kind, number, is_shape in reading.names:
@@ -229,7 +231,7 @@ class RuleNode(Node):
         return read(saved[key if key in saved else (kind, number, False)], self)
 
     def put(self, made: list[Any], place: int | Lists, grad: Any) -> None:
-        """Put what an expression gave into the places of its input."""
+        """Store the gradient of an argument, or of each tensor of a list, at its edges."""
         if isinstance(place, int):
             made[place] = self.fitted(grad, place)
             return

@@ -1,24 +1,24 @@
-"""The derivatives of operators, read from rules/<family>.txt when an operator is asked for.
+"""The derivatives of operators, read from rules/<family>.txt when an operator needs them.
 
     mul.Tensor
       self: grad * other.conj()
       other: grad * self.conj()
 
-`rule_of(op)` gives the Rule of an operator, or that of the operator that it is a form of: `mul_`
-and `mul.out` follow from `mul`, `scatter` from `scatter_`; a file names whichever it likes.
+`rule_of(op)` returns the Rule of an operator, or that of the operator that it is a form of: `mul_`
+and `mul.out` are derived from `mul`, `scatter` from `scatter_`; a file may name either.
 
 Names in an expression: arguments of the schema; `self_size`, the size of the tensor argument
-`self` (of each tensor of a list), which keeps no elements alive; `result` and `result_size`, or the
-names of several results (result0, result1 where they have none); `grad`, or `grad_<name of the
-result>` for several; `needs`, for which of the inputs of the line a gradient is wanted; `torch`;
-functions of helpers.py and formulas/<family>.py.  Where an argument is called `grad`, that of the
-result is `grad_result`.
+`self` (or of each tensor of a list), which does not keep the elements alive; `result` and
+`result_size`, or the names of several results (result0, result1 if they have none); `grad`, or
+`grad_<name of the result>` for several; `needs`, a list that says for which inputs of the line a
+gradient is wanted; `torch`; functions of helpers.py and formulas/<family>.py.  If an argument is
+called `grad`, the gradient of the result is `grad_result`.
 
-An expression gives a gradient of a broadcast input in the shape of the result, and of a real input
-with a complex result as it comes: who runs it sums and takes the real part (`helpers.fitted`).
-Types: `grad` is a Tensor, of a list of tensors a List[Optional[Tensor]]; of several results each is
-Optional, None where nothing flowed.  One input gets a Tensor (or None), a list of tensors a list;
-the inputs of a line with several get a tuple.
+The gradient of a broadcast input may have the shape of the result, and that of a real input may be
+complex: the caller reduces it and takes the real part (`helpers.fitted`).
+Types: `grad` is a Tensor, or a List[Optional[Tensor]] for a list of tensors; for several results
+each is Optional, and None if no gradient arrived.  For one input the expression returns a Tensor
+(or None), for a list of tensors a list; for a line with several inputs it returns a tuple.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ from ..calling import functions
 FOLDER = os.path.join(os.path.dirname(__file__), "rules")
 
 LINE = re.compile(r"(\w+(?:\s*,\s*\w+)*)\s*:\s*(.*)", re.DOTALL)
-"""A line of a rule: inputs, and their expression."""
+"""A line of a rule: inputs, and the expression of their gradients."""
 
 SIZE = "_size"
-"""What follows the name of an argument or a result in the name of its size."""
+"""The suffix that turns the name of an argument or a result into the name of its size."""
 
 BUILTINS = frozenset({"len", "range", "int", "float", "bool", "max", "min"})
-"""Names that expressions have of the language."""
+"""Builtin functions of the language that expressions may use."""
 
 
 class RuleError(ValueError):
-    """A rule that cannot be read; the text says in which line of which file."""
+    """An invalid rule; the text names the file and the line."""
 
 
 class Expression:
     """One expression of a rule.
 
-    inputs: the arguments whose gradients it gives; () for what is run instead of the kernel.
-    names: what it names of the operator, in the order in which `function` takes it.
+    inputs: the arguments whose gradients it computes; () for one that runs instead of the kernel.
+    names: the operator's names that it uses, which are the parameters of `function`, in order.
     place: "file:line".
     """
 
@@ -76,18 +76,18 @@ class Expression:
 
     @property
     def source(self) -> str:
-        """The expression as the text of a function."""
+        """The expression as the source of a function."""
         return f"def derivative({', '.join(self.names)}):\n    return (\n{self.text}\n    )\n"
 
     @property
     def schema(self) -> Schema:
-        """The schema of the function that a rule becomes; the type of its result is inferred."""
+        """The schema of the function made from the expression; its result type is inferred."""
         arguments = tuple(Argument(name, self.rule.types[name]) for name in self.names)
         return Schema("derivative", "", arguments, (Argument("", T.ANY),))
 
     @made_once
     def function(self) -> Callable[..., Any]:
-        """The expression as a function of Python."""
+        """The expression as a Python function."""
         code = compile(self.source, f"<{self.place}>", "exec")
         namespace = dict(self.rule.namespace)
         exec(code, namespace)
@@ -100,7 +100,7 @@ class Expression:
         return compile_expression(self)
 
     def compiled(self) -> Function:
-        """The expression as a function of programs (compiled once, by the front end)."""
+        """The expression as a function of the language (compiled once, by the front end)."""
         return self._compiled
 
     def __repr__(self) -> str:
@@ -110,10 +110,10 @@ class Expression:
 class Rule:
     """How an operator is differentiated.
 
-    is_none: no result has a gradient.  instead: what is run in place of the kernel where something
-    requires a gradient, or None.  gradients: the expressions, each of one or several inputs; an
-    input that none is about gets no gradient.
-    results, grads: the names that results and their gradients have in expressions, in order.
+    is_none: no result has a gradient.  instead: the expression that replaces the kernel if an
+    argument requires a gradient, or None.  gradients: the expressions, each for one or several
+    inputs; an input without an expression gets no gradient. results, grads: the names of results
+    and of their gradients in expressions, in order.
     """
 
     def __init__(self, operator: table.Operator, family: str, block: Block) -> None:
@@ -135,7 +135,7 @@ class Rule:
 
     @property
     def types(self) -> dict[str, T.Type]:
-        """The type of each name of the operator."""
+        """The types of the names that expressions may use."""
         schema = self.operator.schema
         several = len(schema.returns) > 1
         types = {a.name: a.type for a in schema.arguments}
@@ -152,7 +152,7 @@ class Rule:
         return types | {"needs": T.ListType(T.BOOL)}
 
     def read(self, block: Block) -> None:
-        """Take over the lines of a block."""
+        """Parse the lines of a block."""
         given: set[str] = set()
         for text, place in block.lines:
             if text == "none":
@@ -186,37 +186,37 @@ class Rule:
 
 @record(frozen=True)
 class Block:
-    """The text of a rule: its lines, those that go on joined, each with its place."""
+    """The text of a rule: its lines, with continuation lines joined, each with its place."""
 
     place: str
     lines: tuple[tuple[str, str], ...]
 
 
 def size_type(type: T.Type) -> T.Type:
-    """The type of the size of what holds tensors: of a list of them, a list of sizes."""
+    """The type of the size of a tensor, or of the list of sizes of a list of tensors."""
     if isinstance(type, T.ListType):
         return T.ListType(size_type(type.element))
     if isinstance(type, T.OptionalType):
-        return size_type(type.element)  # [] of none
+        return size_type(type.element)  # [] stands for None
     return T.ListType(T.INT)
 
 
 def size_of(value: Any) -> Any:
-    """What `self_size` stands for: the size of a tensor, sizes of a list, [] of None."""
+    """The value of `self_size`: the size of a tensor, the sizes of a list, [] for None."""
     if isinstance(value, (list, tuple)):
         return [size_of(v) for v in value]
     return [] if value is None else list(value.size())
 
 
 def holds_tensors(type: T.Type) -> bool:
-    """Whether a value of the type may be a tensor, or hold some."""
+    """Whether a value of the type may be or contain a tensor."""
     return type == T.TENSOR or (
         isinstance(type, (T.OptionalType, T.ListType)) and holds_tensors(type.element)
     )
 
 
 def free_names(text: str, place: str) -> set[str]:
-    """The names that an expression reads and does not bind."""
+    """The names that an expression reads but does not bind."""
     try:
         tree = ast.parse(f"(\n{text}\n)", mode="eval")
     except SyntaxError as error:
@@ -228,7 +228,7 @@ def free_names(text: str, place: str) -> set[str]:
 
 @cache
 def namespace_of(family: str) -> dict[str, Any]:
-    """What expressions of a family find besides the names of their operator."""
+    """The names that expressions of a family may use besides those of their operator."""
     found: dict[str, Any] = {"torch": functions}
     for module in ("helpers", f"formulas.{family}"):
         file = os.path.join(os.path.dirname(__file__), *module.split(".")) + ".py"
@@ -239,13 +239,13 @@ def namespace_of(family: str) -> dict[str, Any]:
 
 
 def families() -> list[str]:
-    """The families that have rules."""
+    """The names of the families that have rules."""
     return sorted(f.removesuffix(".txt") for f in os.listdir(FOLDER) if f.endswith(".txt"))
 
 
 @cache
 def blocks_of(family: str) -> dict[str, Block]:
-    """Qualified name of an operator -> its rule as text, of the rules of a family."""
+    """Qualified name of an operator -> the text of its rule, for a family."""
     path = os.path.join(FOLDER, f"{family}.txt")
     if not os.path.exists(path):
         return {}
@@ -254,7 +254,7 @@ def blocks_of(family: str) -> dict[str, Block]:
 
 
 def read_blocks(text: str, file: str) -> Iterator[tuple[str, Block]]:
-    """(qualified name, block) of each operator that a text has a rule of."""
+    """Yield (qualified name, block) for each operator that a text has a rule for."""
     seen: set[str] = set()
     for headers, lines in grouped(text, file):
         place = headers[0][1]
@@ -272,7 +272,7 @@ def read_blocks(text: str, file: str) -> Iterator[tuple[str, Block]]:
 
 
 def grouped(text: str, file: str) -> Iterator[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:
-    """([(header, place)...], [(line, place)...]) of each group of lines."""
+    """Yield ([(header, place)...], [(line, place)...]) for each group of lines."""
     headers: list[tuple[str, str]] = []
     lines: list[tuple[str, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -298,7 +298,7 @@ def grouped(text: str, file: str) -> Iterator[tuple[list[tuple[str, str]], list[
 
 
 def rule_of(op: table.Operator) -> Rule | None:
-    """The rule of an operator, or of the one that it follows from; None where there is none."""
+    """The rule of an operator, or of the one that it is derived from; None if there is none."""
     known = op.__dict__
     if "derivative" not in known:
         known["derivative"] = found_rule(op)

@@ -1,4 +1,4 @@
-"""What nodes keep of tensors: themselves, checked when they are read again, or their shape only."""
+"""What nodes save of tensors: the tensor, checked when it is read, or its shape only."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .state import alias, edge_of, node_of, set_node, version_of
 
 
 class Saved:
-    """A tensor as it was when an operator ran.
+    """A tensor saved when an operator ran.
 
-    A result is kept without its node, which would keep itself alive; `read` puts it back.
+    A result is saved without a reference to its node, as that would be a cycle; `read` restores it.
     """
 
     __slots__ = ("edge", "is_result", "output_nr", "tensor", "version")
 
     def __init__(self, tensor: Tensor, output_nr: int | None = None) -> None:
-        """output_nr: which result of the saving node the tensor is; None for an input."""
+        """Save a tensor; output_nr: which result of the saving node it is; None for an input."""
         if mode.program is not None and mode.program.meter is not None:
             mode.program.meter.storage(tensor._storage)
         self.version = version_of(tensor)
@@ -34,7 +34,7 @@ class Saved:
             self.edge = edge_of(tensor)
 
     def read(self, node: Any) -> Tensor:
-        """The tensor.  Raises RuntimeError where it was written since."""
+        """The tensor.  Raises RuntimeError if it was modified since."""
         tensor = self.tensor
         if version_of(tensor) != self.version:
             raise RuntimeError(self.changed(node))
@@ -67,7 +67,7 @@ class Saved:
 
 
 class Shape:
-    """A tensor of which only its geometry and type are asked for."""
+    """The shape, strides and type of a tensor whose elements are not used."""
 
     __slots__ = ("dtype", "offset", "size", "stride")
 
@@ -80,7 +80,7 @@ class Shape:
 
 
 def keep(value: Any, is_shape: bool) -> Any:
-    """An argument of an operator as a node keeps it."""
+    """Save an argument or result of an operator; inverse of `read`."""
     if isinstance(value, Tensor):
         return Shape(value) if is_shape else Saved(value)
     if isinstance(value, (list, tuple)):
@@ -89,7 +89,7 @@ def keep(value: Any, is_shape: bool) -> Any:
 
 
 def read(value: Any, node: Any) -> Any:
-    """What was kept, again."""
+    """Restore a saved value; inverse of `keep`."""
     if isinstance(value, (Saved, Shape)):
         return value.read(node)
     if isinstance(value, list):
@@ -98,5 +98,5 @@ def read(value: Any, node: Any) -> Any:
 
 
 def holds_tensor(value: Any) -> bool:
-    """Whether memory of a tensor is kept, which going backward frees."""
+    """Whether a saved value holds the memory of a tensor, which the backward pass frees."""
     return isinstance(value, Saved) or isinstance(value, list) and any(map(holds_tensor, value))

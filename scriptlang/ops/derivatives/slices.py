@@ -1,4 +1,4 @@
-"""Writes through views, as steps from a base as it was to the base as it is."""
+"""Writes through views, as operations on the base of the view."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .state import Edge
 
 
 class CopySlices(Node):
-    """A write through a view, as a step from the base as it was to the base as it is.
+    """A write through a view, as an operation on the base: old base -> new base.
 
-    The first edge is that of the base; the others are those of `step`, the write as a step from the
-    view as it was, without its first.
+    The first edge is that of the base.  The others are the edges of `step`, the same write as an
+    operation on the view, without its first edge, which is that of the view.
     """
 
     __slots__ = ("base", "step", "view")
@@ -54,7 +54,7 @@ def replay_of(view: Tensor) -> tuple[Any, ...] | None:
 
 
 def view_maker(base: Tensor, view: Tensor) -> Callable[[Tensor], Tensor]:
-    """What makes the same view of a tensor of the shape of its base."""
+    """A function that makes the same view of another tensor with the shape of the base."""
     calls = replay_of(view)
     if calls is not None:
 

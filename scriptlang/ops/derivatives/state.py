@@ -1,8 +1,8 @@
-"""What a tensor remembers for derivatives: its `State`, versions of memory, and the nodes' edges.
+"""Autograd metadata of tensors: their `State`, version counters, and edges to nodes.
 
-Most tensors have none (`_autograd` is None).  One that requires a gradient and was computed has the
-node that computed it; a view knows its base, so that a write through either reaches both; a leaf
-keeps the gradient.  An edge is (node, number of its output).
+Most tensors have none (`_autograd` is None).  A tensor that was computed and requires a gradient
+has the node that computed it; a view has its base, so that a write through either reaches both; a
+leaf has its gradient.  An edge is (node, number of its output).
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from ...tensors import Tensor
 Edge = tuple[Any, int]
 
 numbers = itertools.count()
-"""Nodes are numbered as they are made; those that were made last go first backward."""
+"""Nodes are numbered in order of creation; the backward pass runs the latest first."""
 
 
 class Later:
-    """What modules to the right give to this one.
+    """Functions of modules that import this one, which they set.
 
-    make_accumulator: the node of a leaf.  renew: sets the node of a view whose base was written.
+    make_accumulator: makes the node of a leaf.  renew: sets the node of a view whose base was
+    written.
     """
 
     make_accumulator: Callable[[Tensor], Any]
@@ -34,16 +35,18 @@ later = Later()
 
 
 class State:
-    """node, output_nr: what computed the tensor; None for a leaf.
-    base: of what the tensor is a view; never a view itself.  None for no view.
-    made: how the view came about, where it may not be written: "no_grad", "several", "function".
-    replay: the calls that make the view of its base, where it has another type; else None.
-    version: that of the memory when `node` of a view was set.
-    cell: the count of writes, [n], of a tensor that does not share that of its memory (`x.data`).
-    grad, hooks, after_hooks: of leaves: the gradient, and what is called with it and after it.
-    retains: whether a tensor that is no leaf keeps its gradient, too.
+    """Autograd metadata of one tensor.
+
+    node, output_nr: the node that computed the tensor, and which output; None for a leaf.
+    base: the tensor that it is a view of, which is never a view itself; None if it is no view.
+    made: for a view that must not be written, how it was made: "no_grad", "several", "function".
+    replay: the calls that make the view from its base, if it has another type; else None.
+    version: the version of the memory when `node` of a view was set.
+    cell: a write counter, [n], for a tensor that does not use that of its memory (`x.data`).
+    grad, hooks, after_hooks: for leaves, the gradient, its hooks and the post-accumulate hooks.
+    retains: whether a non-leaf tensor stores its gradient, too.
     accumulator: a weak reference to the node of a leaf.
-    is_given: whether the tensor is a program's, and Python has been given it.
+    is_given: whether the tensor belongs to a program and has been handed to Python.
     """
 
     __slots__ = (
@@ -78,13 +81,13 @@ class State:
         self.accumulator: weakref.ref[Any] | None = None
 
     def requires_grad(self, tensor: Tensor) -> bool:
-        """Whether a view that required no gradient does as its base does."""
+        """Whether a tensor requires a gradient because it is a view of a base that does."""
         base = self.base
         return base is not None and tensor.dtype.kind in "fc" and needs(base)
 
 
 def state_of(tensor: Tensor) -> State:
-    """The tensor's state, made where there is none."""
+    """The tensor's state, created if it has none."""
     state = tensor._autograd
     if state is None:
         state = tensor._autograd = State()
@@ -92,13 +95,13 @@ def state_of(tensor: Tensor) -> State:
 
 
 def needs(tensor: Tensor) -> bool:
-    """Whether a gradient of the tensor may be asked for."""
+    """Whether the tensor requires a gradient."""
     state = tensor._autograd
     return tensor._requires_grad or state is not None and state.requires_grad(tensor)
 
 
 def version_of(tensor: Tensor) -> int:
-    """How often the memory was written since somebody counts."""
+    """How often the memory was written since writes have been counted."""
     state = tensor._autograd
     if state is not None and state.cell is not None:
         return state.cell[0]
@@ -117,7 +120,10 @@ def count_write(tensor: Tensor) -> None:
 
 
 def node_of(tensor: Tensor) -> Any:
-    """The node that computed the tensor; None for a leaf."""
+    """The node that computed the tensor; None for a leaf.
+
+    The node of a view is renewed if its base was written.
+    """
     state = tensor._autograd
     if state is None:
         return None
@@ -131,7 +137,7 @@ def node_of(tensor: Tensor) -> Any:
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
-    """Where a gradient of the tensor goes; None where it requires none."""
+    """The edge that a gradient of the tensor flows along; None if it requires none."""
     node = node_of(tensor)
     if node is not None:
         return node, tensor._autograd.output_nr
@@ -143,7 +149,7 @@ def is_leaf(tensor: Tensor) -> bool:
 
 
 def set_node(tensor: Tensor, node: Any, output_nr: int = 0) -> None:
-    """Let a node be what computed the tensor."""
+    """Set the node that computed the tensor."""
     state = state_of(tensor)
     state.node, state.output_nr = node, output_nr
     state.version = version_of(tensor)
@@ -151,7 +157,7 @@ def set_node(tensor: Tensor, node: Any, output_nr: int = 0) -> None:
 
 
 def accumulator_of(leaf: Tensor) -> Any:
-    """The node that adds to the gradient of a leaf: one, as long as somebody has it."""
+    """The node that accumulates the gradient of a leaf; the same one as long as it is alive."""
     state = state_of(leaf)
     node = None if state.accumulator is None else state.accumulator()
     if node is None:
@@ -161,7 +167,7 @@ def accumulator_of(leaf: Tensor) -> Any:
 
 
 def alias(tensor: Tensor) -> Tensor:
-    """Another tensor over the same memory, which nothing is known of yet."""
+    """Another tensor over the same memory, without autograd history."""
     made = Tensor._as_view(tensor, tensor._size, tensor._stride, tensor._offset)
     if tensor._autograd is not None and tensor._autograd.cell is not None:
         state_of(made).cell = tensor._autograd.cell

@@ -1,4 +1,4 @@
-"""Views and writes: a write through a view is one to its base, and to all other views of that."""
+"""Views and in-place writes: a write through a view also changes its base and all other views."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .slices import CopySlices, view_maker
 from .state import State, edge_of, later, needs, node_of, set_node, state_of, version_of
 
 NO_GRAD, SEVERAL, FUNCTION = "no_grad", "several", "function"
-"""How a view came about that may not be written where a gradient is wanted."""
+"""The kinds of views that must not be written if a gradient is wanted, by how they were made."""
 
 
 def note_view(
     view: Tensor, source: Tensor, made: str, replay: tuple[Any, ...] | None = None
 ) -> None:
-    """Remember that a tensor is a view of another, or of its base.
+    """Register a tensor as a view of another one, or of that one's base.
 
-    replay: (kernel, arguments behind the first) of the call that gave it.
+    replay: (kernel, arguments after the first) of the call that made it.
     """
     of_source = source._autograd
     base = source
@@ -40,7 +40,7 @@ def note_view(
 
 
 def strided(view: Tensor, base: Tensor) -> tuple[Any, ...]:
-    """The call that makes a view of the type of its base."""
+    """The replay of a view that has the type of its base: one as_strided call."""
     if view is base:
         return ()
     make = view_maker(base, view)
@@ -48,7 +48,7 @@ def strided(view: Tensor, base: Tensor) -> tuple[Any, ...]:
 
 
 def renew(view: Tensor, state: State) -> None:
-    """Let a view be computed of its base as that is now."""
+    """Set the node of a view to that of a new view of its base, after the base was written."""
     if state.made == NO_GRAD:
         raise RuntimeError(BASE_WRITTEN + WHY[NO_GRAD])
     base: Any = state.base
@@ -104,9 +104,9 @@ WHY = {
 
 
 def check_write(tensor: Tensor, records: bool) -> None:
-    """Raises RuntimeError where a tensor may not be written.
+    """Raise RuntimeError if a tensor must not be written.
 
-    records: whether the write is one that gets a node.
+    records: whether the write is recorded.
     """
     state = tensor._autograd
     if not mode.enabled:
@@ -132,7 +132,7 @@ def check_view(view: Tensor, state: State) -> None:
 
 
 def rebase(tensor: Tensor, step: Node, output_nr: int = 0) -> None:
-    """Let a node be what computed a tensor that was written, and what it shares its memory with."""
+    """Set the node of a written tensor, and of the base and views that share its memory."""
     state = tensor._autograd
     if state is None or state.base is None:
         connect(tensor, step, output_nr)
@@ -144,13 +144,13 @@ def rebase(tensor: Tensor, step: Node, output_nr: int = 0) -> None:
 
 
 def connect(tensor: Tensor, node: Any, output_nr: int) -> None:
-    """Let a node be what computed a tensor that was there before."""
+    """Set the node of an existing tensor, and move its retain_grad there."""
     move_hooks(tensor, node, output_nr)
     set_node(tensor, node, output_nr)
 
 
 def run_quietly(kernel: Callable[..., Any], values: Any) -> Any:
-    """Run a kernel, whose own calls are not recorded."""
+    """Run a kernel without recording the operators that it calls."""
     if mode.is_quiet:
         return kernel(*values)
     mode.is_quiet = True

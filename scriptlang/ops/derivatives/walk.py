@@ -1,4 +1,4 @@
-"""Going backward: every node once, after all that are computed from it, without recursion."""
+"""The backward pass: runs every node once, after all nodes computed from it, without recursion."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from .state import Edge
 
 
 class Walk:
-    """One call of backward.
+    """One backward pass.
 
-    roots: the edges where it starts, with their gradients.
-    inputs: the edges of what gradients are wanted of; None: of all leaves.
-    captured: input edge -> its gradient, where `inputs` are given.
+    roots: the edges where it starts; grads: their gradients.
+    inputs: the edges whose gradients are wanted; None for all leaves.
+    keeps: whether saved tensors are kept for another pass (retain_graph).
+    records: whether the pass itself is recorded (create_graph).
+    accumulates: whether gradients of leaves among the inputs are added to their `grad`.
+    captured: input edge -> its gradient, if `inputs` are given.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class Walk:
                 self.push(node)
 
     def count(self, roots: list[Node]) -> dict[Node, int]:
-        """Every node that is reached -> how many edges lead to it."""
+        """Every reachable node -> how many edges lead to it."""
         waiting = dict.fromkeys(roots, 0)
         pending = list(waiting)
         while pending:
@@ -60,7 +63,7 @@ class Walk:
         return waiting
 
     def find_useful(self) -> set[Node]:
-        """The nodes from which an input is reached by one edge or more."""
+        """The nodes from which an input is reached over at least one edge."""
         above: dict[Node, list[Node]] = {}
         for node in self.waiting:
             for edge in node.edges:
@@ -79,7 +82,7 @@ class Walk:
         heapq.heappush(self.heap, (-node.number, id(node), node))
 
     def add(self, node: Node, number: int, grad: Tensor | None) -> None:
-        """Let a gradient arrive at an output of a node."""
+        """Add a gradient to those of an output of a node."""
         slots = self.arrived.get(node)
         if slots is None:
             slots = self.arrived[node] = [None] * node.results
@@ -97,20 +100,20 @@ class Walk:
             mode.enabled, mode.is_quiet = enabled, quiet
 
     def step(self, node: Node) -> None:
-        """Run one node, and let what it gives arrive at the next ones."""
+        """Run one node, and pass its gradients on to the next ones."""
         check_time()
         grads = self.arrived.pop(node, None) or [None] * node.results
         runs = self.useful is None or node in self.useful
         before = list(grads)
         self.hook(node, grads)
         for number in self.inputs.get(node, ()):
-            found = before[number] if runs else grads[number]  # as PyTorch has it
+            found = before[number] if runs else grads[number]  # as in PyTorch
             if found is not None:
                 self.captured[node, number] = found
         del before
         if isinstance(node, AccumulateGrad):
             if self.useful is None or self.accumulates and node in self.inputs:
-                self.captured.pop((node, 0), None)  # the only one that has it may keep it
+                self.captured.pop((node, 0), None)  # frees a reference, so the leaf may keep it
                 node.apply(grads, [])
             return
         made: Sequence[Tensor | None] = ()
@@ -133,7 +136,7 @@ class Walk:
         return self.useful is None or node in self.useful or node in self.inputs
 
     def hook(self, node: Node, grads: list[Tensor | None]) -> None:
-        """Call the hooks of the tensors that a node gave, and those before the node."""
+        """Call the hooks of a node's output tensors, and its pre-hooks."""
         if isinstance(node, AccumulateGrad):
             state = node.variable._autograd
             if state is not None and state.hooks and self.is_wanted(node):

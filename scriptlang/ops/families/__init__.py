@@ -1,1 +1,1 @@
-"""Operators and their numpy kernels, one file a family; `table.FAMILIES` lists them."""
+"""Operators and their numpy kernels, one file per family; `table.FAMILIES` lists them."""

@@ -1,4 +1,4 @@
-"""Activation functions: pointwise kernels in a table, softmax, and those composed of others."""
+"""Activation functions: pointwise kernels in a table, softmax, and functions composed of others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SQRT_HALF = math.sqrt(0.5)
 
 
 def relu(x):
-    return np.where(x < 0, x.dtype.type(0), x)  # which keeps -0
+    return np.where(x < 0, x.dtype.type(0), x)  # unlike np.maximum, this keeps -0
 
 
 def gelu(x, approximate):
@@ -103,8 +103,8 @@ POINTWISE = (
     ("threshold", "Scalar threshold, Scalar value", threshold, "uif", "threshold_cpu"),
     ("hardtanh", "Scalar min_val=-1, Scalar max_val=1", hardtanh, "uif", "hardtanh_cpu"),
 )
-"""Name, arguments after self, function of an array, kinds of element types it takes, PyTorch's name
-of the kernel (for errors)."""
+"""Name, arguments after self, function of an array, supported kinds of element types, PyTorch's
+name of the kernel (for errors)."""
 
 
 EXACT = {
@@ -113,11 +113,17 @@ EXACT = {
     "threshold_cpu": (1,),
     "hardtanh_cpu": (0, 1),
 }
-"""Numbers that half types take as they are; others are float32, as what is computed is."""
+"""Kernel name -> indices of the number arguments that are used in a half type's own precision.
+
+Other numbers are float32, as computations on half types are.
+"""
 
 
 def setting(value, dtype, exact: bool):
-    """A number as elements of a type take it; a str is let through."""
+    """Convert a number argument for a kernel on elements of `dtype`; a str is returned as it is.
+
+    exact: whether it must be representable in `dtype` itself.
+    """
     if isinstance(value, str):
         return value
     (check_fits if exact else check_factor)(value, dtype)
@@ -155,7 +161,7 @@ for _name, _rest, _f, _kinds, _kernel_name in POINTWISE:
 
 
 def softmax_input(self: Tensor, dim: int, dtype: int | None, name: str):
-    """(the array to normalise, its dimension, the type of the result)."""
+    """Return (the array to normalize, its dimension, the type of the result)."""
     target = self.dtype if dtype is None else dtypes.by_code(dtype)
     check = self if dtype is None else None
     if check is not None and check.dtype.kind != "f" and self.numel():
@@ -176,7 +182,7 @@ def check_half(dim: int, half_to_float: bool) -> int:
 
 
 def softmax(self, dim, dtype=None):
-    """exp(x) / sum(exp(x)) along a dimension, without overflow."""
+    """exp(x) / sum(exp(x)) along a dimension, shifted by the maximum to avoid overflow."""
     x, dim, target = softmax_input(self, dim, dtype, "softmax_lastdim_kernel_impl")
     if not x.size:
         return finish(x.copy().reshape(self._size), target)
@@ -211,7 +217,7 @@ for _name, _f in (("softmax", softmax), ("log_softmax", log_softmax)):
 
 @primitive("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
 def safe_softmax(self, dim, dtype):
-    """softmax that is zero where a whole row is minus infinity."""
+    """softmax, but zero for rows that are all minus infinity."""
     result = softmax(self, dim, dtype)
     if not self.dim() or not self.numel():
         return result
@@ -240,7 +246,7 @@ def special_log_softmax(self: Tensor, dim: int, dtype: int | None = None) -> Ten
     "aten::prelu(Tensor self, Tensor weight) -> Tensor", autocast="reduced", shape="like_first"
 )
 def prelu(self, weight):
-    """weight has one element, or one for each channel (dimension 1)."""
+    """weight: one element, or one for each channel (dimension 1)."""
     if weight.dtype is not self.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {self.dtype} and {weight.dtype}"
@@ -313,7 +319,7 @@ def celu(self: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def single(self: Tensor) -> Tensor:
-    """In float32, if it is of a half type: what is computed is rounded once."""
+    """The tensor, as float32 if it is of a half type, so that only the result is rounded."""
     if self.dtype == torch.float16 or self.dtype == torch.bfloat16:
         return self.to(dtype=torch.float32)
     return self
@@ -341,7 +347,7 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
     shape="like_first",
 )
 def rrelu(self, lower, upper, training, generator):
-    """In training each negative element has a slope of its own, drawn from [lower, upper)."""
+    """In training, each negative element has its own slope, drawn uniformly from [lower, upper)."""
     for bound in (lower, upper):
         check_fits(bound, dtypes.float64)
     lower, upper = (x.real if isinstance(x, complex) else x for x in (lower, upper))
@@ -370,7 +376,7 @@ def log_sigmoid_rows(self):
 
 @primitive("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)")
 def log_sigmoid_forward(self):
-    """log(sigmoid(x)), and the buffer that PyTorch keeps for the derivative: exp(-|x|)."""
+    """Return log(sigmoid(x)), and the buffer that PyTorch saves for the derivative: exp(-|x|)."""
     x = working(self)
     check_floating("log_sigmoid_cpu", self, "f")
     return (finish(rows(log_sigmoid(x)), self.dtype), finish(rows(np.exp(-np.abs(x))), self.dtype))

@@ -31,7 +31,7 @@ from ..table import declare, describe, primitive
 
 
 def check_alpha(dtype: DType, *factors) -> None:
-    """A factor must not be of a higher category than the result."""
+    """Raise RuntimeError if a factor is of a higher category than the result."""
     for factor in factors:
         if isinstance(factor, bool) and dtype is not BOOL:
             raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -47,13 +47,15 @@ def check_alpha(dtype: DType, *factors) -> None:
 
 
 def of_rounded(kernel):
-    """A kernel that PyTorch gives numbers as tensors, so that these are rounded to half types.
-    mul and div take them as they are."""
+    """Wrap a kernel to round numbers to the result's type if that is a half type.
+
+    PyTorch passes numbers to these kernels as tensors; mul and div use numbers unrounded.
+    """
     return lambda self, other, *rest: kernel(*beside_halves(self, other), *rest)
 
 
 def binary(f, name="", kinds="buifc"):
-    """A kernel that computes in the result type."""
+    """Make a kernel that computes in the result type."""
     return lambda self, other: apply(
         f, dtypes.result_type(self, other), self, other, name=name, kinds=kinds
     )
@@ -98,7 +100,7 @@ def true_divide(self, other):
 
 
 def check_divisor(dtype: DType, self, other) -> None:
-    """Integers have no quotient by zero; where there is nothing to divide nothing is wrong."""
+    """Raise RuntimeError for an integer division by zero, unless the result is empty."""
     if (
         dtype.kind in "bui"
         and not np.all(array_of(other, dtype))
@@ -133,7 +135,10 @@ def trunc_divide(self, other):
 
 
 def rounds_quotient(dtype: DType, divisor) -> bool:
-    """Quotients of half types are rounded before they are cut, unless the divisor is a number."""
+    """Whether quotients are rounded before they are truncated.
+
+    They are for half types, unless the divisor is a single number.
+    """
     half = working_type(dtype) != dtype.numpy
     return half and isinstance(divisor, Tensor) and divisor.numel() != 1
 
@@ -179,8 +184,11 @@ def power(self, other):
 
 
 def powers_of_halves(exponent: float, dtype: DType):
-    """bfloat16 rounds the square in a cube; float16 has roots as powers have them: of -0 and -inf
-    they are positive."""
+    """The power function of half types for a number as exponent.
+
+    For bfloat16, a cube rounds the square first.  For float16, roots follow the rules of powers:
+    those of -0 and -inf are positive.
+    """
     if dtype is dtypes.bfloat16 and exponent == 3:
         return lambda a, b: rounded(a * a, dtype) * a
     if dtype is dtypes.float16 and abs(exponent) == 0.5:
@@ -199,7 +207,7 @@ def float_power(self, other):
 
 
 def powers_by(exponent):
-    """The power -0.5 is an inverse root, also of -0 and of -inf."""
+    """The power function for an exponent; -0.5 is an inverse root, also for -0 and -inf."""
     if isinstance(exponent, Tensor):
         return power_of_complex
     if exponent == 0.5:
@@ -208,7 +216,7 @@ def powers_by(exponent):
 
 
 def power_of_complex(a, b):
-    """As exp(b * log(a)) gives it where the logarithm is not finite, though b is zero."""
+    """np.power, but nan where exp(b * log(a)) is: for b = 0, if log(a) is not finite."""
     powers = np.power(a, b)
     if powers.dtype.kind != "c":
         return powers
@@ -218,7 +226,7 @@ def power_of_complex(a, b):
 
 
 def of_number(base, powers: Tensor) -> Tensor:
-    """Powers of a number are row-major."""
+    """Make the powers row-major if the base is a number."""
     return powers if isinstance(base, Tensor) else Tensor._wrap(rows(powers._array))
 
 
@@ -240,7 +248,7 @@ def reverse_subtract(self, other, alpha=1):
     if alpha == 1 and not isinstance(alpha, bool):
         return subtract_from(self, other)
     if is_bool(self) or is_bool(other):
-        return subtract(self, other)  # raises, as above
+        return subtract(self, other)  # raises an error
     dtype = dtypes.result_type(self, other)
     check_alpha(dtype, alpha)
     return apply(lambda b, a: b - array_of(alpha, dtype, a.dtype) * a, dtype, other, self)
@@ -248,7 +256,7 @@ def reverse_subtract(self, other, alpha=1):
 
 def subtract_from(self, other):
     if is_bool(self) or is_bool(other):
-        return subtract(self, other)  # raises, and says what to write
+        return subtract(self, other)  # raises an error
     return apply(np.subtract, dtypes.result_type(self, other), other, self)
 
 
@@ -312,7 +320,7 @@ for _type in ("Tensor", "Scalar"):
 
 
 def floating_binary(f, name, kinds="f", integers=True):
-    """A kernel that computes in a floating type, which integers become, or are refused."""
+    """Make a kernel that computes in a floating type; integers are converted, or refused."""
 
     def kernel(self, other):
         dtype = dtypes.result_type(self, other)
@@ -345,7 +353,10 @@ for _name, _f, _kinds in (
 
 
 def times_log(log, name):
-    """self * log(other), zero where self is, NaN where other is; half types round the logarithm."""
+    """Make a kernel of self * log(other).
+
+    It is 0 where self is 0, and NaN where other is NaN; half types round the logarithm.
+    """
 
     def kernel(self, other):
         dtype = floating(dtypes.result_type(self, other))
@@ -380,7 +391,7 @@ def nextafter(self, other):
 
 @primitive("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", pointwise=True, out="exact")
 def ldexp(self, other):
-    """self * 2^other; of an exponent that is an integer PyTorch takes 32 bits."""
+    """self * 2^other; PyTorch reads an integer exponent as 32 bits."""
     if self.dtype.kind != "f" or other.dtype.kind not in "bui":
         return multiply(self, power(2.0, other))
     check_broadcast(self, other)

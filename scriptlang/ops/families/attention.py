@@ -16,7 +16,7 @@ from .nested import NestedTensor
 
 
 def softmax_rows(score: np.ndarray) -> np.ndarray:
-    """Softmax over the last dimension; a row that is all -inf gives nan, as PyTorch's."""
+    """Softmax over the last dimension; a row that is all -inf gives nan, as in PyTorch."""
     with np.errstate(all="ignore"):
         top = score.max(-1, keepdims=True) if score.shape[-1] else 0
         e = np.exp(score - top)
@@ -75,8 +75,10 @@ def scaled_dot_product_attention(
 
 
 def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
-    """Whether PyTorch's flash kernel takes the tensors: its result lies as the query does, while
-    that of its products of matrices is row-major."""
+    """Whether PyTorch's flash kernel handles the tensors.
+
+    Its result has the query's dimension order in memory; that of the matrix products is row-major.
+    """
     q, k, v = query._size, key._size, value._size
     return (
         len(q) == len(k) == len(v) == 4
@@ -90,12 +92,12 @@ def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
 
 
 def _has_empty_rows(score: np.ndarray) -> bool:
-    """Whether a row is masked out whole: PyTorch gives zeros there."""
+    """Whether a row is entirely masked: PyTorch returns zeros for it."""
     return bool(np.isneginf(score).all(-1).any())
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
-    """(batch, length, size) as (batch, heads, length, size / heads)."""
+    """Reshape (batch, length, size) to (batch, heads, length, size / heads)."""
     b, n, d = x.shape
     return x.reshape(b, n, heads, d // heads).swapaxes(1, 2)
 
@@ -109,7 +111,7 @@ def attend(
     out_bias: np.ndarray,
     mask,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Self attention with one matrix for query, key and value: (result, weights)."""
+    """Self-attention with one weight matrix for query, key and value; return (result, weights)."""
     b, n, d = x.shape
     q, k, v = (split_heads(p, heads) for p in np.split(x @ w.T + bias, 3, -1))
     score = (q / math.sqrt(d // heads)) @ k.swapaxes(-1, -2)
@@ -121,10 +123,10 @@ def attend(
 
 
 def mask_for(mask, mask_type, heads: int, shape) -> np.ndarray | None:
-    """Where a query of an input of `shape` must not look, to be broadcast to (batch, heads, n, n).
+    """The positions that a query must not attend to, broadcastable to (batch, heads, n, n).
 
-    Masks of other types count as bool, as in PyTorch: what is not zero is masked.  mask_type says
-    of a mask of two dimensions whether it is (n, n), 0, or (batch, n), 1.
+    A mask of another type is read as bool, as in PyTorch: nonzero is masked.  mask_type: whether a
+    mask of two dimensions is (n, n), 0, or (batch, n), 1.  shape: that of the input.
     """
     if mask is None:
         return None

@@ -1,4 +1,4 @@
-"""Derivatives that programs call as operators."""
+"""Backward operators that programs can call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
 
 
 def _common(grad_output: Tensor, self: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in the type that they have together, in which bounds are compared."""
+    """Both tensors in their common type, in which bounds are compared."""
     common = torch.result_type(grad_output, self)
     return grad_output.to(dtype=common), self.to(dtype=common)
 
@@ -52,10 +52,10 @@ def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dt
 @composite("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     common = torch.result_type(grad_output, output)
-    grad, x = grad_output.to(dtype=common), output.to(dtype=common)  # bytes would wrap
+    grad, x = grad_output.to(dtype=common), output.to(dtype=common)  # avoids wrapping uint8
     if x.is_complex():
         return grad * (x * (1 - x)).conj()
-    if x.dtype != torch.float16:  # which PyTorch rounds at every step
+    if x.dtype != torch.float16:  # PyTorch rounds float16 after every step
         grad, x = single(grad), single(x)
     return (grad * (1 - x) * x).to(dtype=common)
 
@@ -65,7 +65,7 @@ def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     common = torch.result_type(grad_output, output)
     grad, x = single(grad_output.to(dtype=common)), single(output.to(dtype=common))
     if x.is_floating_point():
-        return (grad * ((1 - x) * (1 + x))).to(dtype=common)  # keeps its digits near 1
+        return (grad * ((1 - x) * (1 + x))).to(dtype=common)  # precise for outputs near 1
     return grad * (1 - x * x).conj()
 
 
@@ -187,7 +187,7 @@ def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     out="converts",
 )
 def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
-    """buffer: exp(-|self|), as log_sigmoid_forward gives it."""
+    """buffer: exp(-|self|), as returned by log_sigmoid_forward."""
     _check_floating(self, "log_sigmoid_backward_cpu")
     common = torch.result_type(grad_output, self)
     grad, x, z = single(grad_output), single(self), single(buffer)
@@ -261,7 +261,10 @@ def _picked(
     ignore_index: int,
     total_weight: Tensor,
 ) -> Tensor:
-    """Minus the weight of the class at each target that counts; of the mean by their sum."""
+    """The gradient of nll_loss: -grad times the class weight at each target that is not ignored.
+
+    For the mean it is divided by total_weight, the sum of those weights.
+    """
     _check_picked(grad_output, self, target, weight, reduction, total_weight)
     dim = 1 if self.dim() > 1 else 0
     index = target.to(dtype=torch.int64)
@@ -292,7 +295,7 @@ def _check_picked(
     reduction: int,
     total_weight: Tensor,
 ) -> None:
-    """Raises where types or sizes of what nll_loss's derivative takes do not go together."""
+    """Raise if the types or sizes of the arguments of nll_loss's backward do not match."""
     if not self.is_floating_point():
         raise NotImplementedError("gradients of nll_loss are not implemented for integers")
     if grad_output.dtype != self.dtype or total_weight.dtype != self.dtype:
@@ -380,7 +383,7 @@ def _check_padded(grad_output: Tensor, self: Tensor, padding: list[int], number:
 
 
 def _numbers(self: Tensor, dims: int) -> Tensor:
-    """The numbers of the elements of a plane of so many dimensions, as a batch of one."""
+    """The numbers of the elements of a plane with `dims` dimensions, as a batch of one."""
     size = list(self.size()[self.dim() - dims :])
     count = 1
     for n in size:
@@ -391,7 +394,7 @@ def _numbers(self: Tensor, dims: int) -> Tensor:
 def _padded_back(
     grad_output: Tensor, self: Tensor, padding: list[int], number: int, mode: str
 ) -> Tensor:
-    """Each plane of a gradient, added up where its elements came from."""
+    """The gradient of padding, per plane: added up at the elements that were copied."""
     _check_padded(grad_output, self, padding, number)
     numbers = torch.pad(_numbers(self, number), padding, mode)
     planes = list(self.size()[: self.dim() - number])

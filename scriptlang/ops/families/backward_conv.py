@@ -1,4 +1,4 @@
-"""Derivatives of convolutions, which are convolutions of other tensors."""
+"""Derivatives of convolutions, which are themselves convolutions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..table import composite
 
 
 def _sized(values: list[int], number: int) -> list[int]:
-    """A parameter for each spatial dimension; one stands for all."""
+    """The values of a parameter for each spatial dimension; a single value is repeated."""
     return [values[0] for _ in range(number)] if len(values) == 1 else values
 
 
@@ -52,9 +52,11 @@ def _of_weight(
     groups: int,
     conj_narrow: bool,
 ) -> Tensor:
-    """wide: what the kernel moves over; narrow: what has a place for each of its positions.
+    """The gradient of a convolution's weight.
 
-    For each element of the kernel the product of what it met with what came of it.
+    wide: the tensor that the kernel moves over; narrow: the one with an element for each position
+    of the kernel.  Each weight's gradient is the sum over positions of wide's element times
+    narrow's.
     """
     if conj_narrow:
         narrow = narrow.conj()
@@ -99,7 +101,7 @@ def _check_gradient(
     output_padding: list[int],
     groups: int,
 ) -> None:
-    """A convolution of no images checks the settings, and gives the sizes."""
+    """Raise if the arguments do not match; a convolution of an empty batch checks them."""
     if x.dim() != weight.dim() or grad.dim() != x.dim():
         raise RuntimeError("grad_output, input and weight must have as many dimensions")
     if grad.dtype != x.dtype or weight.dtype != x.dtype:
@@ -136,7 +138,7 @@ def convolution_backward(
     groups: int,
     output_mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What the mask leaves out is empty."""
+    """The gradients of input, weight and bias; those that output_mask excludes are empty."""
     number = weight.dim() - 2
     if number < 1 or number > 3:
         raise RuntimeError("expected a weight of 3 to 5 dimensions")

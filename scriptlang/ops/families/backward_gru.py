@@ -1,5 +1,7 @@
-"""All times of one direction of a GRU layer, or of a plain recurrent layer, at once, with the
-derivatives: what `gru` and `rnn_tanh` are made of where gradients are wanted."""
+"""All time steps of one direction of a GRU layer, or of a plain recurrent layer, in one operator.
+
+`gru` and `rnn_tanh` are composed of these if gradients are wanted.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def _check(
 
 
 def _check_result(name: str, t: Tensor | None, like: Tensor, width: int) -> None:
-    """Check one of the results of the forward run, or its gradient."""
+    """Check a result of the forward pass, or its gradient."""
     if t is not None and (list(t.size()) != [like.size(0), width] or t.dtype != like.dtype):
         raise RuntimeError("{}: a tensor of size {} does not fit a result".format(name, t.size()))
 
@@ -43,7 +45,7 @@ def _in_order(times: list[Tensor], reverse: bool) -> Tensor:
 
 
 def _earlier(first: Tensor, states: Tensor, reverse: bool) -> Tensor:
-    """The state before each time, of the states after each."""
+    """The states before each time step, from the initial one and those after each step."""
     rest = states.size(0) - first.size(0)
     if reverse:
         return torch.cat([states.narrow(0, first.size(0), rest), first])
@@ -57,9 +59,12 @@ def _earlier(first: Tensor, states: Tensor, reverse: bool) -> Tensor:
 def gru_steps(
     gates: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, reverse: bool
 ) -> tuple[Tensor, Tensor]:
-    """gates: [times * batch, 3 * hidden], what the inputs give; h: [batch, hidden], before the
-    first time; weight: [3 * hidden, hidden].  Gives h after each time, [times * batch, hidden],
-    and for each the gates r, z and n, and what n got of h."""
+    """Run the time steps of a GRU layer.
+
+    gates: [times * batch, 3 * hidden], computed from the inputs; h: [batch, hidden], the initial
+    state; weight: [3 * hidden, hidden].  Returns h after each step, [times * batch, hidden], and
+    for each step the gates r, z and n, and the part of n computed from h.
+    """
     _check("gru", gates, h, weight, bias, 3)
     rows = torch.split(gates, h.size(0))
     outputs: list[Tensor] = []
@@ -89,8 +94,11 @@ def gru_steps_backward(
     worked: Tensor,
     reverse: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """output, worked: what `_gru_steps` gave, and the gradients of each.  Gives the gradients of
-    gates, of what the state gives to them, of h and of weight."""
+    """The gradients of `_gru_steps`.
+
+    output, worked: its results; grad_output, grad_worked: their gradients.  Returns the gradients
+    of gates, of the state's part of the gates, of h and of weight.
+    """
     if h.dim() != 2 or worked.dim() != 2:
         raise RuntimeError("gru: a matrix is expected")
     batch, hidden = h.size(0), h.size(1)
@@ -140,7 +148,10 @@ def gru_steps_backward(
 def rnn_steps(
     gates: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, relu: bool, reverse: bool
 ) -> Tensor:
-    """As `_gru_steps`, of a layer whose state is tanh (or relu) of the sums."""
+    """Run the time steps of a plain recurrent layer: h is tanh (or relu) of the sums.
+
+    The arguments are those of `_gru_steps`, with `hidden` columns instead of 3 * hidden.
+    """
     _check("rnn", gates, h, weight, bias, 1)
     rows = torch.split(gates, h.size(0))
     outputs: list[Tensor] = []
@@ -158,7 +169,7 @@ def rnn_steps(
 def rnn_steps_backward(
     grad_output: Tensor, h: Tensor, weight: Tensor, output: Tensor, relu: bool, reverse: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gives the gradients of gates, h and weight."""
+    """The gradients of gates, h and weight."""
     _check("rnn", output, h, weight, None, 1)
     _check_result("rnn", grad_output, output, h.size(1))
     batch = h.size(0)

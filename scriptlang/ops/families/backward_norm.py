@@ -1,4 +1,4 @@
-"""Derivatives of normalisations as operators: of batches, layers and groups."""
+"""Backward operators of batch, layer and group normalization."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _check_channels(input: Tensor, weight: Tensor | None) -> None:
 
 
 def _wide(x: Tensor) -> Tensor:
-    """The tensor in the type in which statistics are computed: float32 for half types."""
+    """The tensor in the type that statistics are computed in: float32 for half types."""
     if x.dtype == torch.float16 or x.dtype == torch.bfloat16:
         return x.to(dtype=torch.float32)
     return x
@@ -46,8 +46,10 @@ def _statistic(x: Tensor, like: Tensor, shape: list[int]) -> Tensor:
 def _normalized(
     grad: Tensor, normal: Tensor, invstd: Tensor, dims: list[int], moves: bool
 ) -> Tensor:
-    """The gradient of (x - mean) * invstd, whose value is `normal`; moves: x moves the statistics,
-    so what shifts or scales all of it is lost."""
+    """The gradient of (x - mean) * invstd, whose value is `normal`.
+
+    moves: whether the statistics depend on x; then shifting or scaling all of x has no effect.
+    """
     if moves:
         grad = grad - grad.mean(dims, True) - normal * (grad * normal).mean(dims, True)
     return grad * invstd
@@ -61,8 +63,7 @@ def _given(
     weight: Tensor | None,
     mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients in the types of input and weight; an empty tensor for each one that the mask
-    does not ask for."""
+    """The gradients in the types of input and weight; those that the mask excludes are empty."""
     none = torch.zeros([0], dtype=input.dtype)
     dtype = input.dtype if weight is None else weight.dtype
     return (
@@ -89,7 +90,7 @@ def native_batch_norm_backward(
     eps: float,
     output_mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Statistics of training that are not given are those of the input."""
+    """The gradients of batch_norm; in training, missing statistics are those of the input."""
     _check_channels(input, weight)
     _check(grad_out, input, weight, output_mask)
     grad, x = _wide(grad_out), _wide(input)

@@ -1,7 +1,7 @@
-"""Derivatives of pools that programs call as operators.
+"""Backward operators of pools that programs can call.
 
-An average is a matrix along each dimension, which is found by pooling units; a maximum goes back to
-the place that it came from.
+An average pool is a matrix along each dimension, found by pooling an identity matrix; the gradient
+of a maximum goes to the element that it came from.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..table import composite
 
 
 def _check(grad_output: Tensor, self: Tensor, number: int) -> None:
-    """A gradient of the same type as the input, over the same planes."""
+    """Raise if the gradient does not have the input's type and outer dimensions."""
     if self.dim() != number + 1 and self.dim() != number + 2:
         raise RuntimeError(
             "Expected {}D or {}D input tensor, but got: {}".format(
@@ -32,7 +32,7 @@ def _check(grad_output: Tensor, self: Tensor, number: int) -> None:
 
 
 def _laid(made: Tensor, self: Tensor, number: int) -> Tensor:
-    """The tensor, laid out channels last if the input is."""
+    """The tensor, in channels-last memory format if the input is."""
     last = 2 if number == 2 else 3
     if self.dim() != number + 2 or self.is_contiguous() or not self.is_contiguous(last):
         return made
@@ -40,7 +40,7 @@ def _laid(made: Tensor, self: Tensor, number: int) -> Tensor:
 
 
 def _applied(grad_output: Tensor, matrices: list[Tensor]) -> Tensor:
-    """The product with a matrix (before, after) along each of the last dimensions."""
+    """Multiply by a matrix (before, after) along each of the last dimensions."""
     for i, matrix in enumerate(matrices):
         dim = i - len(matrices)
         grad_output = grad_output.transpose(dim, -1).matmul(matrix.t()).transpose(dim, -1)
@@ -59,7 +59,7 @@ def _averages(
     number: int,
     words: str,
 ) -> Tensor:
-    """Each dimension by itself; where there is a divisor the matrices are sums."""
+    """The gradient of average pools, by dimension; with a divisor, the matrices are sums."""
     _check(grad_output, self, number)
     counts = [len(kernel_size), len(padding), number if len(stride) == 0 else len(stride)]
     for count in counts:
@@ -174,7 +174,7 @@ def adaptive_avg_pool3d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def _places(grad_output: Tensor, self: Tensor, indices: Tensor, number: int) -> Tensor:
-    """Each gradient goes to its index, which counts through the last dimensions."""
+    """Add each gradient at its index, which counts elements of the last `number` dimensions."""
     _check(grad_output, self, number)
     if grad_output.size() != indices.size():
         raise RuntimeError("grad_output and indices must have the same size")
@@ -194,7 +194,7 @@ def _check_windows(
     padding: list[int],
     dilation: list[int],
 ) -> None:
-    """The settings are those of a pool that could have been."""
+    """Raise if the parameters are not valid for a pool."""
     for given in [kernel_size, padding, dilation]:
         if len(given) != 1 and len(given) != number:
             raise RuntimeError("{}: each setting is one int, or one a dimension".format(name))

@@ -1,5 +1,7 @@
-"""All times of one direction of an LSTM layer at once, with the derivative: what `lstm` is made of
-where gradients are wanted."""
+"""All time steps of one direction of an LSTM layer in one operator.
+
+`lstm` is composed of it if gradients are wanted.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from ..table import composite
 
 
 def _activated(gates: Tensor) -> list[Tensor]:
-    """The input, forget, cell and output gate of [batch, 4 * hidden]."""
+    """The input, forget, cell and output gates from the sums [batch, 4 * hidden]."""
     parts = torch.chunk(gates, 4, -1)
     return [
         torch.sigmoid(parts[0]),
@@ -38,7 +40,7 @@ def _check(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor) -> None:
 
 
 def _check_result(t: Tensor | None, like: Tensor, width: int) -> None:
-    """Check one of the results of the forward run, or its gradient."""
+    """Check a result of the forward pass, or its gradient."""
     if t is not None and (list(t.size()) != [like.size(0), width] or t.dtype != like.dtype):
         raise RuntimeError("lstm: a tensor of size {} does not fit a result".format(t.size()))
 
@@ -50,9 +52,12 @@ def _check_result(t: Tensor | None, like: Tensor, width: int) -> None:
 def lstm_steps(
     gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, bias: Tensor | None, reverse: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """gates: [times * batch, 4 * hidden], what the inputs give; h, c: [batch, hidden], before the
-    first time; weight: [4 * hidden, hidden].  Gives h and c after each time, [times * batch,
-    hidden], and the gates, activated."""
+    """Run the time steps of an LSTM layer.
+
+    gates: [times * batch, 4 * hidden], computed from the inputs; h, c: [batch, hidden], the initial
+    states; weight: [4 * hidden, hidden].  Returns h and c after each step, [times * batch, hidden],
+    and the activated gates.
+    """
     _check(gates, h, c, weight)
     if bias is not None and (bias.dim() != 1 or bias.dtype != gates.dtype):
         raise RuntimeError("lstm: a bias does not fit gates of size {}".format(gates.size()))
@@ -74,7 +79,7 @@ def lstm_steps(
 
 
 def _earlier(first: Tensor, states: Tensor, reverse: bool) -> Tensor:
-    """The state before each time, of the states after each."""
+    """The states before each time step, from the initial one and those after each step."""
     rest = states.size(0) - first.size(0)
     if reverse:
         return torch.cat([states.narrow(0, first.size(0), rest), first])
@@ -82,7 +87,7 @@ def _earlier(first: Tensor, states: Tensor, reverse: bool) -> Tensor:
 
 
 def _of_sums(grads: list[Tensor], parts: list[Tensor]) -> Tensor:
-    """What the sums get of which the gates were made, by what these get."""
+    """The gradients of the sums from those of the activated gates."""
     return torch.cat(
         [
             grads[0] * parts[0] * (1 - parts[0]),
@@ -111,8 +116,11 @@ def lstm_steps_backward(
     gates: Tensor,
     reverse: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """output, cells, gates: what `_lstm_steps` gave, and the gradients of each.  Gives the
-    gradients of gates, h, c and weight."""
+    """The gradients of `_lstm_steps`.
+
+    output, cells, gates: its results; grad_output, grad_cells, grad_gates: their gradients.
+    Returns the gradients of the gates' sums, of h, c and weight.
+    """
     _check(gates, h, c, weight)
     _check_result(output, gates, h.size(1))
     _check_result(cells, gates, h.size(1))

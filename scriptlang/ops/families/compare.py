@@ -1,4 +1,4 @@
-"""Comparisons, logic, bits, choices: results that are bool, or one of the operands."""
+"""Comparisons, logical and bitwise operators, clamp, where, fills and copies."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def where(condition, self, other):
         )
     check_broadcast(condition, self, other)
     mask = condition._array
-    # Numbers become float32 first: what is beyond float16 is infinite, as masks have it.
+    # For half types, numbers may exceed their range: they become infinite, as in masks.
     is_half = dtype.kind == "f" and dtype.itemsize == 2
     for choice in (self, other):
         check_fits(choice, dtypes.float32 if is_half else dtype)
@@ -315,12 +315,12 @@ def isin(elements, test_elements, assume_unique, invert):
             )
 
     tensor = elements if isinstance(elements, Tensor) else test_elements
-    dtypes.result_type(elements, test_elements)  # raises for unsigned types that have none
+    dtypes.result_type(elements, test_elements)  # raises for unsigned types without a common type
 
     def array(x):
         if isinstance(x, Tensor):
             return x._array
-        wraps = isinstance(x, int) and tensor.dtype.kind in "ui"  # to the tensor's type
+        wraps = isinstance(x, int) and tensor.dtype.kind in "ui"  # ints wrap to its type
         return np.asarray(x).astype(tensor.dtype.numpy) if wraps else np.asarray(x)
 
     return Tensor._wrap(np.asarray(np.isin(array(elements), array(test_elements), invert=invert)))
@@ -379,7 +379,7 @@ def copy_(self, src, non_blocking):
         and (src._offset, src._size) == (self._offset, self._size)
         and lie_alike(self, src)
     ):
-        return self  # though elements may share memory
+        return self  # even if its elements share memory
     check_writable(self)
     check_apart(self, src)
     if check_broadcast(self, src) != self._size:

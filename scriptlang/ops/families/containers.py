@@ -1,7 +1,7 @@
 """Operators on lists, dicts and tuples of programs.
 
-A dict keeps insertion order.  Elements that are tensors are compared by value where a list is
-searched; dict keys that are tensors are compared by identity.
+Dicts keep insertion order.  Searches in lists compare tensors by value; dict keys that are tensors
+are compared by identity.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..table import declare, describe, primitive
 from .string import value_text
 
 KEYS = ("str", "int", "bool", "float", "complex", "Tensor")
-"""Types that can be keys of a dict; they name the overloads."""
+"""Types that dict keys can have; they name the overloads."""
 
 
 def in_range(values: list, index: int) -> int:
-    """An index counted from the start; IndexError where there is no such element."""
+    """The nonnegative form of an index.  Raises IndexError if it is out of range."""
     n = len(values)
     if not -n <= index < n:
         raise IndexError(f"list index out of range: index {index} of a list of {n} elements")
@@ -29,7 +29,7 @@ def in_range(values: list, index: int) -> int:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality of two elements; tensors by value."""
+    """Whether two elements are equal; tensors are compared by value."""
     if isinstance(a, Tensor):
         return bool(a == b)
     if isinstance(a, (list, tuple, dict)) and isinstance(b, (list, tuple, dict)):
@@ -38,8 +38,11 @@ def same(a: Any, b: Any) -> bool:
 
 
 def containers_equal(a: Any, b: Any, known: set[tuple[int, int]]) -> bool:
-    """Equality of two values.  Containers that occur many times are compared once with each other:
-    `known` are the pairs that were found equal."""
+    """Whether two values are equal.
+
+    known: pairs of containers already found equal, so that shared containers are compared only
+    once.
+    """
     if (id(a), id(b)) in known:
         return True
     if isinstance(a, dict) and isinstance(b, dict):
@@ -57,7 +60,7 @@ def containers_equal(a: Any, b: Any, known: set[tuple[int, int]]) -> bool:
 
 
 MISSING = object()
-"""Stands for an entry that is not there; equal to nothing."""
+"""Stands for a missing entry; it equals nothing."""
 
 
 def position(values: list, element: Any) -> int | None:
@@ -190,7 +193,7 @@ def count(self, element):
 
 
 class ByValue:
-    """A sort key: one-element tensors by their number, nan after everything, as PyTorch sorts."""
+    """A sort key: one-element tensors compare by their number, nan comes last, as in PyTorch."""
 
     __slots__ = ("value",)
 
@@ -249,7 +252,7 @@ declare("aten::sum.bool(bool[] self) -> int", sum, "primitive")
 
 
 def least(name: str, better: Callable) -> None:
-    """Declare prim::min or prim::max of one list, and of two lists (the lexicographic choice)."""
+    """Declare prim::min or prim::max of one list, and of two, compared lexicographically."""
 
     def of_list(values):
         if not values:
@@ -308,7 +311,7 @@ def dict_pop_or(self, key, default):
 
 
 def dict_popitem(self):
-    """The first entry, as PyTorch takes it."""
+    """Remove and return the first entry, as PyTorch does."""
     if not self:
         raise RuntimeError("popitem(): dictionary is empty")
     key = next(iter(self))

@@ -1,5 +1,7 @@
-"""Convolutions of one to three spatial dimensions: windows gathered into columns, then one matrix
-product per image and group."""
+"""Convolutions of one to three spatial dimensions.
+
+Windows are gathered into columns, followed by one matrix product per image and group.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from ..table import declare, describe, primitive
 
 
 def per_dimension(name: str, values, n: int) -> list[int]:
-    """A parameter for each of n spatial dimensions; a single value stands for all."""
+    """The values of a parameter for n spatial dimensions; a single value is repeated."""
     values = list(values)
     if len(values) == 1:
         return values * n
@@ -33,7 +35,7 @@ def by_x(sizes) -> str:
 def check_convolution(
     x, weight, bias, stride, padding, dilation, transposed, output_padding, groups
 ):
-    """Refuse shapes that do not fit together, as PyTorch words it."""
+    """Raise RuntimeError, with PyTorch's wording, for parameters or shapes that do not match."""
     for name, values in (("padding", padding), ("output_padding", output_padding)):
         if min(values, default=0) < 0:
             raise RuntimeError(f"negative {name} is not supported")
@@ -61,7 +63,7 @@ def check_convolution(
 
 
 def check_channels(x, weight, bias, transposed, groups):
-    """Refuse weights whose sizes do not fit the input's, or the groups."""
+    """Raise RuntimeError for a weight or bias whose size does not fit the input or the groups."""
     size, wsize = list(x._size), list(weight._size)
     if 0 in wsize[2:]:
         raise RuntimeError(
@@ -105,7 +107,7 @@ def check_channels(x, weight, bias, transposed, groups):
 def windows(x: np.ndarray, kernel, stride, dilation, out) -> np.ndarray:
     """A view (N, C, *kernel, *out) of the windows that a kernel sees in a padded array.
 
-    numpy's as_strided checks nothing, so that is done here: every window lies in the array.
+    numpy's as_strided does not check bounds, so this checks that every window is inside the array.
     """
     for have, k, s, d, n in zip(x.shape[2:], kernel, stride, dilation, out):
         if min(k, s, d) < 1 or n < 0 or (n > 0 and (n - 1) * s + (k - 1) * d >= have):
@@ -127,7 +129,7 @@ def windows(x: np.ndarray, kernel, stride, dilation, out) -> np.ndarray:
 
 
 def pad_spatial(x: np.ndarray, before, after, value=0) -> np.ndarray:
-    """An array (N, C, *) with its spatial dimensions padded."""
+    """Pad the spatial dimensions of an array (N, C, *)."""
     if not any(before) and not any(after):
         return x
     return np.pad(x, ((0, 0), (0, 0), *zip(before, after)), constant_values=value)
@@ -222,11 +224,11 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 
 
 def result_format(input, weight, stride, transposed: bool, output_padding, groups: int) -> int:
-    """The memory format of a convolution's result: channels lie last where they do in the input or
-    the weight.
+    """The memory format of a convolution's result: channels last if the input or the weight is.
 
-    Signals have it of the weight.  Volumes have it where PyTorch leaves
-    them to oneDNN: several of them, several groups, large windows or large inputs of float32.
+    For signals only the weight counts.  For volumes it only applies to the cases that PyTorch runs
+    in oneDNN: several volumes, several groups, large windows or large inputs, of at most 4 bytes
+    per element.
     """
     if input.dim() == 3:
         return format_of_signal(weight)
@@ -244,7 +246,7 @@ def result_format(input, weight, stride, transposed: bool, output_padding, group
 
 
 def check_transposed(input, weight, stride, padding, dilation, output_padding):
-    """The output of a transposed convolution must have elements, and less padding than a step."""
+    """Raise RuntimeError if the output is empty, or padded more than stride and dilation allow."""
     for p, s, d in zip(output_padding, stride, dilation):
         if p >= max(s, d):
             raise RuntimeError(
@@ -304,7 +306,7 @@ def check_rank(input: Tensor, weight: Tensor, n: int, name: str) -> None:
 
 
 def padding_by_name(input, weight, bias, stride, padding, dilation, groups):
-    """A convolution with padding "valid" or "same"; "same" may pad one more element at the end."""
+    """A convolution with padding "valid" or "same"; "same" may pad one element more at the end."""
     n = weight.dim() - 2
     stride, dilation = per_dimension("stride", stride, n), per_dimension("dilation", dilation, n)
     zeros = [0] * n
@@ -338,7 +340,7 @@ declare(
 
 
 def declare_convolutions(n: int) -> None:
-    """conv{n}d with padding by number and by name, and conv_transpose{n}d."""
+    """Declare conv{n}d, with padding by number and by name, and conv_transpose{n}d."""
     name, ones, zeros = f"conv{n}d", [1] * n, [0] * n
 
     def conv(input, weight, bias, stride, padding, dilation, groups):
@@ -394,7 +396,7 @@ def pairs(*lists):
     "stride) -> Tensor"
 )
 def im2col(self, kernel_size, dilation, padding, stride):
-    """(N, C, H, W) -> (N, C * window, number of windows)."""
+    """Gather windows as columns: (N, C, H, W) -> (N, C * window, number of windows)."""
     if self.dim() not in (3, 4) or 0 in self._size[1:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "
@@ -424,8 +426,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
     "int[2] padding, int[2] stride) -> Tensor"
 )
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
-    """The sum of windows laid back at their places; the inverse of im2col where they do not
-    overlap."""
+    """Add up windows at their positions; the inverse of im2col if they do not overlap."""
     output_size, kernel, dilation, padding, stride = pairs(
         output_size, kernel_size, dilation, padding, stride
     )

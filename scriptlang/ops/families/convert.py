@@ -30,7 +30,7 @@ def contiguous(self, memory_format):
 
 
 def convert(self, dtype: int | None, copy: bool, memory_format: int | None = None) -> Tensor:
-    """The tensor itself where nothing changes and no copy is asked for; else a new one."""
+    """The converted tensor; self if nothing changes and no copy is asked for."""
     target = self.dtype if dtype is None else dtypes.by_code(dtype)
     unchanged = target is self.dtype and memory_format in (None, 1, format_of(self))
     if unchanged and not copy:
@@ -109,7 +109,7 @@ def real(self):
 
 
 def part_of(z: Tensor, number: int) -> Tensor:
-    """The real parts of complex numbers (0), or the imaginary (1), as a view."""
+    """A view of the real (number 0) or imaginary (1) parts of complex numbers."""
     stride = [2 * s for s in z._stride]
     offset = 2 * z._offset + number
     return Tensor(z._storage, dtypes.part_of(z.dtype), z._size, stride, offset)
@@ -179,7 +179,7 @@ def view_as_complex(self):
     )
 
 
-# What the bodies of `with torch.autocast` get; conversions for the GPU never apply here.
+# Operators that bodies of `with torch.autocast` call; conversions for the GPU never apply here.
 
 
 @composite(

@@ -101,7 +101,7 @@ declare(
 
 @primitive(f"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor")
 def empty_permuted(size, physical_layout, dtype, *_):
-    """Dense, with the dimensions in memory in the order of `physical_layout`."""
+    """A dense tensor whose dimensions are in memory in the order of `physical_layout`."""
     if sorted(physical_layout) != list(range(len(size))):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the "
@@ -122,7 +122,7 @@ def empty_strided(size, stride, dtype):
 
 
 def real_bound(value):
-    """A number as a bound; complex ones without an imaginary part are real."""
+    """A bound as a real number; raises RuntimeError if it has an imaginary part."""
     if not isinstance(value, complex):
         return value
     if value.imag:
@@ -176,7 +176,7 @@ declare(
 
 
 def ends(start, end) -> tuple:
-    """The ends of a range as numbers; tensors must have no dimensions."""
+    """The ends of a range as numbers.  Raises RuntimeError for tensors with dimensions."""
     for x in (start, end):
         if isinstance(x, Tensor) and x.dim():
             raise RuntimeError(
@@ -200,7 +200,7 @@ def range_dtype(dtype, *limits) -> DType:
 
 
 def line(start, end, steps: int, dtype: DType) -> np.ndarray:
-    """`steps` numbers from start to end, counted from the nearer end, in the type of `dtype`."""
+    """`steps` evenly spaced numbers, each computed from the nearer end, for a result of `dtype`."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if steps == 1:
@@ -222,7 +222,7 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
 
 
 def line_of_halves(start: float, end: float, steps: int, dtype: DType) -> np.ndarray:
-    """The same, where every step is rounded."""
+    """`line` for half types, which round every step."""
     start, end = (np.float32(rounded_number(x, dtype)) for x in (start, end))
     step = np.float32(rounded_number((end - start) / np.float32(max(steps - 1, 1)), dtype))
     i = np.arange(steps).astype(np.float32)
@@ -265,7 +265,7 @@ for _name, _more, _f in (
 
 
 def inclusive_range(start, end, step=1, dtype=None, *_):
-    """`torch.range`: like arange, but with the end."""
+    """`torch.range`: arange including the end."""
     for x in (start, end, step):
         check_fits(x, dtypes.float64)
     start, end, step = (x.real if isinstance(x, complex) else x for x in (start, end, step))
@@ -314,7 +314,7 @@ def eye_m(n, m, dtype, *_):
 
 
 def from_list(data, dtype: int | None) -> Tensor:
-    """torch.tensor(data): the type is that of the numbers, floats become the default type."""
+    """torch.tensor(data): has the type of the numbers; floats have the default type."""
     if isinstance(data, Tensor):
         return cast(Tensor._wrap(data._array.copy()), chosen(dtype, data.dtype))
     array = np.asarray(_items(data))
@@ -393,7 +393,7 @@ def triangle(name, f):
     def kernel(self, diagonal):
         if self.dim() < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        reach = sum(self._size[-2:])  # further away it is the same
+        reach = sum(self._size[-2:])  # larger offsets change nothing
         return Tensor._wrap(rows(f(self._array, min(max(diagonal, -reach), reach))))
 
     return kernel
@@ -410,9 +410,9 @@ for _name, _f in (("triu", np.triu), ("tril", np.tril)):
 
 
 def triangle_count(rows: int, columns: int, offset: int) -> int:
-    """How many elements of a matrix lie on the diagonal `offset` or below it."""
-    first = min(max(0, -offset), rows)  # the first row that has one
-    whole = min(max(first, columns - offset - 1), rows)  # from here on all of a row
+    """The number of elements of a matrix on or below the diagonal `offset`."""
+    first = min(max(0, -offset), rows)  # the first row with such an element
+    whole = min(max(first, columns - offset - 1), rows)  # the first row of which all elements count
     growing = whole - first
     return growing * (first + offset + 1) + growing * (growing - 1) // 2 + (rows - whole) * columns
 
@@ -422,8 +422,8 @@ def _indices(name: str):
 
     def kernel(row, col, offset, dtype, *_):
         check_counts(row=row, col=col)
-        offset = min(max(offset, -row - col), row + col)  # further away it is the same
-        if lower:  # what lies beyond the triangle may be as large as it likes
+        offset = min(max(offset, -row - col), row + col)  # larger offsets change nothing
+        if lower:  # the part beyond the triangle may be arbitrarily large
             col = min(col, max(0, row + offset))
         else:
             row = min(row, max(0, col - offset))

@@ -1,4 +1,4 @@
-"""Distances between vectors, all composed of norms."""
+"""Distances between vectors, composed of norms."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
 
 
 def _power_norm(difference: Tensor, p: float) -> Tensor:
-    """The norm of rows by powers and roots as they are, which may overflow or vanish."""
-    if difference.dtype == torch.float32:  # as which the order is read
+    """The p-norm of rows by plain powers and roots, which may overflow or underflow."""
+    if difference.dtype == torch.float32:  # p is read as float32, too
         p = float("inf") if p > 3.4028234663852886e38 else 0.0 if p < 7.1e-46 else p
     if difference.size(-1) == 0:
         return difference.sum([-1])
-    if p == 0.0:  # how many differ; NaN stays
+    if p == 0.0:  # the number of differing elements
         return difference.abs().ceil().clamp_max(1.0).sum([-1])
     if p == 1.0 or p == 2.0 or p == float("inf"):
         return torch.linalg_vector_norm(difference, p, [-1])
@@ -78,7 +78,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
 
 @composite("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor")
 def euclidean_distance(x1: Tensor, x2: Tensor) -> Tensor:
-    """Distances of all pairs by one matrix product: |x - y|^2 is |x|^2 - 2 x y + |y|^2."""
+    """The distances of all pairs by one matrix product: |x - y|^2 = |x|^2 - 2 x y + |y|^2."""
     a, b = (x1 * x1).sum([-1], True), (x2 * x2).sum([-1], True)
     left = torch.cat([x1 * -2, a, torch.ones_like(a)], -1)
     right = torch.cat([x2, torch.ones_like(b), b], -1)

@@ -1,4 +1,4 @@
-"""Dropout.  In inference each form returns the very tensor it was given."""
+"""Dropout.  In inference each form returns its input tensor itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _check(p: float) -> None:
 
 
 def _feature_mask(input: Tensor, p: float) -> Tensor:
-    """An empty mask with one element for each image and channel."""
+    """An uninitialized mask with one element for each image and channel."""
     if p == 1.0:
         return torch.empty_like(input)
     if input.dim() < 2:
@@ -27,14 +27,14 @@ def _feature_mask(input: Tensor, p: float) -> Tensor:
 
 
 def _scaled_mask(mask: Tensor, p: float) -> Tensor:
-    """The mask filled with zeros, with probability p, else 1 / (1 - p)."""
+    """Fill the mask with 0 (with probability p) or 1 / (1 - p)."""
     if p == 1.0:
         return mask.zero_()
     return mask.bernoulli_(1.0 - p).div_(1.0 - p)
 
 
 def _alpha_mask(mask: Tensor, p: float) -> tuple[Tensor, Tensor]:
-    """(factor, addend) that keep mean and variance of a self-normalising network."""
+    """(factor, addend) that preserve mean and variance in self-normalizing networks."""
     alpha = 1.7580993408473766
     keep = 1.0 / ((alpha * alpha * p + 1.0) * (1.0 - p)) ** 0.5
     mask = mask.bernoulli_(1.0 - p)

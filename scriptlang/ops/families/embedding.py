@@ -60,14 +60,14 @@ def embedding_bag(
         rows = rows * per_sample_weights._array[:, None].astype(rows.dtype)
     made = np.zeros((bags, weight._size[1]), rows.dtype)
     sizes = np.zeros(bags, at.dtype)
-    bag_of = np.full(at.size, bags - 1, at.dtype)  # behind the last offset: the last bag, or none
+    bag_of = np.full(at.size, bags - 1, at.dtype)  # after the last offset
     top = np.zeros((bags, weight._size[1]), at.dtype) if mode == 2 else sizes
     for b in range(bags):
         chosen = np.arange(starts[b], ends[b])
         bag_of[starts[b] : ends[b]] = b
         if padding_idx is not None:
             chosen = chosen[at[chosen] != padding_idx % weight._size[0]]
-        sizes[b] = len(chosen) if mode else 0  # PyTorch counts for means and maxima
+        sizes[b] = len(chosen) if mode else 0  # PyTorch only counts for means and maxima
         if not len(chosen):
             continue
         part = rows[chosen]
@@ -80,7 +80,7 @@ def embedding_bag(
         and weight._stride[1] == 1
         and weight.dtype is not dtypes.float64
     ):
-        bag_of = bag_of[:0].copy()  # PyTorch's fast way does not say
+        bag_of = bag_of[:0].copy()  # PyTorch's fast path returns none
     return tuple(map(Tensor._wrap, (made.astype(weight.dtype.numpy), bag_of, sizes, top.copy())))
 
 
@@ -123,7 +123,7 @@ def one_hot(self, num_classes):
     "float norm_type) -> Tensor(a!)"
 )
 def embedding_renorm_(self, indices, max_norm, norm_type):
-    """Scale down, in place, the rows that are looked up and longer than max_norm."""
+    """Scale down, in place, the indexed rows whose norm is larger than max_norm."""
     if self.dim() != 2:
         raise RuntimeError(f"embedding_renorm_: expected a matrix, got size {list(self._size)}")
     if indices.dtype not in (dtypes.int64, dtypes.int32):

@@ -1,4 +1,4 @@
-"""Fourier transforms, short-time ones too, and window functions."""
+"""Fourier transforms, including short-time ones, and window functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..table import declare, describe, primitive
 from .create import OPTIONS, chosen
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
-"""The normalisation of the inverse transform."""
+"""Normalization mode -> that of the inverse transform."""
 
 
 def check_norm(norm: str | None) -> str:
@@ -28,14 +28,14 @@ def check_norm(norm: str | None) -> str:
 
 
 def floating_array(x: Tensor) -> np.ndarray:
-    """The array with integers as the default float; the half types have no transforms."""
+    """The array, with integers as the default float.  Raises RuntimeError for half types."""
     if x.dtype.kind == "f" and x.dtype.itemsize == 2:
         raise RuntimeError(f"Unsupported dtype {x.dtype} of a Fourier transform")
     return x._array if x.dtype.kind in "fc" else x._array.astype(dtypes.get_default_dtype().numpy)
 
 
 def with_points(array: np.ndarray, axes: Sequence[int]) -> np.ndarray:
-    """The array with a zero along axes where it has nothing, which numpy does not pad."""
+    """The array; empty transformed axes get a zero, as numpy does not pad empty axes."""
     if all(array.shape[d] for d in axes):
         return array
     return np.zeros([max(n, int(d in axes)) for d, n in enumerate(array.shape)], array.dtype)
@@ -47,7 +47,7 @@ def check_points(n: int) -> None:
 
 
 def one_dimension(name: str):
-    """A transform along one dimension, as numpy's function of that name."""
+    """Make the kernel of a transform along one dimension, by numpy's function of that name."""
 
     def kernel(self, n, dim, norm):
         axis = wrap_dim(dim, len(self._size))
@@ -72,9 +72,9 @@ def one_dimension(name: str):
 def resized_strides(
     x: Tensor, axes: list[int], sizes: list[int], wants_complex: bool
 ) -> Sequence[int]:
-    """Strides of a signal that is cut, or padded with zeros, to so many points along the axes.
+    """The strides of a signal after it is cut, or padded with zeros, to `sizes` along the axes.
 
-    wants_complex: real numbers are converted before; so are integers in any case.
+    wants_complex: whether real numbers are converted before; integers always are.
     """
     same = x.dtype.kind == "c" or x.dtype.kind == "f" and not wants_complex
     strides = x._stride if same else dense_strides(x._size, order_of(x))
@@ -90,10 +90,10 @@ def resized_strides(
 def transformed_order(
     name: str, strides: Sequence[int], shape: Sequence[int], axes: list[int]
 ) -> list[int]:
-    """In which order the dimensions of a transform lie, by the strides of what is transformed.
+    """The order of a transform's dimensions in memory, from the strides of its input.
 
-    PyTorch puts the axes of a transform innermost, the others before them by their strides; a
-    transform of half a spectrum does its last axis apart from the others.
+    PyTorch puts the transformed axes innermost and sorts the others by their strides; transforms of
+    half spectra handle the last axis separately.
     """
 
     def after(strides, axes) -> list[int]:
@@ -118,7 +118,7 @@ def transformed_order(
 
 
 def in_precision(value: np.ndarray, of: np.ndarray) -> np.ndarray:
-    """A transform in the precision of what it was computed from."""
+    """A transform cast to the precision of the array it was computed from."""
     wide = of.dtype in (np.float64, np.complex128)
     kind = {"c": (np.complex64, np.complex128), "f": (np.float32, np.float64)}[value.dtype.kind]
     return value.astype(kind[wide], copy=False)
@@ -155,7 +155,7 @@ def axes_and_sizes(x: np.ndarray, s, dim, last_doubled=False) -> tuple[list[int]
 
 
 def many_dimensions(name: str):
-    """A transform along several dimensions; the half ones treat the last one so."""
+    """Make the kernel of a transform along several dimensions, half spectra along the last."""
 
     def kernel(self, s, dim, norm):
         array = floating_array(self)
@@ -219,7 +219,7 @@ declare("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift(Tr
 
 
 def frequencies(n: int, d: float, half: bool) -> np.ndarray:
-    """The sample frequencies of n points a distance d apart; n = 0 divides 0 by 0."""
+    """The sample frequencies of n points at distance d; n = 0 divides 0 by 0, which gives nan."""
     count = int(n / 2) + 1 if half else n
     if not 0 <= count < 1 << 40:
         raise RuntimeError(f"fftfreq: {count} frequencies")
@@ -248,7 +248,7 @@ for _name in ("fftfreq", "rfftfreq"):
 
 
 def padded_window(window: Tensor | None, win_length: int, n_fft: int, dtype) -> np.ndarray:
-    """The window, ones where there is none, in the middle of n_fft points."""
+    """The window (ones if it is None), centered in n_fft points."""
     array = np.ones(win_length, dtype) if window is None else window._array
     left = (n_fft - win_length) // 2
     return np.pad(array, (left, n_fft - win_length - left))
@@ -269,11 +269,11 @@ def check_window(name, n_fft, hop_length, win_length, window) -> None:
 
 
 PAD_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-"""numpy's names for how ends of signals are padded."""
+"""PyTorch's names of padding modes -> numpy's."""
 
 
 def padded_ends(rows: np.ndarray, count: int, pad_mode: str) -> np.ndarray:
-    """Rows (batch, time) with `count` more elements at each end."""
+    """Pad rows (batch, time) with `count` elements at each end."""
     mode: Any = PAD_MODES.get(pad_mode)
     if mode is None:
         raise RuntimeError(f"stft: unknown pad_mode {pad_mode}")
@@ -371,7 +371,7 @@ def istft(
     length,
     return_complex,
 ):
-    """The signal whose frames have these spectra, by overlap-add divided by the window's square."""
+    """The signal with these spectra, by overlap-add, divided by the sum of the squared windows."""
     if self.dtype.kind != "c":
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from "
@@ -422,14 +422,14 @@ def istft(
 
 
 def cosines(*weights: float):
-    """The window w0 - w1 cos(2 pi t) + w2 cos(4 pi t)."""
+    """Make the window w0 - w1 cos(2 pi t) + w2 cos(4 pi t)."""
     return lambda t, _: sum(
         (-1) ** k * w * np.cos(2 * np.pi * k * t) for k, w in enumerate(weights)
     )
 
 
 def kaiser(beta: float):
-    def shape(t, kept):  # beta, and what is divided, may be more than float32 holds
+    def shape(t, kept):  # in float32, beta and the divided values may be infinite
         angle = kept(beta) * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))
         return np.i0(angle).astype(kept) / np.i0(np.float64(kept(beta))).astype(kept)
 
@@ -437,8 +437,10 @@ def kaiser(beta: float):
 
 
 def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
-    """`shape` of times from 0 to 1, and the type that holds its parts; a periodic window
-    leaves out the last of one more."""
+    """A window from shape(times in [0, 1], type to compute in).
+
+    A periodic window is the first `length` points of a window with one more.
+    """
     target: DType = chosen(dtype)
     if target.kind != "f":
         raise RuntimeError(f"window functions expect floating point dtypes, got: {target}")

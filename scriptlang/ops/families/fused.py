@@ -1,8 +1,8 @@
-"""The optimiser's own operators: convolutions and linear layer with what follows them.
+"""Fused operators of the optimizer: convolutions and linear layers with the operators after them.
 
-Passes make them of frozen modules (passes/fuse.py says when); `weight` and `bias` are constants,
-which engines may keep in a form of their own.  `activation` is a key of ACTIVATIONS; `added` is
-added before it.  They are no part of TorchScript: what is saved is the module without them.
+Passes create them in frozen modules (passes/fuse.py says when); `weight` and `bias` are constants,
+which engines may convert to a format of their own.  `activation` is a key of ACTIVATIONS; `added`
+is added before it.  They are not part of TorchScript: the module is saved without them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ACTIVATIONS = {
     "sigmoid": lambda y: run("aten::sigmoid", "", y),
     "tanh": lambda y: run("aten::tanh", "", y),
 }
-"""What is done to the finished elements, by name."""
+"""Name of an activation -> the function applied to the result."""
 
 
 CHANNELS_LAST = 2
-"""The memory format, as operators take it."""
+"""The number of the memory format."""
 
 
 def run(name: str, overload: str, *args):
@@ -77,7 +77,7 @@ def expanded_conv2d(
     activation,
     memory_format,
 ):
-    """A convolution of the result of a 1 x 1 convolution, which need not be there as a whole."""
+    """A convolution after a 1 x 1 convolution, whose result an engine need not store as a whole."""
     y = conv2d(
         input,
         expansion,

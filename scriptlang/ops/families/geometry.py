@@ -1,4 +1,4 @@
-"""Facts about a tensor's size and strides, and operators that change them in place."""
+"""Operators that query a tensor's size, strides and type, or change its size in place."""
 
 from __future__ import annotations
 

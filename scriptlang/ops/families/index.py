@@ -38,7 +38,7 @@ def index(self, indices):
 
 
 def only_mask(indices) -> Tensor | None:
-    """The one mask among indices, if there is nothing else but whole dimensions."""
+    """The only index if it is a mask, all others being None; else None."""
     given = [i for i in indices if i is not None]
     one = len(given) == 1 and given[0].dtype.name in ("bool", "uint8")
     return given[0] if one else None
@@ -54,7 +54,7 @@ def index_put_(self, indices, values, accumulate=False):
             )
         values = cast(values, self.dtype)
         values = values._as_view((), (), values._offset)
-        if not mask.dim():  # all of it or nothing
+        if not mask.dim():  # the mask selects all of it or nothing
             self._array[bool(mask._array)] = values._array
             return self
     key = numpy_key(self, indices)
@@ -128,7 +128,10 @@ def index_select(self, dim, index):
 
 
 def check_gather(self, dim, index, name):
-    """A wrapped dimension; indices of no elements may have any sizes."""
+    """Check the arguments of gather and scatter; return the nonnegative dimension.
+
+    An index without elements may have any size.
+    """
     dim = wrap_dim(dim, len(self._size))
     if not index.numel():
         return dim
@@ -155,7 +158,7 @@ def check_gather(self, dim, index, name):
 
 
 def grid(index: Tensor, dim: int) -> tuple:
-    """The full numpy index that `index` stands for along one dimension."""
+    """The numpy index that is equivalent to gathering with `index` along one dimension."""
     key = list(np.ogrid[tuple(slice(n) for n in index._size)]) if index._size else []
     if key:
         key[dim] = index._array
@@ -231,7 +234,7 @@ for _name, _args, _f in (
 
 
 def neutral(reduce: str, dtype: dtypes.DType):
-    """The element that a reduction starts from."""
+    """The neutral element of a reduction."""
     if reduce not in ("amax", "amin"):
         return 1 if reduce == "prod" else 0
     if dtype.kind == "b":
@@ -243,7 +246,7 @@ def neutral(reduce: str, dtype: dtypes.DType):
 
 
 def reduce_into(target: np.ndarray, key, value: np.ndarray, reduce: str, include_self: bool):
-    """Reduce each value with the elements of `target` that `key` names, in place."""
+    """Reduce each value into the elements of `target` that `key` selects, in place."""
     if not include_self:
         target[key] = neutral(reduce, dtypes.of_numpy(target.dtype))
     if reduce != "mean":
@@ -310,8 +313,10 @@ def index_add_(self, dim, index, source, alpha=1):
 def check_source(
     name: str, self: Tensor, dim: int, index: Tensor, source: Tensor, scalars=True
 ) -> None:
-    """The source must be of the type of `self`, have as many rows as there are indices, and else
-    the same sizes.  scalars: whether a zero-dim tensor may stand for one of one element."""
+    """Raise unless the source has the type of `self`, one row per index, and otherwise its size.
+
+    scalars: whether a tensor without dimensions may stand for one with a single element.
+    """
     dim = wrap_dim(dim, len(self._size))
     if self.dtype is not source.dtype:
         raise RuntimeError(
@@ -336,7 +341,7 @@ def check_source(
 
 
 def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
-    """(the array, at least 1-d; the numpy index that chooses rows of it along a dimension)."""
+    """Return (the array, at least 1-d; the numpy index that selects rows along a dimension)."""
     dim = wrap_dim(dim, len(self._size))
     if index.dim() > 1:
         raise IndexError(f"Index is supposed to be a vector, but got dim: {index.dim()}")
@@ -386,7 +391,7 @@ for _name, _args, _f in (
     "aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)"
 )
 def fill_diagonal_(self, value, wrap):
-    """Set the elements whose indices are equal; wrap starts again below in a tall matrix."""
+    """Set the diagonal; with `wrap`, it starts again below the first in a tall matrix."""
     size, stride = self._size, self._stride
     if len(size) < 2:
         raise RuntimeError("dimensions must larger than 1")
@@ -508,8 +513,7 @@ def put_(self, index, source, accumulate):
 
 
 def clamped(self, indices) -> list:
-    """Every index brought into the tensor, where negative ones count from the end: what a mask
-    hides may lie outside."""
+    """The indices, clamped to the valid range: masked ones may be outside of it."""
     return [
         None if i is None else Tensor._wrap(np.clip(i._array, -self._size[d], self._size[d] - 1))
         for d, i in enumerate(indices)
@@ -520,7 +524,7 @@ def clamped(self, indices) -> list:
     "aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor"
 )
 def unsafe_masked_index(self, mask, indices, fill):
-    """Elements at indices that count only where the mask holds; `fill` elsewhere."""
+    """The elements at the indices where the mask is true, and `fill` elsewhere."""
     found = index(self, clamped(self, indices))._array
     fill = bool(fill) if self.dtype.kind == "b" else fill
     return Tensor._wrap(np.where(mask._array, found, array_of(fill, self.dtype)))

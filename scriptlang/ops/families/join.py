@@ -1,4 +1,4 @@
-"""Operators that put tensors together, repeat them, or turn them round."""
+"""Operators that join, repeat, flip or roll tensors."""
 
 from __future__ import annotations
 
@@ -192,15 +192,17 @@ def tile(self, dims):
         raise RuntimeError(
             f"repeat: a tensor of size {list(array.shape)} cannot be repeated {list(dims)} times"
         )
-    whole = np.empty(made, array.dtype)  # numpy grows one dimension after the other: fail at once
+    whole = np.empty(made, array.dtype)  # fails at once if too large; np.tile grows step by step
     if whole.size == 0:
         return Tensor._wrap(whole)
     return Tensor._wrap(np.asarray(np.tile(array, dims), order="C"))
 
 
 def check_repeats(times, length: int) -> None:
-    """How often each of `length` elements is repeated.  numpy adds that up without a look at
-    overflow, and writes past what it has allocated."""
+    """Raise RuntimeError for invalid repeats of `length` elements.
+
+    np.repeat adds them up without checking for overflow, and would write out of bounds.
+    """
     counts = [int(n) for n in np.ravel(times)]
     if min(counts, default=0) < 0:
         raise RuntimeError("repeats can not be negative")
@@ -257,7 +259,7 @@ def broadcast_tensors(tensors):
 
 
 def check_offset(offset: int) -> None:
-    """Refuse an offset for which the matrix with that diagonal would be too large."""
+    """Raise RuntimeError for an offset with which the matrix would be too large."""
     if abs(offset) >= 1 << 31:
         raise RuntimeError(f"diag_embed: offset {offset} is too large")
 
@@ -306,7 +308,7 @@ def cartesian_prod(tensors):
 
 
 def choices(n: int, r: int) -> int:
-    """In how many ways r of n are chosen; no more is counted than fits into memory."""
+    """The number of combinations of r out of n elements, or a number too large for memory."""
     count = 1
     for k in range(min(r, n - r)):
         count = count * (n - k) // (k + 1)

@@ -1,4 +1,4 @@
-"""Solving, inverting and factoring matrices: batches of them in the last two dimensions."""
+"""Solving, inverting and factoring matrices, which are the last two dimensions of batches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ REAL = {"complex64": np.float32, "complex128": np.float64}
 
 
 def real_type(a: np.ndarray) -> np.dtype:
-    """The type of the parts of complex numbers; real types are their own."""
+    """The type of the real and imaginary parts of complex numbers; a real type itself."""
     return np.dtype(REAL.get(a.dtype.name, a.dtype))
 
 
 def matrices(name: str, *tensors: Tensor, square: bool = False) -> list[np.ndarray]:
-    """The arrays of tensors that must be batches of matrices of float or complex numbers."""
+    """The arrays of batches of matrices.  Raises RuntimeError unless they are float or complex."""
     for x in tensors:
         if x.dim() < 2:
             raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
@@ -44,7 +44,7 @@ def matrices(name: str, *tensors: Tensor, square: bool = False) -> list[np.ndarr
 
 
 def check_same(name: str, a: Tensor, b: Tensor) -> None:
-    """The two sides of an equation have one element type."""
+    """Raise RuntimeError unless both sides of an equation have the same element type."""
     if a.dtype is not b.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type "
@@ -53,18 +53,18 @@ def check_same(name: str, a: Tensor, b: Tensor) -> None:
 
 
 def columns_first(a: np.ndarray) -> np.ndarray:
-    """The same matrices stored column by column, as LAPACK leaves its results."""
+    """The matrices in column-major order, as LAPACK stores its results."""
     return np.swapaxes(np.ascontiguousarray(np.swapaxes(a, -1, -2)), -1, -2)
 
 
 def wrap(a, of: np.ndarray | None = None) -> Tensor:
-    """A result as a row-major tensor, in the type of an array."""
+    """A result as a row-major tensor, with the element type of `of` if given."""
     a = np.asarray(a)
     return Tensor._wrap(rows(a if of is None else a.astype(of.dtype, copy=False)))
 
 
 def by_columns(a: np.ndarray, of: np.ndarray | None = None) -> Tensor:
-    """Matrices as a tensor that holds each column by column."""
+    """Matrices as a tensor with column-major matrices."""
     return Tensor._wrap(columns_first(a if of is None else a.astype(of.dtype, copy=False)))
 
 
@@ -107,7 +107,7 @@ def inv(A):
 
 
 def zero_pivots(a: np.ndarray) -> np.ndarray:
-    """LAPACK's info of an LU factorisation: 1 + index of the first pivot that is zero, else 0."""
+    """LAPACK's info for an LU factorization: 1 + the index of the first zero pivot, or 0."""
     lu, _ = factored(a, True)
     diagonal = np.diagonal(lu, axis1=-2, axis2=-1) == 0
     if not diagonal.shape[-1]:
@@ -116,7 +116,7 @@ def zero_pivots(a: np.ndarray) -> np.ndarray:
 
 
 def is_vector(a: Tensor, b: Tensor) -> bool:
-    """Whether the right side is a batch of vectors, as numpy used to decide."""
+    """Whether the right-hand side is a batch of vectors rather than matrices."""
     return b.dim() == 1 or (a.dim() - 1 == b.dim() and b._size == a._size[:-1])
 
 
@@ -158,7 +158,7 @@ def solve_ex(A, B, left, check_errors):
 
 
 def laid_vectors(x: np.ndarray) -> Tensor:
-    """Solutions for vectors on the right, which PyTorch lays as if they were matrices."""
+    """Vectors as a tensor in the layout that PyTorch gives them: as if they were matrices."""
     return by_columns(x) if x.ndim > 1 else wrap(x)
 
 
@@ -214,7 +214,7 @@ def solve_triangular(self, B, upper, left, unitriangular):
 
 
 def substitute(a: np.ndarray, b: np.ndarray, upper: bool) -> np.ndarray:
-    """Solve with a triangular matrix, row after row."""
+    """Solve triangular equations by substitution, row by row."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
     n = a.shape[-1]
@@ -248,7 +248,7 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
 
 
 def factored(a: np.ndarray, pivot: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(LU, pivots counted from 1) of batches of matrices, by rows with partial pivoting."""
+    """(LU, 1-based pivots) of batches of matrices, by partial pivoting of rows."""
     lu = np.array(a)
     m, n = lu.shape[-2:]
     k = min(m, n)
@@ -258,7 +258,7 @@ def factored(a: np.ndarray, pivot: bool) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(all="ignore"):
         for j in range(k if flat.size else 0):
             if pivot:
-                column = flat[:, j:, j]  # LAPACK's size of a complex number
+                column = flat[:, j:, j]  # LAPACK's magnitude
                 p = (np.abs(column.real) + np.abs(column.imag)).argmax(1) + j
                 pivots[:, j] = p + 1
                 flat[rows, j], flat[rows, p] = flat[rows, p].copy(), flat[rows, j].copy()
@@ -272,7 +272,7 @@ def factored(a: np.ndarray, pivot: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def permutation(pivots: np.ndarray, m: int) -> np.ndarray:
-    """The order of rows that a sequence of exchanges leads to."""
+    """The permutation of rows that a sequence of exchanges produces."""
     if pivots.size and (pivots.min() < 1 or pivots.max() > m):
         raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
     flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
@@ -316,13 +316,13 @@ declare(
 declare(
     "aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True)"
     " -> (Tensor LU, Tensor pivots, Tensor info)",
-    lambda self, pivot, check_errors: lu_factor_ex(self, pivot, False),  # as PyTorch's does
+    lambda self, pivot, check_errors: lu_factor_ex(self, pivot, False),  # as in PyTorch
     "primitive",
 )
 
 
 def lu_parts(lu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(L with ones on its diagonal, U) of a factorisation."""
+    """(L with ones on its diagonal, U) of a factorization."""
     k = min(lu.shape[-2:])
     lower = np.tril(lu[..., :, :k], -1) + np.eye(lu.shape[-2], k, dtype=lu.dtype)
     return lower, np.triu(lu[..., :k, :])
@@ -350,7 +350,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     nothing = np.empty(0, lu.dtype)
     lower, upper = lu_parts(lu) if unpack_data else (nothing, nothing)
     pivots = LU_pivots._array
-    if unpack_pivots:  # of each matrix, or of all
+    if unpack_pivots:  # one per matrix, or one for all
         pivots = np.broadcast_to(pivots, (*lu.shape[:-2], *pivots.shape[-1:]))
     p = (
         permutation_matrix(permutation(pivots, lu.shape[-2]), lu.dtype)
@@ -423,7 +423,7 @@ def det(A):
 def slogdet(A):
     (a,) = matrices("linalg.slogdet", A, square=True)
     sign, size = np.linalg.slogdet(a)
-    lost = a.dtype.type(0 if a.dtype.kind == "f" else np.nan)  # NaN has no sign
+    lost = a.dtype.type(0 if a.dtype.kind == "f" else np.nan)  # the sign of NaN
     sign = np.where(np.isnan(size), lost, sign)
     return wrap(sign, a), wrap(np.asarray(size).astype(real_type(a)))
 
@@ -507,12 +507,12 @@ def cholesky_solve(self, input2, upper):
     a = adjoint(u) @ u if upper else u @ adjoint(u)
     try:
         return by_columns(np.linalg.solve(a, self._array), self._array)
-    except np.linalg.LinAlgError:  # a zero on a diagonal: each matrix by itself, those without one
+    except np.linalg.LinAlgError:  # zero on a diagonal: solve the others one by one
         return by_columns(solved_where_possible(a, self._array), self._array)
 
 
 def solved_where_possible(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solutions of a x = b; NaN where a matrix is singular, as division by zero gives."""
+    """The solutions of a x = b; NaN for singular matrices, as after a division by zero."""
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a = np.broadcast_to(a, (*lead, *a.shape[-2:]))
     b = np.broadcast_to(b, (*lead, *b.shape[-2:]))

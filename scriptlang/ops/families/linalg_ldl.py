@@ -1,7 +1,7 @@
-"""LDL factors of symmetric and hermitian matrices, by Bunch and Kaufman's pivoting.
+"""LDL factorization of symmetric and Hermitian matrices with Bunch-Kaufman pivoting.
 
-The format is that of LAPACK's sytrf on the lower triangle: pivots count from 1; a pair of equal
-negative pivots marks a block of two rows on the diagonal.
+The format is that of LAPACK's sytrf on the lower triangle: pivots are 1-based; two equal negative
+pivots mark a 2 x 2 block on the diagonal.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ..table import declare, describe, primitive
 from .linalg import by_columns, matrices, wrap
 
 THRESHOLD = (1 + math.sqrt(17)) / 8
-"""How small an element on the diagonal may be beside its column: the least growth of elements."""
+"""How small a diagonal element may be relative to its column; bounds the growth of elements."""
 
 
 def size_of(a: np.ndarray) -> np.ndarray:
-    """LAPACK's measure of numbers' sizes when it looks for a pivot."""
+    """LAPACK's measure of magnitude when it searches a pivot."""
     return np.abs(a.real) + np.abs(a.imag)
 
 
 def choose(a: np.ndarray, k: int) -> tuple[int, int]:
-    """(pivot row, 1 or 2: rows of the block) for step k, from the lower triangle of what is left.
+    """(pivot row, size of the block: 1 or 2) for step k, from the remaining lower triangle.
 
-    (k, 0): the column is zero, and so the matrix singular.
+    (k, 0) if the column is zero, so that the matrix is singular.
     """
     here = float(size_of(a[k, k]))
     if k + 1 == len(a):
@@ -58,7 +58,7 @@ def exchange(a: np.ndarray, k: int, at: int, row: int, hermitian: bool) -> None:
 
 
 def factor(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, int]:
-    """Factor one matrix in place; (pivots, 1 + index of the first pivot that is zero, or 0)."""
+    """Factor one matrix in place; return (pivots, 1 + the index of the first zero pivot, or 0)."""
     n, k, info = len(a), 0, 0
     pivots = np.zeros(n, np.int32)
     if hermitian:
@@ -87,7 +87,7 @@ def factor(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, int]:
 
 
 def middle(block: np.ndarray, hermitian: bool) -> np.ndarray:
-    """A block of one or two rows on the diagonal, from its lower triangle."""
+    """A 1 x 1 or 2 x 2 block on the diagonal, completed from its lower triangle."""
     lower = np.tril(block, -1)
     return np.tril(block) + (lower.conj().T if hermitian else lower.T)
 
@@ -169,7 +169,7 @@ def check_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:
 
 
 def solve(a: np.ndarray, pivots: np.ndarray, x: np.ndarray, hermitian: bool) -> None:
-    """Make x, whose columns are right sides, the solutions."""
+    """Solve in place: the columns of x are right-hand sides, and become the solutions."""
     n, k, blocks = len(a), 0, []
     while k < n:
         width = 2 if pivots[k] < 0 and k + 1 < n else 1

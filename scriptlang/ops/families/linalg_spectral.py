@@ -1,4 +1,4 @@
-"""Eigenvalues, singular values, and what follows: ranks, pseudo-inverses, norms of matrices."""
+"""Eigenvalues and singular values, and functions of them: ranks, pseudoinverses, matrix norms."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ declare(
     "aten::orgqr(Tensor self, Tensor input2) -> Tensor",
 )
 def householder_product(input, tau):
-    """The first columns of the product of reflections I - tau v v^H, as LAPACK's orgqr."""
+    """The first columns of the product of reflections I - tau v v^H, like LAPACK's orgqr."""
     (a,) = matrices("torch.linalg.householder_product", input)
     m, n = a.shape[-2:]
     if m < n:
@@ -173,7 +173,7 @@ def householder_product(input, tau):
 
 @primitive("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", out="converts")
 def geqrf(self):
-    """R and, below it, the Householder vectors whose product is Q."""
+    """R and, below its diagonal, the Householder vectors of Q; also their factors tau."""
     (a,) = matrices("torch.geqrf", self)
     packed, tau = np.linalg.qr(a, "raw")
     return by_columns(np.swapaxes(packed, -1, -2), a), wrap(tau, a)
@@ -185,7 +185,7 @@ def geqrf(self):
     out_memory="free",
 )
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
-    """The product with the square Q, or its adjoint, that geqrf's vectors stand for."""
+    """Multiply by the square Q of geqrf's Householder vectors, or by its adjoint."""
     if self.dim() < 2 or input3.dim() < 2:
         raise RuntimeError("torch.ormqr: input and other must have at least 2 dimensions.")
     side = -2 if left else -1
@@ -238,7 +238,7 @@ def matrix_power(self, n):
     "aten::linalg_matrix_exp(Tensor self) -> Tensor", "aten::matrix_exp(Tensor self) -> Tensor"
 )
 def matrix_exp(self):
-    """exp of matrices, by scaling, a Taylor series in float64 and squaring."""
+    """The matrix exponential, by scaling, a Taylor series in float64 and squaring."""
     (a,) = matrices("linalg.matrix_exp", self, square=True)
     wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
     size = np.abs(wide).sum(-2).max() if a.size else 0.0
@@ -255,7 +255,7 @@ def matrix_exp(self):
 
 
 def tolerance(name, x, a, atol, rtol, default_rtol) -> tuple:
-    """(absolute, relative) tolerances from numbers, tensors or neither."""
+    """(absolute, relative) tolerances from numbers, tensors or None."""
     for kind, t in (("atol", atol), ("rtol", rtol)):
         if isinstance(t, Tensor) and t.dtype.kind == "c":
             raise RuntimeError(
@@ -315,13 +315,13 @@ for _args, _f in (
 
 
 def pinv(self, atol, rtol, hermitian):
-    """The Moore-Penrose inverse; singular values under the tolerance count as zero."""
+    """The Moore-Penrose inverse; singular values below the tolerance count as zero."""
     (a,) = matrices("linalg.pinv", self)
     if not a.size:
         return wrap(np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype))
     default = float(np.finfo(real_type(a)).eps) * max(a.shape[-2:])
     low, relative = tolerance("pinv", self, a, atol, rtol, default)
-    if hermitian:  # by the eigenvalues of the lower triangle
+    if hermitian:  # from the eigenvalues of the lower triangle
         values, vectors = np.linalg.eigh(a)
         s, u, vh = np.abs(values), vectors * np.sign(values)[..., None, :], adjoint(vectors)
     else:
@@ -359,7 +359,7 @@ for _args, _f in (
 
 
 def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
-    """Norms of matrices: "fro", "nuc", 1, 2, inf and the negative ones."""
+    """Matrix norms: "fro", "nuc", 1, 2, inf, -1, -2 and -inf."""
     x = self if dtype is None else cast(self, dtypes.by_code(dtype))
     if x.dim() < 2:
         raise RuntimeError(
@@ -468,7 +468,7 @@ declare("aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond, "primitiv
     out_memory="free",
 )
 def lstsq(self, b, rcond, driver):
-    """Least squares.  Residuals and singular values are given where the driver computes them."""
+    """Least squares; results that the driver does not compute are empty."""
     (a,) = matrices("torch.linalg.lstsq", self)
     check_same("torch.linalg.lstsq", self, b)
     driver = driver or "gelsy"
@@ -489,7 +489,7 @@ def lstsq(self, b, rcond, driver):
     residuals = (np.abs(a @ x - right) ** 2).sum(-2) if full else np.empty(0)
     nothing = np.empty(0, real_type(a))
     room = np.zeros((*x.shape[:-2], x.shape[-1], max(m, n)), a.dtype)
-    solution = np.swapaxes(room, -1, -2)[..., :n, :]  # LAPACK leaves it where the right side was
+    solution = np.swapaxes(room, -1, -2)[..., :n, :]  # LAPACK overwrites the right side
     solution[...] = x
     return (
         wrap(x[..., 0], a) if vector else Tensor._wrap(solution),

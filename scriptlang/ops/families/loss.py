@@ -9,7 +9,7 @@ from . import loss_kernels  # noqa: F401  declares the others
 
 
 def _difference(self: Tensor, target: Tensor) -> Tensor:
-    """input - target, also where one of them is a tensor of bools."""
+    """input - target, where one of them may be bool."""
     if self.dtype == torch.bool:
         self = self.to(target.dtype)
     if target.dtype == torch.bool:
@@ -18,7 +18,7 @@ def _difference(self: Tensor, target: Tensor) -> Tensor:
 
 
 def _typed_as(self: Tensor, loss: Tensor) -> Tensor:
-    """A loss that PyTorch writes into a tensor of that type."""
+    """The loss in the type of `self`, as PyTorch computes it into a tensor of that type."""
     if not torch.can_cast(loss.dtype, self.dtype):
         raise RuntimeError("the losses can't be cast to the desired output type")
     return loss.to(self.dtype)
@@ -33,7 +33,7 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
 
 
 def _laid_as(loss: Tensor, self: Tensor, reduction: int) -> Tensor:
-    """A loss for each element, laid as these are, whatever the targets are laid as."""
+    """An elementwise loss in the memory layout of the input, whatever that of the target."""
     if reduction != 0 or loss.is_contiguous() and self.is_contiguous():
         return loss
     return torch.empty_like(self, dtype=loss.dtype).copy_(loss)
@@ -281,8 +281,10 @@ def cross_entropy_loss(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of logits and class indices, or class probabilities if the target has the
-    input's size."""
+    """The cross entropy of logits and class indices.
+
+    If the target has the input's size, it holds class probabilities.
+    """
     if label_smoothing < 0.0 or label_smoothing > 1.0:
         raise RuntimeError(
             "label_smoothing must be between 0.0 and 1.0. Got: {}".format(label_smoothing)
@@ -306,7 +308,7 @@ def cross_entropy_loss(
 
 
 def _weighted(log_p: Tensor, weight: Tensor | None, axis: int) -> Tensor:
-    """log_p times the weight of its class."""
+    """log_p times the weight of each class."""
     if weight is None:
         return log_p
     shape = [1] * log_p.dim()
@@ -340,7 +342,7 @@ def _smoothed(
     label_smoothing: float,
     axis: int,
 ) -> Tensor:
-    """Part of the loss goes to all classes alike; ignored places count in neither part."""
+    """The loss with label smoothing: all classes share a part; ignored targets do not count."""
     nll = torch.nll_loss_nd(log_p, target, weight, reduction, ignore_index)
     ignored = target == ignore_index
     smooth = (-_weighted(log_p, weight, axis).sum([axis])).masked_fill(ignored, 0)

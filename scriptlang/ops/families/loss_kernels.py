@@ -1,4 +1,4 @@
-"""Losses that pick elements by class index, and connectionist temporal classification."""
+"""Losses that select elements by class index, and connectionist temporal classification."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from ..table import declare, describe, primitive
 
 
 def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
-    """The loss itself (0), its mean (1, by `total` where that is given), or with any other number
-    its sum."""
+    """Reduce a loss: 0 none, 1 mean (the sum / `total`, if given), else the sum."""
     if reduction == 0:
         return loss
     with np.errstate(all="ignore"):
@@ -37,7 +36,7 @@ def check_spatial(x: Tensor, target: Tensor) -> None:
 
 
 def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: int):
-    """(loss, total weight) of log-probabilities (N, C, ...) or (C) at class indices."""
+    """(loss, total weight) of log-probabilities (N, C, ...) or (C) for class indices."""
     if x.dtype.kind != "f":
         raise NotImplementedError(
             f"\"nll_loss_out_frame\" not implemented for '{DISPLAY[x.dtype.name]}'"
@@ -121,7 +120,7 @@ for _name in ("nll_loss_forward", "nll_loss2d_forward"):
     autocast="full",
 )
 def multi_margin_loss(self, target, p, margin, weight, reduction):
-    """Mean over the classes of max(0, margin - x[target] + x[class])^p, the target left out."""
+    """The mean over all classes but the target of max(0, margin - x[target] + x[class])^p."""
     check_margin(self, "multi_margin_loss_cpu")
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
@@ -148,7 +147,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     out="converts",
 )
 def multilabel_margin_loss(self, target, reduction):
-    """Each row of targets ends at its first -1."""
+    """The multilabel margin loss; each row of targets ends at its first -1."""
     check_margin(self, "multilabel_margin_loss_forward_out_frame")
     if len(self._size) > 2 or self._size and self._size[-1] == 0:
         raise RuntimeError(
@@ -177,7 +176,7 @@ def multilabel_margin_loss(self, target, reduction):
 
 
 def target_rows(targets: Tensor, lengths: list[int]) -> list[np.ndarray]:
-    """The targets of each sequence, out of a padded matrix or one concatenated row."""
+    """The targets of each sequence, from a padded matrix or one concatenated vector."""
     array = targets._array
     if array.ndim > 1 and len(array) != len(lengths):
         raise RuntimeError(
@@ -190,11 +189,11 @@ def target_rows(targets: Tensor, lengths: list[int]) -> list[np.ndarray]:
 
 
 def alphas(log_p: np.ndarray, target: np.ndarray, blank: int) -> np.ndarray:
-    """Forward log-probabilities (time, 2 * targets + 1) of one sequence."""
+    """The forward log-probabilities (time, 2 * targets + 1) of one sequence."""
     labels = np.full(2 * len(target) + 1, blank)
     labels[1::2] = target
     skips = np.zeros(len(labels), bool)
-    skips[3::2] = labels[3::2] != labels[1:-2:2]  # a label may be the blank one
+    skips[3::2] = labels[3::2] != labels[1:-2:2]  # a label may equal the blank
     result = np.full((len(log_p), len(labels)), -np.inf, log_p.dtype)
     if not len(log_p):
         return result
@@ -215,7 +214,7 @@ def ctc_parts(
     blank: int,
     zero_infinity: bool,
 ):
-    """(negative log-likelihood of each sequence, its forward probabilities)."""
+    """(negative log-likelihood, forward log-probabilities) of each sequence."""
     batched = log_probs.dim() == 3
     x = working(log_probs)
     x = x if batched else x[:, None]
@@ -271,7 +270,7 @@ def ctc_forward(log_probs, targets, input_lengths, target_lengths, blank, zero_i
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
-    """The mean is taken of losses divided by their target lengths."""
+    """ctc_loss; for the mean, losses are divided by their target lengths first."""
     counts = lengths_of(target_lengths)
     loss = working(ctc_forward(log_probs, targets, input_lengths, counts, blank, zero_infinity)[0])
     if zero_infinity:

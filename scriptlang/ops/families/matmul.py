@@ -1,4 +1,4 @@
-"""Matrix products.  numpy's BLAS does the work; half and bfloat16 are computed in float32."""
+"""Matrix products by numpy's BLAS; half types are computed in float32."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .reduce import sum_dim
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b; bool matrices are refused as in PyTorch."""
+    """a @ b.  Raises NotImplementedError for bool matrices, as PyTorch does."""
     if a.dtype.kind == "b":
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
     with np.errstate(all="ignore"):
@@ -149,7 +149,7 @@ def matmul(self, other):
     out_memory="free",
 )
 def linear(input, weight, bias):
-    """input @ weight.T + bias; weight is (out, in) or, without the leading dimension, (in)."""
+    """input @ weight.T + bias; weight is (out, in), or (in) for results without that dimension."""
     if weight.dim() > 2 or not weight.dim() or not input.dim():
         raise RuntimeError(
             "linear: weight must have 1 or 2 dimensions, got shapes "
@@ -174,7 +174,7 @@ def linear(input, weight, bias):
 
 
 def scaled_sum(self: Tensor, result: np.ndarray, beta, alpha) -> Tensor:
-    """beta * self + alpha * result; a beta of 0 ignores self, nan and all."""
+    """beta * self + alpha * result; with beta = 0, self is ignored, nan included."""
     dtype = self.dtype
     check_factor(alpha, dtype)
     check_factor(beta, dtype)
@@ -217,7 +217,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
     products = product(working(batch1), working(batch2))
     if self.dtype.itemsize > 2 or not len(products):
         return scaled_sum(self, products.sum(0), beta, alpha)
-    for i, one in enumerate(products):  # half types are rounded after every matrix
+    for i, one in enumerate(products):  # half types are rounded after each matrix
         self = scaled_sum(self, one, 1 if i else beta, alpha)
     return self
 
@@ -245,7 +245,7 @@ def addr(self, vec1, vec2, beta, alpha):
 
 
 def stepwise_addr(self, vec1, vec2, beta, alpha):
-    """addr of half types, which are rounded, the factors too, after every step."""
+    """addr of half types, which rounds after every step, the factors included."""
 
     def rounded(a):
         return np.asarray(a, self.dtype.numpy)
@@ -329,7 +329,7 @@ def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: lis
     for i in range(len(dims_self)):
         a = dims_self[i] + self.dim() if dims_self[i] < 0 else dims_self[i]
         b = dims_other[i] + other.dim() if dims_other[i] < 0 else dims_other[i]
-        if self.size(a) == 1:  # a dimension of one is as if repeated
+        if self.size(a) == 1:  # a dimension of size 1 broadcasts
             other = torch.sum(other, [b], True, dtype=other.dtype)
         elif other.size(b) == 1:
             self = torch.sum(self, [a], True, dtype=self.dtype)
@@ -397,8 +397,10 @@ def einsum(equation, tensors, path):
 
 
 def summed_alone(equation: str, tensors) -> tuple[str, list[Tensor]]:
-    """Sums over dimensions that one operand of integers has alone are int64, as all sums are, and
-    done before the product."""
+    """Sum integer operands over the dimensions that only they have, before the product.
+
+    Such sums are int64, as all sums of integers are.  Returns the remaining equation and operands.
+    """
     inputs, arrow, output = equation.partition("->")
     parts = inputs.split(",")
     if "." in equation or not arrow:
@@ -415,7 +417,7 @@ def summed_alone(equation: str, tensors) -> tuple[str, list[Tensor]]:
         )
         alone = [d for d, label in enumerate(labels) if label not in output + others]
         if t.dtype.kind not in "bui" or not alone or len(labels) != t.dim():
-            pass  # as it is, or an error to come
+            pass  # unchanged, or an error follows
         elif len(set(labels)) != len(labels):
             t = cast(t, dtypes.int64)
         elif len(parts) == 1 or any(t._size[d] != 1 for d in alone):
@@ -426,8 +428,10 @@ def summed_alone(equation: str, tensors) -> tuple[str, list[Tensor]]:
 
 
 def rearranged(equation: str, tensors) -> Tensor | None:
-    """What einsum gives where nothing is summed: a view of one tensor, or the product of two that
-    lies as these do; None for all else."""
+    """The result of an einsum that sums nothing, or None for others.
+
+    It is a view of one operand, or the product of two, with their dimension order in memory.
+    """
     inputs, _, output = equation.partition("->")
     parts = inputs.split(",")
     if (
@@ -456,13 +460,13 @@ def rearranged(equation: str, tensors) -> Tensor | None:
         return views[0]
     try:
         made = finish(np.multiply(*map(working, views)), tensors[0].dtype)
-    except ValueError:  # sizes that clash: einsum says so
+    except ValueError:  # sizes do not match: einsum raises
         return None
     return lying(made._array, None, *views)
 
 
 def diagonals(labels: str, t: Tensor) -> tuple[str, Tensor | None]:
-    """A view in which each label stands once; None where the sizes of one differ."""
+    """A view by diagonals, in which each label occurs once; None if sizes of a label differ."""
     once = list(dict.fromkeys(labels))
     places = [[d for d, label in enumerate(labels) if label == o] for o in once]
     if any(t._size[d] != t._size[p[0]] for p in places for d in p):
@@ -473,7 +477,7 @@ def diagonals(labels: str, t: Tensor) -> tuple[str, Tensor | None]:
 
 
 def contracts(equation: str, tensors) -> bool:
-    """Whether operands are multiplied as matrices: only products element by element mix types."""
+    """Whether a dimension of several operands is summed: only elementwise products mix types."""
     inputs, arrow, output = equation.partition("->")
     for label in filter(str.isalpha, set(inputs)):
         if label in output if arrow else inputs.count(label) == 1:

@@ -1,4 +1,4 @@
-"""Whether what a thread computes is recorded for derivatives (ops/derivatives)."""
+"""The autograd mode of a thread: whether operators are recorded for derivatives."""
 
 from __future__ import annotations
 

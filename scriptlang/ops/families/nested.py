@@ -1,6 +1,6 @@
-"""Sequences of different lengths as one tensor, as far as PyTorch's transformer layers make them.
+"""Nested tensors: sequences of different lengths, as far as PyTorch's transformer layers use them.
 
-A NestedTensor keeps its sequences padded with zeros, (batch, longest, features), beside their
+A NestedTensor stores its sequences padded with zeros, (batch, longest, features), and their
 lengths.
 """
 
@@ -22,7 +22,7 @@ class NestedTensor(Tensor):
 
     @classmethod
     def of(cls, padded: np.ndarray, lengths: list[int]) -> NestedTensor:
-        """Over a copy of an array, with what lies behind the lengths set to zero."""
+        """A nested tensor with a copy of an array, in which the rows after the lengths are zero."""
         padded = np.ascontiguousarray(padded[:, : max(lengths, default=0)])
         plain = Tensor._wrap(padded * inside(padded.shape[1], lengths)[..., None])
         made = cls(plain._storage, plain.dtype, plain._size, plain._stride, plain._offset)
@@ -30,7 +30,7 @@ class NestedTensor(Tensor):
         return made
 
     def each(self, f: Callable[[np.ndarray], np.ndarray]) -> NestedTensor:
-        """f of every sequence (1, length, features), as a nested tensor."""
+        """Apply f to every sequence (1, length, features); return a nested tensor."""
         parts = [f(self._array[i : i + 1, :n])[0] for i, n in enumerate(self.lengths)]
         result = np.zeros((len(parts), self._size[1], parts[0].shape[-1]), parts[0].dtype)
         for row, part in zip(result, parts):
@@ -39,7 +39,7 @@ class NestedTensor(Tensor):
 
 
 def inside(longest: int, lengths: list[int]) -> np.ndarray:
-    """Whether each place of (batch, longest) lies in its sequence."""
+    """A mask (batch, longest) of the positions inside of their sequence."""
     return np.arange(longest) < np.asarray(lengths, np.int64).reshape(-1, 1)
 
 
@@ -52,7 +52,7 @@ def check_mask(mask: Tensor) -> None:
 
 @primitive("aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool")
 def from_mask_left_aligned(t, mask):
-    """Whether the true places of each row of the mask come first."""
+    """Whether the true elements of each row of the mask come first."""
     check_mask(mask)
     kept = mask._array
     return bool((kept == inside(kept.shape[1], kept.sum(1).tolist())).all())
@@ -60,7 +60,7 @@ def from_mask_left_aligned(t, mask):
 
 @primitive("aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor")
 def from_mask(t, mask, mask_check):
-    """The rows of each sequence that the mask keeps."""
+    """A nested tensor with the rows of each sequence that the mask keeps."""
     check_mask(mask)
     if t.dim() != 3:
         raise RuntimeError("Input should be a 3D tensor, N * L * D")

@@ -1,4 +1,4 @@
-"""Normalisations.  Statistics are taken in float64 and applied in the computing type."""
+"""Normalizations.  Statistics are computed in float64 and applied in the computing type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_floating(x: Tensor, name: str) -> None:
 
 
 def check_mixed(x: Tensor, *parameters: Tensor | None) -> None:
-    """Parameters are of the input's type, or single precision beside half."""
+    """Raise RuntimeError unless parameters have the input's type, or float32 for a half input."""
     types = {p.dtype.name for p in parameters if p is not None}
     if types <= {x.dtype.name}:
         return
@@ -40,7 +40,7 @@ def check_mixed(x: Tensor, *parameters: Tensor | None) -> None:
 def scale_and_shift(
     x: np.ndarray, mean, invstd, weight: Tensor | None, bias: Tensor | None, shape
 ) -> np.ndarray:
-    """(x - mean) * invstd * weight + bias, the four given for each channel."""
+    """(x - mean) * invstd * weight + bias, where these four are per channel."""
     alpha = invstd if weight is None else invstd * working(weight)
     beta = -mean * alpha if bias is None else working(bias) - mean * alpha
     alpha, beta = np.asarray(alpha, x.dtype), np.asarray(beta, x.dtype)
@@ -48,15 +48,14 @@ def scale_and_shift(
 
 
 def update(running: Tensor | None, value: np.ndarray, momentum: float) -> None:
-    """Move a running statistic towards a new value, in place."""
+    """Update a running statistic in place."""
     if running is not None:
         array = running._array
         array[...] = (array * (1 - momentum) + value * momentum).astype(array.dtype)
 
 
 def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momentum, eps):
-    """(result, mean of the batch, 1 / its standard deviation); the latter two empty in
-    inference."""
+    """(result, mean, 1 / standard deviation of the batch); both are empty in inference."""
     check_mixed(x, weight, bias, running_mean, running_var)
     check_floating(x, "batch_norm")
     if not x.numel():
@@ -74,7 +73,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
     array = working(x)
     shape = (1, channels, *([1] * (x.dim() - 2)))
     given = next((p for p in (weight, bias, running_mean, running_var) if p is not None), x)
-    saved = given.dtype.numpy  # float32 beside an input of half the width
+    saved = given.dtype.numpy  # float32 if the parameters are, even for a half input
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError(
@@ -91,7 +90,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
         mean, var = wide.mean(axis=axes), wide.var(axis=axes)
         n = x.numel() // max(channels, 1)
         update(running_mean, mean, momentum)
-        update(running_var, var * n / np.float64(n - 1), momentum)  # of one value: NaN
+        update(running_var, var * n / np.float64(n - 1), momentum)  # NaN for a single value
         invstd = 1 / np.sqrt(var + eps)
         mean, invstd = (s.astype(saved).astype(np.float64) for s in (mean, invstd))
         result = scale_and_shift(array, mean, invstd, weight, bias, shape)
@@ -146,8 +145,10 @@ declare(
     f"running_var, {RATES}) -> (Tensor, Tensor, Tensor, Tensor)"
 )
 def batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
-    """In training; the last result is what some devices reserve for the derivative: nothing
-    here."""
+    """Batch norm in training.
+
+    The last result is empty: it is space that some devices reserve for the backward pass.
+    """
     parts = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return (*parts, Tensor._wrap(np.empty(0, np.uint8)))
 
@@ -219,7 +220,7 @@ def instance_norm(
 
 
 def check_normalized(x: Tensor, shape, weight: Tensor | None, bias: Tensor | None) -> None:
-    """The trailing dimensions are `shape`, and so are weight and bias."""
+    """Raise RuntimeError unless the trailing dimensions, weight and bias have the size `shape`."""
     shape = list(shape)
     if not shape:
         raise RuntimeError(
@@ -282,7 +283,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     "eps) -> (Tensor, Tensor)"
 )
 def fused_rms_norm(input, normalized_shape, weight, eps):
-    """(result, 1 / root mean square); eps is by default that of the computing type."""
+    """(result, 1 / root mean square); the default of eps is that of the computing type."""
     check_normalized(input, normalized_shape, weight, None)
     x = working(input)
     if x.dtype.kind not in "fc":

@@ -1,4 +1,4 @@
-"""Padding: pairs of (before, after), the last dimension first."""
+"""Padding by pairs of (before, after), starting with the last dimension."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def constant_pad_nd(self, pad, value=0):
         outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
     if math.prod(size) > 1 << 55:
         raise RuntimeError(f"constant_pad_nd: a result of size {size} is too large")
-    if max(pad, default=0) <= 0:  # only cut
+    if max(pad, default=0) <= 0:  # nothing is added
         return Tensor._wrap(copied(Tensor._wrap(self._array[tuple(outside)])))
     check_fits(value, self.dtype)
     made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
@@ -54,7 +54,7 @@ declare(
 
 
 def edge_pad(mode: str, dims: int):
-    """Reflection or replication over the last `dims` dimensions."""
+    """Make the kernel of reflection or replication padding of the last `dims` dimensions."""
 
     def kernel(self, pad):
         if len(pad) != 2 * dims:
@@ -127,7 +127,7 @@ def pad_circular(self, pad):
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
         places = np.arange(-max(before, 0), kept + max(after, 0)) % max(kept, 1)
         array = np.take(array, first + places, axis=axis)
-    return Tensor._wrap(np.array(array, order="C"))  # never the input itself
+    return Tensor._wrap(np.array(array, order="C"))  # always a copy
 
 
 MODES = {"reflect": REFLECT, "replicate": REPLICATE}
@@ -167,7 +167,7 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences (L, *) in one tensor, (longest, n, *) or (n, longest, *)."""
+    """Pad sequences (L, *) and stack them into one tensor, (longest, n, *) or (n, longest, *)."""
     if len(sequences) == 0:
         raise RuntimeError("received an empty list of sequences")
     if padding_side != "left" and padding_side != "right":

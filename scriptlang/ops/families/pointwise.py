@@ -24,7 +24,7 @@ from ..table import describe, primitive
 
 
 def _whole(f):
-    """The function f for floating tensors, which returns integers unchanged."""
+    """Wrap f for floating tensors: integers are returned unchanged."""
     return lambda a: a.copy() if a.dtype.kind in "ui" else f(a)
 
 
@@ -89,10 +89,10 @@ FLOAT = {
     "deg2rad": lambda a: a * a.dtype.type(math.pi / 180),
     "rad2deg": lambda a: a * a.dtype.type(180 / math.pi),
 }
-"""Functions whose result is floating: integers compute in the default float."""
+"""Functions with a floating result: integers are computed in the default float."""
 
 REAL = {"erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "deg2rad", "rad2deg"}
-"""Those of them that take no complex numbers."""
+"""Functions in FLOAT that do not support complex numbers."""
 
 SAME = {
     "neg": (np.negative, "uifc"),
@@ -107,7 +107,7 @@ SAME = {
     "conj_physical": (np.conj, "uifc"),
     "_conj_physical": (np.conj, "uifc"),
 }
-"""Functions that keep the type, and the kinds of types that they take."""
+"""Functions that keep the element type, and the kinds of types that they support."""
 
 ALIASES = {
     "absolute": "abs",
@@ -166,12 +166,12 @@ def square(self):
 
 
 def _keeps_bool(kernel):
-    """The kernel, which leaves bool tensors as they are."""
+    """Wrap a kernel to return bool tensors unchanged, as a copy."""
     return lambda self: Tensor._wrap(copied(self)) if self.dtype is BOOL else kernel(self)
 
 
 def _keeps_real(kernel):
-    """The kernel, which gives tensors that are not complex as they are."""
+    """Wrap a kernel to return the tensor itself unless it is complex."""
     return lambda self: kernel(self) if self.dtype.kind == "c" else self
 
 
@@ -207,7 +207,7 @@ def abs_(self):
     out="exact",
 )
 def round_decimals(self, decimals):
-    """Round to a number of decimals, halves to even."""
+    """Round to a number of decimals, half to even."""
     check_kind("round_vml", self.dtype, "f")
     if decimals == 0:
         return KERNELS["round"](self)
@@ -269,7 +269,7 @@ def nan_to_num(self, nan, posinf, neginf):
     pointwise=True,
 )
 def logit(self, eps):
-    """log(x / (1 - x)), x kept within eps of the ends; half types round every step."""
+    """log(x / (1 - x)), with x clamped to [eps, 1 - eps]; half types round every step."""
     dtype = floating(self.dtype)
 
     def f(a):

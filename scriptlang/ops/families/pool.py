@@ -1,8 +1,8 @@
 """Pooling over one to three spatial dimensions.
 
-A window is walked by its offsets: one vectorised step over the whole output for each element of the
-kernel.  Windows may hang over the end (`ceil_mode`), where padding counts as minus infinity for
-maxima and is left out of, or counted in, averages.
+Kernels iterate over the offsets within a window, with one vectorized step over the whole output
+for each.  Windows may extend beyond the end (`ceil_mode`).  Padding counts as minus infinity for
+maxima, and is left out of, or counted in, averages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from .conv import pad_spatial
 
 
 def sized(name: str, values, n: int, default=None) -> list[int]:
-    """A parameter for each of n dimensions; one value stands for all, none for the default."""
+    """The values of a parameter for n dimensions.
+
+    A single value is repeated; an empty list stands for the default.
+    """
     values = list(values)
     if not values and default is not None:
         return list(default)
@@ -34,8 +37,10 @@ def sized(name: str, values, n: int, default=None) -> list[int]:
 
 
 def check_input(name: str, x: Tensor, n: int) -> None:
-    """The input has n spatial dimensions, channels, and perhaps a batch; only the batch may be
-    empty."""
+    """Raise RuntimeError unless the input has n spatial dimensions and channels.
+
+    It may have a batch dimension, which alone may be empty.
+    """
     if x.dim() not in (n + 1, n + 2) or 0 in x._size[x.dim() - n - 1 :]:
         raise RuntimeError(
             f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with "
@@ -44,7 +49,7 @@ def check_input(name: str, x: Tensor, n: int) -> None:
 
 
 class Windows:
-    """Where the windows of a pooling lie: sizes before and after, padding with the overhang."""
+    """The windows of a pool: output sizes, and the padding after the end, overhang included."""
 
     def __init__(self, size, kernel, stride, padding, dilation, ceil_mode: bool, channels: int):
         self.size, self.kernel, self.stride = size, kernel, stride
@@ -75,7 +80,7 @@ class Windows:
         return np.ndindex(*self.kernel)
 
     def at(self, x: np.ndarray, offset) -> np.ndarray:
-        """The elements of a padded array that stand at one offset of every window."""
+        """The elements of a padded array at one offset of every window."""
         place = tuple(
             slice(i * d, i * d + (o - 1) * s + 1, s)
             for i, d, o, s in zip(offset, self.dilation, self.out, self.stride)
@@ -83,7 +88,7 @@ class Windows:
         return x[(..., *place)]
 
     def counts(self, include_pad: bool) -> np.ndarray:
-        """How many elements each window averages over."""
+        """The number of elements that each window averages."""
         result = np.ones([1] * len(self.size), np.int64)
         for d, n in enumerate(self.size):
             start = np.arange(self.out[d]) * self.stride[d] - self.padding[d]
@@ -118,21 +123,21 @@ def check_windows(kernel, stride, padding, dilation) -> None:
 
 
 def planes(x: Tensor, n: int) -> np.ndarray:
-    """The array in its computing type as (batch, channels, *spatial)."""
+    """The array in its computing type, of shape (batch, channels, *spatial)."""
     return working(x).reshape(
         (-1, *x._size[-n - 1 :]) if x.dim() == n + 1 or x.numel() else x._size
     )
 
 
 def pooled_format(x: Tensor, n: int) -> int:
-    """The memory format of what pooling over n dimensions gives."""
+    """The memory format of the result of pooling over n dimensions."""
     if x.dim() != n + 2:
         return 0
     return format_of_signal(x) if n == 1 else format_of(x)
 
 
 def like(x: Tensor, n: int, result: np.ndarray, dtype=None, memory_format: int = 0) -> Tensor:
-    """A result without the batch dimension that the input did not have."""
+    """A result as a tensor, without a batch dimension if the input had none."""
     result = in_format(result if x.dim() == n + 2 else result[0], memory_format)
     return Tensor._wrap(result) if dtype is None else finish(result, dtype)
 
@@ -142,7 +147,7 @@ def lowest(dtype: np.dtype):
 
 
 def max_pool(x: Tensor, n: int, kernel, stride, padding, dilation, ceil_mode):
-    """(maxima, flat positions in the plane).  The first of equals wins; nan wins over all."""
+    """(maxima, flat positions in the plane).  Of equal elements the first counts; nan beats all."""
     name = f"max_pool{n}d"
     if x.dtype.kind not in "uif":
         raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[x.dtype.name]}'")
@@ -202,7 +207,7 @@ def avg_pool(x: Tensor, n: int, kernel, stride, padding, ceil_mode, include_pad,
 
 
 def ranges(size: int, out: int) -> list[tuple[int, int]]:
-    """The parts that an adaptive pooling divides a dimension into; they may overlap."""
+    """The (start, end) of the parts of an adaptive pool along a dimension; they may overlap."""
     reserve(out * 128)
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
 
@@ -227,12 +232,12 @@ def check_adaptive(name: str, x: Tensor, n: int, out) -> list[int]:
             f"{name}(): elements of output_size must be greater than or equal to 0 "
             f"but received {out}"
         )
-    np.empty((*x._size[: x.dim() - n], *out), x.dtype.numpy)  # fails at once where it is too much
+    np.empty((*x._size[: x.dim() - n], *out), x.dtype.numpy)  # fails at once if it is too large
     return out
 
 
 def adaptive_avg(x: Tensor, n: int, output_size) -> Tensor:
-    """Means of equal parts; sums are taken one dimension after the other."""
+    """Means of equal parts, computed one dimension after the other."""
     if len(output_size) != n:
         raise RuntimeError(f"adaptive_avg_pool{n}d: output_size must be {n}")
     out = check_adaptive(f"adaptive_avg_pool{n}d", x, n, output_size)
@@ -278,7 +283,7 @@ def adaptive_max(x: Tensor, n: int, output_size):
 
 
 def values_of(n: int, pooled: Tensor) -> Tensor:
-    """Maxima without their places; those of signals are row-major."""
+    """Maxima without their positions; for signals they are row-major."""
     return Tensor._wrap(rows(pooled._array)) if n == 1 else pooled
 
 
@@ -291,7 +296,7 @@ def max_arguments(n: int) -> str:
 
 
 def declare_pools(n: int) -> None:
-    """The pooling operators of n spatial dimensions."""
+    """Declare the pooling operators of n spatial dimensions."""
     padding = "[0]" if n == 1 else "0"
     divisor = ", int? divisor_override=None" if n > 1 else ""
     size = "int[1]" if n == 1 else f"SymInt[{n}]"
@@ -330,7 +335,7 @@ for _n in (1, 2, 3):
 
 
 def max_unpool(x: Tensor, indices: Tensor, output_size) -> Tensor:
-    """Each value put at its position in an otherwise zero plane."""
+    """Write each value at its position in a plane of zeros."""
     n = len(output_size)
     if indices.dtype.name != "int64":
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
@@ -390,8 +395,7 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 
 
 def intervals(sample: float, size: int, out: int, kernel: int) -> list[int]:
-    """Where the windows of a fractional pooling start: a pseudo-random sequence made of
-    `sample`."""
+    """The starts of the windows of a fractional pool: a pseudorandom sequence from `sample`."""
     if out == 1:
         return [size - kernel]
     reserve(out * 32)
@@ -401,7 +405,7 @@ def intervals(sample: float, size: int, out: int, kernel: int) -> list[int]:
 
 
 def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
-    """(maxima, flat positions); the windows of each plane start at intervals of its own."""
+    """(maxima, flat positions); each plane has its own window starts."""
     name = f"fractional_max_pool{n}d"
     kernel, out = sized(f"{name}: kernel_size", kernel, n), sized(f"{name}: output_size", out, n)
     check_input(name, x, n)

@@ -1,8 +1,8 @@
-"""Layers of archives that PyTorch optimised for mobile devices: weights in objects for XNNPACK.
+"""Layers of archives that PyTorch optimized for mobile devices: weights in XNNPACK objects.
 
-An object's one slot holds the state that archives have: of linear layers (weight, bias, smallest
-output, largest output), of convolutions (weight, bias, stride, padding, dilation, groups, smallest,
-largest), of transposed ones with the output's padding after the padding.
+An object's one slot holds the state that archives store: for linear layers (weight, bias, minimal
+output, maximal output), for convolutions (weight, bias, stride, padding, dilation, groups, minimal,
+maximal), for transposed ones with the output padding after the padding.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ STATES = {
     CONV: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR), *(_INTS,) * 3, T.INT, *_BOUNDS)),
     TRANSPOSED: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR), *(_INTS,) * 4, T.INT, *_BOUNDS)),
 }
-"""Class -> the type of its objects' state."""
+"""Class -> the type of its state."""
 
 
 def state_of(context: ScriptObject, name: str) -> tuple:
-    """The state of an object of that class; RuntimeError where it is none, or malformed."""
+    """The state of an object.  Raises RuntimeError if it has another class or is malformed."""
     if not isinstance(context, ScriptObject) or context.type.name != name:
         raise RuntimeError(f"expected an object of {name}")
     state = context.slots[0] if context.slots else None
@@ -38,7 +38,7 @@ def state_of(context: ScriptObject, name: str) -> tuple:
 
 
 def bounded(x: Tensor, low, high) -> Tensor:
-    """The numbers between two bounds; None is no bound."""
+    """Clamp to two bounds; None is no bound."""
     if low is None and high is None:
         return x
     return find("aten::clamp").kernel(x, low, high)

@@ -1,6 +1,6 @@
-"""Operators of the language itself: facts about tensors, casts, warnings, printing, modes.
+"""Operators of the language itself: attributes of tensors, casts, warnings, printing, modes.
 
-Modes that only matter to PyTorch (autocast, gradients) answer as they do in inference.
+Modes that only matter to PyTorch, such as autocast, have the values that they have in inference.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..shared.observed import observed
 from ..table import declare, describe, primitive
 from .string import value_text
 
-# facts about tensors
+# attributes of tensors
 
 declare("prim::dtype(Tensor a) -> int", lambda a: a.dtype.code, "primitive")
 declare("prim::device(Tensor a) -> Device", lambda a: a.device, "primitive")
@@ -70,7 +70,7 @@ def device_with_index(type, index):
 
 
 def number_tensor(value) -> Tensor:
-    """A zero-dim tensor: int64, float64, complex128 or bool, whichever the number is."""
+    """A tensor without dimensions: int64, float64, complex128 or bool, as the number is."""
     return Tensor._wrap(np.array(value))
 
 
@@ -83,12 +83,15 @@ ELEMENT_TYPES = (
     ("bool",),
     ("complex64", "complex128"),
 )
-"""dtypes that fit the element types of `tolist` by number: int, float, bool, complex."""
+"""The dtypes that `tolist` accepts for each annotated element type: int, float, bool, complex."""
 
 
 @primitive("prim::tolist(...) -> ...")
 def tolist(tensor, depth, element):
-    """Nested lists of the elements, `depth` deep; the annotation in the program must fit."""
+    """The elements as nested lists, `depth` deep.
+
+    Raises RuntimeError if depth or type differ from the program's annotation.
+    """
     if tensor.dim() != depth:
         raise RuntimeError(
             "Output annotation list dimension and runtime tensor dimension must "
@@ -138,7 +141,7 @@ for _type in ("int", "float", "str"):
     "prim::ModuleContainerIndex.dict(Any self, str ind) -> Any",
 )
 def container_index(self, index):
-    """A submodule of a ModuleList or ModuleDict: containers name their modules by index or key."""
+    """A submodule of a ModuleList or ModuleDict, whose names are the indices or keys."""
     if isinstance(index, int) and index < 0:
         index += sum(1 for a in self.type.attributes if a.name.isdigit())
     if self.type.slot(str(index)) is None:
@@ -146,7 +149,7 @@ def container_index(self, index):
     return self.get(str(index))
 
 
-# what programs say
+# output and errors of programs
 
 
 @primitive("prim::Print(...) -> ()")
@@ -156,13 +159,13 @@ def print_values(*values):
 
 @primitive("prim::IgnoredPythonOp(...) -> ...")
 def call_python(function, *args):
-    """A function that a program leaves to Python; its result is one value."""
+    """Call a function that a program leaves to Python; its result counts as one value."""
     return (function(*args),)
 
 
 @primitive("scriptlang::observe(...) -> ()", effect="ordered")
 def observe(place, *values):
-    """What the profiler puts before and after the operators of a program."""
+    """Record a note; the profiler inserts this before and after the operators of a program."""
     observed.note(place, values)
 
 
@@ -193,7 +196,7 @@ SAVE_REFUSED = (
 )
 
 save_handler: Callable[[Any, str], None] | None = None
-"""What `torch.save` in programs does, where the host has said so (api.on_save)."""
+"""What `torch.save` in programs calls, if the host has set it (api.on_save)."""
 
 
 @primitive("aten::save(t item, str filename) -> ()", effect="ordered")

@@ -1,7 +1,6 @@
-"""Random operators, with the numbers of PyTorch's CPU generator: the same seed gives the same
-values.
+"""Random operators, with PyTorch's CPU generator: the same seed gives the same values.
 
-How the generator's words become numbers is PyTorch's choice for each distribution.
+Each distribution converts the generator's words to numbers as PyTorch does.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from ..table import declare, describe, primitive
 
 
 def memory_order(x: Tensor) -> list[int]:
-    """The dimensions of a tensor, the one with the largest steps first."""
+    """The dimensions of a tensor, by decreasing stride."""
     return sorted(range(len(x._size)), key=lambda d: -x._stride[d])
 
 
 def fill(x: Tensor, values: np.ndarray) -> Tensor:
-    """Write values, in the order in which its elements lie in memory, into a tensor; returns it."""
+    """Write values into a tensor, in the order of its elements in memory; return the tensor."""
     check_writable(x)
     target = x._array.transpose(memory_order(x))
     with np.errstate(all="ignore"):
@@ -44,7 +43,7 @@ def floating_only(dtype: DType, name: str) -> None:
 
 
 def check_range(self, low, high) -> None:
-    """The bounds of uniform numbers: within the type, and so is their distance."""
+    """Raise RuntimeError unless bounds of uniform numbers, and their difference, fit the type."""
     part = dtypes.part_of(self.dtype)
     floating_only(part, "check_uniform_bounds")
     most = float(dtypes.finfo(part).max)
@@ -65,7 +64,7 @@ def uniform_(self, low, high, generator):
     values = of(generator).uniform_of(self.numel(), self.dtype)
     low, high = values.dtype.type(low), values.dtype.type(high)
     values = fused(values, high - low, low)
-    if self.dtype.itemsize == 2:  # what rounds up to the end, which is out of range, starts again
+    if self.dtype.itemsize == 2:  # values that round up to `high`, which is excluded, become `low`
         half = self.dtype.numpy
         start, end = (x.astype(half).astype(values.dtype) for x in (low, high))
         values[values.astype(half).astype(values.dtype) == end] = start
@@ -92,20 +91,20 @@ def normal_(self, mean, std, generator):
 
 
 def normal_values(self, n: int, dtype: DType, generator) -> np.ndarray:
-    """n normal values; how they are drawn depends on whether the tensor is contiguous."""
+    """n normal numbers; they are drawn in another way if the tensor is not contiguous."""
     draw = of(generator)
     return draw.normal(n, dtype) if self.is_contiguous() else draw.normal_pairs(n)
 
 
 def bernoulli_(self, p, generator):
-    """Ones with probability p."""
+    """Fill with ones with probability p, else zeros."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return fill(self, of(generator).uniform(self.numel()) < p)
 
 
 def bernoulli_of(self, p, generator):
-    """Ones with the probability that stands at each place of p."""
+    """Fill with ones with the probabilities p, an element for each position, else zeros."""
     order = memory_order(self)
     chances = np.broadcast_to(p._array, self._size).transpose(order).reshape(-1)
     if not ((chances >= 0) & (chances <= 1)).all():
@@ -150,13 +149,13 @@ DIGITS = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8, "bool": 1}
 
 
 def whole_range(dtype: DType) -> int:
-    """One more than the largest integer that a type holds exactly, all below it included."""
+    """One more than the largest integer such that the type represents it and all below exactly."""
     bits = DIGITS.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i"))
     return 2**bits + (dtype.kind == "f")
 
 
 def check_bounds(dtype: DType, low: int, high: int) -> None:
-    """Integers that a type has no place for are no bounds of random numbers."""
+    """Raise if a type has no random integers, or cannot represent the bounds."""
     if dtype.kind == "c" or dtype in dtypes.BAREBONES:
         raise NotImplementedError(
             f"\"random_kernel_cpu\" not implemented for '{DISPLAY[dtype.name]}'"
@@ -181,8 +180,10 @@ def check_bounds(dtype: DType, low: int, high: int) -> None:
 
 
 def inner_bounds(dtype: DType, low: int, high: int) -> tuple[int, int]:
-    """Bounds of integers in [low, high) that a type of floats holds: where rounding carries the
-    first or the last of them out of the range, the bound goes one step of the type inwards."""
+    """The bounds of integers in [low, high) that stay in the range in a float type.
+
+    If rounding moves the first or last integer out of the range, its bound moves one step inwards.
+    """
     if dtype.kind != "f":
         return low, high
 
@@ -202,7 +203,7 @@ def inner_bounds(dtype: DType, low: int, high: int) -> tuple[int, int]:
 
 
 def random_range(self, low, high, generator):
-    """Integers in [low, high); without high up to the end of the type's range."""
+    """Integers in [low, high); high = None is the end of the type's range."""
     high = whole_range(self.dtype) if high is None else high
     low, high = inner_bounds(self.dtype, low, high)
     check_bounds(self.dtype, low, high)
@@ -210,7 +211,7 @@ def random_range(self, low, high, generator):
 
 
 def random_any(self, generator):
-    """Integers over the non-negative range of the type."""
+    """Integers in the nonnegative range of the type."""
     check_bounds(self.dtype, 0, 1)
     wide, draw = self.dtype.name in ("int64", "float64"), of(generator)
     words = draw.double_words(self.numel()) if wide else draw.words(self.numel())
@@ -239,7 +240,7 @@ FILLS: Sequence[tuple[str, str, str, Any]] = (
 """In-place distributions: name, overload, arguments, kernel."""
 
 PURE_OVERLOADS = {("bernoulli", ".float"): ".p", ("normal", ""): None}
-"""Overloads of the forms that make a new tensor, where they are not those of the in-place forms."""
+"""Overload names of the forms that return a new tensor, if they differ from the in-place forms'."""
 
 for _name, _overload, _arguments, _kernel in FILLS:
     _comma = ", " if _arguments else ""
@@ -283,8 +284,10 @@ def new_like(x: Tensor, dtype: int | None, memory_format: int | None) -> Tensor:
 
 
 def made(size, dtype: int | None, rest) -> Tensor:
-    """A new tensor of a size, or of the size and the layout of a tensor; rest: the arguments after
-    the type, of which the last is the memory format then."""
+    """A new tensor of a size, or of another tensor's size and layout.
+
+    rest: the arguments after the type, of which the last is the memory format for a tensor.
+    """
     return new_like(size, dtype, rest[-1]) if isinstance(size, Tensor) else new(size, dtype)
 
 
@@ -310,7 +313,7 @@ def randperm(n, dtype, layout, device, pin_memory):
 
 
 def permutation(n, generator, dtype, *rest):
-    """The integers below n, shuffled from the front."""
+    """A permutation of the integers below n, shuffled from the front."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     order = np.arange(n)
@@ -401,7 +404,7 @@ def check_deviations(std) -> None:
 
 
 def normal_of(mean, std, generator):
-    """Normal values with a mean and a deviation for each place."""
+    """Normal numbers with a mean and a standard deviation for each element."""
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
     check_deviations(std)
     size = check_broadcast(*given)
@@ -411,8 +414,10 @@ def normal_of(mean, std, generator):
 
 
 def normal_out(mean, std, generator, out):
-    """The same, drawn in the output's type.  With one deviation PyTorch broadcasts the means with
-    the output's own shape."""
+    """`normal_of` with out=, drawn in the output's type.
+
+    For a single standard deviation, PyTorch broadcasts the means with the output's shape.
+    """
     check_deviations(std)
     one = not isinstance(std, Tensor)
     size = check_broadcast(*(x for x in (mean, out if one else std) if isinstance(x, Tensor)))
@@ -425,7 +430,7 @@ def normal_out(mean, std, generator, out):
 
 
 def in_place(name: str, self: Tensor, other) -> None:
-    """`self.add_(other)`, say."""
+    """Call an in-place operator, such as `self.add_(other)`."""
     overload = "Tensor" if isinstance(other, Tensor) else "Scalar"
     rest = (1,) if name == "add" else ()
     table.find(f"aten::{name}_", overload).kernel(self, other, *rest)
@@ -464,7 +469,7 @@ declare(
     " -> Tensor"
 )
 def multinomial(self, num_samples, replacement, generator):
-    """Indices drawn by weight, from one row or from each row of a matrix."""
+    """Indices drawn by weight, from a vector or from each row of a matrix."""
     check_weights(self, num_samples, replacement)
     weights = np.atleast_2d(
         self._array.astype(np.float32) if self.dtype.itemsize == 2 else self._array

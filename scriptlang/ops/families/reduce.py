@@ -98,7 +98,7 @@ def nansum(self, dim, keepdim, dtype):
 
 
 def variance(self, dim=None, correction=1, keepdim=False, root=False):
-    """The variance, or its root, computed in double precision."""
+    """The variance, or its square root, computed in double precision."""
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(dim, len(self._size))
@@ -108,7 +108,7 @@ def variance(self, dim=None, correction=1, keepdim=False, root=False):
     def of_part(a, axis, keepdims):
         centred = a - a.mean(axis=axis, keepdims=True) if n else a
         return (centred * centred).sum(axis=axis, keepdims=keepdims) / np.float64(
-            max(0, n - correction)  # of NaN: 0
+            max(0, n - correction)  # 0 for NaN
         )
 
     def f(a, axis, keepdims):
@@ -131,9 +131,9 @@ def deviation(self, *args):
 
 
 def wide_mean(self, dim=None, keepdim=False):
-    """The mean that comes with a variance, computed in double precision too.
+    """The mean that is returned with a variance, also computed in double precision.
 
-    It is NaN where something follows an infinite number: it is corrected from number to number.
+    PyTorch updates the mean element by element, so it is NaN if elements follow an infinite one.
     """
 
     def of_part(a, axis, keepdims):
@@ -239,7 +239,7 @@ def aminmax(self, dim, keepdim):
 
 
 def first_index(self, dim, keepdim, largest: bool, for_values=False):
-    """Index of the first largest or smallest element along a dimension; nan beats all."""
+    """The index of the first largest or smallest element along a dimension; nan beats all."""
     if self.dtype.kind in "bc" and not for_values:
         raise RuntimeError(
             f"arg{'max' if largest else 'min'}(): does not support "
@@ -355,7 +355,7 @@ declare(
 
 
 def log_sum_exp(a, axis, keepdims):
-    """log(sum(exp(a))), shifted so that nothing overflows."""
+    """log(sum(exp(a))), shifted by the maximum to avoid overflow."""
     if not a.size:
         return np.log(np.sum(a, axis=axis, keepdims=keepdims))
     top = np.max(a.real, axis=axis, keepdims=True)
@@ -419,7 +419,7 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
                 "tensor because the operation does not have an identity"
             )
         one = all(a.shape[d] == 1 for d in axis) and not (a.ndim == 0 and math.isnan(ord))
-        if ord != 0 and one:  # without powers, which may overflow
+        if ord != 0 and one:  # avoids powers, which may overflow
             return np.sum(size, axis=axis, keepdims=keepdims)
         if ord == math.inf:
             return np.max(size, axis=axis, keepdims=keepdims)
@@ -520,7 +520,7 @@ def trace(self):
     "aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor"
 )
 def hash_tensor(self, dim, keepdim, mode):
-    """The bits of the elements, widened to 64, combined by exclusive or."""
+    """The exclusive or of the elements' bits, widened to 64."""
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     check_kind("xor_sum", self.dtype, "buif")

@@ -1,4 +1,4 @@
-"""Recurrent networks: cells in the scripted language, layers and packed sequences on numpy."""
+"""Recurrent networks: cells in the scripted language, layers and packed sequences in numpy."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ DATA = (
 
 
 class Weights:
-    """The weights of one layer in one direction, out of the flat list `params`."""
+    """The weights of one layer in one direction, taken from the flat list `params`."""
 
     def __init__(self, params, at: int, has_biases: bool, projected: bool):
         self.w_ih, self.w_hh = params[at]._array, params[at + 1]._array
@@ -149,10 +149,10 @@ STEPS = {
 
 
 def run_direction(step, gates, sizes, h, c, w, reverse: bool):
-    """One direction of one layer over packed rows.
+    """Run one direction of one layer over packed rows.
 
-    gates: (sum of sizes, gate size); sizes: how many sequences are alive at each time.  Sequences
-    are ordered by length, longest first.  Returns (outputs, last h, last c).
+    gates: (sum of sizes, gate size); sizes: the number of active sequences at each time step.
+    Sequences are sorted by length, longest first.  Returns (outputs, last h, last c).
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     outputs = np.empty((len(gates), h.shape[-1]), gates.dtype)
@@ -168,7 +168,10 @@ def run_direction(step, gates, sizes, h, c, w, reverse: bool):
 def run_layers(
     kind, data, sizes, h0, c0, params, has_biases, num_layers, dropout, train, bidirectional
 ):
-    """All layers over packed (rows, features): (outputs, h, c), h and c (layers, batch, size)."""
+    """Run all layers over packed (rows, features); return (outputs, h, c).
+
+    h and c have the size (layers, batch, size).
+    """
     directions = 2 if bidirectional else 1
     projected = kind == "lstm" and h0.shape[-1] != c0.shape[-1]
     each = 2 + 2 * has_biases + projected
@@ -214,7 +217,7 @@ def check_states(kind, hx) -> None:
 
 
 def layers_input(kind):
-    """The kernel of `kind.input`: padded sequences, all of one length."""
+    """The kernel of `kind.input`: sequences of equal length."""
 
     def kernel(
         input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first

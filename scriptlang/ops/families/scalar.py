@@ -1,7 +1,7 @@
 """Operators on Python numbers: arithmetic, comparison, `math`, conversions.
 
-Integers wrap at 64 bits and float functions return nan or inf where C does.  Families are tables of
-operand types; `binary` and `unary` write their schemas.
+Integers wrap at 64 bits, and float functions return nan or inf where C does.  Operators are
+declared by tables of operand types, from which `binary` and `unary` make schemas.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAIRS = (
     "int complex float int_complex complex_int float_complex complex_float int_float "
     "float_int Scalar"
 )
-"""Operand types of arithmetic, in PyTorch's order; a single name stands for both operands."""
+"""Operand types of arithmetic, in PyTorch's order; a single type is that of both operands."""
 ORDERED_PAIRS = "int float int_float float_int"
 REAL_PAIRS = ORDERED_PAIRS + " Scalar"
 WIDTH = ("Scalar", "complex", "float", "int", "bool")
@@ -38,10 +38,10 @@ def binary(
     arguments: str = "a b",
     **facts,
 ) -> None:
-    """Declare a binary operator once for each row of operand types (`int`, `int_float`, ...).
+    """Declare a binary operator for each row of operand types (`int`, `int_float`, ...).
 
-    result: the return type, by default the widest operand.  scalar: the overload name of the row
-    Scalar; scalar_result: its return type.
+    result: the return type, by default that of the widest operand.  scalar: the overload name of
+    the row Scalar; scalar_result: its return type.
     """
     first, second = arguments.split()
     for row in rows.split():
@@ -63,14 +63,14 @@ def binary(
 
 
 def unary(name: str, rows: str, kernel: Callable, **facts) -> None:
-    """Declare a unary operator for rows `int->float`; the row's operand type names the overload."""
+    """Declare a unary operator for rows `int->float`; the operand type is the overload name."""
     for row in rows.split():
         operand, result = row.split("->")
         declare(f"{name}.{operand}({operand} a) -> {result}", kernel, "primitive", **facts)
 
 
 def wrapping(f: Callable) -> Callable:
-    """f, with an int result reduced to 64 bits."""
+    """Wrap f to reduce an int result to 64 bits."""
 
     def kernel(a, b):
         result = f(a, b)
@@ -80,12 +80,12 @@ def wrapping(f: Callable) -> Callable:
 
 
 def real(f: Callable) -> Callable:
-    """f on both operands as floats."""
+    """Wrap f to convert both operands to float."""
     return lambda a, b: f(float(a), float(b))
 
 
 def by_kind(integral: Callable, floating: Callable) -> Callable:
-    """One function for two ints, another where a float takes part."""
+    """Call one function for two ints, another if an operand is a float."""
     return lambda a, b: (
         integral(a, b)
         if isinstance(a, int) and isinstance(b, int)
@@ -94,7 +94,7 @@ def by_kind(integral: Callable, floating: Callable) -> Callable:
 
 
 def comparison(f: Callable) -> Callable:
-    """f; an int is compared with a float as a float, as C does."""
+    """Wrap a comparison: int and float are compared as floats, as in C."""
 
     def kernel(a, b):
         if type(a) is float and type(b) is int or type(a) is int and type(b) is float:
@@ -107,7 +107,7 @@ def comparison(f: Callable) -> Callable:
 
 
 def smaller(a, b):
-    """min as C++ writes it: b unless a < b; so a nan on the left loses."""
+    """min as in C++: b unless a < b, so that a nan on the left loses."""
     a, b = same_kind(a, b)
     return a if a < b else b
 
@@ -185,7 +185,7 @@ for _row in ("int", "float", "int_float", "float_int"):
 
 
 def function(f_real: Callable, f_complex: Callable | None = None) -> Callable:
-    """A `math` function of one number; a Scalar overload passes single=True."""
+    """Make the kernel of a `math` function of one number, real or complex."""
 
     def kernel(a):
         if type(a) is complex:
@@ -249,7 +249,7 @@ def number_of(x: Any):
 
 
 def to_int(a) -> int:
-    """int() of a number or one-element tensor; a float is cut, and must fit in 64 bits."""
+    """int() of a number or one-element tensor; floats are truncated, and must fit in 64 bits."""
     value = number_of(a)
     if isinstance(value, complex):
         if value.imag:
@@ -329,7 +329,7 @@ for _pair in (
 
 
 def check_scalar(a: Tensor) -> None:
-    """Refuse a tensor as an implicit number, as PyTorch does."""
+    """Raise RuntimeError if a tensor cannot be used as a number implicitly, as PyTorch does."""
     if a.requires_grad:
         raise RuntimeError("Cannot input a tensor that requires grad as a scalar argument")
     if a.dim():
@@ -337,7 +337,7 @@ def check_scalar(a: Tensor) -> None:
 
 
 def implicit(name: str, result: str, convert: Callable) -> None:
-    """Declare the conversion of a zero-dim tensor where a program wants a number."""
+    """Declare the implicit conversion of a tensor without dimensions to a number."""
 
     def kernel(a):
         check_scalar(a)
@@ -358,7 +358,7 @@ implicit("ScalarImplicit", "Scalar", number_of)
 
 @primitive("aten::hash.generic(t value) -> int")
 def hash_value(value):
-    """The hash of a value: ints are their own, those of others are equal in every process."""
+    """The hash of a value: an int itself, a tensor's id; others are equal in every process."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, Tensor):
@@ -370,11 +370,11 @@ def hash_value(value):
 
 
 FNV_START, FNV_FACTOR = 0xCBF29CE484222325, 0x100000001B3
-"""Of the hash FNV-1a, of 64 bits."""
+"""The parameters of the 64-bit FNV-1a hash."""
 
 
 def hashed_bytes(value) -> bytes:
-    """Equal values have equal bytes, of numbers those of float64."""
+    """The bytes to hash, equal for equal values; numbers are hashed as float64."""
     if isinstance(value, float):
         return struct.pack("<d", value + 0.0 if value == value else math.nan)
     if isinstance(value, complex):

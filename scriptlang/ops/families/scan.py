@@ -1,4 +1,4 @@
-"""Running sums, products and extremes; differences and integrals along a dimension."""
+"""Cumulative sums, products and extremes; differences and integrals along a dimension."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .reduce import sum_dim
 from .view import narrow
 
 WIDER = {"float32": np.float64, "complex64": np.complex128}
-"""The types in which running sums and products of float32 and complex64 are kept."""
+"""The types that cumulative sums and products of float32 and complex64 are computed in."""
 
 
 def scan(f):
@@ -137,20 +137,23 @@ def diff(self, n, dim, prepend, append):
 
 
 def trapezoids(y: Tensor, x, dim: int):
-    """The areas between neighbours along a dimension; x: places, or the distance between them."""
+    """(areas between neighboring points, dimension, type of the result).
+
+    x: the positions of the points, or their distance.
+    """
     axis = wrap_dim(dim, len(y._size))
     out = floating(dtypes.result_type(y, x))
-    a = array_of(y, y.dtype, working_type(y.dtype))  # integers, until they are halved
+    a = array_of(y, y.dtype, working_type(y.dtype))  # integers stay integers until they are halved
     sides = np.take(a, range(1, a.shape[axis]), axis) + np.take(a, range(a.shape[axis] - 1), axis)
     if not isinstance(x, Tensor):
         return sides * (x / 2), axis, out
     place = array_of(x, x.dtype, working_type(x.dtype))
     if len(x._size) == 1 and len(y._size) != 1:
         place = place.reshape([-1 if d == axis else 1 for d in range(len(y._size))])
-    elif place.ndim < a.ndim:  # it broadcasts
+    elif place.ndim < a.ndim:  # broadcasts
         place = place.reshape([1] * (a.ndim - place.ndim) + list(place.shape))
     have, want = place.shape[axis], a.shape[axis]
-    broadcasts = len(x._size) > 1 and 2 in (have, want)  # one difference, for all
+    broadcasts = len(x._size) > 1 and 2 in (have, want)  # a single difference for all
     if have != want and not broadcasts:
         raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
     return sides * np.diff(place, axis=axis) / 2, axis, out
@@ -162,7 +165,7 @@ def trapezoid(y, x, dim):
         return cast(sum_dim(y, [dim]), y.dtype)
     check_no_bool(y)
     check_real_step("trapezoid", x)
-    if not isinstance(x, Tensor):  # all, but for half of the ends
+    if not isinstance(x, Tensor):  # the sum minus half of the ends
         axis = wrap_dim(dim, len(y._size))
         a = array_of(y, y.dtype, working_type(y.dtype))
         ends = np.take(a, 0, axis) + np.take(a, -1, axis)
@@ -206,7 +209,7 @@ for _name in ("trapezoid", "trapz", "cumulative_trapezoid"):
 
 
 def gradient(self, spacing=None, dim=None, edge_order=1):
-    """Central differences inside, one-sided ones at the edges, as numpy's."""
+    """Central differences inside, one-sided ones at the edges, as in numpy."""
     dims = list(range(len(self._size))) if dim is None else [dim] if isinstance(dim, int) else dim
     axes = [wrap_dim(d, len(self._size)) for d in dims]
     if len(set(axes)) != len(axes):
@@ -231,7 +234,7 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
     results = []
     for axis, step in zip(axes, steps):
         by = step._array if isinstance(step, Tensor) else 1 if step is None else step
-        # The result is divided by it, where numpy takes no such step.
+        # np.gradient rejects such steps, so the result is divided by them.
         turns = isinstance(by, complex) or not isinstance(step, Tensor) and by == 0
         value = np.gradient(array, 1 if turns else by, axis=axis, edge_order=edge_order)
         made = Tensor._wrap(np.ascontiguousarray(value).astype(out.numpy))

@@ -1,4 +1,4 @@
-"""Reductions over segments of a dimension, and products of grouped matrices."""
+"""Reductions over segments of a dimension, and grouped matrix products."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ REDUCTIONS = {
     "min": (np.min, np.inf),
     "prod": (np.prod, 1.0),
 }
-"""The function of a segment, and the value of an empty one."""
+"""Name -> (function that reduces a segment, value of an empty segment)."""
 
 
 def one_row(x: np.ndarray, bounds, name: str, initial) -> np.ndarray:
-    """Each segment of the first dimension, from one of `bounds` to the next, reduced; `initial`
-    takes part in it."""
+    """Reduce each segment of the first dimension, between successive `bounds`.
+
+    initial: a value that is reduced along with each segment, or None.
+    """
     f, empty = REDUCTIONS[name]
     result = np.empty((len(bounds) - 1, *x.shape[1:]), x.dtype)
     for i, (start, end) in enumerate(itertools.pairwise(bounds)):
@@ -41,7 +43,7 @@ def one_row(x: np.ndarray, bounds, name: str, initial) -> np.ndarray:
 
 
 def bounds_of(lengths: np.ndarray, total: int | None) -> np.ndarray:
-    """Where segments of these lengths begin and end; total: what they have to sum to."""
+    """The bounds of segments of these lengths; total: the required sum of the lengths."""
     if (lengths < 0).any():
         raise RuntimeError("lengths contains negative value!")
     if total is not None and (lengths.sum(-1) != total).any():
@@ -58,7 +60,7 @@ def bounds_of(lengths: np.ndarray, total: int | None) -> np.ndarray:
     "initial=None) -> Tensor"
 )
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
-    """The dimension `axis` cut into segments by lengths or offsets, each reduced to one element."""
+    """Cut the dimension `axis` into segments by lengths or offsets; reduce each to one element."""
     check_kind("_segment_reduce_cpu", data.dtype, "f")
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"unsupported reduction {reduce!r}; one of {', '.join(REDUCTIONS)}")
@@ -92,7 +94,7 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     " -> Tensor"
 )
 def coo_to_csr(self, size, out_int32):
-    """Where each row starts among sorted indices of rows."""
+    """The start of each row in a sorted list of row indices."""
     if self.dim() != 1 or self._array.dtype.kind not in "iu":
         raise RuntimeError(
             "coo indices are one dimension of int32 or int64, not a tensor of size "
@@ -114,8 +116,11 @@ def coo_to_csr(self, size, out_int32):
     "ScalarType? out_dtype=None) -> Tensor"
 )
 def grouped_mm(self, mat2, offs, bias, out_dtype):
-    """A product for each group.  A 3-D operand holds a matrix for each group; a 2-D one is cut at
-    the offsets, where the groups end.  What lies behind the last offset is zero."""
+    """A matrix product for each group.
+
+    A 3-D operand has a matrix for each group; a 2-D one is cut at the offsets, which are the ends
+    of the groups.  Elements after the last offset are zero.
+    """
     check_grouped(self, mat2, offs, bias, out_dtype)
     x, w = working(self), working(mat2)
     if offs is None:

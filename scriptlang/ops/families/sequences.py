@@ -1,4 +1,4 @@
-"""Parts of tensors put side by side; parts from a place that a tensor holds."""
+"""Concatenated chunks of tensors; narrow with a start that is a tensor."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from ..table import composite
     out_memory="apart",
 )
 def chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
-    """Each tensor padded to `num_chunks` equal parts along a dimension; the parts, flattened from
-    that dimension on, side by side."""
+    """Concatenate the chunks of tensors.
+
+    Each tensor is padded and split into `num_chunks` equal chunks along a dimension; the chunks are
+    flattened from that dimension on and joined.
+    """
     if num_chunks < 1:
         raise RuntimeError("_chunk_cat expects positive num_chunks")
     if len(tensors) == 0:
@@ -49,7 +52,7 @@ def chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
 
 @composite("aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
 def narrow_at(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
-    """`narrow` from a start that a zero-dim tensor holds."""
+    """`narrow` with a start that is a tensor without dimensions."""
     if start.dim() != 0 or start.is_floating_point() or start.dtype == torch.bool:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return torch.narrow(self, dim, int(start), length)

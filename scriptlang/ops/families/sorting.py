@@ -21,7 +21,7 @@ def check_order(name: str, dtype: dtypes.DType) -> None:
 
 
 def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
-    """A stable sorting order along an axis; nan counts as the largest."""
+    """The indices of a stable sort along an axis; nan counts as the largest."""
     if array.dtype.kind == "V" or array.dtype.name == "bfloat16":
         array = array.astype(np.float32)
     if not descending:
@@ -105,7 +105,7 @@ def kthvalue(self, k, dim, keepdim):
 
 
 def part_axis(self: Tensor, dim: int) -> int:
-    """The dimension whose parts are compared: no other may be empty."""
+    """The dimension whose slices are compared.  Raises RuntimeError if another one is empty."""
     axis = wrap_dim(dim, len(self._size))
     empty = self._size.count(0)
     if self._size[axis] == 0 and empty > 1:
@@ -147,7 +147,7 @@ def unique_dim(self, dim, sorted, return_inverse, return_counts):
     check_order("unique_dim", self.dtype)
     axis = part_axis(self, dim)
     parts = np.unique(self._array, return_inverse=True, return_counts=True, axis=axis)
-    return _results(parts, True, True, -1)  # PyTorch gives them unasked
+    return _results(parts, True, True, -1)  # PyTorch always returns them
 
 
 @primitive(
@@ -170,7 +170,7 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
         values = np.ascontiguousarray(np.moveaxis(values, 0, wrap_dim(dim, len(self._size))))
     counts = np.diff(np.append(np.nonzero(fresh)[0], len(array)))
     shape = self._size if dim is None else -1
-    # Along a dimension PyTorch gives all three, but for a vector's dimension 0.
+    # Along a dimension PyTorch returns all three, except for a vector's dimension 0.
     every = dim is not None and not (dim == 0 and len(self._size) == 1)
     return _results(
         (values, np.cumsum(fresh) - 1, counts),
@@ -181,8 +181,10 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 
 def places(keys: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
-    """Where values belong in a sorted row, by bisection: in others, too, it leads where PyTorch's
-    does.  NaN is behind everything."""
+    """The positions where values belong in a sorted row, by bisection; NaN comes last.
+
+    In an unsorted row the result is that of PyTorch's bisection, too.
+    """
     low = np.zeros(np.shape(wanted), np.int64)
     high = np.full_like(low, len(keys))
     while (low < high).any():
@@ -224,7 +226,7 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
     check_kind("searchsorted", sorted_sequence.dtype, "uif")
     check_kind("searchsorted", dtypes.result_type(self), "buif")
     right = right or side == "right"
-    common = dtypes.result_type(sorted_sequence, self).numpy  # numpy takes another for numbers
+    common = dtypes.result_type(sorted_sequence, self).numpy  # numpy's differs for numbers
     keys = sorted_sequence._array.astype(common)
     if not keys.ndim:
         raise RuntimeError(
@@ -322,7 +324,7 @@ def histc(self, bins, min, max):
     inside = array[(array >= least) & (array <= most)]
     with np.errstate(all="ignore"):  # in the elements' own type, as PyTorch
         places = (inside - least) * count / (most - least)
-        if not np.isfinite(most - least):  # too wide for the type: nothing is counted
+        if not np.isfinite(most - least):  # overflows: nothing is counted
             places = places[:0]
     finite = np.where(np.isfinite(places), places, 0).astype(np.float64)
     at = finite.astype(np.int64).clip(0, bins - 1)

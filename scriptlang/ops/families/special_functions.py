@@ -1,7 +1,7 @@
-"""The `special_` operators: Bessel and gamma families, error functions, orthogonal polynomials.
+"""The `special_` operators: Bessel and gamma functions, error functions, orthogonal polynomials.
 
-Kernels compute in float64 and round once; formulas are those of Abramowitz and Stegun, by number
-where they are used.
+Kernels compute in float64 and round once.  Formulas are those of Abramowitz and Stegun; their
+numbers are given where they are used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..table import composite, declare, describe, primitive
 
 EULER = 0.5772156649015329
 SERIES_LIMIT = 16.0
-"""Where Bessel functions go from their series to their asymptotic expansion."""
+"""Where Bessel functions switch from their power series to their asymptotic expansion."""
 
 
 def harmonic(k: int) -> float:
@@ -28,7 +28,7 @@ def harmonic(k: int) -> float:
 
 
 def power_series(x, order: int, sign: float):
-    """(sum of (sign x^2/4)^k / (k! (k+order)!), the same with H_k + H_(k+order) in each term)."""
+    """(sum of (sign x^2/4)^k / (k! (k+order)!), the same with terms times H_k + H_(k+order))."""
     z = sign * x * x / 4
     term = np.full_like(z, 1 / math.factorial(order))
     plain, weighted = term.copy(), term * (harmonic(0) + harmonic(order))
@@ -40,7 +40,10 @@ def power_series(x, order: int, sign: float):
 
 
 def hankel(x, order: int):
-    """P and Q of the asymptotic expansions of J and Y (9.2.9, 9.2.10), cut at their least term."""
+    """P, Q and the angle of the asymptotic expansions of J and Y (9.2.9, 9.2.10).
+
+    The expansions are cut at their least term.
+    """
     mu = 4.0 * order * order
     p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
     for k in range(1, 30):
@@ -102,7 +105,7 @@ def bessel_i(order: int, scaled: bool):
 
 
 def bessel_k(order: float, scaled: bool):
-    """The integral of exp(-x cosh t) cosh(order t) (9.6.24), by the trapezoid rule."""
+    """By the integral of exp(-x cosh t) cosh(order t) (9.6.24), with the trapezoid rule."""
 
     def f(x):
         positive = np.where((x > 0) & np.isfinite(x), x, 1.0)[..., None]
@@ -118,8 +121,11 @@ def bessel_k(order: float, scaled: bool):
 
 
 def airy_ai(x):
-    """The Airy function Ai: its series near zero, K of order 1/3 above (Abramowitz and Stegun,
-    10.4.14), a cosine below (10.4.60)."""
+    """The Airy function Ai.
+
+    By its series near zero, K of order 1/3 above (Abramowitz and Stegun, 10.4.14), and a cosine
+    below (10.4.60).
+    """
     near = np.clip(x, -8, 2)
     cube = near**3
     f, g = np.ones_like(near), near.copy()
@@ -157,18 +163,18 @@ BERNOULLI = (
     1 / 74724249600,
     -3617 / 10670622842880000,
 )
-"""B_2k / (2k)!, of the Euler-Maclaurin formula."""
+"""B_2k / (2k)! of the Euler-Maclaurin formula."""
 
 
 def zeta(x, q):
-    """Hurwitz's zeta: the sum of (q + k)^-x, the tail by Euler and Maclaurin (23.2)."""
+    """The Hurwitz zeta function: the sum of (q + k)^-x, with the tail by Euler-Maclaurin (23.2)."""
     x, q = np.broadcast_arrays(x, q)
     total, at = np.zeros(x.shape), q.astype(np.float64)
     pole = (q <= 0) & (q == np.floor(q))
     good = (x > 1) & np.isfinite(x) & np.isfinite(q) & ~pole & ((q > 0) | (x == np.floor(x)))
     power = np.where(good, x, 2.0)
     at = np.where(good, at, 1.0)
-    if np.any(at < -12):  # the terms far below zero, from above
+    if np.any(at < -12):  # terms far below zero, summed from above
         skipped = np.where(at < -12, np.ceil(-12 - at), 0.0)
         away = np.where(at < -12, -at, 20.0)
         sign = np.where(power % 2 == 0, 1.0, -1.0)
@@ -189,7 +195,7 @@ def zeta(x, q):
         [np.inf, np.nan, np.inf, np.nan, np.where(q < 1, np.inf, np.where(q == 1, 1.0, np.nan))],
         np.nan,
     )
-    # Where all terms vanish, PyTorch's tail multiplies zeros by 23 factors of about x.
+    # Where all terms underflow, PyTorch's tail multiplies zeros by 23 factors of about x.
     lost = good & (q > 1) & (np.power(at, -power) == 0) & np.isinf(np.power(power, 23))
     return np.where(good & ~lost, total, edge)
 
@@ -211,7 +217,7 @@ def polygamma_of(n: int):
 
 
 def incomplete_gamma(upper: bool):
-    """The regularised incomplete gamma functions, by series or continued fraction (6.5.29, 31)."""
+    """The regularized incomplete gamma functions, by series or continued fraction (6.5.29, 31)."""
 
     def f(a, x):
         a, x = np.broadcast_arrays(a, x)
@@ -219,7 +225,7 @@ def incomplete_gamma(upper: bool):
         p, z = np.where(good, a, 1.0), np.where(good, x, 1.0)
         scale = np.exp(p * np.log(z) - z - lgamma(p))
         term = total = 1 / p
-        for k in range(1, 100_000):  # about 8 sqrt(a) terms where x is near a
+        for k in range(1, 100_000):  # about 8 sqrt(a) terms if x is near a
             term = term * z / (p + k)
             total = total + term
             if np.all((term < total * 1e-17) | (z > np.maximum(p, 1))):
@@ -229,7 +235,7 @@ def incomplete_gamma(upper: bool):
         by_series = z <= np.maximum(p, 1)
         low = np.where(by_series, lower, 1 - fraction)
         high = np.where(by_series, 1 - lower, fraction)
-        vast = good & (p > 1e6)  # where the series has too many terms
+        vast = good & (p > 1e6)  # where the series needs too many terms
         if vast.any():
             low = np.where(vast, of_vast(p, z, -1), low)
             high = np.where(vast, of_vast(p, z, 1), high)
@@ -244,8 +250,11 @@ def incomplete_gamma(upper: bool):
 
 
 def of_vast(a, x, sign: int):
-    """An incomplete gamma function where a is large: Temme's expansion, to its first term
-    (8.12.3, 8.12.7); sign: 1 for the upper one, -1 for the lower."""
+    """An incomplete gamma function for large a.
+
+    It is the first term of Temme's expansion (8.12.3, 8.12.7).  sign: 1 for the upper function, -1
+    for the lower.
+    """
     m = (x - a) / a
     near = np.abs(m) < 1e-2
     few = np.where(near, m, 0.0)
@@ -286,7 +295,7 @@ def multivariate_lgamma(self: Tensor, p: int) -> Tensor:
         return sum(map(lgamma, at)) + p * (p - 1) / 4 * math.log(math.pi)
 
     value = rounded(f, self, name="mvlgamma")
-    return Tensor._wrap(rows(value._array))  # PyTorch sums over one dimension more
+    return Tensor._wrap(rows(value._array))  # PyTorch's sum makes it row-major
 
 
 # error functions and entropies
@@ -323,7 +332,7 @@ def ndtri(p):
 
 
 def entr(self: Tensor) -> Tensor:
-    """-x * log(x), of which half types round the logarithm."""
+    """-x * log(x); half types round the logarithm."""
     dtype = floating(self.dtype)
 
     def f(a: np.ndarray) -> np.ndarray:
@@ -368,13 +377,13 @@ POLYNOMIALS = {
 
 
 MOST_DEGREES = 2**20
-"""The degree beyond which a polynomial's value is given as zero."""
+"""The greatest degree that is computed; polynomials of higher degrees are given as zero."""
 
 
 def polynomial(first, following, shifted=False):
     """The polynomial of degree n, truncated to an integer, at x; zero for negative degrees.
 
-    A value above `largest` is infinite, and makes NaN of those that follow it.
+    A value above `largest` is infinite, and makes the following ones NaN.
     """
 
     def f(x, n, largest):
@@ -387,7 +396,7 @@ def polynomial(first, following, shifted=False):
             value = np.where(np.abs(value) > largest, np.copysign(np.inf, value), value)
             result = np.where(n == k + 1, value, result)
             left = (n > k + 1) & (n <= MOST_DEGREES)
-            if np.isnan(value[left]).all():  # and so are all that follow
+            if np.isnan(value[left]).all():  # all later ones are NaN, too
                 return np.where(left, math.nan, result)
         return result
 
@@ -398,7 +407,7 @@ def polynomial(first, following, shifted=False):
 
 
 def rounded(f, *operands, name: str) -> Tensor:
-    """f of the operands in float64, in the type that they have together."""
+    """Compute f of the operands in float64, and round to their common floating type."""
     dtype = floating(dtypes.result_type(*operands))
     return apply(
         lambda *arrays: np.asarray(f(*(a.astype(np.float64) for a in arrays))).astype(
@@ -412,7 +421,7 @@ def rounded(f, *operands, name: str) -> Tensor:
 
 
 def largest_of(*operands) -> float:
-    """The largest number of the type that polynomials of these are computed in."""
+    """The largest number of the type that polynomials of these operands are computed in."""
     dtype = floating(dtypes.result_type(*operands))
     return float(np.finfo(np.float64 if dtype.itemsize == 8 else np.float32).max)
 
@@ -500,7 +509,7 @@ def polygamma_(self, n):
 
 @composite("aten::special_ndtr(Tensor self) -> Tensor", pointwise=True, out_memory="free")
 def special_ndtr(self: Tensor) -> Tensor:
-    """Rounds after each step, as PyTorch does: below -6 the result is zero."""
+    """Rounds after each step, as PyTorch does, so that it is zero below about -6."""
     return (1 + torch.erf(self * 0.7071067811865476)) * 0.5
 
 

@@ -1,4 +1,4 @@
-"""Views of the parts of a tensor along a dimension."""
+"""Views of parts of a tensor along a dimension."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..table import declare, describe, primitive
 from .view import narrow, select, slice_tensor
 
 VIEW = 256
-"""Bytes that a tensor takes beside its elements, about."""
+"""Roughly the bytes that a tensor takes besides its elements."""
 
 
 def split_sizes(self, sizes, dim=0):
@@ -65,7 +65,7 @@ def chunk(self, chunks, dim):
 
 
 def at_indices(self, indices, dim):
-    """The parts between indices, which count as slices do."""
+    """The parts between indices, which are read as those of slices."""
     bounds = [0, *indices, self._size[dim]]
     parts = [slice_tensor(self, dim, a, b, 1) for a, b in zip([0, *indices], indices)]
     return [*parts, slice_tensor(self, dim, indices[-1] if indices else 0, bounds[-1], 1)]
@@ -115,7 +115,7 @@ declare(
 
 
 def numpy_split(name, least, dim_of):
-    """hsplit, vsplit and dsplit: equal parts along the dimension that numpy's name means."""
+    """Make hsplit, vsplit or dsplit: equal parts along the dimension that dim_of returns."""
 
     def kernel(self, sections):
         if len(self._size) < least:

@@ -15,7 +15,7 @@ from ..table import declare, primitive
 
 
 def middle(array: np.ndarray, axis: int, skip_nan: bool) -> np.ndarray:
-    """Index, kept as a dimension, of the lower median; the first nan wins unless it is skipped."""
+    """The index of the lower median, with the dimension kept; the first nan wins unless skipped."""
     order = np.argsort(array, axis=axis, kind="stable")
     n = array.shape[axis]
     if array.dtype.kind != "f":
@@ -32,12 +32,12 @@ def middle(array: np.ndarray, axis: int, skip_nan: bool) -> np.ndarray:
 
 
 def working(self: Tensor) -> np.ndarray:
-    """The array, at least one-dimensional; the half types as float32, which orders them alike."""
+    """The array, at least one-dimensional; half types as float32, which orders them the same."""
     return np.atleast_1d(self._array.astype(working_type(self.dtype), copy=False))
 
 
 def of_nothing(dtype: DType):
-    """The median of no elements: NaN as x86-64 converts it."""
+    """The median of no elements: NaN as x86-64 converts it to the type."""
     if dtype.kind in "fc":
         return np.nan
     return -1 << dtype.itemsize * 8 - 1 if dtype.name in ("int32", "int64") else 0
@@ -55,7 +55,10 @@ def median_of_all(skip_nan):
 
 
 def chosen(self: Tensor, index: np.ndarray, axis: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """(elements at an index kept as a dimension, the index) with that dimension or without it."""
+    """Return (elements at an index, the index).
+
+    index: has the reduced dimension with size 1; the results have it only if `keepdim`.
+    """
     value = np.take_along_axis(np.atleast_1d(self._array), index, axis)
     if not keepdim or not self._size:
         value, index = value.squeeze(axis), index.squeeze(axis)
@@ -90,8 +93,10 @@ for _name in ("median", "nanmedian"):
 
 
 def inserted(row: np.ndarray) -> list[int]:
-    """The order that PyTorch inserts the elements of a short row in: none passes a NaN, but to
-    become the first."""
+    """The order in which PyTorch's insertion sort leaves a short row.
+
+    No element passes a NaN, except to become the first.
+    """
     order: list[int] = []
     for i, x in enumerate(row):
         at = len(order)
@@ -106,7 +111,7 @@ def inserted(row: np.ndarray) -> list[int]:
     "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"
 )
 def mode(self, dim, keepdim):
-    """The most frequent element, of several the smallest, and its last index."""
+    """The most frequent element (of several, the smallest), and its last index."""
     check_kind("mode", self.dtype, "buif")
     axis = check_reduced("mode", self, dim)
     array = np.moveaxis(working(self), axis, -1)
@@ -138,7 +143,7 @@ def quantile_kernel(name, skip_nan):
 
 
 def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
-    """Elements at fractions q of the sorted elements; between two as `interpolation` says."""
+    """Elements at fractions q of the sorted elements, interpolated between two neighbors."""
     if interpolation not in INTERPOLATIONS:
         raise RuntimeError(
             f"{name}() interpolation must be one of linear, lower, higher, midpoint "
@@ -162,7 +167,7 @@ def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
     axis = 0 if dim is None else wrap_dim(dim, len(self._size))
     ordered = np.sort(np.moveaxis(array, axis, -1), axis=-1)
     value = interpolated(ordered, fraction.reshape(-1), interpolation, skip_nan)
-    value = np.moveaxis(value, -1, 0)  # the fractions first
+    value = np.moveaxis(value, -1, 0)  # the fractions come first
     if keepdim:
         kept = [1] * len(self._size) if dim is None else list(self._size)
         if self._size:
@@ -172,12 +177,12 @@ def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
         value = value.reshape(len(value))
     if not fraction.ndim:
         return Tensor._wrap(rows(value[0]))
-    innermost = rows(np.moveaxis(value, 0, -1))  # those of one place side by side
+    innermost = rows(np.moveaxis(value, 0, -1))  # the fractions are innermost in memory
     return Tensor._wrap(np.moveaxis(innermost, -1, 0))
 
 
 def interpolated(ordered, fraction, interpolation, skip_nan):
-    """Values at fractions of sorted rows; nan rows give nan, or are cut where nan is skipped."""
+    """Values at fractions of sorted rows; rows with nan give nan, unless nan is skipped."""
     n = ordered.shape[-1]
     lost = np.isnan(ordered).sum(axis=-1, keepdims=True)
     last = np.maximum(n - lost - 1, 0) if skip_nan else np.where(lost > 0, 0, n - 1)
@@ -214,7 +219,7 @@ for _name in ("quantile", "nanquantile"):
 
 
 def covariance_type(self: Tensor, fweights: Tensor | None, aweights: Tensor | None) -> dtypes.DType:
-    """The element type of covariances.  Raises RuntimeError for types that have none."""
+    """The element type of covariances.  Raises RuntimeError for unsupported types."""
     if self.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     out = floating(self.dtype)
@@ -236,7 +241,7 @@ def covariance_type(self: Tensor, fweights: Tensor | None, aweights: Tensor | No
 def covariance_weights(
     n: int, fweights: Tensor | None, aweights: Tensor | None
 ) -> np.ndarray | None:
-    """(n,) how much each observation counts; None where all count alike."""
+    """The weights (n,) of the observations; None if all are equal."""
     weight = None
     for name, w in (("fweights", fweights), ("aweights", aweights)):
         if w is None:
@@ -257,7 +262,7 @@ def covariance_weights(
     "Tensor? aweights=None) -> Tensor"
 )
 def cov(self, correction, fweights, aweights):
-    """Covariances of the rows, which are variables, over the columns, which are observations."""
+    """The covariances of the rows (variables) over the columns (observations)."""
     if len(self._size) > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input "
@@ -311,7 +316,7 @@ def corrcoef(self):
 
 
 def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
-    """Equal bins between the limits, or the extremes of the elements."""
+    """The edges of equal bins between the limits, or between the extremes of the elements."""
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
     low, high = (
@@ -327,9 +332,9 @@ def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
 
 
 def counts_in(points: np.ndarray, edges: list[np.ndarray], weight: Tensor | None) -> np.ndarray:
-    """How many of the points, or what weight of them, every cell between the edges has.
+    """The number of points, or the sum of their weights, in each cell between the edges.
 
-    Edges are searched as they are: in no order they give what PyTorch's search finds.
+    Edges need not be sorted: the result is then that of PyTorch's search.
     """
     inside, cells = np.ones(len(points), bool), []
     for x, edge in zip(points.astype(np.float64).T, (e.astype(np.float64) for e in edges)):
@@ -343,7 +348,7 @@ def counts_in(points: np.ndarray, edges: list[np.ndarray], weight: Tensor | None
 
 
 def places_above(edges: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The first edge that is greater, for every x, as a search by halves finds it."""
+    """The index of the first edge that is greater than x, for every x, by bisection."""
     first, size = np.zeros(len(x), np.int64), np.full(len(x), len(edges))
     while size.any():
         half = size >> 1
@@ -398,8 +403,10 @@ declare(
 
 
 def histogramdd(self, edges_of, weight, density):
-    """Counts of points, which are the rows of the last dimension.  edges_of(points) gives the
-    edges of the bins for each coordinate."""
+    """The counts of points, which are the rows of the last dimension.
+
+    edges_of(points) returns the edges of the bins for each coordinate.
+    """
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype}'")
     if self.dim() < 2:
@@ -424,7 +431,10 @@ def histogramdd(self, edges_of, weight, density):
 
 
 def equal_bins(bins, limits):
-    """The edges of equal bins for each coordinate; `bins`: how many, of each or of all."""
+    """Make a function of points that returns the edges of equal bins for each coordinate.
+
+    bins: their number, for each coordinate or for all.
+    """
 
     def edges(points):
         n = points.shape[1]

@@ -1,7 +1,7 @@
-"""Operators on strings.  A string of a program is a string of UTF-8 bytes, as in PyTorch.
+"""Operators on strings, which are UTF-8 bytes in programs, as in PyTorch.
 
-Lengths, positions and character classes count and look at bytes; `bytewise` turns a `str` kernel's
-arguments into bytes and its results back, so Python's bytes methods are the definition.
+Lengths, positions and character classes refer to bytes: `bytewise` converts a kernel's `str`
+arguments to bytes and its results back, so that Python's bytes methods define the operators.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def decode(data: bytes) -> str:
 
 
 def convert(value: Any) -> Any:
-    """Bytes in a result as strings."""
+    """Convert bytes in a result to strings."""
     if isinstance(value, bytes):
         return decode(value)
     if isinstance(value, (list, tuple)):
@@ -37,7 +37,7 @@ def convert(value: Any) -> Any:
 
 
 def bytewise(f: Callable) -> Callable:
-    """A kernel on strings from one on bytes."""
+    """Make a kernel on strings from one on bytes."""
 
     def kernel(*args):
         return convert(f(*(encode(a) if isinstance(a, str) else a for a in args)))
@@ -46,13 +46,13 @@ def bytewise(f: Callable) -> Callable:
 
 
 def bounds(size: int, start: int, end: int) -> tuple[int, int]:
-    """A range in which -1 is the end of the string, as PyTorch's string searches count."""
+    """The range of a search; a negative end counts from after the last byte, as in PyTorch."""
     start = max(0, size + start) if start < 0 else start
     return start, max(0, size + end + 1) if end < 0 else end
 
 
 def search(name: str) -> Callable:
-    """`find` and its kin: a method of bytes with a range."""
+    """Make the kernel of a method such as `find`: a method of bytes with a range."""
     method = getattr(bytes, name)
 
     def kernel(text, part, start, end):
@@ -77,7 +77,7 @@ def filled(name: str) -> Callable:
 
 
 def named(name: str) -> Callable:
-    """The method of bytes of that name, as a kernel."""
+    """The kernel of the method of bytes with that name."""
     return bytewise(getattr(bytes, name))
 
 
@@ -138,7 +138,7 @@ declare(
 @primitive("aten::split.str(str self, str? separator=None, int max=-1) -> str[]")
 @bytewise
 def split(text, separator, maximum):
-    """str.split; without a separator the words, and `max` is ignored, as in PyTorch."""
+    """str.split; without a separator it splits at whitespace and ignores `max`, as in PyTorch."""
     if separator is None:
         return text.split()
     if not separator:
@@ -157,7 +157,7 @@ def rsplit(text, separator, maximum):
 @primitive("aten::zfill(str self, int width) -> str")
 @bytewise
 def zero_fill(text, width):
-    """A sign is a character like others."""
+    """Pad with zeros on the left; a sign is treated like any other character."""
     reserve(width)
     return text.rjust(width, b"0")
 
@@ -173,7 +173,7 @@ def replace(text, old, new, most):
 @primitive("aten::expandtabs(str self, int tabsize=8) -> str")
 @bytewise
 def expand_tabs(text, tabsize):
-    """Columns count from the start of the text, not of the line, as in PyTorch."""
+    """Expand tabs; columns count from the start of the text, not of the line, as in PyTorch."""
     reserve(len(text) + text.count(b"\t") * tabsize)
     out = b""
     for at, part in enumerate(text.split(b"\t")):
@@ -184,13 +184,13 @@ def expand_tabs(text, tabsize):
 
 
 LINE_ENDS = b"\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9"
-"""Bytes that end a line, each by itself, as in PyTorch."""
+"""Bytes that each end a line, as in PyTorch."""
 
 
 @primitive("aten::splitlines(str self, bool keepends=False) -> str[]")
 @bytewise
 def split_lines(text, keepends):
-    """Lines; with `keepends` the end of each is an element of its own, as in PyTorch."""
+    """Split into lines; with `keepends`, each line end is a separate element, as in PyTorch."""
     lines, start = [], 0
     for at, byte in enumerate(text):
         if byte in LINE_ENDS:
@@ -231,7 +231,7 @@ def ordinal(text):
 
 @primitive("aten::chr(int i) -> str")
 def character(i):
-    """One byte, as PyTorch makes it, of a number in the range of Python's chr."""
+    """A string of one byte, as in PyTorch, for any number in the range of Python's chr."""
     if not 0 <= i < 0x110000:
         raise RuntimeError(f"chr() arg not in range(0x110000), found {i}")
     return decode(bytes([i & 255]))
@@ -244,7 +244,7 @@ for _name, _f in (("hex", hex), ("oct", oct), ("bin", bin)):
 
 
 def float_text(x: float) -> str:
-    """A float as C++ streams print it to 17 digits: `1.`, `0.10000000000000001`, `1e+20`."""
+    """A float as C++ streams print it with 17 digits: `1.`, `0.10000000000000001`, `1e+20`."""
     if abs(x) < 2.0**63 and x == int(x):
         return f"{int(x)}."
     return "%.17g" % x
@@ -260,9 +260,9 @@ MAX_NESTING = 200
 
 
 def value_text(value: Any, inside: tuple[int, ...] = ()) -> str:
-    """A value as `str` and `format` write it in programs; strings inside containers stay bare.
+    """A value as `str` and `format` print it in programs; strings in containers are not quoted.
 
-    inside: the ids of the containers that it is in; one inside itself is written "[...]".
+    inside: the ids of the enclosing containers; a list that contains itself is printed as "[...]".
     """
     if isinstance(value, (bool, int, str)) or value is None:
         return str(value)
@@ -283,7 +283,7 @@ def value_text(value: Any, inside: tuple[int, ...] = ()) -> str:
 
 
 def container_text(value: list | dict | tuple, inside: tuple[int, ...]) -> str:
-    """A list, dict or tuple; the names of a named tuple are not written, as in PyTorch."""
+    """The text of a list, dict or tuple; as in PyTorch without the names of a named tuple."""
     if id(value) in inside:
         return "[...]" if isinstance(value, list) else "{...}"
     if len(inside) > MAX_NESTING:
@@ -308,7 +308,7 @@ declare("aten::str(t elem) -> str", value_text, "primitive")
 
 @primitive("aten::format(str self, ...) -> str")
 def format_text(self, *values):
-    """Each `{}` replaced by the next value; other braces stay as they are."""
+    """Replace each `{}` by the next value; other braces stay."""
     parts = self.split("{}")
     if len(parts) - 1 > len(values):
         raise RuntimeError(f"Too few arguments for format string: {self}")
@@ -325,7 +325,7 @@ def one_character(value) -> str:
 
 
 def integer_text(value) -> str:
-    """A float is cut to 32 bits, as a C++ cast does it."""
+    """The text for %d; a float is truncated to 32 bits, as by a C++ cast."""
     if not isinstance(value, (int, float)):
         raise RuntimeError(f"%d requires a number for formatting, but got {type(value).__name__}")
     if isinstance(value, float) and not abs(value) < 2**31:
@@ -334,7 +334,7 @@ def integer_text(value) -> str:
 
 
 def float_format(spec: str) -> Callable:
-    """%f rounds to 32 bits before it writes, as in PyTorch."""
+    """Make the function of a %e or %f specifier; %f rounds to float32 first, as in PyTorch."""
 
     def text(value):
         if not isinstance(value, (int, float)):
@@ -357,7 +357,7 @@ SPECIFIERS: dict[str, Callable] = {
 
 @primitive("aten::percentFormat(str self, ...) -> str")
 def percent_format(self, *values):
-    """`self % values` for the specifiers d i e E f F c s and %%; one tuple holds the values."""
+    """`self % values` with the specifiers d i e E f F c s and %%; a tuple holds all values."""
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]
     elif not values:

@@ -1,8 +1,8 @@
-"""Resizing: interpolation in every mode, sampling on a grid, shuffles of channels and pixels.
+"""Resizing: interpolation in every mode, sampling on a grid, channel and pixel shuffles.
 
 Interpolation is separable: each mode is a sparse matrix of weights for one dimension, applied to
-every spatial dimension in turn.  Coordinates follow PyTorch: with align_corners the corner pixels
-stay in place, else pixel areas do.
+the spatial dimensions in turn.  Coordinates follow PyTorch: with align_corners the centers of the
+corner pixels are aligned, else the pixel areas.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..table import declare, describe, primitive
 
 
 def scale_of(inputs: int, outputs: int, align: bool, factor: float | None) -> float:
-    """How far one output step moves in the input."""
+    """The distance in the input of one step in the output."""
     if align:
         return (inputs - 1) / (outputs - 1) if outputs > 1 else 0.0
     return 1 / factor if factor is not None and factor > 0 else inputs / outputs
 
 
 def index_at(at: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Positions as indices: what lies outside becomes the nearest, NaN the first."""
+    """Convert positions to indices: outside ones become the nearest, NaN the first."""
     return np.clip(np.where(np.isnan(at), first, at), first, last).astype(np.int64)
 
 
@@ -45,15 +45,18 @@ def nearest_exact(inputs, outputs, align, factor, real):
 
 
 def places(inputs, outputs, align, factor, real, clamp: bool) -> np.ndarray:
-    """Input coordinates of the output pixels, computed in `real` as PyTorch does: on a wide
-    image the rounding of a float32 coordinate is larger than that of the pixels."""
+    """The input coordinates of the output pixels, computed in the type `real`.
+
+    The type matters, as in PyTorch: in a wide image, float32 coordinates have a larger rounding
+    error than the pixels.
+    """
     scale = real(scale_of(inputs, outputs, align, factor))
     i = np.arange(outputs, dtype=real)
     half = real(0.5)
     if align:
         return i * scale
-    # One rounding, as in PyTorch's kernels, which are compiled to fused multiply-adds: the
-    # product of two float32 is exact in float64.
+    # Rounded once, as in PyTorch's kernels, which are compiled to fused multiply-adds: the product
+    # of two float32 is exact in float64.
     at = ((i + half).astype(np.float64) * float(scale) - 0.5).astype(real)
     return np.maximum(at, real(0)) if clamp else at
 
@@ -67,7 +70,7 @@ def linear(inputs, outputs, align, factor, real):
 
 
 def cubic_weight(x, a):
-    x, real = np.abs(x), x.dtype.type  # ints would make float32 of bfloat16
+    x, real = np.abs(x), x.dtype.type  # a Python int would turn bfloat16 into float32
     near = (real(a + 2) * x - real(a + 3)) * x * x + real(1)
     far = ((a * x - real(5 * a)) * x + real(8 * a)) * x - real(4 * a)
     return np.where(x <= 1, near, np.where(x < 2, far, real(0)))
@@ -76,7 +79,7 @@ def cubic_weight(x, a):
 def cubic(inputs, outputs, align, factor, real):
     at = places(inputs, outputs, align, factor, real, clamp=False)
     floor = np.floor(at)
-    base = index_at(floor, -4, inputs + 4)  # far outside every tap is clamped to the edge
+    base = index_at(floor, -4, inputs + 4)  # far outside, every tap is clamped to the edge
     offsets = np.arange(-1, 3)
     with np.errstate(all="ignore"):
         weights = cubic_weight((at - floor)[:, None] - offsets.astype(real), real(-0.75))
@@ -84,7 +87,7 @@ def cubic(inputs, outputs, align, factor, real):
 
 
 def antialiased(kernel, support: float):
-    """Weights of a filter that widens when the image shrinks."""
+    """Make the function of a filter's weights; the filter widens if the image shrinks."""
 
     def weights(inputs, outputs, align, factor, real):
         scale = scale_of(inputs, outputs, align, factor)
@@ -123,7 +126,7 @@ MODES = {
 
 
 def resample(array: np.ndarray, axis: int, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sum of `weights[i, k]` times the slice `at[i, k]`, for every i, along one axis."""
+    """Along one axis, for every i: the sum over k of `weights[i, k]` times the slice `at[i, k]`."""
     moved = np.moveaxis(array, axis, -1)
     total = 0
     for k in range(at.shape[1]):
@@ -133,10 +136,12 @@ def resample(array: np.ndarray, axis: int, at: np.ndarray, weights: np.ndarray) 
 
 
 def resample_bytes(array: np.ndarray, axis: int, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The same for bytes, as PyTorch computes it: weights are integers of 15 bits, every dimension
-    is rounded to bytes."""
+    """`resample` of bytes as PyTorch computes it: with integer weights of 15 bits.
+
+    Each dimension is rounded to bytes.
+    """
     weights = weights.copy()
-    for k in range(at.shape[1] - 1, 0, -1):  # taps that were moved onto the edge are one
+    for k in range(at.shape[1] - 1, 0, -1):  # merges taps that were clamped to the edge
         same = at[:, k] == at[:, k - 1]
         weights[same, k - 1] += weights[same, k]
         weights[same, k] = 0
@@ -157,7 +162,7 @@ def sizes_by(sizes: tuple, factors: list) -> list[int]:
 
 
 def check_image_type(dtype: DType, mode: str, dims: int) -> None:
-    """Images have numbers with fractions, or bytes."""
+    """Raise NotImplementedError unless an image is floating or, where it is supported, of bytes."""
     if dtype.kind != "f" and (
         dtype is not dtypes.uint8 or dims != 2 and not mode.startswith("nearest")
     ):
@@ -216,7 +221,7 @@ FAMILIES = (
     ("_upsample_bicubic{}_aa", "cubic_aa", (2,), True),
     ("_upsample_lanczos{}_aa", "lanczos_aa", (2,), True),
 )
-"""Name, mode, numbers of spatial dimensions, whether align_corners is an argument."""
+"""Name, mode, the numbers of spatial dimensions, whether align_corners is an argument."""
 
 SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
 
@@ -253,18 +258,18 @@ for _name, _mode, _dims, _aligned in FAMILIES:
 
 
 class GridAxis:
-    """Where the positions of a grid along one dimension of an image lie.
+    """Converts grid positions along one dimension of an image to pixels.
 
-    padding: 0 zeros, 1 border, 2 reflection.  flat: images of two dimensions, whose positions
-    PyTorch computes in another order than those of volumes; there NaN is the first pixel where
-    pixels are repeated, and else makes the sample NaN.
+    padding: 0 zeros, 1 border, 2 reflection.  flat: whether the image has two dimensions: PyTorch
+    computes these in another order than volumes, and reads NaN as the first pixel if it pads with
+    pixels; otherwise NaN makes the sample NaN.
     """
 
     def __init__(self, size: int, padding: int, align: bool, flat: bool):
         self.size, self.padding, self.align, self.flat = size, padding, align, flat
 
     def pixels(self, x: np.ndarray) -> np.ndarray:
-        """Coordinates in [-1, 1] as pixels, in the precision of the coordinates."""
+        """Convert coordinates in [-1, 1] to pixels, in the precision of the coordinates."""
         n = self.size
         if self.flat:
             half = x.dtype.type((n - 1 if self.align else n) / 2)
@@ -272,7 +277,7 @@ class GridAxis:
         return (x + 1) / 2 * (n - 1) if self.align else ((x + 1) * n - 1) / 2
 
     def inside(self, x: np.ndarray) -> np.ndarray:
-        """Pixels outside of the image moved back in, as the padding says."""
+        """Move pixel positions outside of the image back inside, as the padding says."""
         last = x.dtype.type(self.size - 1)
         if self.padding == 2:
             x = self.reflected(x)
@@ -296,7 +301,7 @@ class GridAxis:
         return np.where(flips % 2 == 0, extra, span - extra) + low
 
     def taps(self, x: np.ndarray, interpolation: int) -> tuple[list, list]:
-        """The pixels that are read, one that no image has for none, and their weights.
+        """(indices of the pixels to read, their weights); one outside of the image is none.
 
         interpolation: 0 bilinear, 1 nearest, 2 bicubic.
         """
@@ -320,7 +325,7 @@ class GridAxis:
         return [first, first + 1], [x.dtype.type(1) - (x - low), x - low]
 
     def indices(self, x: np.ndarray) -> np.ndarray:
-        """Pixels as integers; the last of a wide image may be rounded to one behind it."""
+        """Pixel positions as integers; with padding, rounding beyond the last pixel is undone."""
         wide = x.astype(np.float64)
         at = np.where(np.abs(wide) < 1e9, wide, -100).astype(np.int64)
         return np.minimum(at, self.size - 1) if self.padding else at
@@ -345,7 +350,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
             f"has {input.dtype} and grid has {grid.dtype}"
         )
     x, g = input._array, grid._array
-    rounded = dims == 2 and x.dtype.itemsize == 2  # every step, as PyTorch does for images only
+    rounded = dims == 2 and x.dtype.itemsize == 2  # round every step: PyTorch does so for images
     if g.dtype != np.float64 and not rounded:
         g = g.astype(np.float32)
     with np.errstate(all="ignore"):
@@ -363,10 +368,9 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 
 
 def gather_taps(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: bool) -> np.ndarray:
-    """Sum over every combination of taps of weight times pixel, in the type of x; pixels outside
-    count as zero.
+    """The sum over all combinations of taps of weight times pixel, in the type of x.
 
-    keeps_nan: weights that are NaN count outside, too.
+    Pixels outside of the image count as zero.  keeps_nan: NaN weights count there, too.
     """
     batch = np.arange(x.shape[0]).reshape(-1, *[1] * (x.ndim - 2))
     total = x.dtype.type(0)
@@ -391,7 +395,7 @@ def gather_taps(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: 
 
 
 def gather_rows(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: bool) -> np.ndarray:
-    """The same, row by row: each row of taps is summed before it takes its own weight."""
+    """`gather_taps` row by row: each row of taps is summed before it is weighted."""
     (places, weights), columns = taps
     total = x.dtype.type(0)
     for place, weight in zip(places, weights):
@@ -404,7 +408,7 @@ _args = "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, b
 
 
 def grid_sampler_of(rank: int):
-    """grid_sampler of images (4) or volumes (5)."""
+    """Make grid_sampler of images (rank 4) or volumes (rank 5)."""
 
     def sampler(input, grid, *rest):
         if len(input._size) != rank or len(grid._size) != rank:
@@ -470,7 +474,7 @@ def pixel_shuffle(self, upscale_factor):
 
 
 def fresh(array: np.ndarray, self: Tensor) -> Tensor:
-    """A result that lies as its image does and shares no memory with it."""
+    """A result in the memory format of its image that does not share memory with it."""
     made = in_format_of(array, self)
     return Tensor._wrap(made.copy("K") if np.may_share_memory(made, self._array) else made)
 
@@ -486,7 +490,7 @@ def pixel_unshuffle(self, downscale_factor):
             f"downscale_factor, but got {h}x{w} and {r}"
         )
     if not self.numel():
-        return Tensor._wrap(self._array.copy("K"))  # PyTorch leaves its shape
+        return Tensor._wrap(self._array.copy("K"))  # PyTorch keeps its shape
     x = self._array.reshape(math.prod(lead), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
     return fresh(x.reshape(*lead, c * r * r, h // r, w // r), self)
 

@@ -1,4 +1,4 @@
-"""Views: another look at the same storage, with strides as PyTorch computes them."""
+"""Views of the same storage, with strides computed as in PyTorch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..table import declare, describe, primitive
 
 
 def infer_size(size: list[int], numel: int) -> list[int]:
-    """A size with its one -1 filled in.  RuntimeError where it does not hold `numel` elements."""
+    """A size with its one -1 filled in.  Raises RuntimeError if `numel` elements do not fit."""
     size = list(size)
     known = math.prod(n for n in size if n != -1)
     if size.count(-1) > 1:
@@ -33,7 +33,7 @@ def infer_size(size: list[int], numel: int) -> list[int]:
 
 
 def view_strides(size, stride, new: list[int]) -> tuple[int, ...] | None:
-    """Strides that show the same elements in another size; None where a copy is needed."""
+    """The strides that show the same elements in another size; None if a copy is needed."""
     if 0 in size:
         return tuple(stride) if tuple(size) == tuple(new) else contiguous_strides(new)
     if not size:
@@ -56,7 +56,7 @@ def view_strides(size, stride, new: list[int]) -> tuple[int, ...] | None:
 
 
 def step_stride(stride: int, step: int) -> int:
-    """The stride of every `step`-th element; 0 where it is so large that there is only one."""
+    """The stride of every `step`-th element; 0 if it is so large that there is only one."""
     return stride * step if stride * step <= 1 << 55 else 0
 
 
@@ -350,7 +350,7 @@ declare("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", expand
 
 
 def clamp_slice(n: int, start, end) -> tuple[int, int]:
-    """start and end of a slice of n elements, counted from the start and inside it."""
+    """The start and end of a slice of n elements, nonnegative and clamped to [0, n]."""
     start = 0 if start is None else start
     end = n if end is None else end
     start = min(max(start + n if start < 0 else start, 0), n)

@@ -1,4 +1,4 @@
-"""Copies of a tensor with another written into a view of it."""
+"""Copies of a tensor in which another one is written into a view."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .view import as_strided, diagonal, expand, select, slice_tensor
 
 
 def scattered(self: Tensor, src: Tensor, view) -> Tensor:
-    """A copy of self whose `view` holds src, which must have the view's size."""
+    """A copy of self in which `view` is replaced by src.  Raises RuntimeError if sizes differ."""
     result = with_strides_of(self)
     target = view(result)
     if target._size != src._size:
@@ -24,7 +24,7 @@ def scattered(self: Tensor, src: Tensor, view) -> Tensor:
 
 
 def with_strides_of(x: Tensor) -> Tensor:
-    """A copy with the very strides of x, gaps too; dense where its elements overlap."""
+    """A copy with exactly the strides of x, gaps included; dense if elements of x overlap."""
     if any(s == 0 and n > 1 for n, s in zip(x._size, x._stride)):
         return formatted(x, 0)
     result = empty_strided(x._size, x._stride, x.dtype)

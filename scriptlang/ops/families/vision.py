@@ -12,7 +12,10 @@ from ..table import describe, primitive
 
 @primitive("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 def nms(dets, scores, iou_threshold):
-    """Indices of the boxes (x1, y1, x2, y2) that no better one overlaps by more, best first."""
+    """The indices of the boxes (x1, y1, x2, y2) to keep, best first.
+
+    A box is dropped if a better one overlaps it by more than the threshold.
+    """
     if dets.dim() != 2 or dets._size[1] != 4:
         raise RuntimeError(
             "boxes should be a 2d tensor with 4 elements in dimension 1, got size "
@@ -54,8 +57,7 @@ def check_rois(input: Tensor, rois: Tensor) -> None:
 
 
 def averaging(start: float, length: float, pooled: int, samples: int, size: int) -> np.ndarray:
-    """A matrix (pooled, size): each bin's mean of `samples` linear interpolations along one
-    side."""
+    """A matrix (pooled, size): each bin's mean of `samples` linear interpolations."""
     samples = samples if samples > 0 else int(np.ceil(length / pooled))
     step = np.float32(length) / np.float32(pooled)
     matrix = np.zeros((pooled, size), np.float32)
@@ -79,8 +81,7 @@ def averaging(start: float, length: float, pooled: int, samples: int, size: int)
     "pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor"
 )
 def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
-    """Regions resampled to one size.  Interpolation is separable: a product with a matrix per
-    side."""
+    """Resample regions to one size; interpolation is separable: one matrix product per side."""
     check_rois(input, rois)
     x = working(input)
     result = np.zeros((rois._size[0], x.shape[1], pooled_height, pooled_width), x.dtype)
@@ -97,12 +98,12 @@ def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_
 
 
 def half_up(x: float) -> int:
-    """Rounded as C's round does: halves away from zero."""
+    """Round as in C: halves away from zero."""
     return int(np.copysign(np.floor(abs(x) + 0.5), x))
 
 
 def bins(start: int, end: int, pooled: int, size: int) -> list[slice]:
-    """The parts of one side of a region, cut at the border of the image."""
+    """The bins of one side of a region, clipped to the image."""
     reserve(pooled * 128)
     length = max(end - start + 1, 1) / pooled
     return [
@@ -119,7 +120,7 @@ def bins(start: int, end: int, pooled: int, size: int) -> list[slice]:
     "pooled_height, SymInt pooled_width) -> (Tensor, Tensor)"
 )
 def roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
-    """(maxima of the bins of each region, their flat positions; 0 and -1 for empty bins)."""
+    """(maxima of the bins of each region, their flat positions); 0 and -1 for empty bins."""
     check_rois(input, rois)
     x = working(input)
     shape = (rois._size[0], x.shape[1], pooled_height, pooled_width)
@@ -139,7 +140,7 @@ def roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
 
 
 def sample(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Bilinear values (channels, *places) of planes (channels, H, W); zero outside."""
+    """Bilinear samples (channels, *positions) of planes (channels, H, W); zero outside."""
     height, width = x.shape[1:]
     top, left = np.floor(rows).astype(np.int64), np.floor(columns).astype(np.int64)
     result = np.zeros((x.shape[0], *rows.shape), x.dtype)
@@ -175,7 +176,7 @@ def deform_conv2d(
     offset_groups,
     use_mask,
 ):
-    """A convolution whose windows are sampled at places moved by `offset`, weighted by `mask`."""
+    """A convolution with windows sampled at positions moved by `offset`, weighted by `mask`."""
     if input.dim() != 4 or weight.dim() != 4 or offset.dim() != 4:
         raise RuntimeError(
             "deform_conv2d: input, weight and offset must have 4 dimensions, got "

@@ -1,4 +1,4 @@
-"""Quantizing and back, what a quantized tensor says of itself, fake quantization."""
+"""Quantizing, dequantizing, properties of quantized tensors, and fake quantization."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .quantized_tensors import (
 )
 
 SMALLEST_SCALE = 6.1e-5
-"""Scales below this are raised to it: their inverse would lose too much."""
+"""Smaller scales are raised to this one: their inverse would lose too much precision."""
 
 
 def quantized_type(code: int):
@@ -88,7 +88,10 @@ def quantize_per_channel(self, scales, zero_points, axis, dtype):
 def channel_quantizer(
     x: Tensor, scales: Tensor, zero_points: Tensor, axis: int
 ) -> ChannelQuantizer:
-    """Parameters as PyTorch keeps them: float64 and int64, or float32 both."""
+    """The quantizer of a channel dimension.
+
+    As in PyTorch, scales are float64 and zero points int64, or both float32.
+    """
     axis = wrap_dim(axis, x.dim())
     n = x._size[axis]
     if scales._size != (n,) or zero_points._size != (n,):
@@ -113,7 +116,7 @@ def quantize_dynamic(self, dtype, reduce_range):
 
 
 def choose_parameters(x: np.ndarray, low: int, high: int) -> tuple[float, int]:
-    """(scale, zero point) for codes from `low` to `high` to hold all of the numbers, and 0."""
+    """(scale, zero point) such that codes in [low, high] cover all of the numbers, and 0."""
     smallest = min(float(x.min()), 0.0) if x.size else 0.0
     largest = max(float(x.max()), 0.0) if x.size else 0.0
     scale = (largest - smallest) / (high - low)
@@ -167,7 +170,7 @@ def dequantize_any(tensors):
 
 
 def quantizer_of(x: Tensor, kind: type, name: str):
-    """The quantizer of a tensor; RuntimeError where it has none of that kind."""
+    """The quantizer of a tensor.  Raises RuntimeError if it has none of that kind."""
     if not isinstance(x, QuantizedTensor) or not isinstance(x.quantizer, kind):
         what = "per tensor" if kind is Quantizer else "per channel"
         raise RuntimeError(f"{name} takes a tensor that is quantized {what}")
@@ -273,10 +276,9 @@ def check_zero_points(points, low: int, high: int) -> None:
 
 
 def fake(x: np.ndarray, scale, zero, is_whole: bool, low: int, high: int) -> np.ndarray:
-    """Numbers moved to the nearest that codes from `low` to `high` stand for.
+    """Round numbers to the nearest ones that codes in [low, high] represent.
 
-    What lies between two codes goes to the even one, or, with zero points that are whole, to that
-    an even way from zero.
+    Ties go to the even code, or, with integer zero points, to the even number of steps from zero.
     """
     if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
         raise NotImplementedError(f"fake quantization takes floating point numbers, not {x.dtype}")
@@ -366,7 +368,7 @@ def observed_fake_quant(
     per_row_fake_quant,
     symmetric_quant,
 ):
-    """Fake quantization with the parameters as they are: ranges are observed in training only."""
+    """Fake quantization with the given parameters; ranges are not observed (an error is raised)."""
     for flag in (observer_on, fake_quant_on):
         if flag.numel() != 1:
             raise RuntimeError(
@@ -387,8 +389,10 @@ def observed_fake_quant(
 def requantized(
     scaled: np.ndarray, like: QuantizedTensor, scale, zero_point, rounds_first=True
 ) -> QuantizedTensor:
-    """Numbers in units of `scale` as a quantized tensor of the type of another; rounded before the
-    zero point is added, or after."""
+    """Quantize numbers, given in units of `scale`, to the type of another tensor.
+
+    rounds_first: whether to round before the zero point is added, or after.
+    """
     codes = (
         clipped(scaled, zero_point, like.dtype)
         if rounds_first

@@ -1,5 +1,4 @@
-"""Operators of quantized tensors: arithmetic, activations, normalisation; and those of plain
-tensors that take quantized ones too, on their codes or on their numbers."""
+"""Operators on quantized tensors: arithmetic, activations, normalization."""
 
 from __future__ import annotations
 
@@ -29,12 +28,12 @@ TO = "float output_scale, int output_zero_point"
 
 
 def numbers(x: Tensor) -> np.ndarray:
-    """What a tensor's elements stand for, of either kind."""
+    """The numbers of a tensor, quantized or plain, in float32."""
     return x.numbers() if isinstance(x, QuantizedTensor) else x._array.astype(np.float32)
 
 
 def fused_numbers(x: QuantizedTensor) -> np.ndarray:
-    """`numbers`, rounded as code * scale - zero_point * scale is in one step."""
+    """`numbers`, computed as code * scale - zero_point * scale with a single rounding."""
     scale = np.float32(x.quantizer.scale)
     shift = np.float32(-np.float32(x.quantizer.zero_point) * scale)
     return (x.codes._array.astype(np.float64) * np.float64(scale) + np.float64(shift)).astype(
@@ -77,13 +76,13 @@ def mul(relu: bool):
 
 
 def real(value) -> float:
-    """A number as a real setting."""
+    """The real part of a Scalar as a float."""
     check_fits(value, dtypes.float64)
     return float(value.real)
 
 
 def add_scalar(relu: bool):
-    """The scale stays where the moved zero point still is a code."""
+    """Adding a number shifts the zero point; if that is then no code, the scale changes as well."""
 
     def kernel(x, value):
         x = check_activation(x, "quantized::add_scalar")
@@ -106,7 +105,7 @@ def add_scalar(relu: bool):
 
 
 def mul_scalar(relu: bool):
-    """The codes stay, or are mirrored; the scale takes the factor."""
+    """Multiplying changes the scale; the codes stay, or are mirrored for a negative factor."""
 
     def kernel(x, value):
         x = check_activation(x, "quantized::mul_scalar")
@@ -204,7 +203,7 @@ for _relu in ("", "_relu"):
 
 
 def through(name: str, overload: str = "") -> Callable:
-    """A plain operator on numbers: float32 array and further arguments -> float32 array."""
+    """A plain operator as a function of a float32 array and further arguments to an array."""
 
     def run(values: np.ndarray, *rest) -> np.ndarray:
         return find(name, overload).kernel(Tensor._wrap(values), *rest)._array
@@ -213,7 +212,7 @@ def through(name: str, overload: str = "") -> Callable:
 
 
 def clamped(x, low, high):
-    """Codes between those of two numbers; None bounds nothing."""
+    """Clamp the codes between those of two numbers; None is no bound."""
     codes = x.codes._array
     for bound, f in ((low, np.maximum), (high, np.minimum)):
         if bound is not None:
@@ -268,7 +267,7 @@ ACTIVATIONS = (
     ),
     (f"quantized::celu(Tensor self, {TO}, Scalar alpha=1) -> Tensor", "aten::celu", 1),
 )
-"""Schema, the plain operator, and how many arguments behind the output's parameters it takes."""
+"""Schema, the plain operator, and how many arguments follow the output's parameters."""
 
 for _text, _plain, _count in ACTIVATIONS:
     declare(
@@ -321,7 +320,7 @@ def softmax(x, dim, scale, zero_point):
     shape="like_first",
 )
 def dropout(x, scale, zero_point, p, training):
-    """PyTorch's is a copy in training, too, and takes no notice of the output's parameters."""
+    """Copies its input, as in PyTorch, even in training; the output's parameters are ignored."""
     x = check_activation(x, "quantized::dropout")
     return of_codes(Tensor._wrap(x.codes._array.copy()), x.dtype, x.quantizer)
 
@@ -330,7 +329,7 @@ def dropout(x, scale, zero_point, p, training):
 
 
 RANKS = {"": (2, 3, 4, 5), "1d": (2, 3), "2d": (4,), "3d": (5,)}
-"""How many dimensions a batch norm takes."""
+"""The numbers of dimensions that each batch norm accepts."""
 
 
 def check_batch_norm(x: QuantizedTensor, ranks, parameters: dict) -> None:
@@ -376,7 +375,10 @@ for _n, _ranks in RANKS.items():
 
 
 def normalised(name: str, *arguments: Callable) -> Callable:
-    """Through a plain operator; `arguments` make its arguments from those given."""
+    """The kernel of a norm, by the plain operator.
+
+    arguments[0] maps the given arguments to those of the plain operator.
+    """
 
     def kernel(x, *rest):
         *given, scale, zero_point = rest

@@ -1,9 +1,9 @@
 """Linear and convolution layers of quantized tensors, with their weights in packed objects.
 
 A packed object is an instance of a class of PyTorch's C++ library; its one slot holds the state
-that archives have: of linear layers (weight, bias), of convolutions ("2", [numbers, weight],
-[bias]), where the numbers are the dimensions of space, strides, paddings, dilations, paddings of
-the output, groups and whether it is transposed.
+that archives store: for linear layers (weight, bias), for convolutions ("2", [numbers, weight],
+[bias]).  The numbers are: how many spatial dimensions there are, strides, paddings, dilations,
+output paddings, groups, and whether it is transposed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def packed(name: str, state) -> ScriptObject:
 
 
 def state_of(params: ScriptObject, name: str) -> tuple:
-    """The state of a packed object; RuntimeError for another class, or where it is malformed."""
+    """The state of a packed object.  Raises RuntimeError for another class or a malformed state."""
     if not isinstance(params, ScriptObject) or params.type.name != name:
         raise RuntimeError(f"expected an object of {name}")
     state = params.slots[0] if params.slots else None
@@ -46,13 +46,16 @@ def state_of(params: ScriptObject, name: str) -> tuple:
 
 
 def exact_product(multiply, length: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`multiply(a, b)` of integers in floating point that holds every sum exactly."""
+    """`multiply(a, b)` of integers, in a float type that represents every sum exactly.
+
+    length: how many products are summed.
+    """
     kind = np.float32 if length * 255 * 255 < EXACT_IN_FLOAT32 else np.float64
     return multiply(a.astype(kind), b.astype(kind))
 
 
 def centred(x: QuantizedTensor) -> np.ndarray:
-    """Codes without their zero point."""
+    """The codes minus the zero point, as int32."""
     _, zero = x.quantizer.parameters(x.dim())
     return x.codes._array.astype(np.int32) - zero
 
@@ -64,11 +67,11 @@ def check_activation(x: Tensor, name: str) -> QuantizedTensor:
 
 
 LARGEST_ZERO = 1 << 16
-"""A zero point of the output may lie beyond the codes, but not further than this."""
+"""An output's zero point may lie outside of the range of codes, but its size is at most this."""
 
 
 def check_plain(name: str, x: QuantizedTensor, zero_point: int) -> None:
-    """Layers take bytes, whose zero points are codes."""
+    """Raise RuntimeError unless codes are bytes and the input's zero point is in their range."""
     low, high = limits(x.dtype)
     if (
         x.dtype.itemsize != 1
@@ -88,7 +91,7 @@ def finished(
     channel_dim: int,
     relu: bool,
 ) -> QuantizedTensor:
-    """Sums of products, with the bias, in codes of the output."""
+    """Add the bias to sums of products, and quantize them with the output's parameters."""
     shape = [-1 if d == channel_dim % sums.ndim else 1 for d in range(sums.ndim)]
     weight_scale = weight.quantizer.all_scales()
     both = (np.float32(x.quantizer.scale) * weight_scale).astype(np.float32)
@@ -152,7 +155,10 @@ def linear(relu: bool):
 
 
 def linear_dynamic(relu: bool):
-    """The input is quantized here, by its range; the result is plain."""
+    """The kernel of a dynamic linear layer.
+
+    It quantizes the input by its range; the result is float32.
+    """
 
     def kernel(x, params, reduce_range):
         weight, bias = state_of(params, LINEAR)[:2]
@@ -175,7 +181,7 @@ def dynamically_quantized(x: Tensor, reduce_range: bool) -> QuantizedTensor:
 def dynamic_product(
     x: Tensor, weight: Tensor, bias: Tensor | None, reduce_range: bool
 ) -> np.ndarray:
-    """x @ weight.T + bias for a packed weight: of int8, or of numbers kept in float16."""
+    """x @ weight.T + bias for a packed weight: int8, or floats rounded to float16."""
     if isinstance(weight, QuantizedTensor):
         q = dynamically_quantized(x, reduce_range)
         scale = np.float32(q.quantizer.scale) * weight.quantizer.all_scales()
@@ -213,7 +219,7 @@ for _relu in ("", "_relu"):
 
 @record(frozen=True)
 class Convolution:
-    """What a packed convolution holds."""
+    """The contents of a packed convolution."""
 
     weight: QuantizedTensor
     bias: Tensor | None
@@ -238,7 +244,7 @@ class Convolution:
 
 
 def convolution_of(params: ScriptObject, n: int) -> Convolution:
-    """What a packed object holds, whichever version its state has."""
+    """The contents of a packed convolution, for any version of its state."""
     state = state_of(params, CONV[n])
     if len(state) == 6 and isinstance(state[0], Tensor):  # the first version
         weight, bias, *numbers, groups = state
@@ -275,7 +281,7 @@ def prepack(n: int, transposed: bool):
         lists = [
             per_dimension("argument", v, n) for v in (stride, padding, dilation, output_padding)
         ]
-        if n == 1:  # as one row of an image
+        if n == 1:  # stored as an image with one row
             size, steps = list(weight._size), list(weight._stride)
             weight = weight._as_view(
                 (*size[:2], 1, size[2]), (*steps[:2], steps[2], steps[2]), weight._offset
@@ -288,7 +294,7 @@ def prepack(n: int, transposed: bool):
 
 
 def copied(x: Tensor) -> Tensor:
-    """A copy of a tensor, quantized or plain, in memory of its own."""
+    """A copy of a tensor, quantized or plain."""
     return table.find("aten::clone", "").kernel(x, None)
 
 
@@ -337,7 +343,7 @@ def products(x: np.ndarray, made: Convolution) -> np.ndarray:
 
 
 def batched(x: np.ndarray, n: int, rank: int) -> np.ndarray:
-    """Codes (N, C, *) as `rank` dimensions; those of sequences as images of one row."""
+    """Check that codes (N, C, *) fit `rank` dimensions; signals become images with one row."""
     if x.ndim != rank - (n == 1):
         raise RuntimeError(
             f"quantized::conv{n}d: Expected activation tensor to have "
@@ -347,8 +353,10 @@ def batched(x: np.ndarray, n: int, rank: int) -> np.ndarray:
 
 
 def channels_last(x: np.ndarray) -> np.ndarray:
-    """The same elements with the channels, dimension 1, together in memory, as PyTorch has them
-    of every quantized convolution.  What is computed of them lies in the same order."""
+    """The array in channels-last memory format, as all quantized convolutions of PyTorch return it.
+
+    Pointwise results of it keep that order.
+    """
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
 
 
@@ -377,8 +385,11 @@ def reshaped(result: Tensor, rank: int, n: int):
 
 
 def convolve_dynamic(n: int):
-    """The input is quantized here, by its range, and the result rounded to the input's codes, as
-    PyTorch's is: what lies beyond the input's range becomes its end."""
+    """The kernel of a dynamic convolution: it quantizes the input by its range.
+
+    The result is rounded to the input's codes, as in PyTorch, so it is clamped to the input's
+    range.
+    """
     quantized = convolve(n, relu=False)
 
     def kernel(x, params, reduce_range):
@@ -394,7 +405,7 @@ def convolve_dynamic(n: int):
 
 
 def convolve_and_add(relu: bool):
-    """A convolution whose result another quantized tensor is added to before it is rounded."""
+    """A convolution that adds another quantized tensor to its sums before they are rounded."""
 
     def kernel(x, other, params, scale, zero_point):
         made = convolution_of(params, 2)
@@ -469,7 +480,7 @@ def declare_convolutions(n: int) -> None:
 
 
 def declare_parts(name: str, n: int) -> None:
-    """The operators that read one number of a packed convolution."""
+    """Declare the operators that read one field of a packed convolution."""
     for part, kind in (
         ("stride", "int[]"),
         ("padding", "int[]"),

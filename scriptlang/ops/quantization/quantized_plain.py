@@ -1,4 +1,4 @@
-"""Operators of plain tensors that take quantized ones too: on the codes, or on the numbers."""
+"""Operators on plain tensors that accept quantized ones, too: by their codes or their numbers."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ ON_CODES = (
     "amax",
     "amin",
 )
-"""Operators that move or choose elements: they do to the codes what they do to numbers."""
+"""Operators that move or select elements: applied to the codes, they are the same."""
 
 MOVING = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-"""Operators that copy elements to other places."""
+"""Operators that copy elements to other positions."""
 
 AVERAGES = ("avg_pool1d", "avg_pool2d", "avg_pool3d")
 INTERPOLATIONS = (
@@ -68,10 +68,10 @@ INTERPOLATIONS = (
     "upsample_linear1d",
     "upsample_trilinear3d",
 )
-"""Means and weighted means of elements: those of the codes, rounded."""
+"""Means and weighted means of elements: computed on the codes, and rounded."""
 
 ACTIVATIONS = ("leaky_relu", "hardswish", "elu", "prelu", "celu")
-"""Operators whose result is quantized as their operand is, as `mean`'s is."""
+"""Operators whose result has the quantizer of their operand, as for `mean`."""
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -86,7 +86,7 @@ def on_codes(kernel: Callable) -> Callable:
 
 
 def on_bytes(kernel: Callable) -> Callable:
-    """On the codes as bytes or floats of their size, which the kernel takes and copies."""
+    """Runs the kernel on the codes, reinterpreted as a type of the same size that it supports."""
 
     def run(x, *rest):
         if not isinstance(x, QuantizedTensor):
@@ -99,7 +99,7 @@ def on_bytes(kernel: Callable) -> Callable:
 
 
 def rewrapped(result: Any, like: QuantizedTensor) -> Any:
-    """Codes in a result as quantized tensors; indices and flags as they are."""
+    """Wrap codes in a result as quantized tensors; indices and flags stay as they are."""
     if isinstance(result, tuple):
         return tuple(rewrapped(r, like) for r in result)
     if isinstance(result, Tensor) and result.dtype is like.codes.dtype:
@@ -108,7 +108,10 @@ def rewrapped(result: Any, like: QuantizedTensor) -> Any:
 
 
 def on_numbers(to_codes: Callable) -> Callable:
-    """to_codes: `quantize`, or the same with another rounding."""
+    """Runs the kernel on the numbers and quantizes its result with the operand's quantizer.
+
+    to_codes: `quantize` or `quantize_rounding_first`.
+    """
 
     def wrap(kernel: Callable) -> Callable:
         def run(x, *rest):
@@ -123,8 +126,11 @@ def on_numbers(to_codes: Callable) -> Callable:
 
 
 def in_codes(rounds_first: Callable) -> Callable:
-    """Means of the codes.  rounds_first: whether they are rounded before the zero point is added,
-    as PyTorch does in kernels for some orders in memory."""
+    """Runs the kernel on the codes without the zero point, and rounds its result.
+
+    rounds_first(x): whether to round before the zero point is added, as some PyTorch kernels do,
+    depending on the memory format.
+    """
 
     def wrap(kernel: Callable) -> Callable:
         def run(x, *rest):
@@ -143,7 +149,7 @@ def is_channels_last(x: Tensor) -> bool:
 
 
 def averaging_parts(kernel: Callable) -> Callable:
-    """Adaptive means: sums of codes, which are exact, times the inverse of how many there are."""
+    """Adaptive means: exact sums of codes, times the reciprocal of their count."""
 
     def run(x, output_size):
         if not isinstance(x, QuantizedTensor):
@@ -163,7 +169,7 @@ def averaging_parts(kernel: Callable) -> Callable:
 
 
 def padding(kernel: Callable) -> Callable:
-    """Padding with a number pads with its code."""
+    """Padding: the codes are padded with the code of the fill value."""
 
     def run(x, pad, mode="constant", value=None):
         if not isinstance(x, QuantizedTensor):
@@ -198,7 +204,7 @@ def compared(kernel: Callable) -> Callable:
 
 
 def clamping(bounds: Callable) -> Callable:
-    """Clamping between bounds that the operator's arguments give."""
+    """Clamping: `bounds` maps the operator's arguments to the two bounds."""
 
     def wrap(kernel: Callable) -> Callable:
         def run(x, *rest):
@@ -212,7 +218,7 @@ def clamping(bounds: Callable) -> Callable:
 
 
 def joined(kernel: Callable) -> Callable:
-    """cat and stack: the parts are quantized as the first one is."""
+    """cat and stack: all parts are quantized like the first."""
 
     def run(xs, *rest):
         if not xs or not isinstance(xs[0], QuantizedTensor):
@@ -248,7 +254,7 @@ def equal(kernel: Callable) -> Callable:
 
 
 def copied(kernel: Callable) -> Callable:
-    """copy_: between quantized tensors with the quantizer, from numbers by quantizing."""
+    """copy_: copies the quantizer of a quantized source; a plain source is quantized."""
 
     def run(self, source, *rest):
         if not isinstance(self, QuantizedTensor):
@@ -262,7 +268,7 @@ def copied(kernel: Callable) -> Callable:
 
 
 def converted(kernel: Callable) -> Callable:
-    """`to` another device or layout; a quantized tensor has no other type."""
+    """`to` for another device or layout: a quantized tensor is returned as it is."""
 
     def run(x, *rest):
         return x if isinstance(x, QuantizedTensor) else kernel(x, *rest)
@@ -271,9 +277,9 @@ def converted(kernel: Callable) -> Callable:
 
 
 def take_over(way: str, names, wrap: Callable) -> None:
-    """Let kernels that are declared take quantized tensors as well.
+    """Let declared kernels accept quantized tensors as well.
 
-    way: what the native engine calls it (cpp_loader/src/ops/quantized/plain.h).
+    way: the native engine's name for `wrap` (cpp_loader/src/ops/quantized/plain.h).
     """
     for name in names:
         for op in table.declared(f"aten::{name}"):

@@ -1,6 +1,6 @@
-"""Recurrent layers and embeddings whose weights are quantized; inputs and results are plain.
+"""Recurrent layers and embeddings with quantized weights; inputs and results are plain tensors.
 
-The weights of a layer lie in a CellParamsBase: ("quantized_dynamic", [biases], [], [reduce_range],
+The weights of a layer are in a CellParamsBase: ("quantized_dynamic", [biases], [], [reduce_range],
 [packed weights]), or "quantized_fp16".
 """
 
@@ -25,7 +25,7 @@ LAYERS = (
 
 
 class CellWeights:
-    """The weights of one direction of one layer."""
+    """The weights of one layer in one direction."""
 
     def __init__(self, params: ScriptObject):
         state = state_of(params, CELL)
@@ -36,7 +36,7 @@ class CellWeights:
         self.is_half = kind == "quantized_fp16"
 
     def product(self, which: int, x: np.ndarray) -> np.ndarray:
-        """x @ w_ih (0) or w_hh (1), and its bias."""
+        """x @ w_ih (which = 0) or x @ w_hh (which = 1), plus its bias."""
         weight, bias = state_of(self.packed[which], LINEAR)[:2]
         if len(self.biases) == 2 and not self.is_half:
             bias = self.biases[which]
@@ -67,7 +67,7 @@ STEPS = {"lstm": lstm_step, "gru": gru_step}
 
 
 def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train, bidirectional):
-    """All layers over packed rows: (outputs, h, c)."""
+    """Run all layers over packed rows; return (outputs, h, c)."""
     directions = 2 if bidirectional else 1
     if len(params) != num_layers * directions or len(h0) != len(params):
         raise RuntimeError(
@@ -82,7 +82,7 @@ def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train, bi
         for d in range(directions):
             k = layer * directions + d
             w = CellWeights(params[k])
-            gates = w.product(0, data)  # in one piece: one range for all steps
+            gates = w.product(0, data)  # in one product, so that all steps have one range
             out, h, c = run_direction(STEPS[kind], gates, sizes, h0[k], c0[k], w, d == 1)
             outs.append(out)
             hs.append(h)
@@ -92,7 +92,7 @@ def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train, bi
 
 
 def padded(kind: str):
-    """The kernel of `quantized_<kind>.input`: sequences of one length."""
+    """The kernel of `quantized_<kind>.input`: sequences of equal length."""
 
     def kernel(
         input,
@@ -265,7 +265,7 @@ def embedding_unpack(params):
 
 
 def table_of(params: ScriptObject) -> Tensor:
-    """The rows of an embedding as numbers."""
+    """The rows of an embedding, dequantized."""
     weight = embedding_unpack(params)
     if not isinstance(weight, QuantizedTensor):
         raise RuntimeError("an embedding's weight is not quantized")

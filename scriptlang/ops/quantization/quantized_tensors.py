@@ -1,9 +1,9 @@
-"""Quantized tensors: integers (codes) that a scale and a zero point turn into numbers.
+"""Quantized tensors: integers (codes) that represent numbers by a scale and a zero point.
 
     number = (code - zero_point) * scale
 
-Views share the codes as those of other tensors do.  Operators that know nothing of quantization
-cannot reach the codes: they fail with the advice to dequantize.
+Views share the codes, as views of other tensors share elements.  Operators that do not support
+quantization cannot reach the codes: they raise an error that advises to dequantize.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ...records import record
 from ...tensors import Storage, Tensor
 
 CODES = {dtypes.qint8: dtypes.int8, dtypes.quint8: dtypes.uint8, dtypes.qint32: dtypes.int32}
-"""Quantized type -> type of its codes."""
+"""Quantized type -> element type of its codes."""
 
 PER_TENSOR, PER_CHANNEL, PER_CHANNEL_FLOAT = 0, 1, 4
-"""PyTorch's numbers of the schemes."""
+"""PyTorch's numbers for the quantization schemes."""
 
 
 @record(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Quantizer:
     scheme = PER_TENSOR
 
     def parameters(self, ndim: int) -> tuple[np.float32, int]:
-        """(scale, zero point) as they broadcast over codes of `ndim` dimensions."""
+        """(scale, zero point), such that they broadcast with codes of `ndim` dimensions."""
         return np.float32(self.scale), self.zero_point
 
     def all_scales(self) -> np.ndarray:
@@ -42,7 +42,7 @@ class Quantizer:
 
 @record(frozen=True, eq=False)
 class ChannelQuantizer:
-    """A scale and a zero point for each index of one dimension; float zero points are numbers."""
+    """A scale and a zero point for each index of dimension `axis`; zero points may be float."""
 
     scales: Tensor
     zero_points: Tensor
@@ -90,18 +90,18 @@ class QuantizedTensor(Tensor):
 
     @property
     def codes(self) -> Tensor:
-        """The integers, as a tensor over the same memory."""
+        """The codes as an integer tensor that shares the memory."""
         return Tensor(self._storage, CODES[self.dtype], self._size, self._stride, self._offset)
 
     def _as_view(self, size, stride, offset: int) -> QuantizedTensor:
         return QuantizedTensor(self._storage, self.dtype, size, stride, offset, self.quantizer)
 
     def with_codes(self, codes: Tensor) -> QuantizedTensor:
-        """A tensor of these codes, quantized as this one."""
+        """A tensor with these codes and the quantizer of this one."""
         return of_codes(codes, self.dtype, self.quantizer)
 
     def take_codes(self, other: QuantizedTensor) -> QuantizedTensor:
-        """Become what another tensor of the same type is, in this one's memory."""
+        """Copy the codes, in place, and the quantizer of a tensor of the same type."""
         if other.dtype is not self.dtype:
             raise RuntimeError(
                 f"a tensor of {other.dtype} cannot be written into one of {self.dtype}"
@@ -111,7 +111,7 @@ class QuantizedTensor(Tensor):
         return self
 
     def numbers(self) -> np.ndarray:
-        """What the codes stand for, in float32."""
+        """The numbers that the codes represent, in float32."""
         codes = self.codes._array
         scale, zero = self.quantizer.parameters(codes.ndim)
         if self.quantizer.scheme == PER_CHANNEL_FLOAT:
@@ -137,7 +137,7 @@ class QuantizedTensor(Tensor):
 
 
 def of_codes(codes: Tensor, dtype: DType, quantizer) -> QuantizedTensor:
-    """A quantized tensor over the memory of its codes."""
+    """A quantized tensor that shares the memory of its codes."""
     return QuantizedTensor(
         codes._storage, dtype, codes._size, codes._stride, codes._offset, quantizer
     )
@@ -156,10 +156,11 @@ def check_zero_point(dtype: DType, zero_point: int) -> None:
 
 
 def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
-    """The nearest codes of float32 numbers within the type's range.
+    """The nearest codes of float32 numbers, clamped to the type's range.
 
-    Halves become even after the zero point is added: so PyTorch quantizes number by number.  Its
-    vector kernels round first (`quantize_rounding_first`); where the point is odd, they differ.
+    Rounds half to even after the zero point is added, as PyTorch's scalar code does.  PyTorch's
+    vector kernels round before (`quantize_rounding_first`); results differ if the zero point is
+    odd.
     """
     scale, zero = quantizer.parameters(numbers.ndim)
     numbers = numbers.astype(np.float32)
@@ -168,7 +169,7 @@ def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
 
 
 def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
-    """Numbers in units of the scale, rounded and moved by the zero point, as codes."""
+    """Round numbers in units of the scale, add the zero point, and clamp to the codes' range."""
     low, high = limits(dtype)
     whole = np.nan_to_num(np.rint(scaled.astype(np.float64)), nan=-(2.0**31))
     return np.clip(whole + zero, low, high).astype(CODES[dtype].numpy)
@@ -177,7 +178,7 @@ def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
 def quantize_rounding_first(
     numbers: np.ndarray, dtype: DType, scale: float, zero_point: int
 ) -> QuantizedTensor:
-    """`quantize` with halves made even before the zero point is added."""
+    """`quantize`, but rounding half to even before the zero point is added."""
     quantizer = Quantizer(float(scale), int(zero_point))
     with np.errstate(all="ignore"):
         scaled = numbers.astype(np.float32) * (np.float32(1) / np.float32(scale))
@@ -185,6 +186,6 @@ def quantize_rounding_first(
 
 
 def quantize(numbers: np.ndarray, dtype: DType, scale: float, zero_point: int) -> QuantizedTensor:
-    """Numbers quantized with one scale and zero point."""
+    """Quantize numbers with one scale and zero point for all."""
     quantizer = Quantizer(float(scale), int(zero_point))
     return of_codes(Tensor._wrap(encode(numbers, dtype, quantizer)), dtype, quantizer)

@@ -1,1 +1,1 @@
-"""What kernels share: types of results, layouts, random numbers, functions of numbers."""
+"""Helpers that kernels share: result types, memory layouts, random numbers, scalar math."""

@@ -1,4 +1,4 @@
-"""What every pointwise operator shares: result types, broadcasting, in-place and out forms."""
+"""Helpers of pointwise operators: result types, broadcasting, checks of writes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .layout import copied, is_dense, laid, laid_like, pointwise_order, resize
 
 
 def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
-    """A tensor's array, or a number's, in an element type (integers wrap, as in PyTorch).
+    """The array of a tensor, or of a number, in an element type (integers wrap, as in PyTorch).
 
-    working: numpy's type to give instead, for half types that compute in float32.  Tensors are
-    rounded to the half type first; numbers are not.
+    working: the numpy type to return instead, since half types are computed in float32.  Tensors
+    are rounded to the half type first; numbers are not.
     """
     target = working or dtype.numpy
     if isinstance(x, Tensor):
@@ -42,12 +42,12 @@ def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarra
 
 
 def working_type(dtype: DType) -> np.dtype:
-    """The type to compute in: float32 for the half types, whose results are rounded once."""
+    """The type to compute in: float32 for the half types, so that only the result is rounded."""
     return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.numpy
 
 
 def beside_halves(self: Any, other: Any) -> tuple[Any, Any]:
-    """Both, a number rounded to the half type of the result."""
+    """Both operands; numbers are rounded if the result is of a half type."""
     dtype = dtypes.result_type(self, other)
     if dtype.kind != "f" or dtype.itemsize != 2:
         return self, other
@@ -58,23 +58,26 @@ def beside_halves(self: Any, other: Any) -> tuple[Any, Any]:
 
 
 def rounded_number(value: Any, dtype: DType) -> Any:
-    """A number as an element of a half type, if it is one."""
+    """The number, rounded if `dtype` is a half type."""
     half = dtype.kind == "f" and dtype.itemsize == 2
     return float(np.asarray(value, dtype.numpy)) if half else value
 
 
 def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
-    """The array with the precision of `dtype`, where it is computed in a wider type."""
+    """The array rounded to the precision of `dtype`, in its own, possibly wider, type."""
     return a if a.dtype == dtype.numpy else a.astype(dtype.numpy).astype(a.dtype)
 
 
 def floating(dtype: DType) -> DType:
-    """The type that integers compute in where the result is not integral: the default float."""
+    """The default float type for integers and bool, else the type itself."""
     return dtypes.get_default_dtype() if dtype.kind in "bui" else dtype
 
 
 def check_broadcast(*operands: Any) -> tuple[int, ...]:
-    """The common shape of the tensors among the operands; RuntimeError names sizes that clash."""
+    """The shape that the tensors among the operands broadcast to.
+
+    Raises RuntimeError that names the sizes that do not match.
+    """
     sizes = [x._size for x in operands if isinstance(x, Tensor)]
     if all(size == sizes[0] for size in sizes):
         return sizes[0] if sizes else ()
@@ -94,14 +97,14 @@ def check_broadcast(*operands: Any) -> tuple[int, ...]:
 
 
 def unsupported(name: str, dtype: DType) -> NotImplementedError:
-    """The error of an operator on an element type that it does not take."""
+    """The error of an operator that does not support an element type."""
     error = NotImplementedError(f"\"{name}_cpu\" not implemented for '{DISPLAY[dtype.name]}'")
-    error.computed = dtype  # type: ignore[attr-defined]  # for forms that write into a tensor
+    error.computed = dtype  # in-place forms check this type
     return error
 
 
 def check_category(dtype: DType, target: Tensor) -> None:
-    """Raise where a result of that type cannot be written into a tensor: complex into real, ..."""
+    """Raise RuntimeError if a result cannot be written into a tensor, such as complex into real."""
     if dtypes.category(dtype) > dtypes.category(target.dtype):
         raise RuntimeError(
             f"result type {DISPLAY[dtype.name]} can't be cast to the desired "
@@ -110,9 +113,9 @@ def check_category(dtype: DType, target: Tensor) -> None:
 
 
 def check_kind(name: str, dtype: DType, kinds: str) -> None:
-    """Raise NotImplementedError where the type is of none of the kinds (letters as numpy's).
+    """Raise NotImplementedError if the type is of none of the kinds (letters as numpy's).
 
-    uint16, uint32 and uint64 are taken by the few operators only that PyTorch has for them.
+    uint16, uint32 and uint64 are only accepted by the few operators for which PyTorch has them.
     """
     if dtype.kind not in kinds or dtype in dtypes.BAREBONES and name not in EVERY_TYPE:
         raise unsupported(name, dtype)
@@ -136,12 +139,14 @@ EVERY_TYPE = {
     "conj_physical",
     "_conj_physical",
 }
-"""Pointwise operators that take uint16, uint32 and uint64 too."""
+"""Pointwise operators that also support uint16, uint32 and uint64."""
 
 
 def lying(array: np.ndarray, dtype: DType | None, *operands: Any) -> Tensor:
-    """A pointwise result as a tensor that lies as its operands do; dtype: what they are converted
-    to before, if they are."""
+    """Wrap a pointwise result, with its dimensions in the operands' order in memory.
+
+    dtype: the type that the operands were converted to before, if any.
+    """
     return Tensor._wrap(laid(array, pointwise_order(array.shape, dtype, operands)))
 
 
@@ -153,13 +158,14 @@ def apply(
     kinds: str = "buifc",
     last_is_exact: bool = False,
 ) -> Tensor:
-    """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
+    """Apply f to the operands' arrays in `dtype`; return a new tensor.
 
-    f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
-    The result lies as the operands do.
-    last_is_exact: a last operand of one element is not rounded to a half type first.
+    Invalid values give nan without a warning. f may return bool for any type; any other result is
+    rounded to `dtype`, which must be of `kinds`. The dimensions of the result have the operands'
+    order in memory. last_is_exact: a last operand of one element is not rounded to a half type
+    first.
     """
-    check_broadcast(*operands)  # before types, as PyTorch does
+    check_broadcast(*operands)  # PyTorch checks shapes before types
     check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
     working = working_type(dtype)
     try:
@@ -171,13 +177,13 @@ def apply(
             result = np.asarray(f(*arrays))
             if result.dtype == working and working != dtype.numpy:
                 result = result.astype(dtype.numpy)
-    except TypeError:  # a ufunc that has no loop for the type
+    except TypeError:  # the ufunc has no loop for the type
         raise unsupported(name or getattr(f, "__name__", "operator"), dtype) from None
     return lying(result, dtype, *operands)
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:
-    """The tensor in another element type; itself where it has it already."""
+    """The tensor converted to an element type; itself if it has that type."""
     if x.dtype is dtype:
         return x
     with np.errstate(all="ignore"):
@@ -190,9 +196,10 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
 
 
 def store(target: Tensor, value: Tensor, resize: bool = False) -> Tensor:
-    """Write a result into the tensor of an in-place or out form; returns that tensor.
+    """Write a result into the tensor of an in-place or out= form; return that tensor.
 
-    The result's category must not be above the target's; its shape must be the target's.
+    Raises RuntimeError if the result's type is of a higher category than the target's, or if the
+    shapes differ and `resize` is not set.
     """
     if target.is_quantized and value.is_quantized:
         return target.take_codes(value)
@@ -224,11 +231,11 @@ RANGES = {
     "float32": ("float", -3.4028234663852886e38, 3.4028234663852886e38),
     "complex64": ("c10::complex<float>", -3.4028234663852886e38, 3.4028234663852886e38),
 }
-"""Element types that do not hold every number: PyTorch's name, the least and greatest."""
+"""Element types with a limited range -> PyTorch's C++ name, the least and the greatest number."""
 
 
 def check_fits(value: Any, dtype: DType) -> None:
-    """Raise where a number cannot be an element of the type; tensors and None are let through."""
+    """Raise RuntimeError if a number is out of range for a type; accept tensors and None."""
     if isinstance(value, complex):
         if value.imag and dtype.kind != "c":
             raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
@@ -241,25 +248,25 @@ def check_fits(value: Any, dtype: DType) -> None:
     if dtype.kind in "fc" and not math.isfinite(value):
         return
     if dtype.kind == "u" and isinstance(value, int):
-        low = -high  # -1 becomes 255
+        low = -high  # negative numbers wrap: -1 becomes 255
     if not low <= value <= high:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def check_factor(value: Any, dtype: DType) -> None:
-    """check_fits where half types are computed as float32."""
+    """`check_fits` for operators that compute half types in float32."""
     check_fits(value, dtypes.float32 if dtype.kind == "f" and dtype.itemsize == 2 else dtype)
 
 
 def overlaps_itself(target: Tensor) -> bool:
-    """Whether a dimension is expanded: its elements share memory."""
+    """Whether a dimension is expanded, so that elements share memory."""
     return 0 not in target._size and any(
         s == 0 and n > 1 for n, s in zip(target._size, target._stride)
     )
 
 
 def check_writable(target: Tensor) -> None:
-    """An expanded tensor has elements that share memory: it cannot be written as a whole."""
+    """Raise RuntimeError for an expanded tensor, which cannot be written: elements share memory."""
     if overlaps_itself(target):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor "
@@ -269,15 +276,15 @@ def check_writable(target: Tensor) -> None:
 
 
 def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
-    """Raise where elements of the two share memory, though not each with its own.
+    """Raise RuntimeError if the two tensors overlap in memory.
 
-    same: whether each may share it with its own.
+    same: whether it is allowed that each element shares memory with its counterpart.
     """
     if target is other and same or target._storage is not other._storage:
         return
     if target is not other:
         if not target.numel() or not other.numel() or not is_dense(target) or not is_dense(other):
-            return  # nothing shared, or hard to tell
+            return  # nothing is shared, or it is hard to tell
         (a, b), (c, d) = place_of(target), place_of(other)
         if b <= c or d <= a or same and (a, b) == (c, d) and lie_alike(target, other):
             return
@@ -289,19 +296,19 @@ def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
 
 
 def lie_alike(a: Tensor, b: Tensor) -> bool:
-    """Whether dimensions of more than one element have the same strides."""
+    """Whether the strides are equal, except for dimensions of size 1."""
     return len(a._size) == len(b._size) and all(
         s == t or m == n == 1 for s, t, m, n in zip(a._stride, b._stride, a._size, b._size)
     )
 
 
 def place_of(x: Tensor) -> tuple[int, int]:
-    """Where the bytes of a dense tensor begin and end in its storage."""
+    """The first byte of a dense tensor in its storage, and the byte after its last."""
     return x._offset * x.dtype.itemsize, (x._offset + x.numel()) * x.dtype.itemsize
 
 
 def resize_to(target: Tensor, value: Tensor) -> Tensor:
-    """Give `target` the value's shape, elements and order of dimensions, in memory that grows."""
+    """Give `target` the value's shape, elements and strides; its storage grows if needed."""
     fresh = Tensor._wrap(copied(value))
     resize(target, list(value._size))
     target._stride, target._view = fresh._stride, None
@@ -311,9 +318,9 @@ def resize_to(target: Tensor, value: Tensor) -> Tensor:
 
 
 def declare_pointwise(head: str, rest: str, kernel: Callable, **facts) -> None:
-    """Declare `aten::head(Tensor self, rest) -> Tensor`; its in-place and out forms are derived.
+    """Declare `aten::head(Tensor self, rest) -> Tensor`; its in-place and out= forms are derived.
 
-    head is `name` or `name.overload`; rest the arguments after self, possibly empty.
+    head: `name` or `name.overload`.  rest: the arguments after self, possibly empty.
     """
     tail = f", {rest}" if rest else ""
     declare(

@@ -22,7 +22,7 @@ OUT_KINDS = (
     "magnitude_out",
     "read_out",
 )
-"""Kinds of forms that write the results of their base into their last arguments."""
+"""Kinds of forms that write the base operator's results into their last arguments."""
 
 
 def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callable:
@@ -46,7 +46,7 @@ def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callabl
 
 
 def in_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
-    """The output's type is that of the computation, unless `dtype` says one, which has to be it."""
+    """Compute in the output's type; if `dtype` is given, the output must have that type."""
     if given[-1] is not None:
         return given, True
     return (*given[:-1], target.dtype.code), False
@@ -54,8 +54,8 @@ def in_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
 
 def in_floating_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, bool]:
     if given[-1] is None and given[0].dtype.kind not in "fc":
-        return given, False  # which the kernel refuses
-    if len(given) == 2 and given[0].dtype.kind == "c" != target.dtype.kind:  # of all elements
+        return given, False  # the kernel raises
+    if len(given) == 2 and given[0].dtype.kind == "c" != target.dtype.kind:  # mean of all elements
         raise RuntimeError(
             f"mean.dtype_out(): input types can't be cast to the desired output type "
             f"{DISPLAY[target.dtype.name]}"
@@ -69,7 +69,7 @@ def in_floating_type_of_output(given: tuple, target: Tensor) -> tuple[tuple, boo
 
 
 def as_truth(given: tuple, target: Tensor) -> tuple[tuple, bool]:
-    """What is read becomes the output's type first, so that 0.5 is false where that is uint8."""
+    """Convert the input to the output's type first: as uint8, 0.5 is 0 and hence false."""
     if target.dtype not in (dtypes.bool, dtypes.uint8):
         raise RuntimeError(
             "all and any only support bool tensors for the result, got: "
@@ -80,16 +80,18 @@ def as_truth(given: tuple, target: Tensor) -> tuple[tuple, bool]:
 
 
 def as_magnitude(given: tuple, target: Tensor) -> tuple[tuple, bool]:
-    """The size of a complex number converts; that of another has its type."""
+    """Magnitudes of complex numbers are converted; other results must have the output's type."""
     return given, given[0].dtype.kind != "c"
 
 
 def as_read(given: tuple, target: Tensor) -> tuple[tuple, bool]:
-    """Self is rounded to the output's precision first, each part of a complex number by itself,
-    but for one result of at least single precision."""
+    """Round self to the output's precision first, the parts of complex numbers separately.
+
+    A reduction to one result with an output of at least single precision is not rounded.
+    """
     self, dims = given[:2]
     if target.dtype.kind not in "fc" or self.dtype.kind not in "fc":
-        return given, False  # which the kernel refuses, or what stores the result
+        return given, False  # the kernel or the store raises
     part = dtypes.part_of(target.dtype)
     if is_one(self._size, dims) and part.itemsize > 2:
         return given, False
@@ -103,14 +105,16 @@ def as_read(given: tuple, target: Tensor) -> tuple[tuple, bool]:
 
 
 def is_one(size: tuple[int, ...], dims: list[int] | None) -> bool:
-    """Whether a reduction of these dimensions, or all, leaves one result."""
+    """Whether reducing these dimensions (all if there are none) leaves a single result."""
     kept = [d for d in range(len(size)) if dims and d not in dims and d - len(size) not in dims]
     return all(size[d] == 1 for d in kept)
 
 
 def complex_of(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    """A complex number of two parts; real + 1j * imag would make NaN of a part beside an infinite
-    one."""
+    """The complex numbers with these parts.
+
+    real + 1j * imag would make the other part NaN if one is infinite.
+    """
     made = np.empty(real.shape, np.complex128)
     made.real, made.imag = real, imag
     return made
@@ -123,7 +127,8 @@ READERS_OF_TYPE = {
     "magnitude_out": as_magnitude,
     "read_out": as_read,
 }
-"""Kind -> what is computed from, given the first output, and whether the types must agree then."""
+"""Kind -> function of (inputs, first output) that returns the inputs for the kernel and whether the
+results must have the outputs' types."""
 
 
 def check_outputs_apart(given: tuple, outs: tuple, sharing: str) -> None:
@@ -144,7 +149,10 @@ def creation_kernel(kernel: Callable) -> Callable:
 
 
 def row_kernel(kernel: Callable) -> Callable:
-    """An output of as many elements keeps its shape, and they are written in its order."""
+    """The kernel of a "create_row" form.
+
+    An output with the right number of elements keeps its shape and is filled in row-major order.
+    """
 
     def form(*args):
         *given, target = args
@@ -167,7 +175,7 @@ def check_type(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> N
 
 
 def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
-    """Write a result, or several, into the tensors given as out=, which take its shape."""
+    """Write a result, or a list of them, into the out= tensors, which are resized to fit."""
     if isinstance(target, list):
         if len(target) != len(value):
             raise RuntimeError(f"expected {len(value)} tensors in out=, got {len(target)}")
@@ -229,7 +237,7 @@ KERNELS: dict[str, Callable[[Callable], Callable]] = {
     "on_copy": on_copy,
     "on_row_major_copy": on_row_major_copy,
 }
-"""How the kernel of a form, other than an "out" form, is made from its base's."""
+"""Kind of a form, other than "out" forms -> function from the base's kernel to the form's."""
 
 
 def kernel_of(form: Form) -> Callable:
@@ -239,9 +247,10 @@ def kernel_of(form: Form) -> Callable:
 
 
 def eager_kernel_of(form: Form) -> Callable | None:
-    """What calls from Python run instead of the kernel, if not that.
+    """The kernel that calls from Python run, if it differs from the form's kernel; else None.
 
-    Python makes a tensor of a number, and so the result converts.
+    For the fact out="number": Python makes a tensor of the number, so that the result is converted
+    to the output's type.
     """
     of_number = form.kind == "exact_out" and form.base.facts.out == "number"
     return out_kernel(form.base.kernel, form.outs, "out", "same") if of_number else None

@@ -1,4 +1,4 @@
-"""New tensors of a size and a number, and like another tensor."""
+"""New tensors, filled with a number, of a given size or like another tensor."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ def laid_out(size, value, dtype: DType, memory_format: int | None) -> Tensor:
 
 
 def ordered(size, value, dtype: DType, order) -> Tensor:
-    """A filled tensor with its dimensions in an order in memory."""
+    """A dense filled tensor with its dimensions in the given order in memory."""
     base = filled([math.prod(size)], value, dtype)
     return Tensor(base._storage, dtype, size, dense_strides(size, order), 0)
 
 
 def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Tensor:
-    """A filled tensor of the same size, in a memory format or with its dimensions in the order
-    of those of x."""
+    """A filled tensor of the size of x, in a memory format or with the dimension order of x."""
     size = x._size
     check_rank(memory_format, len(size))
     order = order_of(x) if memory_format in (None, 1) else format_order(len(size), memory_format)
@@ -50,7 +49,7 @@ def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Te
 
 
 def formatted(x: Tensor, memory_format: int) -> Tensor:
-    """A copy with the strides of a memory format: 0 contiguous, 1 preserve, 2, 3 channels last."""
+    """A copy in a memory format: 0 contiguous, 1 preserve, 2 and 3 channels last."""
     fresh = like(x, 0, x.dtype, memory_format)
     fresh._array[...] = x._array
     return fresh

@@ -1,7 +1,7 @@
-"""PyTorch's CPU generator: the 32-bit Mersenne twister, and how its words become numbers.
+"""PyTorch's CPU generator: the 32-bit Mersenne twister, and the conversion of its words to numbers.
 
-Both engines draw from one stream, as eager code and programs do in PyTorch: whichever drew last has
-the state, and the other takes it over before it draws.
+Both engines draw from one stream, as eager code and programs do in PyTorch: the engine that drew
+last has the current state, and the other one copies it before it draws.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ DEFAULT_SEED = 67280421310721
 WORDS = 624
 STATE = struct.Struct(f"<QiiQ{WORDS}Q3di4xf?3x")
 """PyTorch's state: the seed, how many words are left before new ones are made, whether it is
-seeded, the next word, all words; then what it keeps of pairs of normal numbers."""
+seeded, the index of the next word, all words; then the cached half of a pair of normal numbers."""
 
 
 class Generator:
-    """A Mersenne twister, with the second value of a pair of normal ones kept for the next call."""
+    """A Mersenne twister.
+
+    spare: the second value of a pair of normal numbers, kept for the next call.
+    """
 
     __slots__ = ("first_seed", "spare", "twister")
 
@@ -35,14 +38,14 @@ class Generator:
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin the stream of a seed; returns the generator."""
+        """Restart from a seed; return the generator."""
         self.first_seed = seed & (2**64 - 1)
         self.twister: Any = None
         self.spare: float | None = None
         return self
 
     def initial_seed(self) -> int:
-        """The seed that it began with."""
+        """The seed that the current stream started from."""
         return self.first_seed
 
     @property
@@ -50,7 +53,7 @@ class Generator:
         return CPU
 
     def get_state(self) -> Tensor:
-        """Where the stream is, in PyTorch's format (5056 bytes): torch.set_rng_state takes it."""
+        """The state in PyTorch's format (5056 bytes), which torch.set_rng_state accepts."""
         _, bits, spare = self.snapshot()
         words, position = bits["state"]["key"], bits["state"]["pos"]
         at, left = (0, 1) if position == WORDS else (position, WORDS - position + 1)
@@ -70,9 +73,9 @@ class Generator:
         return from_numpy(np.frombuffer(packed, np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go on where `get_state` was called, here or in PyTorch.
+        """Restore a state from `get_state`, of this generator or PyTorch's.
 
-        Raises TypeError for anything but a tensor of bytes, RuntimeError for what is no state.
+        Raises TypeError for anything but a tensor of bytes, RuntimeError for an invalid state.
         """
         given = as_tensor(new_state)
         if given is None or given.dtype is not dtypes.uint8:
@@ -104,22 +107,22 @@ class Generator:
         return self
 
     def snapshot(self) -> tuple:
-        """What `restore` goes back to."""
+        """The current state, for `restore`."""
         return self.first_seed, self.bits.state, self.spare
 
     def restore(self, snapshot: tuple) -> None:
-        """Go back to a state that `snapshot` gave."""
+        """Restore a state that `snapshot` returned."""
         self.first_seed, self.bits.state, self.spare = snapshot
 
     @property
     def bits(self) -> Any:
-        """numpy's generator of words; `numpy.random` is imported when one is first drawn."""
+        """numpy's bit generator; `numpy.random` is imported when a number is first drawn."""
         if self.twister is None:
             self.twister = np.random.RandomState(self.first_seed & 0xFFFFFFFF)._bit_generator
         return self.twister
 
     def seed(self) -> int:
-        """Seed from the operating system; returns the seed."""
+        """Take a seed from the operating system; return it."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11)
         return self.first_seed
 
@@ -128,20 +131,20 @@ class Generator:
         return np.asarray(self.bits.random_raw(n), np.uint64)
 
     def double_words(self, n: int) -> np.ndarray:
-        """n words of 64 bits, the first draw on top."""
+        """n words of 64 bits; of two 32-bit draws, the first is the high half."""
         pairs = self.words(2 * n).reshape(n, 2)
         return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
 
     def uniform(self, n: int) -> np.ndarray:
-        """n float64 in [0, 1), of 53 bits."""
+        """n float64 numbers in [0, 1), with 53 random bits."""
         return (self.double_words(n) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
 
     def uniform_single(self, n: int) -> np.ndarray:
-        """n float32 in [0, 1), of 24 bits."""
+        """n float32 numbers in [0, 1), with 24 random bits."""
         return (self.words(n) & np.uint64(2**24 - 1)).astype(np.float32) * np.float32(2**-24)
 
     def uniform_of(self, n: int, dtype: DType) -> np.ndarray:
-        """n uniform numbers of [0, 1), drawn as PyTorch draws them for the dtype."""
+        """n uniform numbers in [0, 1), drawn as PyTorch draws them for the dtype."""
         return self.uniform(n) if dtype is dtypes.float64 else self.uniform_single(n)
 
     def below(self, n: int, size: int) -> np.ndarray:
@@ -150,12 +153,14 @@ class Generator:
         return (words if size >= 2**64 else words % np.uint64(size)).astype(np.int64)
 
     def normal(self, n: int, dtype: DType) -> np.ndarray:
-        """n normal values: by blocks of 16 where there are as many, else by pairs in float64."""
+        """n normal numbers: in blocks of 16 if n is at least 16, else in pairs in float64."""
         return self.normal_blocks(n, dtype) if n >= 16 else self.normal_pairs(n)
 
     def normal_blocks(self, n: int, dtype: DType) -> np.ndarray:
-        """Box and Muller's transform of eight numbers with the eight behind them; a rest is made
-        again together with what is before it."""
+        """n normal numbers by the Box-Muller transform of each eight numbers with the next eight.
+
+        If n is not a multiple of 16, the last 16 numbers are drawn anew.
+        """
         full = n - n % 16
         values = self.uniform_of(n if dtype.itemsize > 2 else full, dtype)
         transform = _transform_single if dtype is dtypes.float32 else _transform
@@ -165,7 +170,7 @@ class Generator:
         return result
 
     def normal_pairs(self, n: int) -> np.ndarray:
-        """n normal numbers, drawn two at a time as PyTorch draws few of them."""
+        """n normal numbers, drawn in pairs, as PyTorch does for fewer than 16."""
         result = []
         while len(result) < n:
             if self.spare is not None:
@@ -187,7 +192,7 @@ def _transform(u: np.ndarray) -> np.ndarray:
 
 
 def _transform_single(u: np.ndarray) -> np.ndarray:
-    """As `_transform`, with the digits of PyTorch's vector code."""
+    """`_transform` with the rounding of PyTorch's vectorized code."""
     from . import vector_math
 
     pairs = u.reshape(-1, 2, 8)
@@ -197,12 +202,12 @@ def _transform_single(u: np.ndarray) -> np.ndarray:
 
 
 def fused(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
-    """x * scale + shift, rounded once, as PyTorch's vector code has it."""
+    """x * scale + shift, rounded once, as in PyTorch's vectorized code."""
     if x.dtype != np.float64:
         return (x * np.float64(scale) + np.float64(shift)).astype(x.dtype)
     if not np.isfinite(shift) or not np.isfinite(scale):
         return x * scale + shift
-    product = x * scale  # and its error, by Dekker's and Knuth's sums
+    product = x * scale  # its rounding error comes from Dekker's product, the sum's from Knuth's
     (a, b), (c, d) = _halves(x), _halves(scale)
     error = ((a * c - product) + a * d + b * c) + b * d
     total = product + shift
@@ -211,17 +216,17 @@ def fused(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
 
 
 def _halves(x):
-    """A float64 as the sum of two with half of its digits."""
+    """Split a float64 into a sum of two with half of its digits each."""
     high = x * 134217729.0
     high = high - (high - x)
     return high, x - high
 
 
 class DefaultGenerator(Generator):
-    """The generator of the process, whose state the native engine shares.
+    """The default generator of the process, whose stream the native engine shares.
 
-    native: the extension module once it is loaded.  is_ahead: whether numbers were drawn here that
-    it does not know of.
+    native: the extension module once it is loaded.  is_ahead: whether numbers were drawn here since
+    the native engine last got the state.
     """
 
     __slots__ = ("is_ahead", "native")
@@ -229,10 +234,10 @@ class DefaultGenerator(Generator):
     def __init__(self):
         self.native: Any = None
         super().__init__()
-        self.is_ahead = False  # the native engine starts from this seed, too
+        self.is_ahead = False  # the native engine starts from the same seed
 
     def manual_seed(self, seed: int) -> Generator:
-        self.take_over()  # what the native engine drew counts no more
+        self.take_over()  # the native engine's state is obsolete
         self.is_ahead = True
         return super().manual_seed(seed)
 
@@ -247,7 +252,7 @@ class DefaultGenerator(Generator):
         return super().normal_pairs(n)
 
     def take_over(self) -> None:
-        """Go on from where the native engine is, if it drew since it was told of this state."""
+        """Copy the native engine's state if it drew numbers since it last got this one."""
         state = self.native and self.native.generator_state()
         if state:
             seed, key, position, self.spare = state
@@ -258,7 +263,7 @@ class DefaultGenerator(Generator):
             }
 
     def hand_over(self) -> None:
-        """Let the native engine go on from here."""
+        """Pass the state to the native engine if numbers were drawn here."""
         if self.is_ahead:
             self.is_ahead = False
             state = self.bits.state["state"]
@@ -267,7 +272,7 @@ class DefaultGenerator(Generator):
             )
 
     def snapshot(self) -> tuple:
-        """What `restore` goes back to."""
+        """The current state, for `restore`."""
         self.take_over()
         return self.first_seed, self.bits.state, self.spare
 
@@ -281,7 +286,7 @@ default_generator = DefaultGenerator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; returns it."""
+    """Seed the default generator; return it."""
     return default_generator.manual_seed(seed)
 
 

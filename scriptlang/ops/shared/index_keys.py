@@ -1,4 +1,4 @@
-"""What indexing takes: its checks, and lists of index tensors as indices of numpy."""
+"""Checks of index tensors, and their conversion to numpy indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .elementwise import DISPLAY, check_apart, check_writable
 
 
 def check_indices(index: np.ndarray, n: int, dim: int) -> None:
-    """Every index must lie in [-n, n)."""
+    """Raise IndexError if an index is not in [-n, n)."""
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index[(index < -n) | (index >= n)].flat[0]
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
@@ -24,7 +24,7 @@ def check_long(name: str, index: Tensor) -> None:
 
 
 def check_target(self: Tensor, *read) -> None:
-    """What is written may be written, and shares no memory with the tensors that are read."""
+    """Raise RuntimeError if `self` cannot be written or overlaps a tensor that is read."""
     check_writable(self)
     for t in read:
         if isinstance(t, Tensor):
@@ -32,7 +32,7 @@ def check_target(self: Tensor, *read) -> None:
 
 
 def check_count(self: Tensor, indices) -> None:
-    """There may be as many indices as dimensions, though a mask may stand for none or for many."""
+    """Raise IndexError if there are no indices, or more than dimensions."""
     if not indices:
         raise IndexError("at least one index must be provided")
     if len(indices) > len(self._size):
@@ -42,7 +42,7 @@ def check_count(self: Tensor, indices) -> None:
 
 
 def check_common(key: list, indices) -> None:
-    """What looks up has to have a common size."""
+    """Raise IndexError if the index arrays do not broadcast."""
     try:
         np.broadcast_shapes(*(k.shape for k in key if isinstance(k, np.ndarray)))
     except ValueError:
@@ -53,7 +53,7 @@ def check_common(key: list, indices) -> None:
 
 
 def numpy_key(self: Tensor, indices) -> tuple:
-    """A numpy index equal to PyTorch's list of optional index tensors."""
+    """The numpy index that is equivalent to PyTorch's list of optional index tensors."""
     check_count(self, indices)
     key = []
     dim = 0
@@ -64,7 +64,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
             continue
         array = i._array
         if i.dtype.name in ("bool", "uint8"):
-            if not array.ndim:  # names no dimension
+            if not array.ndim:  # a mask without dimensions indexes none
                 continue
             mask = array.astype(bool)
             have = self._size[dim : dim + mask.ndim]
@@ -84,7 +84,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if dim >= len(self._size):
             raise IndexError(f"too many indices for tensor of dimension {len(self._size)}")
-        if all(self._size):  # else nothing is looked up
+        if all(self._size):  # else no element is looked up
             check_indices(array, self._size[dim], dim)
         elif array.size and not self._size[dim]:
             raise IndexError("index is out of bounds for dimension with size 0")

@@ -1,9 +1,9 @@
-"""How results lie in memory: the order of their dimensions, decided as PyTorch decides it.
+"""The memory layout of results: the order of their dimensions, chosen as PyTorch chooses it.
 
 An order lists dimensions from the slowest to the fastest; results are dense in it.  Three rules
-cover nearly all operators: pointwise results lie as their operands do (`pointwise_order`), copies
-as what they copy (`laid_like`), and results of layers on images have the memory format of the
-image (`in_format_of`).  What has no rule is row-major (`rows`).
+cover nearly all operators: pointwise results have the order of their operands (`pointwise_order`),
+copies that of the original (`laid_like`), and results of layers on images have the memory format of
+the image (`in_format_of`).  Results without a rule are row-major (`rows`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...dtypes import DType
 from ...tensors import Tensor, contiguous_strides
 
 CHANNELS_LAST = {4: 2, 5: 3}
-"""Number of dimensions -> the memory format in which channels lie last."""
+"""Number of dimensions -> the channels-last memory format."""
 
 
 def is_dense(x: Tensor) -> bool:
-    """Whether the elements fill their memory without gaps or overlap, in some order."""
+    """Whether the elements fill a range of memory without gaps or overlap, in any order."""
     step = 1
     if 0 in x._size:
         return True
@@ -33,10 +33,10 @@ def is_dense(x: Tensor) -> bool:
 
 
 def sorted_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
-    """The order of dimensions that the strides of all operands ask for, the first one first.
+    """The order of dimensions by the strides of all operands; earlier operands take precedence.
 
-    An operand says nothing of two dimensions where its stride is 0 in one; of equal strides the
-    longer dimension is the slower one.  What nobody orders stays as it is.
+    A stride of 0 in one of two dimensions does not order them; of equal strides, the longer
+    dimension is the slower one.  Dimensions that no operand orders keep their order.
     """
 
     def apart(a: int, b: int) -> int:
@@ -66,12 +66,12 @@ def sorted_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
 
 
 def order_of(x: Tensor) -> list[int]:
-    """The order in which the dimensions of a tensor lie."""
+    """The order of a tensor's dimensions in memory."""
     return sorted_order(x._size, [x._stride])
 
 
 def dense_strides(size: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Strides, in elements, of a tensor without gaps whose dimensions lie in that order."""
+    """The strides, in elements, of a dense tensor with its dimensions in that order."""
     strides = [0] * len(size)
     for d, s in zip(order, contiguous_strides([size[d] for d in order])):
         strides[d] = s
@@ -79,7 +79,7 @@ def dense_strides(size: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 def expanded_strides(x: Tensor, shape: Sequence[int], converted: bool) -> list[int]:
-    """Strides of an operand broadcast to a shape; converted: of its copy in another type."""
+    """The strides of an operand broadcast to a shape; converted: of its copy in another type."""
     stride = dense_strides(x._size, order_of(x)) if converted else x._stride
     new = len(shape) - len(x._size)
     return [0] * new + [
@@ -90,10 +90,10 @@ def expanded_strides(x: Tensor, shape: Sequence[int], converted: bool) -> list[i
 def pointwise_order(
     shape: Sequence[int], dtype: DType | None, operands: Sequence[Any]
 ) -> Sequence[int]:
-    """The order of a pointwise result of that shape.
+    """The order of the dimensions of a pointwise result of that shape.
 
-    dtype: the type that operands are converted to before; None where each is taken as it is.
-    Operands that are no tensors say nothing.
+    dtype: the type that operands are converted to before; None if none is converted.
+    Operands that are no tensors are ignored.
     """
     tensors = [x for x in operands if isinstance(x, Tensor)]
     if all(x._size == tuple(shape) and x.is_contiguous() for x in tensors):
@@ -104,37 +104,39 @@ def pointwise_order(
 
 
 def laid(array: np.ndarray, order: Sequence[int]) -> np.ndarray:
-    """The array itself where it lies densely in that order, else a copy that does."""
+    """The array itself if it is dense in that order, else a copy that is."""
     there = np.asarray(array.transpose(order), order="C")
-    plain = there.reshape(-1).reshape(there.shape)  # gives dimensions of size 1 their strides
+    plain = there.reshape(-1).reshape(there.shape)  # normalizes the strides of dimensions of size 1
     return plain.transpose(np.argsort(order))
 
 
 def rows(array: np.ndarray) -> np.ndarray:
-    """The array in row-major order, copied where it is not."""
+    """The array in row-major order, copied if it is not."""
     return np.asarray(array, order="C")
 
 
 def laid_like(array: np.ndarray, x: Tensor) -> np.ndarray:
-    """The array, of the shape of x, with its dimensions in the order of those of x."""
+    """The array, of the shape of x, with the order of dimensions of x; copied if needed."""
     return laid(array, order_of(x))
 
 
 def copied(x: Tensor) -> np.ndarray:
-    """A copy of a tensor's elements in the order in which they lie."""
+    """A dense copy of a tensor's array with the same order of dimensions."""
     order = order_of(x)
     return np.array(x._array.transpose(order), order="C").transpose(np.argsort(order))
 
 
 def format_of(x: Tensor) -> int:
-    """The memory format of an image: 2 or 3 where channels lie last, else 0."""
+    """The memory format of an image: 2 or 3 if it is channels last, else 0."""
     wanted = CHANNELS_LAST.get(len(x._size), 0)
     return wanted if wanted and lies_channels_last(x) else 0
 
 
 def lies_channels_last(x: Tensor) -> bool:
-    """Whether strides grow from the channels over the last dimensions to the first one, gaps or
-    not; what would be row-major, too, because dimensions have size 1, is not."""
+    """Whether strides grow from the channels over the last dimensions to the first, gaps allowed.
+
+    False if dimensions of size 1 make the layout row-major as well.
+    """
     size, stride = x._size, x._stride
     if not stride[1]:
         return False
@@ -149,7 +151,7 @@ def lies_channels_last(x: Tensor) -> bool:
 
 
 def format_of_signal(x: Tensor) -> int:
-    """The memory format of signals (N, C, L), taken as images of one row."""
+    """The memory format of signals (N, C, L), treated as images with one row."""
     if len(x._size) != 3:
         return 0
     n, c, length = x._size
@@ -158,36 +160,36 @@ def format_of_signal(x: Tensor) -> int:
 
 
 def check_rank(memory_format: int | None, dims: int) -> None:
-    """RuntimeError where tensors of so many dimensions cannot lie in a memory format."""
+    """Raise RuntimeError if a memory format does not exist for this number of dimensions."""
     if memory_format in (2, 3) and dims != memory_format + 2:
         name = "channels_last" if memory_format == 2 else "channels_last_3d"
         raise RuntimeError(f"required rank {memory_format + 2} tensor to use {name} format")
 
 
 def format_order(dims: int, memory_format: int | None) -> Sequence[int]:
-    """The order of the dimensions in a memory format."""
+    """The order of the dimensions in a memory format, from the slowest to the fastest."""
     return [0, *range(2, dims), 1] if memory_format in (2, 3) else range(dims)
 
 
 def in_format(array: np.ndarray, memory_format: int) -> np.ndarray:
-    """The array in a memory format, copied where it lies otherwise."""
+    """The array in a memory format, copied if needed."""
     return laid(array, format_order(array.ndim, memory_format))
 
 
 def in_format_of(array: np.ndarray, x: Tensor) -> np.ndarray:
-    """The array in the memory format of an image."""
+    """The array in the memory format of an image, copied if needed."""
     return in_format(array, format_of(x))
 
 
 def become(self: Tensor, other: Tensor) -> Tensor:
-    """Make `self` look as `other`, a view of the same storage, does."""
+    """Give `self` the size, strides and offset of `other`, a view of the same storage."""
     self._size, self._stride, self._offset = other._size, other._stride, other._offset
     self._view = None
     return self
 
 
 def resize(self: Tensor, size: Sequence[int], memory_format: int | None = None) -> Tensor:
-    """Another size; elements that were there stay, in the order of memory, new ones are zero."""
+    """Resize in place.  The elements keep their order in memory; new ones are zero."""
     if tuple(size) == self._size:
         return self
     if any(n < 0 for n in size):

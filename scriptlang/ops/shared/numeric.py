@@ -1,4 +1,4 @@
-"""What the numeric kernels share: the type they compute in, and results in the type asked for."""
+"""Helpers of numeric kernels: the type to compute in, and results in the requested type."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def working_type(dtype: DType) -> np.dtype:
 
 
 def working(x: Tensor) -> np.ndarray:
-    """The array of a tensor in the type to compute in."""
+    """The array of a tensor, converted to the type to compute in."""
     return x._array.astype(working_type(x.dtype), copy=False)
 
 
 def finish(array: np.ndarray, dtype: DType) -> Tensor:
-    """A result as a tensor of `dtype`."""
+    """Convert a result to a tensor of `dtype`."""
     with np.errstate(all="ignore"):
         return Tensor._wrap(np.asarray(array).astype(dtype.numpy, copy=False))
 
 
 def check_same_dtype(what: str, *tensors: Tensor | None) -> None:
-    """RuntimeError where the tensors are not of one element type."""
+    """Raise RuntimeError if the tensors do not all have the same element type."""
     given = [t for t in tensors if t is not None]
     for other in given[1:]:
         if other.dtype is not given[0].dtype:
@@ -37,6 +37,6 @@ def check_same_dtype(what: str, *tensors: Tensor | None) -> None:
 
 
 def check_floating(name: str, x: Tensor, kinds: str = "fc") -> None:
-    """RuntimeError as PyTorch's where a kernel has no code for an element type."""
+    """Raise NotImplementedError, as PyTorch does, if a kernel does not support an element type."""
     if x.dtype.kind not in kinds or x.dtype in dtypes.BAREBONES:
         raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[x.dtype.name]}'")

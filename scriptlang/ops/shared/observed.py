@@ -1,7 +1,7 @@
-"""Notes of profiled programs on the Python engine: which operator ran when, on what shapes.
+"""Records of profiled programs on the Python engine: when each operator ran, on what shapes.
 
-The native engine makes the same notes (cpp_loader/src/ops/observe.h): rows of numbers, each a
-place, nanoseconds, a thread, a count of tensors, and for each its dtype, dimensions and sizes.
+The native engine makes the same records (cpp_loader/src/ops/observe.h): rows of numbers, each with
+a place, nanoseconds, a thread, the number of tensors, and for each its dtype, dimensions and sizes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from ...tensors import Tensor
 
 MOST_NUMBERS = 1 << 24
-"""More notes than these numbers hold are dropped."""
+"""The maximum length of the notes; later ones are dropped."""
 
 
 class Observed:
-    """Where notes go; None while nobody wants them."""
+    """The notes of the process; `notes` is None while nothing is profiled."""
 
     def __init__(self) -> None:
         self.notes: list[int] | None = None

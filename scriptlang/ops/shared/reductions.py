@@ -1,4 +1,4 @@
-"""What reductions share: their dimensions, and the types that they compute in and give."""
+"""Helpers of reductions: the dimensions, and the types to compute in and return."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def widened(dtype: DType) -> np.dtype:
 
 
 def reduced(f, x: Tensor, dim, keepdim: bool, out: DType, compute: DType | None = None) -> Tensor:
-    """f(array, axis=, keepdims=) over some dimensions, computed in `compute`, given in `out`."""
+    """Reduce with f(array, axis=, keepdims=), computed in `compute` and returned in `out`."""
     axes = axes_of(dim, len(x._size))
     with np.errstate(all="ignore"):
         wide = widened(compute or out)
@@ -39,7 +39,7 @@ def reduced(f, x: Tensor, dim, keepdim: bool, out: DType, compute: DType | None 
 
 
 def summed(dtype: DType, wish: int | None) -> DType:
-    """The type of a sum: as asked for; int64 for bool and integers."""
+    """The type of a sum: the requested one (a ScalarType); else int64 for bool and integers."""
     if wish is not None:
         return dtypes.by_code(wish)
     return dtypes.int64 if dtype.kind in "bui" else dtype
@@ -53,7 +53,7 @@ def check_order_of_norm(ord) -> None:
 
 
 def check_type_of_norm(given: DType, target: DType) -> None:
-    """Check that a norm may be computed in `dtype`: of the same category, and at least as wide."""
+    """Check that a norm can be computed in `target`: of the same kind, and at least as wide."""
     if given.kind not in "fc":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "

@@ -1,4 +1,4 @@
-"""C's arithmetic on Python numbers: 64-bit integers, IEEE floats that never raise, complex."""
+"""C arithmetic on Python numbers: 64-bit ints, IEEE floats that never raise, complex."""
 
 from __future__ import annotations
 
@@ -13,31 +13,29 @@ INT_MIN = -TWO63
 
 
 def magnitude(a):
-    """abs(): an int wraps, and what is beyond the range of floats is infinite."""
+    """The absolute value: ints wrap, and for complex numbers an overflow gives infinity."""
     if type(a) is complex:
         return math.hypot(a.real, a.imag)
     return wrap(abs(a)) if type(a) is int else abs(a)
 
 
 def wrap(n: int) -> int:
-    """n reduced to a signed 64-bit integer."""
+    """n wrapped to a signed 64-bit integer."""
     return ((n + TWO63) & ((1 << 64) - 1)) - TWO63
 
 
 def truncate(x: float) -> int:
-    """A float cut to an integer; what does not fit in 64 bits (nan too) is the smallest integer."""
+    """Truncate a float to an int; nan and what does not fit in 64 bits give the least integer."""
     return int(x) if -TWO63 <= x < TWO63 else INT_MIN
 
 
 def single(x):
-    """A float rounded to float32: PyTorch's `math` functions of a Scalar compute their result
-    so."""
+    """A float rounded to float32, as results of PyTorch's `math` functions on a Scalar are."""
     return float(np.float32(x)) if type(x) is float else x
 
 
 def quiet(f: Callable, fallback: Callable) -> Callable:
-    """f; where Python raises for a domain or a range, `fallback` (numpy's, which gives nan and
-    inf)."""
+    """Wrap f to call `fallback`, which returns nan or inf, if Python raises for the arguments."""
 
     def kernel(*args):
         try:
@@ -58,7 +56,7 @@ def _numpy_complex(f: Callable) -> Callable:
 
 
 def _whole_gamma(x: float) -> float:
-    """gamma where Python's raises: a pole, or too large."""
+    """The gamma function where Python's raises: at poles, and where it overflows."""
     if x == 0:
         return math.copysign(math.inf, x)
     return math.nan if x == -math.inf or (x < 0 and x == math.floor(x)) else math.inf
@@ -116,7 +114,7 @@ ldexp = quiet(math.ldexp, lambda x, i: math.copysign(math.inf, x))
 
 
 def multiply(a, b):
-    """a * b; of a complex number and another, both parts times that."""
+    """a * b; a complex number times a real one multiplies each part by it."""
     if type(a) is not type(b):
         if type(a) is complex:
             return complex(a.real * b, a.imag * b)
@@ -126,7 +124,7 @@ def multiply(a, b):
 
 
 def divide(a, b):
-    """a / b as floats or complex numbers; division by zero gives inf or nan."""
+    """a / b as floats or complex numbers; division by zero returns inf or nan."""
     if type(a) is complex or type(b) is complex:
         return _divide_complex(complex(a), complex(b))
     return _divide(float(a), float(b))
@@ -158,7 +156,7 @@ def floor_divide_float(a: float, b: float) -> float:
 
 
 def truncated_quotient(a: int, b: int) -> int:
-    """a / b rounded to zero."""
+    """a / b, rounded towards zero."""
     if b == 0:
         raise RuntimeError("ZeroDivisionError: integer division or modulo by zero")
     quotient = abs(a) // abs(b)
@@ -187,7 +185,7 @@ _power = quiet(math.pow, _numpy(np.power))
 
 
 def _product(a: complex, b: complex) -> complex:
-    """A complex product as in C: it is infinite if a factor is, even where parts would be NaN."""
+    """A complex product as in C: infinite if a factor is, even if both parts would be NaN."""
     made = a * b
     if not (math.isnan(made.real) and math.isnan(made.imag)):
         return made
@@ -198,7 +196,7 @@ def _product(a: complex, b: complex) -> complex:
 
 
 def _boxed(v: complex) -> tuple[float, float]:
-    """Infinite parts become 1, others 0 with their signs; a finite number stays, without NaN."""
+    """Replace infinite parts by 1 and the others by 0, keeping signs; if none is, NaN becomes 0."""
     if not (math.isinf(v.real) or math.isinf(v.imag)):
         real, imag = (math.copysign(0.0, x) if math.isnan(x) else x for x in (v.real, v.imag))
     else:
@@ -220,7 +218,7 @@ def power_scalar(a, b) -> float:
 
 
 def power(a, b):
-    """a ** b as floats or complex numbers; RuntimeError for zero to a negative power."""
+    """a ** b as floats or complex numbers.  Raises RuntimeError for zero to a negative power."""
     if type(b) is complex and type(a) is not complex:
         if not a > 0:
             return _power_complex(complex(a), b)
@@ -238,12 +236,12 @@ def power(a, b):
 
 
 def power_int(a: int, b: int) -> int:
-    """a ** b cut to an integer, as 64-bit arithmetic does it."""
+    """a ** b, truncated to a 64-bit integer."""
     return truncate(power(a, b))
 
 
 def _log(a) -> complex:
-    """The logarithm; for a real number the real one, so that a negative one gives NaN."""
+    """The logarithm as a complex number; for a real number the real one, NaN if it is negative."""
     return COMPLEX["log"](a) if type(a) is complex else complex(REAL["log"](float(a)))
 
 
@@ -271,7 +269,7 @@ def round_half_even(a) -> float:
 
 
 def to_integer(f: Callable) -> Callable:
-    """floor or ceil of a number as an integer; RuntimeError for what is no 64-bit integer."""
+    """Wrap floor or ceil to return an int.  Raises RuntimeError if it does not fit in 64 bits."""
 
     def kernel(a):
         if type(a) is int:

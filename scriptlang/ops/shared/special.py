@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 BLOCK = 8192
-"""Elements that are computed at a time: their temporaries stay in the cache."""
+"""How many elements are computed at a time, so that temporaries stay in the cache."""
 
 
 def _in_double(f):
-    """Compute in float64 and give the argument's type back."""
+    """Wrap f to compute in float64 and return the argument's type."""
 
     def g(a):
         if a.size <= BLOCK:
@@ -80,7 +80,7 @@ ERFC_FAR = (
     ),
 )
 """Cody's rational approximations (1969), highest power first: erf(x) / x in x^2 up to 0.46875,
-erfc(x) exp(x^2) in x up to 4, and its distance from the limit in 1 / x^2 beyond."""
+erfc(x) exp(x^2) in x up to 4, and beyond that its difference from the limit, in 1 / x^2."""
 
 
 def _ratio(coefficients, x):
@@ -119,7 +119,7 @@ def erfc(x):
 
 @_in_double
 def erfinv(y):
-    """The inverse of erf on (-1, 1), by a starting guess and Newton steps."""
+    """The inverse of erf on (-1, 1), by an initial guess and Newton steps."""
     with np.errstate(all="ignore"):
         w = np.log1p(-y * y)
         t = 2 / (math.pi * 0.147) + w / 2
@@ -187,7 +187,7 @@ def i0(x):
 
 
 def logaddexp(a, b):
-    """log(exp(a) + exp(b)); of complex numbers too."""
+    """log(exp(a) + exp(b)), also of complex numbers."""
     if a.dtype.kind != "c":
         return np.logaddexp(a, b)
     low, high = np.where(a.real < b.real, a, b), np.where(a.real < b.real, b, a)
@@ -201,13 +201,13 @@ def logaddexp2(a, b):
 
 
 def floor_divide(a, b):
-    """Division rounded down, as Python's; division by zero gives what true division gives."""
+    """Division rounded down, as in Python; division by zero returns what true division does."""
     with np.errstate(all="ignore"):
         return np.where(b == 0, a / b, np.floor_divide(a, b)).astype(a.dtype)
 
 
 def floor_divide_halves(a, b, rounded):
-    """The same as PyTorch's loops of half types divide, which round every step."""
+    """`floor_divide` of half types: rounds after every step, as PyTorch's loops do."""
     quotient, rest = a / b, rounded(np.fmod(a, b))
     exact = rounded(rounded(a - rest) / b)
     apart = (rest != 0) & ((b < 0) != (rest < 0))
@@ -225,8 +225,11 @@ def trunc_divide_int(a, b):
 
 
 def gcd(a, b):
-    """The greatest common divisor.  The least number has no opposite: it stays, and its divisors
-    may be negative, as in PyTorch."""
+    """The greatest common divisor.
+
+    The least integer of a type has no absolute value: it stays negative, and so may its divisors,
+    as in PyTorch.
+    """
     found = np.gcd(a, b)
     if a.dtype.kind == "u":
         return found
@@ -247,12 +250,12 @@ def divisor(a: int, b: int, least: int) -> int:
 
 
 def int_quotient(a: int, b: int) -> int:
-    """Rounded towards zero."""
+    """The quotient, rounded towards zero."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 def lcm(a, b):
-    """The least common multiple, in 32 bits at least, of which smaller types take the lowest."""
+    """The least common multiple, computed in at least 32 bits; smaller types keep the low bits."""
     wide = np.int32 if a.dtype.itemsize < 4 else a.dtype
     with np.errstate(all="ignore"):
         g = gcd(a, b)
@@ -261,7 +264,7 @@ def lcm(a, b):
 
 
 def int_power(a, b):
-    """Integer power with wrapping; a negative exponent gives the real result, truncated."""
+    """Integer power that wraps; a negative exponent returns the real result, truncated."""
     if a.dtype.kind == "b":
         return a | ~b
     with np.errstate(all="ignore"):

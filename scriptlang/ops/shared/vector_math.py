@@ -1,7 +1,7 @@
-"""float32 logarithm, sine and cosine as PyTorch's AVX2 code for normal values computes them.
+"""float32 logarithm, sine and cosine as PyTorch's AVX2 code for normal numbers computes them.
 
-The polynomials are those of the Cephes library, with products fused into sums where that code fuses
-them: the last bit of the random numbers depends on it.
+The polynomials are those of the Cephes library.  Multiply-adds are fused wherever that code fuses
+them, since the last bit of the random numbers depends on it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LOG = (
     3.3333331174e-1,
 )
 LOG2_LOW, LOG2_HIGH = f32(-2.12194440e-4), f32(0.693359375)
-"""log(2) as a sum whose larger part has few digits."""
+"""log(2) as a sum of two, of which the larger has few digits."""
 
 SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 QUARTER = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-"""-pi/4 as a sum."""
+"""-pi/4 as a sum of three parts."""
 
 
 def fused(a: np.ndarray, b, c) -> np.ndarray:
@@ -55,7 +55,7 @@ def log(x: np.ndarray) -> np.ndarray:
 
 
 def sin_cos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(sin, cos) of numbers that are not negative."""
+    """(sin, cos) of nonnegative numbers."""
     octant = ((x * f32(1.27323954473516)).astype(np.int32) + 1) & ~1
     rest = x
     for part in QUARTER:

@@ -1,1 +1,1 @@
-"""Functions of the scripted language that the rules of one family call, in a file named as it."""
+"""Functions of the scripted language that the rules of the family with the file's name call."""

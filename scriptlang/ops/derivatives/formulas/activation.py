@@ -12,7 +12,7 @@ def softmax_gradient(grad: Tensor, result: Tensor, dim: int) -> Tensor:
 
 
 def prelu_weight(x: Tensor, weight: Tensor) -> Tensor:
-    """The weight of each channel, which is dimension 1."""
+    """The weight reshaped to broadcast over the channels of x, which are dimension 1."""
     if weight.dim() == 0 or x.dim() < 2:
         return weight.reshape([1 for _ in range(x.dim())])
     shape = [1 for _ in range(x.dim())]

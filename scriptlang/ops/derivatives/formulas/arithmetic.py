@@ -16,7 +16,7 @@ def divided(grad: Tensor, by: Number) -> Tensor:
 
 
 def squares(a: Tensor, b: Tensor) -> Tensor:
-    """The sum of both squares, 1 where it is 0: the angle of nothing does not change."""
+    """a^2 + b^2, with 0 replaced by 1, so that the gradient of an angle is 0 at the origin."""
     total = a * a + b * b
     return total.masked_fill(total == 0, 1.0)
 
@@ -27,7 +27,7 @@ def copysign_gradient(grad: Tensor, x: Tensor, result: Tensor) -> Tensor:
 
 
 def power_type(x: Tensor, y: Tensor) -> int:
-    """What float_power computes in: double precision."""
+    """The type that float_power computes in: double precision."""
     return torch.complex128 if x.is_complex() or y.is_complex() else torch.float64
 
 
@@ -42,7 +42,7 @@ def number_to_power(base: Number, exponent: Tensor) -> Tensor:
 
 
 def power_gradient(grad: Tensor, x: Tensor, exponent: Number) -> Tensor:
-    """The power 0 is constant, at 0, too."""
+    """The gradient of x ** exponent; x ** 0 is constant, also at x = 0."""
     if exponent == 0:
         return torch.zeros_like(grad)
     return grad * (torch.pow(x, exponent - 1) * exponent).conj()
@@ -59,7 +59,7 @@ def is_not_negative(x: Tensor) -> Tensor:
 
 
 def power_exponent_gradient(grad: Tensor, x: Tensor, exponent: Tensor, result: Tensor) -> Tensor:
-    """Powers of 0 stay 0 while the exponent is not below 0."""
+    """The gradient for the exponent; it is 0 where x is 0 and the exponent is not negative."""
     flat = (x == 0) & is_not_negative(exponent)
     return grad * (result * torch.log(x)).masked_fill(flat, 0.0).conj()
 

@@ -1,4 +1,4 @@
-"""Attention by products of matrices and a softmax."""
+"""Attention by matrix products and a softmax."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def attention(
     scale: float | None,
     enable_gqa: bool,
 ) -> Tensor:
-    """Rows that are masked out whole give zeros."""
+    """Scaled dot-product attention; rows that a bool mask masks entirely are zero."""
     if query.dtype != key.dtype or query.dtype != value.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype")
     if min(query.dim(), key.dim(), value.dim()) < 2:

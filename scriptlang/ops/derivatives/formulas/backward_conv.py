@@ -23,7 +23,10 @@ def conv_gradient_gradients(
     mask: list[bool],
     needs: list[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Each gradient is linear in the output's, and in the input or the weight."""
+    """The gradients of convolution_backward for its grad, input and weight.
+
+    Each of its results is linear in the output's gradient, and in the input or the weight.
+    """
     number = weight.dim() - 2
     s, p = sized(stride, number), sized(padding, number)
     d, rest = sized(dilation, number), sized(output_padding, number)

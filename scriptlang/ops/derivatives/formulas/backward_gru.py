@@ -1,4 +1,4 @@
-"""The gradients of all times of one direction of a GRU layer, and of a plain one."""
+"""The gradients of all time steps of one direction of a GRU layer, and of a plain one."""
 
 from __future__ import annotations
 

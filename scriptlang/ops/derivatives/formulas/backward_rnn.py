@@ -1,4 +1,4 @@
-"""The gradient of all times of one direction of an LSTM layer."""
+"""The gradient of all time steps of one direction of an LSTM layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where bounds hold: what clamp lets through.  At a bound the value is inside."""
+"""Masks for the gradient of clamp.  A value that equals a bound counts as inside."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def inside_tensors(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor
 
 
 def below(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
-    """A mask of the elements that `clamp` sets to its lower bound.  Where the lower bound is above
-    the upper one, `clamp` gives the upper one."""
+    """A mask of the elements that `clamp` sets to its lower bound.
+
+    If the lower bound is above the upper one, `clamp` returns the upper one.
+    """
     assert low is not None
     return (x < low) & (low < high) if high is not None else x < low
 

@@ -1,4 +1,4 @@
-"""Derivatives of convolutions, which are convolutions of other tensors."""
+"""Derivatives of convolutions, which are themselves convolutions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...calling import functions as torch
 
 
 def sized(values: list[int], number: int) -> list[int]:
-    """A parameter for each spatial dimension; one stands for all."""
+    """The values of a parameter for each spatial dimension; a single value is repeated."""
     return [values[0] for _ in range(number)] if len(values) == 1 else values
 
 
@@ -60,7 +60,7 @@ def conv_named(
     dilation: list[int],
     groups: int,
 ) -> Tensor:
-    """padding: "valid" or "same", which may be one more behind than in front."""
+    """A convolution with padding "valid" or "same", which may pad one element more at the end."""
     number = weight.dim() - 2
     stride, dilation = sized(stride, number), sized(dilation, number)
     single = x.dim() == number + 1

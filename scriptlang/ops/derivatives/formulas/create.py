@@ -1,4 +1,4 @@
-"""Derivatives of grids: sums over what they are spread over."""
+"""Derivatives of meshgrid: sums over the dimensions along which an input was repeated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..helpers import optional
 def meshgrid_gradient(
     grads: list[Tensor | None], sizes: list[list[int]], indexing: str
 ) -> list[Tensor | None]:
-    """Each grid is one input, spread over the dimensions of the others."""
+    """The gradient of each input, summed over the dimensions of the other inputs."""
     found: list[Tensor | None] = []
     for i, g in enumerate(grads):
         if g is None:

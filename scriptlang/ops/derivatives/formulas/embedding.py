@@ -1,4 +1,4 @@
-"""Derivatives of tables that are looked up."""
+"""Derivatives of embedding lookups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...calling import functions as torch
 
 
 def uses(indices: Tensor, rows: int) -> Tensor:
-    """How often each place's row is used."""
+    """For each index, how often it occurs among the indices."""
     ones = torch.ones_like(indices, dtype=torch.int64)
     return torch.zeros([rows], dtype=torch.int64).index_add(0, indices, ones).take(indices)
 
@@ -37,7 +37,10 @@ def bag_gradient(
     top: Tensor,
     needs: list[bool],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """mode: 0 for sums, 1 for means, 2 for maxima; top: the rows that these came from."""
+    """The gradients of embedding_bag for the weight and the per-sample weights.
+
+    mode: 0 for sums, 1 for means, 2 for maxima; top: the rows that the maxima came from.
+    """
     if grad is None:
         return None, None
     flat = indices.to(dtype=torch.int64)

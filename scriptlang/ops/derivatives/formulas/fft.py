@@ -1,4 +1,4 @@
-"""Derivatives of Fourier transforms, and what is made of them."""
+"""Derivatives of Fourier transforms, and transforms composed of simpler ones."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from ...calling import functions as torch
 
 
 def swapped(norm: str | None) -> str:
-    """The norm of the transform back: the factor belongs to one of both."""
+    """The norm of the adjoint transform, which has the scale factor that the transform lacks."""
     if norm is None or norm == "backward":
         return "forward"
     return "backward" if norm == "forward" else "ortho"
 
 
 def resized(grad: Tensor, size: list[int], dim: int) -> Tensor:
-    """What was cut off or padded before a transform."""
+    """Undo the cutting or padding of a dimension before a transform: pad with zeros, or cut."""
     missing = size[dim] - grad.size(dim)
     if missing <= 0:
         return grad.narrow(dim, 0, size[dim])
@@ -31,7 +31,7 @@ def resized_all(grad: Tensor, size: list[int]) -> Tensor:
 
 
 def dims_of(size: list[int], s: list[int] | None, dim: list[int] | None) -> list[int]:
-    """The dimensions of a transform over several."""
+    """The dimensions of a multidimensional transform."""
     if dim is not None:
         return dim
     number = len(size) if s is None else len(s)
@@ -39,7 +39,7 @@ def dims_of(size: list[int], s: list[int] | None, dim: list[int] | None) -> list
 
 
 def doubled(half: Tensor, n: int, dim: int) -> Tensor:
-    """Half a spectrum of real numbers: all but the first, and the middle one, stand for two."""
+    """Double the elements that stand for two: all but the first and the middle of a spectrum."""
     middle = (n - 1) // 2
     if middle == 0:
         return half
@@ -84,7 +84,7 @@ def ihfftn(x: Tensor, s: list[int] | None, dim: list[int], norm: str | None) -> 
 
 
 def whole_window(window: Tensor | None, win_length: int | None, n_fft: int, like: Tensor) -> Tensor:
-    """The window in the middle of a frame."""
+    """The window, padded to the length of a frame and centered in it."""
     width = n_fft if win_length is None else win_length
     real = torch.real(like).dtype if like.is_complex() else like.dtype
     values = torch.ones([width], dtype=real) if window is None else window
@@ -104,7 +104,7 @@ def spectra(
     onesided: bool | None,
     return_complex: bool | None,
 ) -> Tensor:
-    """stft: transforms of overlapping frames, frequencies before frames."""
+    """stft: transforms of overlapping frames; frequencies come before frames in the result."""
     hop = n_fft // 4 if hop_length is None else hop_length
     rows = x.unsqueeze(0) if x.dim() == 1 else x
     if center:
@@ -134,7 +134,7 @@ def signal_of(
     length: int | None,
     return_complex: bool,
 ) -> Tensor:
-    """istft: frames added up where they overlap, over the sum of the squared windows."""
+    """istft: overlapping frames are added, and divided by the sum of the squared windows."""
     hop = n_fft // 4 if hop_length is None else hop_length
     if not x.is_complex():
         x = torch.view_as_complex(x.contiguous())

@@ -1,4 +1,4 @@
-"""Derivatives of indexing and of reductions into places."""
+"""Derivatives of indexing and of scatter reductions."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ def broadcast(a: list[int], b: list[int]) -> list[int]:
 
 
 def picked(grad: Tensor, dim: int, index: Tensor, size: list[int]) -> Tensor:
-    """The rows that were written, in the size of what they were written from."""
+    """The gradient of a source: the rows that it was written to, in its size."""
     if len(size) > 0:
         return grad.index_select(dim, index).expand(size)
     return grad.index_select(dim, index.reshape([1])).reshape(size)
 
 
 def gathered(grad: Tensor, dim: int, index: Tensor, size: list[int]) -> Tensor:
-    """The gradient of the source of a scatter, zero behind the part that the index made it read."""
+    """The gradient of the source of a scatter; zero for elements beyond the size of the index."""
     found = grad.gather(dim, index)
     return found if found.size() == size else widened(found, size)
 
 
 def masked_scatter_gradient(grad: Tensor, mask: Tensor, size: list[int]) -> Tensor:
-    """The elements of the source that were used, in order; the rest was not."""
+    """The gradient of the source: its first elements were used in order; the rest gets zero."""
     used = grad.masked_select(mask)
     return torch.constant_pad_nd(used, [0, count(size) - used.numel()]).view(size)
 
 
 def gather_along(x: Tensor, indices: Tensor, dim: int | None) -> Tensor:
-    """take_along_dim: both broadcast but for the dimension itself."""
+    """take_along_dim: x and indices broadcast in all dimensions but `dim`."""
     if dim is None:
         return x.reshape([-1]).gather(0, indices.reshape([-1]))
     at = dim + x.dim() if dim < 0 else dim
@@ -58,7 +58,7 @@ def index_reduce_gradient(
     include_self: bool,
     result: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of index_reduce: those of scatter_reduce with the index expanded."""
+    """The gradients of index_reduce: those of scatter_reduce with the expanded index."""
     if x.dim() == 0 or source.dim() == 0:
         rows = index.reshape([-1])
         flat = source.reshape([-1])
@@ -90,7 +90,10 @@ def scatter_reduce_gradient(
     include_self: bool,
     result: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Numbers without dimensions count as one row; a source may be larger than its index."""
+    """The gradients of scatter_reduce.
+
+    Tensors without dimensions are treated as one row; the source may be larger than the index.
+    """
     flat = x.dim() == 0 or src.dim() == 0 or index.dim() == 0
     if flat:
         own, read = reduced_parts(
@@ -121,7 +124,7 @@ def reduced_parts(
     include_self: bool,
     result: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """With an index for each element of the source."""
+    """The gradients of scatter_reduce if the index and the source have the same size."""
     if reduce == "sum":
         own, other = grad, grad.gather(dim, index)
     elif reduce == "prod":
@@ -139,7 +142,7 @@ def reduced_parts(
         own, other = share * at_own, share.gather(dim, index) * at_src
     if not include_self:
         kept = grad
-        if reduce == "prod":  # as PyTorch, of numbers that are 1
+        if reduce == "prod":  # as in PyTorch: a factor of 1, or nan if x is not finite
             kept = grad * torch.where(x == 0, 1, result / x.masked_fill(x == 0, 1))
         own = kept.scatter(dim, index, 0)
     return own, other
@@ -168,8 +171,11 @@ def scatter_prod_gradient(
     include_self: bool,
     result: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The product of the others.  Sources are divided out where they are not 0: with one 0 among
-    them only that one gets something."""
+    """The gradients of products: for each factor the product of the others.
+
+    Nonzero sources are divided out of the product; a zero only has a gradient if it is the only
+    one.
+    """
     src_zero = src == 0
     start = x if include_self else torch.ones_like(x)
     product = start.scatter_reduce(dim, index, src.masked_fill(src_zero, 1), "prod")

@@ -1,4 +1,4 @@
-"""Derivatives of joining and repeating, and what is made of other operators."""
+"""Derivatives of joining and repeating, and operators composed of others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def block_gradient(grad: Tensor, sizes: list[list[int]]) -> list[Tensor]:
 
 
 def product_of(tensors: list[Tensor]) -> Tensor:
-    """cartesian_prod: every choice of an element of each."""
+    """cartesian_prod: all combinations of one element of each tensor."""
     if len(tensors) == 1:
         return tensors[0]
     grids = torch.meshgrid(tensors)
@@ -39,7 +39,7 @@ def product_of(tensors: list[Tensor]) -> Tensor:
 
 
 def cat_gradient(grad: Tensor, sizes: list[list[int]], dim: int) -> list[Tensor]:
-    """Empty tensors of one dimension may be joined to anything."""
+    """The gradients of cat; empty tensors of one dimension are skipped: they join with any."""
     at = dim + grad.dim() if dim < 0 else dim
     found: list[Tensor] = []
     start = 0
@@ -63,7 +63,7 @@ def combinations_of(x: Tensor, r: int, with_replacement: bool) -> Tensor:
 
 
 def cross_dim(size: list[int], other: list[int], dim: int | None) -> int:
-    """The dimension of a cross product: the first of size 3 where none is named."""
+    """The dimension of a cross product: `dim`, or by default the first of size 3."""
     if dim is not None:
         return dim
     number = max(len(size), len(other))
@@ -76,7 +76,7 @@ def cross_dim(size: list[int], other: list[int], dim: int | None) -> int:
 
 
 def repeat_gradient(grad: Tensor, size: list[int], repeats: list[int]) -> Tensor:
-    """The sum of all copies."""
+    """The gradient of repeat: the sum over all copies."""
     more = len(repeats) - len(size)
     folded: list[int] = []
     dims: list[int] = []

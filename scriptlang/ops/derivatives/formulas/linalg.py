@@ -1,4 +1,4 @@
-"""Derivatives of equations and triangular factors."""
+"""Derivatives of linear equations and triangular factors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def inverse_gradient(grad: Tensor, inverse: Tensor) -> Tensor:
 
 
 def is_vector(a: Tensor, b: list[int]) -> bool:
-    """Whether the right side of an equation is a batch of vectors."""
+    """Whether the right-hand side of an equation is a batch of vectors."""
     size = list(a.size())
     return len(b) == 1 or (len(b) == len(size) - 1 and b == size[:-1])
 
@@ -46,7 +46,7 @@ def triangular_gradient(
 
 
 def det_gradient(grad: Tensor, a: Tensor, det: Tensor) -> Tensor:
-    """The cofactors: of singular matrices by their singular values."""
+    """The gradient of det: the cofactors, computed by the SVD for singular matrices."""
     grad = grad.unsqueeze(-1).unsqueeze(-1)
     if a.numel() > 0 and bool((det == 0).any()):
         u, s, vh = torch.linalg_svd(a)
@@ -66,7 +66,7 @@ def det_gradient(grad: Tensor, a: Tensor, det: Tensor) -> Tensor:
 def slogdet_gradient(
     grad_sign: Tensor | None, grad_log: Tensor | None, a: Tensor, sign: Tensor
 ) -> Tensor | None:
-    """The sign of a complex determinant turns as its argument does."""
+    """The gradient of slogdet; the sign of a complex determinant is not constant."""
     along: Tensor | None = grad_log
     if grad_sign is not None and a.is_complex():
         turn = torch.mul(torch.imag(grad_sign * sign.conj()), 1j)
@@ -104,8 +104,10 @@ def cholesky_solve_gradient(
 def lu_gradient(
     grad_l: Tensor | None, grad_u: Tensor | None, p: Tensor, low: Tensor, up: Tensor, pivot: bool
 ) -> Tensor | None:
-    """The gradient of the factors p, low and up.  What lies outside of their square part depends on
-    that part."""
+    """The gradient of the factors p, low and up.
+
+    The parts outside of the square block depend on that block.
+    """
     if grad_l is None and grad_u is None:
         return None
     gl = torch.zeros_like(low) if grad_l is None else grad_l
@@ -157,7 +159,7 @@ def unpack_gradient(grad_l: Tensor | None, grad_u: Tensor | None, size: list[int
 
 
 def solved_by_factors(lu: Tensor, pivots: Tensor, b: Tensor, left: bool, adjoint: bool) -> Tensor:
-    """One triangle after the other."""
+    """Solve an equation with LU factors, one triangular matrix after the other."""
     p, low, up = torch.lu_unpack(lu, pivots)
     if left != adjoint:
         if left:

@@ -1,4 +1,4 @@
-"""Derivatives of spectra and orthogonal factors, and norms of matrices made of them."""
+"""Derivatives of eigenvalues, SVD, QR and pseudoinverse, and matrix norms composed of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...calling import functions as torch
 
 
 def gaps(values: Tensor) -> Tensor:
-    """Differences of values, column less row, with ones on the diagonal."""
+    """values[column] - values[row], with ones on the diagonal."""
     unit = torch.eye(values.size(-1), dtype=values.dtype)
     return values.unsqueeze(-2) - values.unsqueeze(-1) + unit
 
@@ -40,7 +40,10 @@ def eigvalsh_gradient(grad: Tensor, a: Tensor, uplo: str) -> Tensor | None:
 def eig_gradient(
     of_values: Tensor | None, of_vectors: Tensor | None, values: Tensor, vectors: Tensor
 ) -> Tensor | None:
-    """Vectors are of length one, which takes the part along themselves away."""
+    """The gradient of eig.
+
+    Eigenvectors have unit length, so the component of their gradient along them is removed.
+    """
     turned = vectors.adjoint()
     if of_vectors is None:
         if of_values is None:
@@ -66,7 +69,7 @@ def svd_gradient(
     s: Tensor,
     vh: Tensor,
 ) -> Tensor | None:
-    """The gradient of an SVD by the first min(m, n) singular vectors; others are arbitrary."""
+    """The gradient of an SVD by the first min(m, n) singular vectors; the others are arbitrary."""
     k, m, n = s.size(-1), u.size(-2), vh.size(-1)
     u, vh = u.narrow(-1, 0, k), vh.narrow(-2, 0, k)
     if grad_u is None and grad_vh is None:
@@ -187,7 +190,7 @@ def lstsq_gradient(
 
 
 def matrix_exp_gradient(grad: Tensor, a: Tensor) -> Tensor:
-    """The exponential of a block matrix has the derivative beside that of its block."""
+    """The gradient of matrix_exp: the upper right block of exp([[a^H, grad], [0, a^H]])."""
     turned, n = a.adjoint(), a.size(-1)
     above = torch.cat([turned, grad.expand(turned.size())], -1)
     below = torch.cat([torch.zeros_like(turned), turned], -1)
@@ -196,7 +199,7 @@ def matrix_exp_gradient(grad: Tensor, a: Tensor) -> Tensor:
 
 
 def constant(x: Tensor, value: Tensor) -> Tensor:
-    """`value`, expanded to the size of x, which gets the gradient zero."""
+    """`value`, expanded to the size of x and depending on x with a zero gradient."""
     return torch.where(torch.zeros(x.size(), dtype=torch.bool), x, value)
 
 
@@ -218,7 +221,7 @@ def power_of_matrix(a: Tensor, n: int) -> Tensor:
 
 
 def product_of_reflectors(a: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of I - tau v v^H; v is one on the diagonal."""
+    """The first columns of the product of I - tau v v^H; each v is 1 on the diagonal."""
     m, n, k = a.size(-2), a.size(-1), tau.size(-1)
     made = constant(a, torch.eye(m, n, dtype=a.dtype))
     low = a.tril(-1)
@@ -237,7 +240,7 @@ def typed(x: Tensor, dtype: int | None) -> Tensor:
 
 
 def moved(a: Tensor, dim: list[int]) -> Tensor:
-    """The dimensions of the matrices at the end."""
+    """Move the two dimensions of the matrices to the end."""
     return a.movedim(dim, [-2, -1])
 
 
@@ -266,7 +269,7 @@ def matrix_norm(a: Tensor, ord: float, dim: list[int], keepdim: bool) -> Tensor:
 
 
 def norm_of(a: Tensor, ord: Number | None, dim: list[int] | None, keepdim: bool) -> Tensor:
-    """A norm of vectors, or of matrices if an order and two dimensions are given."""
+    """The vector norm, or the matrix norm if an order and two dimensions are given."""
     if ord is None:
         return torch.linalg_vector_norm(a, 2, dim, keepdim)
     number = a.dim() if dim is None else len(dim)

@@ -1,4 +1,4 @@
-"""Derivatives of losses that pick elements by class, and of ctc_loss."""
+"""Losses that select elements by class, composed of others, and the gradient of ctc_loss."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
 def nll_loss_of_any(
     x: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    """Inputs of more or less than two dimensions in space have one row of all."""
+    """nll_loss of any rank; spatial dimensions other than two are flattened to one row."""
     if x.dim() < 3:
         return torch.nll_loss_forward(x, target, weight, reduction, ignore_index)[0]
     if x.dim() == 4:
@@ -43,7 +43,7 @@ def multi_margin(
 
 
 def multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """Each row of targets ends at its first -1."""
+    """multilabel_margin_loss; each row of targets ends at its first -1."""
     rows = x.reshape([1, -1]) if x.dim() < 2 else x
     marks = target.reshape([1, -1]) if target.dim() < 2 else target
     valid = (marks >= 0).to(dtype=torch.int64).cumprod(1) > 0
@@ -58,7 +58,7 @@ def multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> Tensor:
 
 
 def numbers(x: Tensor) -> list[int]:
-    """The elements of a tensor of lengths."""
+    """The elements of a tensor as a list of ints."""
     flat = x.reshape([-1])
     found: list[int] = []
     for i in range(flat.numel()):
@@ -69,7 +69,7 @@ def numbers(x: Tensor) -> list[int]:
 def ctc_reduced(
     loss: Tensor, target_lengths: list[int], reduction: int, zero_infinity: bool
 ) -> Tensor:
-    """The mean is taken of losses divided by their target lengths."""
+    """Reduce ctc losses; for the mean, they are divided by their target lengths first."""
     if zero_infinity:
         loss = torch.where(torch.isinf(loss), 0, loss)
     if reduction == 1:
@@ -88,8 +88,10 @@ def ctc_gradient(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor | None:
-    """PyTorch's: of the loss behind a log_softmax, the probability of each class less that given
-    the target."""
+    """The gradient of ctc_loss as PyTorch defines it: for the logits in front of a log_softmax.
+
+    It is the probability of each class minus its probability given the target.
+    """
     if grad is None:
         return None
     x = log_probs if log_probs.dim() == 3 else log_probs.unsqueeze(1)
@@ -103,7 +105,7 @@ def ctc_gradient(
     known = torch.where(joint == -torch.inf, 0, torch.exp(joint - at + losses))
     known = torch.where(torch.isnan(known), 0, known)
     given = torch.zeros_like(x).scatter_add(2, labels.unsqueeze(0).expand(at.size()), known)
-    # A sequence that cannot be has no probabilities.
+    # A target that is too long for its input has no probabilities.
     lost = torch.isinf(losses)
     given = torch.where(lost, 0.0 if zero_infinity else torch.nan, given)
     made = (torch.exp(x) - given) * grads
@@ -114,7 +116,7 @@ def ctc_gradient(
 
 
 def labels_of(targets: Tensor, lengths: list[int], blank: int) -> Tensor:
-    """(batch, 2 * longest + 1): the targets of each sequence with blanks between and around."""
+    """The labels (batch, 2 * longest + 1): the targets with blanks between and around them."""
     widest = max(lengths)
     rows: list[Tensor] = []
     start = 0
@@ -134,10 +136,11 @@ def labels_of(targets: Tensor, lengths: list[int], blank: int) -> Tensor:
 def ctc_paths(
     at: Tensor, labels: Tensor, target_lengths: list[int], ends: Tensor, blank: int
 ) -> Tensor:
-    """Log-probabilities of all paths through each label at each time, which counts twice.
+    """For each time and label, the log-probability of all paths through it.
 
-    at: (time, batch, labels), the log-probability of each label.  Paths end with the last label or
-    the blank behind it, at the last time of their sequence; from there they are walked back.
+    The label's own log-probability is counted twice.  at: (time, batch, labels), the
+    log-probability of each label.  Paths end with the last label or the blank after it, at the last
+    time of their sequence; the backward recursion starts there.
     """
     steps, width = at.size(0), labels.size(1)
     place = torch.arange(width).unsqueeze(0)
@@ -166,7 +169,7 @@ def ctc_paths(
 
 
 def shifted(x: Tensor, by: int) -> Tensor:
-    """Columns moved to the right (or left), with -inf behind them."""
+    """Shift columns to the right (or left, if `by` is negative), filling with -inf."""
     if by > 0:
         return torch.constant_pad_nd(x, [by, 0], -torch.inf).narrow(1, 0, x.size(1))
     return torch.constant_pad_nd(x, [0, -by], -torch.inf).narrow(1, -by, x.size(1))

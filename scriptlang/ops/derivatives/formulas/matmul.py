@@ -1,4 +1,4 @@
-"""Derivatives of products with batches, and of sums over letters."""
+"""Derivatives of batched matrix products, and of einsum."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def matmul_gradient(
 
 
 def rows(x: Tensor) -> Tensor:
-    """A batch of matrices as one matrix."""
+    """A batch of matrices as one matrix with all rows."""
     return x.flatten(0, -2)
 
 
@@ -52,7 +52,10 @@ def linear_gradient(
 
 
 def einsum_gradient(grad: Tensor, equation: str, tensors: list[Tensor]) -> list[Tensor]:
-    """The gradient times all other operands, summed over what the operand has not."""
+    """The gradients of einsum: for each operand, `grad` times the others.
+
+    Letters that the operand does not have are summed.
+    """
     terms, output = einsum_letters(equation, [t.dim() for t in tensors])
     found: list[Tensor] = []
     for i, t in enumerate(tensors):
@@ -72,8 +75,10 @@ def einsum_gradient(grad: Tensor, equation: str, tensors: list[Tensor]) -> list[
 
 
 def spread(part: Tensor, kept: str, term: str, size: list[int]) -> Tensor:
-    """A tensor by its letters in the size of an operand: letters that are missing are spread, those
-    that repeat stand on the diagonal."""
+    """Expand a tensor with the letters `kept` to an operand's size.
+
+    Missing letters are broadcast; for repeated letters only the diagonal is nonzero.
+    """
     seen = ""
     mask: list[Tensor] = []
     for d, letter in enumerate(term):
@@ -93,7 +98,7 @@ def spread(part: Tensor, kept: str, term: str, size: list[int]) -> Tensor:
 
 
 def einsum_letters(equation: str, dims: list[int]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, each dimension of "..." by one of its own."""
+    """The letters of each operand and of the result, with a letter for each dimension of "..."."""
     alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     text = equation.replace(" ", "")
     left = text.split("->")[0]

@@ -1,4 +1,4 @@
-"""Derivatives of normalisations, for the input and for what it is scaled and shifted by."""
+"""Derivatives of normalizations, for the input, weight and bias."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...calling import functions as torch
 
 
 def wide(x: Tensor) -> Tensor:
-    """x in the type in which statistics are computed: float32 for half types."""
+    """x in the type that statistics are computed in: float32 for half types."""
     if x.dtype == torch.float16 or x.dtype == torch.bfloat16:
         return x.to(dtype=torch.float32)
     return x
@@ -21,7 +21,7 @@ def layer_norm_gradient(
     eps: float,
     needs: list[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """number: how many trailing dimensions are normalised."""
+    """The gradients of layer_norm; number: how many trailing dimensions are normalized."""
     if grad is None:
         return None, None, None
     shape = list(x.size()[x.dim() - number :])
@@ -104,7 +104,7 @@ def group_norm_gradient(
     eps: float,
     needs: list[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The statistics are results, too."""
+    """The gradients of native_group_norm, whose results mean and invstd have gradients, too."""
     number = channels // group * area
     grouped = wide(x).reshape([n, group, number])
     var, mean = torch.var_mean(grouped, [2], correction=0)

@@ -1,4 +1,4 @@
-"""Derivatives of padding: where elements were copied to is found by padding their numbers."""
+"""Derivatives of padding: padding the element numbers shows where each element was copied to."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ..helpers import count, zeros
 
 
 def places(size: list[int], padding: list[int]) -> Tensor:
-    """The numbers of the elements of a padded plane, as a batch of one."""
+    """The numbers of the elements of a plane that is padded, as a batch of one."""
     inner = size[len(size) - len(padding) // 2 :]
     return torch.arange(count(inner), dtype=torch.float64).reshape([1, 1] + inner)
 
 
 def placed(grad: Tensor, size: list[int], numbers: Tensor) -> Tensor:
-    """Each plane of a gradient, added up where its elements came from."""
+    """The gradient of each plane, added up at the elements that were copied."""
     inner = numbers.dim() - 2
     outer = size[: len(size) - inner]
     width = count(size[len(size) - inner :])
@@ -24,7 +24,7 @@ def placed(grad: Tensor, size: list[int], numbers: Tensor) -> Tensor:
 
 
 def padded(x: Tensor, pad: list[int], mode: str, value: float | None) -> Tensor:
-    """pad, by the operator that it stands for."""
+    """`pad`, by the operator for its mode and number of dimensions."""
     if mode == "constant":
         return torch.constant_pad_nd(x, pad, 0.0 if value is None else value)
     number = len(pad) // 2

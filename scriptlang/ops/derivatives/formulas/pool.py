@@ -1,4 +1,4 @@
-"""Parameters of pools: one value stands for all dimensions, none for a default."""
+"""Parameters of pools: a single value stands for all dimensions, an empty list for the default."""
 
 from __future__ import annotations
 

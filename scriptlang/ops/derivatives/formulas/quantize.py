@@ -1,4 +1,4 @@
-"""Where rounding to codes stays in their range."""
+"""Masks of the elements whose codes are in range, which get gradients of fake quantization."""
 
 from __future__ import annotations
 

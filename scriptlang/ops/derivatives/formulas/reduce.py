@@ -10,19 +10,19 @@ from ..helpers import count_of, listed, restored
 
 
 def both(a: Tensor | None, b: Tensor | None) -> Tensor | None:
-    """The sum of what there is."""
+    """The sum of the gradients that are not None."""
     if a is None:
         return b
     return a if b is None else a + b
 
 
 def extreme(x: Tensor, result: Tensor) -> Tensor:
-    """Which elements are the extreme one; where it is nan, those that are nan."""
+    """A mask of the elements equal to the extreme value; if that is nan, of those that are nan."""
     return torch.where(torch.isnan(result), torch.isnan(x), x == result)
 
 
 def shared_among(grad: Tensor, mask: Tensor, dim: list[int]) -> Tensor:
-    """Each element where the mask holds gets an even share."""
+    """Divide the gradient evenly among the elements in the mask."""
     share = mask.sum(dim, True) if len(dim) > 0 else mask.to(dtype=torch.int64)
     return mask * (grad / share)
 
@@ -67,8 +67,11 @@ def mean_gradient(
 def norm_gradient(
     grad: Tensor, x: Tensor, p: Number | None, norm: Tensor, dim: list[int] | None, keepdim: bool
 ) -> Tensor:
-    """The gradient of (sum |x|^p)^(1/p).  At 0 it is 0; that of the norms inf and -inf is shared
-    equally by the elements that attain them."""
+    """The gradient of (sum |x|^p)^(1/p).
+
+    It is 0 where the norm is 0; for the norms inf and -inf it is divided evenly among the elements
+    that attain them.
+    """
     size = x.size()
     grad = restored(grad, size, dim, keepdim)
     norm = restored(norm, size, dim, keepdim)
@@ -101,7 +104,7 @@ def norm_except_gradient(grad: Tensor, v: Tensor, p: int, dim: int, norm: Tensor
 
 
 def prod_gradient(grad: Tensor, x: Tensor, result: Tensor) -> Tensor:
-    """The product of the others, without a division where there are zeros."""
+    """The gradient of prod: for each element the product of the others, also if there are zeros."""
     if x.dim() == 0:
         return grad.clone()
     flat = x.reshape([-1])
@@ -119,8 +122,10 @@ def prod_dim_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int, keepdim
 
 
 def others(x: Tensor, dim: int) -> Tensor:
-    """For each element the product of all others along a dimension: the product of those before it
-    times that of those behind it."""
+    """For each element, the product of all others along a dimension.
+
+    It is the product of the elements before it times that of those after it.
+    """
     first = torch.ones_like(x.narrow(dim, 0, 1))
     number = x.size(dim)
     before = torch.cat([first, x.narrow(dim, 0, number - 1)], dim).cumprod(dim)

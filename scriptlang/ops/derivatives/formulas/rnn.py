@@ -1,5 +1,7 @@
-"""Recurrent layers in the scripted language, over packed rows: all times of a layer
-at once, or time by time."""
+"""Recurrent layers in the scripted language, over packed rows.
+
+The time steps of a layer run as one operator if possible, else one by one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ def numbers(x: Tensor) -> list[int]:
 def step(
     kind: str, gates: Tensor, h: Tensor, c: Tensor, w_hh: Tensor, b_hh: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The states after one time."""
+    """The states after one time step."""
     own = torch.linear(h, w_hh, b_hh)
     if kind == "lstm":
         parts = (gates + own).chunk(4, -1)
@@ -32,7 +34,7 @@ def step(
 
 
 def is_even(sizes: list[int], batch: int) -> bool:
-    """Whether all sequences are alive at every time, of which there are some."""
+    """Whether all sequences have the same number of steps, and at least one."""
     for n in sizes:
         if n != batch:
             return False
@@ -50,7 +52,7 @@ def direction(
     w_hr: Tensor | None,
     reverse: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """One direction of one layer.  sizes: how many sequences are alive at each time."""
+    """Run one direction of one layer.  sizes: the number of active sequences at each time step."""
     batch = h.size(0)
     if w_hr is None and batch > 0 and h.size(1) > 0 and is_even(sizes, batch):
         last = 0 if reverse else gates.size(0) - batch
@@ -64,7 +66,7 @@ def direction(
             out = torch.ops.scriptlang._rnn_steps(gates, h, weights[1], b_hh, is_relu, reverse)
         return out, out.narrow(0, last, batch), c
     outputs: list[Tensor] = []
-    rows = gates.split(sizes)  # at once: the gradient of each narrow would be as large as all
+    rows = gates.split(sizes)  # one split: each narrow's gradient would be as large as all rows
     for i in range(len(sizes)):
         t = len(sizes) - 1 - i if reverse else i
         n = sizes[t]
@@ -99,7 +101,7 @@ def layers(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """All layers over packed rows: the output, and the last states of each."""
+    """Run all layers over packed rows; return the output and the last states of each layer."""
     directions = 2 if bidirectional else 1
     projected = kind == "lstm" and h0.size(2) != c0.size(2)
     each = 2 + (2 if has_biases else 0) + (1 if projected else 0)
@@ -141,7 +143,7 @@ def padded(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Sequences of one length, or a single one without a batch."""
+    """Run all layers over sequences of equal length, or a single one without a batch dimension."""
     single = x.dim() == 2
     if single:
         x, h0, c0 = x.unsqueeze(1), h0.unsqueeze(1), c0.unsqueeze(1)
@@ -267,7 +269,7 @@ def rnn_data(
 
 
 def unpacked(grad: Tensor, size: list[int], batch_sizes: Tensor, batch_first: bool) -> Tensor:
-    """Packed rows at their places in the padded sequences."""
+    """Scatter packed rows to their positions in padded sequences."""
     steps = size[1] if batch_first else size[0]
     batch = size[0] if batch_first else size[1]
     inner = size[2:]
@@ -284,7 +286,7 @@ def unpacked(grad: Tensor, size: list[int], batch_sizes: Tensor, batch_first: bo
 
 
 def packed(grad: Tensor, batch_sizes: Tensor, batch_first: bool) -> Tensor:
-    """The rows of padded sequences that packed ones have."""
+    """The rows of padded sequences that are part of the packed ones."""
     found: list[Tensor] = []
     for t, n in enumerate(numbers(batch_sizes)):
         found.append(grad.select(1 if batch_first else 0, t).narrow(0, 0, n))

@@ -1,4 +1,4 @@
-"""Derivatives of running products, and differences made of other operators."""
+"""Derivatives of cumulative products, and differences composed of other operators."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ...calling import functions as torch
 
 
 def back_sum(x: Tensor, dim: int) -> Tensor:
-    """At each place the sum of all that follow, with its own."""
+    """The reverse cumulative sum: at each position, the sum of its element and all that follow."""
     return x.flip([dim]).cumsum(dim).flip([dim])
 
 
 def cumprod_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int) -> Tensor:
-    """Divided where nothing is 0; else each derivative of each product for itself."""
+    """The gradient of cumprod: by division if no element is 0, else element by element."""
     if x.dim() == 0 or x.numel() == 0:
         return grad
     if bool((x != 0).all()):
@@ -31,13 +31,16 @@ def cumprod_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int) -> Tenso
 
 
 def logcumsumexp_gradient(grad: Tensor, x: Tensor, result: Tensor, dim: int) -> Tensor:
-    """Running back over grad * exp(-result), by logarithms so that nothing overflows."""
+    """The gradient of logcumsumexp: the reverse sum of grad * exp(-result).
+
+    It is computed in logarithms, so that nothing overflows.
+    """
     if grad.dim() == 0 or grad.numel() == 0:
         return grad
     if grad.is_complex():
         logs = grad.conj().log() - result
         return (turned(logs, dim) + x).exp().conj()
-    low = torch.full_like(grad, -1e30)  # finite: differences of infinities are nan
+    low = torch.full_like(grad, -1e30)  # finite, as the difference of infinities is nan
     above = torch.where(grad > 0, grad.masked_fill(grad <= 0, 1).log(), low)
     below = torch.where(grad < 0, (-grad).masked_fill(grad >= 0, 1).log(), low)
     return (turned(above - result, dim) + x).exp() - (turned(below - result, dim) + x).exp()
@@ -48,12 +51,12 @@ def turned(x: Tensor, dim: int) -> Tensor:
 
 
 def pairs(y: Tensor, dim: int) -> Tensor:
-    """Sums of neighbours."""
+    """Sums of neighboring elements."""
     return torch.slice(y, dim, 1) + torch.slice(y, dim, 0, max(y.size(dim) - 1, 0))
 
 
 def areas(y: Tensor, x: Tensor, dim: int) -> Tensor:
-    """Twice the trapezoids between points."""
+    """Twice the areas of the trapezoids between neighboring points."""
     if x.dim() == 1 and y.dim() > 0:
         shape = [1 for _ in range(y.dim())]
         shape[dim] = x.numel()
@@ -91,7 +94,7 @@ def dims_of(x: Tensor, dim: int | None, dims: list[int] | None) -> list[int]:
 
 
 def one(value: Number | None) -> list[Number | None]:
-    """The same distance along each dimension; None is 1."""
+    """A list for one distance along every dimension; None stands for 1."""
     return [value]
 
 
@@ -109,7 +112,7 @@ def slopes(
     dims: list[int],
     edge_order: int,
 ) -> list[Tensor]:
-    """Differences by the neighbours on both sides; at the edges of the first or second order."""
+    """`gradient`: central differences along each dimension; at edges, of the order `edge_order`."""
     found: list[Tensor] = []
     for i, dim in enumerate(dims):
         if places is not None:
@@ -127,7 +130,7 @@ def slopes(
 
 
 def slope(x: Tensor, width: Tensor, dim: int, edge_order: int) -> Tensor:
-    """width: the distances of neighbours."""
+    """Central differences along one dimension; width: the distances between neighbors."""
     n = x.size(dim)
     left, right = width.narrow(dim, 0, n - 2), width.narrow(dim, 1, n - 2)
     before, here, after = x.narrow(dim, 0, n - 2), x.narrow(dim, 1, n - 2), x.narrow(dim, 2, n - 2)

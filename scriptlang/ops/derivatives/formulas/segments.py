@@ -18,7 +18,7 @@ def segment_gradient(
     axis: int,
     initial: Number | None,
 ) -> Tensor:
-    """Each element gets what the reduction of its segment has; rows before the axis are apart."""
+    """The gradient of segment_reduce; each index of dimensions before the axis has own segments."""
     at = axis + data.dim() if axis < 0 else axis
     if lengths is not None:
         counts = lengths
@@ -44,13 +44,13 @@ def segment_gradient(
         number = torch.zeros_like(given).index_add(0, owner, mask).clamp_min(1)
         made = (given / number).index_select(0, owner) * mask
     missing = data.numel() - made.numel()
-    if missing > 0:  # elements behind the last segment
+    if missing > 0:  # elements after the last segment
         made = torch.constant_pad_nd(made.reshape([-1]), [0, missing])
     return made.reshape(data.size())
 
 
 def others(rows: Tensor, owner: Tensor, segments: int, initial: Number | None) -> Tensor:
-    """For each element the product of the others of its segment."""
+    """For each element, the product of the others in its segment."""
     zero = rows == 0
     shape = [segments] + list(rows.size()[1:])
     start = torch.ones(shape, dtype=rows.dtype)

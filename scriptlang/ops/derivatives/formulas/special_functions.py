@@ -1,4 +1,4 @@
-"""Where functions of physics are told otherwise."""
+"""Helpers of the derivatives of special functions."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from ...calling import functions as torch
 
 
 def apart(x: Tensor) -> Tensor:
-    """Whether a number can be told from 0 beside 1; nan cannot."""
+    """Whether |x| is above the machine epsilon; false for nan."""
     return x.abs() > (2.220446049250313e-16 if x.dtype == torch.float64 else 1.1920928955078125e-07)

@@ -1,4 +1,4 @@
-"""Pieces put together again."""
+"""Derivatives of splitting, which join the gradients of the parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...calling import functions as torch
 
 
 def like_others(grads: list[Tensor | None]) -> Tensor:
-    """One of the gradients that there are."""
+    """The first gradient that is not None."""
     for g in grads:
         if g is not None:
             return g
@@ -35,7 +35,7 @@ def stacked(grads: list[Tensor | None], sizes: list[list[int]], dim: int) -> Ten
 
 
 def cut(x: Tensor, indices: list[int], dim: int) -> list[Tensor]:
-    """Cut before each index."""
+    """Split along `dim` before each index."""
     parts: list[Tensor] = []
     start = 0
     for index in indices:

@@ -1,4 +1,4 @@
-"""Covariances and quantiles made of other operators."""
+"""Covariances and quantiles composed of other operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...calling import functions as torch
 
 
 def shared_evenly(grad: Tensor, x: Tensor, result: Tensor) -> Tensor:
-    """Every element that is the median gets an even share."""
+    """The gradient of the median, divided evenly among the elements that equal it."""
     mask = torch.where(torch.isnan(result), torch.isnan(x), x == result)
     return mask * (grad / mask.sum())
 
@@ -52,8 +52,10 @@ def correlation(x: Tensor) -> Tensor:
 def quantiles(
     x: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Tensor:
-    """Quantiles, interpolated between neighbours in sorted order.  If q has a dimension, it is the
-    first one of the result."""
+    """Quantiles, interpolated between neighbors in sorted order.
+
+    If q has a dimension, it becomes the first one of the result.
+    """
     shape = [1 for _ in range(x.dim())]
     if dim is None:
         flat = x.reshape([-1])

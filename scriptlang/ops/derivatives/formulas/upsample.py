@@ -1,4 +1,4 @@
-"""Derivatives of interpolation, and sampling by grids in the scripted language."""
+"""Derivatives of interpolation, and grid_sampler in the scripted language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def matrices(
     align_corners: bool,
     scales: list[float | None],
 ) -> list[Tensor]:
-    """What each element gives to each result, for each spatial dimension."""
+    """For each spatial dimension, the interpolation matrix (size before, size after)."""
     found: list[Tensor] = []
     for i, scale in enumerate(scales):
         n, m = size[i + 2], out[i + 2]
@@ -31,7 +31,7 @@ def matrices(
 
 
 def interpolated(kind: str, x: Tensor, m: int, align_corners: bool, scale: float | None) -> Tensor:
-    """x with dimension 2 resized to m, by the interpolation that `kind` names."""
+    """Resize dimension 2 of x to m by the interpolation named `kind`."""
     if kind == "nearest1d" or kind == "nearest2d" or kind == "nearest3d":
         return torch.upsample_nearest1d(x, [m], scale)
     if kind == "nearest_exact1d" or kind == "nearest_exact2d" or kind == "nearest_exact3d":
@@ -49,7 +49,10 @@ def interpolated(kind: str, x: Tensor, m: int, align_corners: bool, scale: float
 
 
 def affine_gradient(grad: Tensor, size: list[int], align_corners: bool) -> Tensor:
-    """The grid is a product of theta with the positions, which the unit gives."""
+    """The gradient of affine_grid_generator: the grid is theta times the positions.
+
+    The positions are computed as the grid of the identity.
+    """
     number = len(size) - 2
     unit = torch.eye(number, number + 1, dtype=grad.dtype)
     one = torch.affine_grid_generator(unit.unsqueeze(0), [1] + size[1:], align_corners)
@@ -60,7 +63,7 @@ def affine_gradient(grad: Tensor, size: list[int], align_corners: bool) -> Tenso
 def places_in(
     x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
 ) -> list[Tensor]:
-    """Where the points of a grid lie in an image, a tensor for each dimension from the first."""
+    """The pixel coordinates of grid points, as one tensor for each dimension of the image."""
     places: list[Tensor] = []
     for i in range(grid.size(-1)):
         n = x.size(2 + i)
@@ -78,8 +81,9 @@ def places_in(
 def sampled(
     x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
 ) -> Tensor:
-    """grid_sampler: 0 linear, 1 nearest, 2 cubic; padding with 0 zeros, 1 the border, 2 mirrored.
+    """grid_sampler.
 
+    interpolation: 0 linear, 1 nearest, 2 cubic.  padding: 0 zeros, 1 border, 2 reflection.
     The last dimension of the grid is (x, y) or (x, y, z), in [-1, 1] over the image.
     """
     number = grid.size(-1)
@@ -90,7 +94,7 @@ def sampled(
     for place in places:
         if interpolation == 1:
             lows.append(place.round())
-            weights.append([place.nan_to_num(0.0, 0.0, 0.0) * 0 + 1])  # flat, but of the grid
+            weights.append([place.nan_to_num(0.0, 0.0, 0.0) * 0 + 1])  # constant, of the grid
         elif interpolation == 0:
             low = place.detach().floor()
             lows.append(low)
@@ -124,7 +128,7 @@ def sampled(
 
 
 def cubic(t: Tensor) -> list[Tensor]:
-    """The weights of four neighbours at t behind the second; the parameter is -0.75."""
+    """The cubic weights (parameter -0.75) of four neighbors for a point at t after the second."""
     a = -0.75
     far, near = t + 1, 1 - t
     end = 2 - t
@@ -137,7 +141,7 @@ def cubic(t: Tensor) -> list[Tensor]:
 
 
 def inside(place: Tensor, n: int, padding: int, align_corners: bool) -> Tensor:
-    """Coordinates moved into the image, as the padding says; at its border they are flat."""
+    """Move coordinates into the image, as the padding says; their gradient at the border is 0."""
     if padding == 0:
         return place
     if padding == 2:

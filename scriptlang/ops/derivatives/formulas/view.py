@@ -8,7 +8,7 @@ from ..helpers import zeros
 
 
 def inverse(dims: list[int]) -> list[int]:
-    """The permutation that undoes one."""
+    """The inverse of a permutation."""
     back = [0 for _ in dims]
     for to, dim in enumerate(dims):
         back[dim] = to
@@ -16,15 +16,18 @@ def inverse(dims: list[int]) -> list[int]:
 
 
 def places(length: int, size: list[int], stride: list[int], offset: int) -> Tensor:
-    """Where in memory the elements of such a view lie."""
+    """The storage indices of the elements of a strided view."""
     return torch.arange(length).as_strided(size, stride, offset).reshape([-1])
 
 
 def strided_gradient(
     grad: Tensor, x: Tensor, size: list[int], stride: list[int], offset: int | None
 ) -> Tensor:
-    """Through memory: each place gets the sum of its gradients; where several elements of the
-    input lie in one place each gets its share."""
+    """The gradient of as_strided, by way of the storage.
+
+    Each storage element gets the sum of its gradients, divided evenly among the input's elements
+    that share it.
+    """
     if x.numel() == 0 or grad.numel() == 0:
         return zeros(grad, x.size())
     start = x.storage_offset() if offset is None else offset
@@ -42,7 +45,7 @@ def strided_gradient(
 
 
 def unfold_gradient(grad: Tensor, size: list[int], dim: int, width: int, step: int) -> Tensor:
-    """Windows that overlap are added up."""
+    """The gradient of unfold: overlapping windows are added."""
     if len(size) == 0:
         return grad.reshape(size)
     at = dim + len(size) if dim < 0 else dim

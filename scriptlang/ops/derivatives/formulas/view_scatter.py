@@ -1,4 +1,4 @@
-"""Derivatives of as_strided_scatter, whose memory is that of its first argument."""
+"""Derivatives of as_strided_scatter, whose strides refer to the memory of its first argument."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def strided_scatter_src_gradient(
 def strided_scatter_self_gradient(
     grad: Tensor, x: Tensor, size: list[int], stride: list[int], offset: int | None
 ) -> Tensor:
-    """PyTorch's: the gradient at the places that were written, which it is not about."""
+    """As in PyTorch, the gradient at the written positions, where self has no influence."""
     part = torch.as_strided(grad.contiguous(), size, stride, offset)
     return torch.as_strided_scatter(zeros(grad, x.size()), part, size, stride, offset)
