@@ -12,9 +12,31 @@ from ..calling import functions
 from ..calling.current import mode
 from .state import state_of
 
-OWN = 5
-"""The reference count of a gradient that only the backward pass holds; see `is_own`."""
 
+def _counted(held: object) -> int:
+    return sys.getrefcount(held)
+
+
+def _owned(held: object) -> int:
+    return _counted(held)
+
+
+def _accumulated(held: object) -> int:
+    return _owned(held)
+
+
+def _own_count() -> int:
+    """The reference count of an object in `is_own` that only the caller of `accumulate` holds.
+
+    It is measured, by as many calls as lead there: how many references a call adds depends on the
+    version of Python.
+    """
+    held = object()
+    return _accumulated(held)
+
+
+OWN = _own_count()
+"""The reference count of a gradient that only the backward pass holds; see `is_own`."""
 
 turn = threading.RLock()
 """Protects leaves from two backward passes in different threads.
