@@ -13,6 +13,7 @@ import json
 import pathlib
 import warnings
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +73,22 @@ class Arrays:
 
     def integers(self, low: int, high: int, *shape: int, dtype=np.int64) -> np.ndarray:
         return np.asarray(self.random.randint(low, high, shape)).astype(dtype)
+
+    def complex(self, *shape: int, dtype="complex64") -> np.ndarray:
+        return (self.normal(*shape) + 1j * self.normal(*shape)).astype(dtype)
+
+    def every_kind(self) -> Iterator[np.ndarray]:
+        """Arrays of each kind of element, without dimensions, without elements, with NaN."""
+        yield self.normal(3, 4, 2)
+        yield self.normal(3, 4, dtype=np.float64)
+        yield self.integers(-4, 5, 3, 4)
+        yield self.integers(0, 2, 3, 4, dtype=np.bool_)
+        yield self.integers(0, 5, 3, 2, dtype=np.uint8)
+        yield self.normal(3, 4).astype(np.float16)
+        yield self.normal(3, 2).astype(np.complex64)
+        yield self.normal()
+        yield self.normal(0, 3)
+        yield np.array([[1, np.nan, 3], [2, 5, -np.inf]], np.float32)
 
 
 def convert(value: Any, array) -> Any:

@@ -62,6 +62,7 @@ def samples():
     yield call("prelu", A.normal(3, 4), A.normal(1))
     yield call("prelu", A.normal(3, 4, 2), A.normal(4))
     yield call("prelu", A.normal(3, 4), A.normal(3))
+    yield call("prelu", A.normal(2, 3), A.normal(1, 3))
     for dtype in ("float16",):
         for name in ("gelu", "silu", "softmax", "hardswish"):
             yield call(

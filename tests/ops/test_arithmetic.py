@@ -53,6 +53,9 @@ def samples():
         yield call("div", EDGES[:, None], EDGES[None], rounding_mode=mode)
         yield call("div", np.array([7, -7, 8]), 2, rounding_mode=mode)
         yield call("div", np.array([7, -7, 8]), 0, rounding_mode=mode)
+    for dtype in ("float16", "float32"):
+        x = A.normal(4, 5).astype(dtype)
+        yield call("div", x * 20, x[:, ::-1], rounding_mode="trunc")
     for alpha in (2, 0.5, True):
         for name in ("add", "sub", "rsub"):
             yield call(name, array("float32", 3), array("float32", 3), alpha=alpha)

@@ -1,4 +1,6 @@
-"""Corners that PyTorch's own samples of its operators reach: types, empty shapes, odd arguments."""
+"""What concerns operators of all families: numbers that a type does not hold, tensors without
+elements, mixed types, outputs of other types, shapes that do not go together.
+"""
 
 from __future__ import annotations
 
@@ -7,86 +9,6 @@ import numpy as np
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 
 A = Arrays("corners")
-
-
-def complex_normal(*shape, dtype="complex64"):
-    return (A.normal(*shape) + 1j * A.normal(*shape)).astype(dtype)
-
-
-def writes():
-    """Sums and products of complex numbers at indices."""
-    index = np.array([0, 2, 0])
-    for dtype in ("complex64", "complex128"):
-        x, source = complex_normal(4, 3, dtype=dtype), complex_normal(3, 3, dtype=dtype)
-        yield call("index_add", x, 0, index, source)
-        yield call("index_put", x, [index], source, True)
-        yield call("scatter_add", x, 0, np.stack([index] * 3), source)
-        yield call("scatter", x, 0, np.stack([index] * 3), source, reduce="multiply")
-        yield call("put", x, index, source[0], True)
-    real = A.normal(4, 3)
-    yield call("index_add", real, 0, index, A.normal(2, 3))  # sizes and types that clash
-    yield call("index_add", real, 0, index, A.normal(3, 2))
-    yield call("index_add", real, 0, index, A.normal(3, 3, dtype="float64"))
-    yield call("index_add", np.float32(1), 0, np.array([0, 0]), A.normal(2))
-    yield call("index_copy", real, 0, index.astype("int32"), A.normal(3, 3))
-    yield call("index_copy", real, 0, np.array(1), A.normal(1, 3))
-    yield call("index_copy", real, 0, np.array([3]), A.normal(2, 3))
-    yield call("index_copy", np.float32(1), 0, np.array([0]), np.array([2], "float32"))
-    yield call("masked_fill", real, real > 0, 1j)
-    yield call("masked_fill", real, real > 0, 2 + 0j)
-
-
-def orders():
-    for x in (complex_normal(3), np.array([True, False, True]), A.normal(3)):
-        for name in ("sort", "msort", "argsort", "_unique2", "unique_consecutive", "mode"):
-            yield call(name, x)
-        yield call("topk", x, 1)
-        yield call("kthvalue", x, 1)
-        yield call("searchsorted", np.sort(x), x)
-        yield call("isin", x, x[:2])
-    for x, dim in (
-        (np.array([1, 1, 2, 3, 3]), 0),
-        (np.array([1, 1, 2]), -1),
-        (np.array([[1, 2], [1, 2], [3, 2]]), 0),
-        (np.array([[1, 1], [1, 1]]), 1),
-    ):
-        yield call("unique_consecutive", x, dim=dim)
-        yield call("unique_consecutive", x, True, dim=dim)
-    yield call("topk", np.float32(2), 0)
-    yield call("isin", np.array([1, 2, 3]), 2.5)
-    yield call("isin", np.array([1, 2, 3]), 2)
-    yield call("triu", A.normal(3))
-
-
-def histograms():
-    for dtype in ("float16", "float32", "float64"):
-        x = (A.normal(200, dtype="float64") * 5).astype(dtype)
-        yield call("histc", x, 37, -10, 0)
-        yield call("histc", x, 100, -3, 3)
-    for dtype, most in (("float32", 3e38), ("float64", 1.7e308)):  # sums that overflow
-        x = np.array([most, -most, 0, most / 2, most / 30, 1], dtype)
-        yield call("histc", x, 4, -most, most)
-        yield call("histc", x, 100, 0, most)
-    points, edges = A.uniform(30, 2) * 4, [np.array([3.0, 0.5, 2, 4], "float32")] * 2
-    yield call("histogramdd", points, edges)  # edges in no order
-    yield call("histogram", points, edges[0])
-    yield call("histogram", points, 5, weight=A.uniform(30, 2), density=True)
-
-
-def sums():
-    for x in (np.float32(3), np.array(True), np.array([[1, 2], [3, 4]], "int32")):
-        yield call("sum_to_size", x, [])
-    for dtype in ("float16", "float32"):
-        x, a, b = (A.normal(*s).astype(dtype) for s in ((4, 5), (3, 4, 6), (3, 6, 5)))
-        yield call("addbmm", x, a, b, beta=0.6, alpha=0.2, tolerance=1e-3)
-        yield call("addr", x, a[0, :, 0], b[0, 0], beta=0.6, alpha=0.2, tolerance=1e-3)
-        yield call("div", x * 20, x[:, ::-1], rounding_mode="trunc")
-    y, x = (A.integers(0, 256, 2, 4, dtype="uint8") for _ in range(2))
-    yield call("trapezoid", y, x)
-    yield call("cumulative_trapezoid", y, x)
-    yield call("trapezoid", A.normal(2, 4), dx=2)
-    yield call("gradient", complex_normal(5))
-    yield call("gradient", complex_normal(4, 5), spacing=2.0, dim=[0, 1], edge_order=2)
 
 
 def numbers():
@@ -109,7 +31,6 @@ def numbers():
     yield call("ldexp", A.normal(3, dtype="float16"), np.array([1, 17, -3]))
     yield call("ldexp", A.normal(3, dtype="float64"), np.array([1, 2, 3], "uint8"))
     yield call("quantile", A.normal(4, 3, dtype="float64"), 0.3, 0)
-    yield call("vander", np.array([2, 3], "float16"))
 
 
 def nothing():
@@ -183,176 +104,6 @@ def parameters():
     yield call("lstm_cell", x, [h[:, :3], h], A.normal(20, 3), A.normal(20, 5))
 
 
-def large():
-    """Half numbers whose squares are no half numbers."""
-    for scale in (300, 1000):
-        x = (A.normal(2, 3) * scale).astype("float16")
-        yield call("cosine_similarity", x, x[::-1], 0, tolerance=2e-3)
-        yield call("cosine_similarity", x.astype("int16"), x, 1, tolerance=2e-3)
-        yield call("pairwise_distance", x, np.zeros_like(x), tolerance=2e-3)
-        yield call("linalg_vector_norm", x, 3, [1], tolerance=2e-3)
-    yield call("flip", np.float32(2), [0])
-    yield call("flip", np.float32(2), [])
-
-
-def masks():
-    """Masks of attention that are numbers, and of shapes that do not fit."""
-    x, weights = A.normal(2, 3, 4), [A.normal(12, 4), A.normal(12), A.normal(4, 4), A.normal(4)]
-    far, few = np.array([[0, 0.5, 0], [0, 0, -1e9], [0, 0, 0]], "float32"), A.uniform(2, 3) > 0.6
-    for mask, kind in (
-        (far, 0),
-        (far, None),
-        (few.astype("float32"), 1),
-        (few, 0),
-        (few, 1),
-        ((A.uniform(2, 2, 3, 3) > 0.6).astype("float32"), 2),
-        (far > 0, 1),
-        (A.uniform(2, 2, 3, 3) > 0.6, None),
-        (A.uniform(4, 3, 3) > 0.6, 2),
-    ):
-        yield call("_native_multi_head_attention", x, x, x, 4, 2, *weights, mask, True, True, kind)
-    yield call(
-        "_transformer_encoder_layer_fwd",
-        x,
-        4,
-        2,
-        *weights,
-        True,
-        True,
-        1e-5,
-        A.normal(4),
-        A.normal(4),
-        A.normal(4),
-        A.normal(4),
-        A.normal(6, 4),
-        A.normal(6),
-        A.normal(4, 6),
-        A.normal(4),
-        few.astype("float32"),
-        1,
-    )
-
-
-def spreads():
-    """Values whose squares are too large or too small, and those that lie close together."""
-    x = np.array([[1, 2, -3], [3, 3, 3]])
-    for dtype, scales in (
-        ("float32", (1e37, 1e30, 1e-30)),
-        ("float16", (2e4,)),
-        ("complex64", (1e30j,)),
-        ("float64", (1e200,)),
-    ):
-        for scale in scales:
-            for name in ("var", "std", "var_mean", "std_mean"):
-                yield call(name, (x * scale).astype(dtype), False)
-                yield call(name, (x * scale).astype(dtype), [1])
-                yield call(name, (x * scale).astype(dtype), [0], correction=0.5)
-    yield call("var_mean", (x + 1e6).astype("float32"), [1])
-
-
-def statistics():
-    x, whole, part = A.normal(3, 4), np.array([1, 2, 0, 3]), A.uniform(4)
-    for dtype in ("float16", "float32", "float64"):
-        yield call("cov", x.astype(dtype), aweights=part, tolerance=1e-3)
-        yield call("cov", x.astype(dtype), fweights=whole, tolerance=1e-3)
-    yield call("cov", x, fweights=whole, aweights=part.astype("float64"))
-    yield call("cov", x, fweights=-whole)  # all of these are refused
-    yield call("cov", x, aweights=-part)
-    yield call("cov", x, fweights=part)
-    yield call("cov", x, aweights=whole)
-    yield call("cosine_similarity", np.float32(2), np.float32(-3), 0)
-    yield call("cosine_similarity", A.normal(3, 4), A.normal(4), 1)
-    square = A.normal(2, 4, 4, dtype="float64")  # of which the lower triangle counts
-    yield call("linalg_pinv", square, hermitian=True)
-    yield call("linalg_pinv", (square + 1j * square).astype("complex128"), hermitian=True)
-    yield call("linalg_pinv", square, 0.5, hermitian=True)
-
-
-def signals():
-    for x in (complex_normal(10, 6), complex_normal(2, 10, 6)):
-        for return_complex in (False, True):
-            yield call(
-                "istft",
-                x,
-                10,
-                onesided=False,
-                center=True,
-                tolerance=1e-4,
-                return_complex=return_complex,
-            )
-    yield call("istft", complex_normal(6, 4), 10, tolerance=1e-4)
-    yield call("istft", complex_normal(10, 2), 10, length=40, tolerance=1e-4)
-    for dtype in ("complex64", "complex128"):
-        yield call("normal_", np.zeros(20, dtype), 5.0, 2.0, tolerance=1e-4)
-        yield call("normal_", np.zeros(3, dtype), -1.0, 0.5, tolerance=1e-4)
-        yield call("uniform_", np.zeros(5, dtype), -1.0, 0.5)
-    q, k, v = (A.normal(2, 3, n, 4) for n in (5, 6, 6))
-    for p in (0.3, 1.0):
-        yield call("scaled_dot_product_attention", q, k, v, None, p, tolerance=1e-4)
-    yield call(
-        "scaled_dot_product_attention", q[0], k[0], v[0], A.normal(5, 6), 0.5, tolerance=1e-4
-    )
-
-
-def refusals():
-    yield call("prelu", A.normal(2, 3), A.normal(1, 3))
-    for a, b in (((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), (1, 3)), ((4, 5), (4, 5))):
-        yield call("linalg_cross", A.normal(*a), A.normal(*b))
-        yield call("cross", A.normal(*a), A.normal(*b))
-    for shape in ((0,), (2, 0), (0, 3), (1, 2, 3)):
-        yield call("multilabel_margin_loss", A.normal(*shape), np.zeros(shape, "int64"), 0)
-
-
-def circles():
-    x = A.normal(2, 3, 4, 5)
-    for pad in ((-1, 1), (1, -2), (2, 3, -1, -1), (-1, 1, -2, 1), (1, 0, 0, -1, 2, 1), (-2, 2)):
-        yield call("pad", x, list(pad), "circular")
-        yield call("_pad_circular", x, list(pad))
-
-
-def polynomials():
-    x = np.array([-1113, 1113, 1113, 0, 1, 5])
-    n = np.array([1113, -10701, 10701, 7, 3, 2])
-    for name in "chebyshev_polynomial_t chebyshev_polynomial_w hermite_polynomial_h".split():
-        yield call(f"special_{name}", x, n, tolerance=1e-4)
-    yield call("to", x, TorchDtype(29))
-
-
-def indices():
-    """Masks without dimensions, single values behind masks, values that do not fit, empty ones."""
-    x, mask = A.normal(2, 3), np.array([[True, False, True], [False, True, True]])
-    row, yes, none = np.array([True, False]), np.array(True), np.empty(0, "float32")
-    for self, at, value in (
-        (x, [mask], np.array([3])),
-        (x, [mask], np.array([[3]])),
-        (x, [row], np.array(3)),
-        (x, [np.array([0])], np.array(3)),
-        (x, [mask], A.normal(1, 4)),
-        (x, [np.array([0, 1])], A.normal(1, 2, 3)),
-        (x, [mask & False], A.normal(3)),
-        (x, [mask & False], none),
-        (x[0], [yes], np.float32(3)),
-        (x[0], [~yes], np.float32(3)),
-        (np.float32(1), [yes], np.float32(3)),
-        (x, [yes, np.array([0])], A.normal(3)),
-        (x, [mask.astype("uint8")], np.array([3])),
-        (A.normal(1, 0, 2), [np.array([2])], np.float32(1)),
-    ):
-        yield call("index_put", self, at, value)
-    yield call("index_put", x, [mask], np.array([3]), True)
-    for self, at in (
-        (np.float32(1), yes),
-        (x, yes),
-        (A.normal(1, 0, 2), np.array([2])),
-        (A.normal(0, 2), np.array([2])),
-    ):
-        yield call("index", self, [at])
-    yield call("index", x, [np.array([0]), yes])
-    yield call("scatter", x, 0, np.empty((0, 1, 2), "int64"), x)
-    yield call("repeat", A.normal(0, 2), [-1, 2])
-    yield call("repeat", x, [-1, 2])
-
-
 def types():
     """Types of results: of sums in products, of losses that are written into a tensor."""
     for equation, *shapes in (
@@ -395,8 +146,8 @@ def shapes():
     yield call("slice_scatter", A.normal(2), A.normal(1), 0, 3)
     yield call("meshgrid", [A.normal(2), np.arange(3)])
     yield call("histc", np.array([np.inf, 0], "float32"), 3)
-    yield call("histc", complex_normal(3), 3)
-    yield call("clamp", complex_normal(3), 0, 1)
+    yield call("histc", A.complex(3), 3)
+    yield call("clamp", A.complex(3), 0, 1)
     yield call("linear", A.normal(3, 4), A.normal(2, 4), A.normal(3, 2))
     yield call("tensordot", A.normal(3), np.arange(3), [0], [0])
     yield call("triplet_margin_loss", A.normal(2), A.normal(1, 2), A.normal(1, 1, 2))
@@ -456,44 +207,6 @@ def output_types():
     yield call("max", x, 1, max=np.zeros(2), max_values=np.zeros(2, "int64"))
 
 
-def areas():
-    """Integrals of small integers, whose neighbours are added in their type, and of inf."""
-    whole, ends = np.array([200, 100, 255], "uint8"), np.array([1, 2, 3, np.inf], "float32")
-    for y in (whole, ends, ends[::-1], whole > 150):
-        for dx in (1, 2.5):
-            yield call("trapezoid", y, dx=dx)
-            yield call("cumulative_trapezoid", y, dx=dx)
-    x = np.array([3, 1, 9], "float32")
-    for a, b in ((whole, x), (x, whole), (whole, whole)):
-        yield call("trapezoid", a, b)
-        yield call("cumulative_trapezoid", a, b)
-    for row in ([1, 2, np.nan], [1, np.nan, np.nan], [1, 2, 3, np.nan]):
-        for right in (False, True):
-            yield call("searchsorted", np.array(row), np.array([np.nan, 0, 1.5, 2, 3]), right=right)
-    mixed = A.integers(0, 9, 3, 11)  # rows in no order
-    for right in (False, True):
-        for rows in (mixed, mixed[0], mixed.astype("float32")):
-            yield call("searchsorted", rows, mixed.astype(rows.dtype), right=right)
-        yield call("bucketize", mixed, mixed[1], right=right)
-        yield call("searchsorted", mixed[0], mixed, sorter=A.integers(0, 11, 11), right=right)
-    nan = np.nan
-    for row in (
-        [nan, 1],
-        [2, 1, nan, nan, 2],
-        [nan, 2, 2, 1, 1, nan],
-        [1, 1, nan, 2, 2],
-        [nan, nan],
-        [3, 2, 1, nan],
-        [nan, 3, nan, 2, nan, 1, 1],
-    ):
-        yield call("mode", np.array([row, row[::-1]], "float32"))
-    target = np.array([1, -1])
-    for a in (np.array([3, 4]), np.array([3, 4], "uint8"), target > 0):
-        for reduction in (0, 1, 2):
-            yield call("hinge_embedding_loss", a, target, 7.6, reduction)
-    yield call("scaled_dot_product_attention", *[np.zeros((2, 2, 3, 0), "float32")] * 3)
-
-
 def empties():
     """What operators that refuse a type, or change a shape, do with nothing."""
     for shape in ((0, 4, 4, 4), (0, 4, 6), (2, 0, 4, 4)):
@@ -521,28 +234,14 @@ def empties():
 
 
 SAMPLES = [
-    *writes(),
-    *orders(),
-    *histograms(),
-    *sums(),
-    *spreads(),
-    *statistics(),
-    *signals(),
-    *refusals(),
-    *circles(),
-    *polynomials(),
     *numbers(),
     *nothing(),
-    *masks(),
     *mixtures(),
     *parameters(),
-    *large(),
-    *indices(),
     *types(),
     *shapes(),
     *outputs(),
     *output_types(),
-    *areas(),
     *empties(),
 ]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

@@ -54,7 +54,24 @@ def samples():
     yield call("hann_window", 6, dtype=TorchDtype(4))
 
 
-SAMPLES = list(samples())
+def signals_again():
+    """istft of all frequencies, of those that are missing, and with a length."""
+    for x in (A.complex(10, 6), A.complex(2, 10, 6)):
+        for return_complex in (False, True):
+            yield call(
+                "istft",
+                x,
+                10,
+                onesided=False,
+                center=True,
+                tolerance=1e-4,
+                return_complex=return_complex,
+            )
+    yield call("istft", A.complex(6, 4), 10, tolerance=1e-4)
+    yield call("istft", A.complex(10, 2), 10, length=40, tolerance=1e-4)
+
+
+SAMPLES = [*samples(), *signals_again()]
 test_recorded, test_pytorch = both_tests("fft", SAMPLES)
 
 

@@ -67,6 +67,8 @@ def samples():
     yield call("triu_indices", 3, 4, -1)
     yield call("nonzero_static", A.integers(0, 2, 3, 3), size=3)
     yield from samples_of_long_rows()
+    yield from samples_of_complex_numbers()
+    yield from samples_of_masks()
 
 
 def samples_of_long_rows():
@@ -91,10 +93,64 @@ def samples_of_long_rows():
     yield call("bincount", A.integers(0, 9, 70), minlength=12)
     yield call("bincount", ends[:1])
     yield call("bincount", -ends[3:])
-    weight, at = A.normal(6, 70), A.integers(0, 6, 12)
-    for mode in range(3):
-        yield call("embedding_bag", weight, at, np.array([0, 5, 5]), False, mode)
-    yield call("embedding_bag", weight, at, np.array([0, 5, 5]), False, 0, False, A.normal(12))
+
+
+def samples_of_complex_numbers():
+    """Sums and products of complex numbers at indices."""
+    index = np.array([0, 2, 0])
+    for dtype in ("complex64", "complex128"):
+        x, source = A.complex(4, 3, dtype=dtype), A.complex(3, 3, dtype=dtype)
+        yield call("index_add", x, 0, index, source)
+        yield call("index_put", x, [index], source, True)
+        yield call("scatter_add", x, 0, np.stack([index] * 3), source)
+        yield call("scatter", x, 0, np.stack([index] * 3), source, reduce="multiply")
+        yield call("put", x, index, source[0], True)
+    real = A.normal(4, 3)
+    yield call("index_add", real, 0, index, A.normal(2, 3))  # sizes and types that clash
+    yield call("index_add", real, 0, index, A.normal(3, 2))
+    yield call("index_add", real, 0, index, A.normal(3, 3, dtype="float64"))
+    yield call("index_add", np.float32(1), 0, np.array([0, 0]), A.normal(2))
+    yield call("index_copy", real, 0, index.astype("int32"), A.normal(3, 3))
+    yield call("index_copy", real, 0, np.array(1), A.normal(1, 3))
+    yield call("index_copy", real, 0, np.array([3]), A.normal(2, 3))
+    yield call("index_copy", np.float32(1), 0, np.array([0]), np.array([2], "float32"))
+    yield call("masked_fill", real, real > 0, 1j)
+    yield call("masked_fill", real, real > 0, 2 + 0j)
+
+
+def samples_of_masks():
+    """Masks without dimensions, single values behind masks, values that do not fit, empty ones."""
+    x, mask = A.normal(2, 3), np.array([[True, False, True], [False, True, True]])
+    row, yes, none = np.array([True, False]), np.array(True), np.empty(0, "float32")
+    for self, at, value in (
+        (x, [mask], np.array([3])),
+        (x, [mask], np.array([[3]])),
+        (x, [row], np.array(3)),
+        (x, [np.array([0])], np.array(3)),
+        (x, [mask], A.normal(1, 4)),
+        (x, [np.array([0, 1])], A.normal(1, 2, 3)),
+        (x, [mask & False], A.normal(3)),
+        (x, [mask & False], none),
+        (x[0], [yes], np.float32(3)),
+        (x[0], [~yes], np.float32(3)),
+        (np.float32(1), [yes], np.float32(3)),
+        (x, [yes, np.array([0])], A.normal(3)),
+        (x, [mask.astype("uint8")], np.array([3])),
+        (A.normal(1, 0, 2), [np.array([2])], np.float32(1)),
+    ):
+        yield call("index_put", self, at, value)
+    yield call("index_put", x, [mask], np.array([3]), True)
+    for self, at in (
+        (np.float32(1), yes),
+        (x, yes),
+        (A.normal(1, 0, 2), np.array([2])),
+        (A.normal(0, 2), np.array([2])),
+    ):
+        yield call("index", self, [at])
+    yield call("index", x, [np.array([0]), yes])
+    yield call("scatter", x, 0, np.empty((0, 1, 2), "int64"), x)
+    yield call("repeat", A.normal(0, 2), [-1, 2])
+    yield call("repeat", x, [-1, 2])
 
 
 SAMPLES = list(samples())

@@ -27,6 +27,10 @@ def samples():
         )
     yield call("histogramdd", points, 4)
     yield call("histogramdd", points, [np.array([0.0, 1, 3]), np.array([0.0, 2, 2.5, 4])])
+    square = A.normal(2, 4, 4, dtype="float64")  # of which the lower triangle is read
+    yield call("linalg_pinv", square, hermitian=True)
+    yield call("linalg_pinv", (square + 1j * square).astype("complex128"), hermitian=True)
+    yield call("linalg_pinv", square, 0.5, hermitian=True)
 
 
 SAMPLES = list(samples())

@@ -73,6 +73,10 @@ def samples():
     yield call("linalg_multi_dot", [A.normal(2, 3), A.normal(3, 4), A.normal(4, 5)])
     for equation, *shapes in EQUATIONS:
         yield call("einsum", equation, [A.normal(*s) for s in shapes])
+    for dtype in ("float16", "float32"):
+        x, a, b = (A.normal(*s).astype(dtype) for s in ((4, 5), (3, 4, 6), (3, 6, 5)))
+        yield call("addbmm", x, a, b, beta=0.6, alpha=0.2, tolerance=1e-3)
+        yield call("addr", x, a[0, :, 0], b[0, 0], beta=0.6, alpha=0.2, tolerance=1e-3)
 
 
 SAMPLES = list(samples())

@@ -71,6 +71,10 @@ def samples():
         yield call(name, A.normal(3, 4, 5), 0.3, True)
     yield call("native_dropout", A.normal(3, 4), 0.4, True)
     yield call("rrelu", A.normal(3, 4), 0.1, 0.3, True)
+    for dtype in ("complex64", "complex128"):
+        yield call("normal_", np.zeros(20, dtype), 5.0, 2.0, tolerance=1e-4)
+        yield call("normal_", np.zeros(3, dtype), -1.0, 0.5, tolerance=1e-4)
+        yield call("uniform_", np.zeros(5, dtype), -1.0, 0.5)
 
 
 SAMPLES = list(samples())

@@ -68,6 +68,10 @@ def samples():
     yield call("special_zeta", np.array([1.0, 0.5, 2, 3], np.float32), 0.0)
     yield call("mvlgamma", A.uniform(4) + 3, 3, tolerance=1e-4)
     yield call("mvlgamma", A.uniform(4), 0)
+    x = np.array([-1113, 1113, 1113, 0, 1, 5])
+    n = np.array([1113, -10701, 10701, 7, 3, 2])
+    for name in "chebyshev_polynomial_t chebyshev_polynomial_w hermite_polynomial_h".split():
+        yield call(f"special_{name}", x, n, tolerance=1e-4)
 
 
 SAMPLES = list(samples())

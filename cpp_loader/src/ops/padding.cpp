@@ -145,12 +145,26 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
   return copy;
 }
 
+void check_bool(const Tensor& self, const char* name, int64_t n) {
+  if (self.dtype() != ScalarType::Bool) return;
+  raise(ErrorKind::NotImplementedError, '"', name, "_pad", n, "d\" not implemented for 'Bool'");
+}
+
 Tensor pad_by_mode(const Tensor& self, IntSpan pad, std::string_view mode, const Value& value) {
   if (mode == "constant") return constant_pad(self, pad, value.is_none() ? 0.0 : value.as_double());
   SL_CHECK(value.is_none() || value.as_double() == 0.0, "Padding mode \"", mode,
            "\" doesn't take in value argument");
-  if (mode == "reflect") return edge_pad(self, pad, Edge::kReflect);
-  if (mode == "replicate") return edge_pad(self, pad, Edge::kReplicate);
+  if (mode == "reflect" || mode == "replicate") {
+    SL_CHECK(pad.size % 2 == 0, "Padding length must be divisible by 2");
+    const int64_t n = pad.size / 2;
+    if (n < 1 || n > 3 || (self.dim() != n + 1 && self.dim() != n + 2)) {
+      raise(ErrorKind::NotImplementedError, "Padding size ", pad.size, " is not supported for ",
+            self.dim(), "D input tensor.");
+    }
+    const bool reflects = mode == "reflect";
+    check_bool(self, reflects ? "reflection" : "replication", n);
+    return edge_pad(self, pad, reflects ? Edge::kReflect : Edge::kReplicate);
+  }
   if (mode == "circular") return edge_pad(self, pad, Edge::kCircular);
   raise(ErrorKind::NotImplementedError, "Unrecognised padding mode ", mode);
 }
@@ -159,6 +173,7 @@ Tensor fixed_pad(Args args, int64_t n, Edge edge) {
   Ints pad = args.ints(1);
   SL_CHECK(pad.size() == 2 * n, "padding size is expected to be ", 2 * n,
            ", but got: ", pad.size());
+  check_bool(args.tensor(0), edge == Edge::kReflect ? "reflection" : "replication", n);
   return edge_pad(args.tensor(0), pad, edge);
 }
 

@@ -431,6 +431,10 @@ SL_OP(aten_kthvalue) {
   int64_t k = args.integer(1), dim = wrap_dim(args.integer(2), self.dim());
   if (self.dtype() == ScalarType::Bool)
     raise(ErrorKind::NotImplementedError, "\"kthvalue_cpu\" not implemented for 'Bool'");
+  if (self.dim() && self.size(dim) == 0) {
+    raise(ErrorKind::IndexError, "kthvalue(): Expected reduction dim ", dim,
+          " to have non-zero size.");
+  }
   SL_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1),
            "kthvalue(): selected number k out of range for dimension ", dim);
   with_rank(self, dim, args.boolean(3), "kthvalue", out, {false, false, k - 1});

@@ -168,8 +168,10 @@ Distinct distinct_neighbours(const Tensor& self, bool inverse, bool counts) {
 }
 
 Distinct distinct_along(const Tensor& self, int64_t dim, bool sort) {
+  if (self.dim() == 0) {
+    raise(ErrorKind::IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
+  }
   dim = wrap_dim(dim, self.dim());
-  SL_CHECK(self.dim() > 0, "unique_dim: the tensor has no dimensions");
   const int64_t empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
   SL_CHECK(self.size(dim) != 0 || empty == 1,
            "Number of zero sized dimensions is more than one, so unique cannot be applied ");
@@ -199,8 +201,11 @@ void give(Value* out, const Distinct& d, bool inverse, bool counts) {
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
   SL_CHECK(least >= 0, "minlength should be >= 0");
-  SL_CHECK(self.dim() == 1 && is_integral(self.dtype(), false),
-           "bincount only supports 1-d non-negative integral inputs.");
+  if (!is_integral(self.dtype(), false)) {
+    raise(ErrorKind::NotImplementedError, "\"bincount_cpu\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
+  SL_CHECK(self.dim() == 1, "bincount only supports 1-d non-negative integral inputs.");
   SL_CHECK(!weights.defined() || weights.sizes() == self.sizes(),
            "weights should be 1-d and have the same length as input");
   Tensor places = contiguous_as(self, ScalarType::Int64);

@@ -10,7 +10,9 @@ namespace scriptlang {
 namespace {
 
 int64_t size_at(const Tensor& t, int64_t dim) {
-  SL_CHECK(t.dim() > 0, "this operator cannot be applied to a 0-dim tensor");
+  if (t.dim() == 0) {
+    raise(ErrorKind::IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
+  }
   return t.size(dim);
 }
 
@@ -107,8 +109,8 @@ SL_OP(aten_split) { op_aten_split_sizes(ctx, args, out); }
 SL_OP(aten_split_with_sizes) { op_aten_split_sizes(ctx, args, out); }
 SL_OP(aten_chunk) {
   const Tensor& t = args.tensor(0);
-  int64_t chunks = args.integer(1), dim = wrap_dim(args.integer(2), t.dim());
   SL_CHECK(t.dim() > 0, "chunk expects at least a 1-dimensional tensor");
+  int64_t chunks = args.integer(1), dim = wrap_dim(args.integer(2), t.dim());
   SL_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   int64_t size = t.size(dim);
   int64_t length = size / chunks + (size % chunks != 0);

@@ -85,7 +85,7 @@ def device_argument(value: Any, what: str = "device") -> Device:
         value = str(value)
     if not isinstance(value, (str, Device)):
         raise TypeError(f"{what} must be a device or its name, not {shown(value)}; pass 'cpu'")
-    device = Device(value)  # a Device is accepted, too
+    device = Device(value)  # type: ignore[arg-type]  # a Device is accepted, too
     if device.type != "cpu":
         raise RuntimeError(f"there is no device {device}; {ONLY_CPU}")
     return device

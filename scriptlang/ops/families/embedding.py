@@ -53,6 +53,8 @@ def embedding_bag(
             "embedding_bag: offsets have to be increasing, start at 0 and not pass "
             f"the length of the input, {at.size}"
         )
+    if per_sample_weights is not None and mode != 0:
+        raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     bags = len(starts) - (1 if include_last_offset else 0)
     ends = np.append(starts[1:], at.size) if not include_last_offset else starts[1:]
     rows = weight._array[at].astype(working_type(weight.dtype))

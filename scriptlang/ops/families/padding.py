@@ -57,6 +57,9 @@ def edge_pad(mode: str, dims: int):
     """Make the kernel of reflection or replication padding of the last `dims` dimensions."""
 
     def kernel(self, pad):
+        if self.dtype.kind == "b":
+            name = "reflection" if mode == "reflect" else "replication"
+            raise NotImplementedError(f"\"{name}_pad{dims}d\" not implemented for 'Bool'")
         if len(pad) != 2 * dims:
             raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(pad)}")
         n = len(self._size)
@@ -154,7 +157,12 @@ def pad(self, pad, mode, value):
         return pad_circular(self, pad)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    return MODES[mode][len(pad) // 2](self, pad)
+    dims = len(pad) // 2
+    if dims not in MODES[mode] or len(self._size) - dims not in (1, 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {len(self._size)}D input tensor."
+        )
+    return MODES[mode][dims](self, pad)
 
 
 @composite(

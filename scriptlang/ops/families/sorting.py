@@ -95,6 +95,8 @@ def kthvalue(self, k, dim, keepdim):
     check_kind("kthvalue", self.dtype, "uif")
     axis = wrap_dim(dim, len(self._size))
     array = np.atleast_1d(self._array)
+    if not array.shape[axis]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
     if not 1 <= k <= array.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     index = np.take(order(array, axis, False), [k - 1], axis=axis)
@@ -144,6 +146,8 @@ def unique(self, sorted, return_inverse, return_counts):
     "bool return_counts=False) -> (Tensor, Tensor, Tensor)"
 )
 def unique_dim(self, dim, sorted, return_inverse, return_counts):
+    if not self._size:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     check_order("unique_dim", self.dtype)
     axis = part_axis(self, dim)
     parts = np.unique(self._array, return_inverse=True, return_counts=True, axis=axis)
@@ -283,11 +287,8 @@ for _overload, _type in (("Tensor", "Tensor"), ("Scalar", "Scalar")):
 
 @primitive("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor")
 def bincount(self, weights, minlength):
-    if (
-        self.dtype.kind not in "ui"
-        or len(self._size) != 1
-        or (self.numel() and self._array.min() < 0)
-    ):
+    check_kind("bincount_cpu", self.dtype, "ui")
+    if len(self._size) != 1 or (self.numel() and self._array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
@@ -295,6 +296,8 @@ def bincount(self, weights, minlength):
         raise RuntimeError(
             f"maximum value of input overflowed, it should be < {2**63 - 1} but got {2**63 - 1}"
         )
+    if weights is not None and weights._size != self._size:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
     if weights is None:
         return Tensor._wrap(np.bincount(self._array, minlength=minlength).astype(np.int64))
     kept = weights.dtype.numpy if weights.dtype is dtypes.float32 else np.float64

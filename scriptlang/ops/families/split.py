@@ -54,6 +54,8 @@ declare(
 
 @primitive("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
 def chunk(self, chunks, dim):
+    if not self._size:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     reserve(VIEW * chunks)
@@ -162,6 +164,8 @@ declare("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", ch
 
 @primitive("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
 def unbind(self, dim):
+    if not self._size:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, len(self._size))
     reserve(VIEW * self._size[dim])
     return [select(self, dim, i) for i in range(self._size[dim])]

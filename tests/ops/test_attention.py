@@ -1,0 +1,87 @@
+"""Attention: products of queries and keys under masks, layers of transformers; and errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.ops.harness import Arrays, both_tests, call
+
+A = Arrays("attention")
+
+
+def dense():
+    """Masks, causal ones, dropout, scales, and heads that share keys."""
+    q, k, v = (A.normal(2, 3, n, 4) for n in (5, 6, 6))
+    few, far = A.uniform(5, 6) > 0.4, A.normal(5, 6)
+    for mask in (
+        None,
+        few,
+        far,
+        A.normal(2, 1, 5, 6),
+        A.uniform(3, 5, 6) > 0.3,
+        np.zeros((5, 6), bool),
+    ):
+        yield call("scaled_dot_product_attention", q, k, v, mask, tolerance=1e-4)
+    yield call("scaled_dot_product_attention", q, q, q, None, 0.0, True, tolerance=1e-4)
+    yield call("scaled_dot_product_attention", q, k, v, None, 0.0, True, tolerance=1e-4)
+    yield call("scaled_dot_product_attention", q, k, v, scale=0.3, tolerance=1e-4)
+    yield call(
+        "scaled_dot_product_attention", q, k[:, :1], v[:, :1], enable_gqa=True, tolerance=1e-4
+    )
+    yield call("scaled_dot_product_attention", q, k, A.normal(2, 3, 6, 7), tolerance=1e-4)
+    for dtype in ("float16", "float64"):
+        x, y, z = (a.astype(dtype) for a in (q, k, v))
+        yield call(
+            "scaled_dot_product_attention", x, y, z, tolerance=5e-3 if dtype == "float16" else 1e-5
+        )
+    for p in (0.3, 1.0):
+        yield call("scaled_dot_product_attention", q, k, v, None, p, tolerance=1e-4)
+    yield call(
+        "scaled_dot_product_attention", q[0], k[0], v[0], A.normal(5, 6), 0.5, tolerance=1e-4
+    )
+    yield call("scaled_dot_product_attention", *[np.zeros((2, 2, 3, 0), "float32")] * 3)
+    yield call("scaled_dot_product_attention", q, k[..., :3], v)  # all of these are refused
+    yield call("scaled_dot_product_attention", q, k.astype("float64"), v)
+    yield call("scaled_dot_product_attention", q[0, 0, 0], k[0, 0, 0], v[0, 0, 0])
+
+
+def masks():
+    """Masks of attention that are numbers, and of shapes that do not fit."""
+    x, weights = A.normal(2, 3, 4), [A.normal(12, 4), A.normal(12), A.normal(4, 4), A.normal(4)]
+    far, few = np.array([[0, 0.5, 0], [0, 0, -1e9], [0, 0, 0]], "float32"), A.uniform(2, 3) > 0.6
+    for mask, kind in (
+        (far, 0),
+        (far, None),
+        (few.astype("float32"), 1),
+        (few, 0),
+        (few, 1),
+        ((A.uniform(2, 2, 3, 3) > 0.6).astype("float32"), 2),
+        (far > 0, 1),
+        (A.uniform(2, 2, 3, 3) > 0.6, None),
+        (A.uniform(4, 3, 3) > 0.6, 2),
+    ):
+        yield call("_native_multi_head_attention", x, x, x, 4, 2, *weights, mask, True, True, kind)
+    yield call(
+        "_transformer_encoder_layer_fwd",
+        x,
+        4,
+        2,
+        *weights,
+        True,
+        True,
+        1e-5,
+        A.normal(4),
+        A.normal(4),
+        A.normal(4),
+        A.normal(4),
+        A.normal(6, 4),
+        A.normal(6),
+        A.normal(4, 6),
+        A.normal(4),
+        few.astype("float32"),
+        1,
+    )
+
+
+SAMPLES = [*dense(), *masks()]
+test_recorded, test_pytorch = both_tests("attention", SAMPLES)

@@ -1,0 +1,53 @@
+"""Rows of a table, alone and in bags; one-hot rows; and places that are not there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.ops.harness import Arrays, both_tests, call
+
+A = Arrays("embedding")
+
+
+def samples():
+    weight = A.normal(6, 4)
+    for at in (
+        A.integers(0, 6, 5),
+        A.integers(0, 6, 2, 3, dtype=np.int32),
+        np.array(2),
+        A.integers(0, 1, 0),
+    ):
+        yield call("embedding", weight, at)
+        yield call("embedding", weight, at, 1, True, False)
+    yield call("embedding", weight.astype("float16"), A.integers(0, 6, 5))
+    yield call("embedding", weight, np.array([6]))
+    yield call("embedding", weight, A.normal(2))
+    yield call("embedding", A.normal(6), np.array([1]))
+    for classes in (-1, 6, 3):
+        for at in (A.integers(0, 6, 4), A.integers(0, 6, 2, 3), np.array(2), A.integers(0, 1, 0)):
+            yield call("one_hot", at, classes)
+    yield call("one_hot", np.array([-1, 2]))
+    yield call("one_hot", A.normal(2))
+    for norm in (1.0, 2.0, float("inf")):
+        yield call("embedding_renorm_", A.normal(6, 4) * 3, A.integers(0, 6, 3), 1.0, norm)
+
+
+def bags():
+    weight, at = A.normal(6, 70), A.integers(0, 6, 12)
+    for mode in range(3):
+        yield call("embedding_bag", weight, at, np.array([0, 5, 5]), False, mode)
+    yield call("embedding_bag", weight, at, np.array([0, 5, 5]), False, 0, False, A.normal(12))
+    flat, ends = A.integers(0, 6, 7), np.array([0, 3, 3, 7])
+    for mode in range(3):
+        if mode:
+            yield call("embedding_bag", weight, flat, ends, False, mode, False, None, True)
+        yield call(
+            "embedding_bag", weight, flat, ends[:3], False, mode, False, None, False, int(flat[1])
+        )
+    yield call("embedding_bag", weight, flat, np.array([1, 3]))
+    yield call("embedding_bag", weight, flat, ends[:2], False, 1, False, A.normal(7))
+    yield call("embedding_bag", weight, flat, np.array([0, 9]))
+
+
+SAMPLES = [*samples(), *bags()]
+test_recorded, test_pytorch = both_tests("embedding", SAMPLES)
