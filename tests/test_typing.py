@@ -128,7 +128,8 @@ SAID_BY_THE_CALLER = {"next_rate", "rate_at", "update"}
 
 def has_words(owner: type, name: str) -> bool:
     """Whether a method, or what it takes the place of, has a docstring."""
-    return any((getattr(vars(c).get(name), "__doc__", None) or "").strip() for c in owner.__mro__)
+    found = [vars(c)[name] for c in owner.__mro__ if name in vars(c)]
+    return any((getattr(f, "__doc__", None) or "").strip() for f in found)
 
 
 def silent(module: object) -> list[str]:
