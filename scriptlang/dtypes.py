@@ -277,6 +277,16 @@ def category(d: DType) -> builtins.int:
     return CATEGORY[d.kind]
 
 
+def is_half(d: DType) -> builtins.bool:
+    """Whether a type is float16 or bfloat16."""
+    return d is float16 or d is bfloat16
+
+
+def working_type(d: DType) -> np.dtype[Any]:
+    """The numpy type to compute in: float32 for half types, so that only results are rounded."""
+    return np.dtype(np.float32) if is_half(d) else d.numpy
+
+
 def complex_of(d: DType) -> DType:
     """The complex type for a floating-point type.
     Raises RuntimeError for float16, since complex32 is not supported."""

@@ -24,7 +24,6 @@ from ..shared.elementwise import (
     rounded,
     store,
     unsupported,
-    working_type,
 )
 from ..shared.layout import rows
 from ..table import declare, describe, primitive
@@ -139,7 +138,7 @@ def rounds_quotient(dtype: DType, divisor) -> bool:
 
     They are for half types, unless the divisor is a single number.
     """
-    half = working_type(dtype) != dtype.numpy
+    half = dtypes.working_type(dtype) != dtype.numpy
     return half and isinstance(divisor, Tensor) and divisor.numel() != 1
 
 
@@ -178,7 +177,7 @@ def power(self, other):
         return of_number(self, apply(special.int_power, dtype, self, other))
     if not isinstance(other, Tensor) and other == 2:
         return apply(np.square, dtype, self)
-    if dtype.kind == "f" and dtype.itemsize == 2 and not isinstance(other, Tensor):
+    if dtypes.is_half(dtype) and not isinstance(other, Tensor):
         return apply(powers_of_halves(other, dtype), dtype, self, other)
     return of_number(self, apply(powers_by(other), dtype, self, other))
 
@@ -399,7 +398,7 @@ def ldexp(self, other):
         raise NotImplementedError(
             f"\"ldexp_cpu_exp\" not implemented for '{DISPLAY[other.dtype.name]}'"
         )
-    x = array_of(self, self.dtype, working_type(self.dtype))
+    x = array_of(self, self.dtype, dtypes.working_type(self.dtype))
     with np.errstate(all="ignore"):
         result = np.asarray(np.ldexp(x, other._array.astype(np.int32)))
     return lying(result.astype(self.dtype.numpy), self.dtype, self, other)

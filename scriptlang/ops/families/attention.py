@@ -47,7 +47,7 @@ def scaled_dot_product_attention(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set "
             "when is_causal=True"
         )
-    compute = np.float32 if query.dtype.itemsize == 2 else query.dtype.numpy
+    compute = dtypes.working_type(query.dtype)
     q, k, v = (t._array.astype(compute, copy=False) for t in (query, key, value))
     if enable_gqa:
         k, v = (np.repeat(x, q.shape[-3] // x.shape[-3], -3) for x in (k, v))

@@ -193,7 +193,7 @@ def where(condition, self, other):
     check_broadcast(condition, self, other)
     mask = condition._array
     # For half types, numbers may exceed their range: they become infinite, as in masks.
-    is_half = dtype.kind == "f" and dtype.itemsize == 2
+    is_half = dtypes.is_half(dtype)
     for choice in (self, other):
         check_fits(choice, dtypes.float32 if is_half else dtype)
     with np.errstate(over="ignore"):

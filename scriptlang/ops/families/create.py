@@ -212,7 +212,7 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
         work, start, end = np.float64, int(start), int(end)
     else:
         work = np.float64 if dtype.itemsize == 8 else np.float32
-    if dtype.kind == "f" and dtype.itemsize == 2:
+    if dtypes.is_half(dtype):
         return line_of_halves(start, end, steps, dtype)
     step = work((end - start) / max(steps - 1, 1))
     i = np.arange(steps).astype(work)

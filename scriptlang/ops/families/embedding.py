@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import dtypes
 from ...tensors import Tensor
-from ..shared.elementwise import DISPLAY, check_kind, working_type
+from ..shared.elementwise import DISPLAY, check_kind
 from ..shared.layout import rows
 from ..table import declare, find, primitive
 
@@ -57,7 +57,7 @@ def embedding_bag(
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     bags = len(starts) - (1 if include_last_offset else 0)
     ends = np.append(starts[1:], at.size) if not include_last_offset else starts[1:]
-    rows = weight._array[at].astype(working_type(weight.dtype))
+    rows = weight._array[at].astype(dtypes.working_type(weight.dtype))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights._array[:, None].astype(rows.dtype)
     made = np.zeros((bags, weight._size[1]), rows.dtype)

@@ -29,7 +29,7 @@ def check_norm(norm: str | None) -> str:
 
 def floating_array(x: Tensor) -> np.ndarray:
     """The array, with integers as the default float.  Raises RuntimeError for half types."""
-    if x.dtype.kind == "f" and x.dtype.itemsize == 2:
+    if dtypes.is_half(x.dtype):
         raise RuntimeError(f"Unsupported dtype {x.dtype} of a Fourier transform")
     return x._array if x.dtype.kind in "fc" else x._array.astype(dtypes.get_default_dtype().numpy)
 

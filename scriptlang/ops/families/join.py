@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...limits import reserve
 from ...tensors import Tensor, wrap_dim
-from ..shared.elementwise import cast, check_broadcast, unsupported, working_type
+from ..shared.elementwise import cast, check_broadcast, unsupported
 from ..shared.layout import copied, format_of, in_format, rows
 from ..table import declare, describe, primitive
 from .reduce import sum_dim
@@ -413,7 +413,7 @@ def linalg_cross(self, other, dim):
 def vander(x, N, increasing):
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    made = np.vander(x._array.astype(working_type(x.dtype), copy=False), N, increasing)
+    made = np.vander(x._array.astype(dtypes.working_type(x.dtype), copy=False), N, increasing)
     out = dtypes.int64 if x.dtype.kind in "bui" else x.dtype
     return Tensor._wrap(np.ascontiguousarray(made.astype(out.numpy)))
 

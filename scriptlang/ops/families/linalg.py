@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from ... import dtypes
 from ...tensors import Tensor
 from ..shared.elementwise import DISPLAY
 from ..shared.layout import rows
@@ -36,7 +37,7 @@ def matrices(name: str, *tensors: Tensor, square: bool = False) -> list[np.ndarr
                 f"{name}: Expected a floating point or complex tensor as input. Got "
                 f"{DISPLAY[x.dtype.name]}"
             )
-        if x.dtype.itemsize == 2:
+        if dtypes.is_half(x.dtype):
             raise RuntimeError(
                 f"{name}: Low precision dtypes not supported. Got {DISPLAY[x.dtype.name]}"
             )

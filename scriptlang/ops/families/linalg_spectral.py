@@ -370,7 +370,7 @@ def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
             "linalg.matrix_norm: Expected a floating point or complex tensor as "
             f"input. Got {DISPLAY[x.dtype.name]}"
         )
-    if ord == "nuc" and x.dtype.itemsize == 2:
+    if ord == "nuc" and dtypes.is_half(x.dtype):
         raise RuntimeError(
             f"linalg.matrix_norm: Low precision dtypes not supported. Got {DISPLAY[x.dtype.name]}"
         )

@@ -237,7 +237,7 @@ def addr(self, vec1, vec2, beta, alpha):
     common = dtypes.result_type(self, vec1, vec2)
     self, vec1, vec2 = (cast(t, common) for t in (self, vec1, vec2))
     check_alpha(self.dtype, alpha, beta)
-    if self.dtype.kind == "f" and self.dtype.itemsize == 2:
+    if dtypes.is_half(self.dtype):
         return stepwise_addr(self, vec1, vec2, beta, alpha)
     made = scaled_sum(self, np.multiply.outer(working(vec1), working(vec2)), beta, alpha)
     column = vec1._as_view((*vec1._size, 1), (*vec1._stride, 1), vec1._offset)

@@ -237,7 +237,7 @@ def angle(self):
 def frexp(self):
     if self.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    working = self._array.astype(np.float32) if self.dtype.itemsize == 2 else self._array
+    working = self._array.astype(dtypes.working_type(self.dtype), copy=False)
     mantissa, exponent = np.frexp(working)
     return (
         Tensor._wrap(np.asarray(mantissa).astype(self.dtype.numpy)),

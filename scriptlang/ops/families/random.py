@@ -64,7 +64,7 @@ def uniform_(self, low, high, generator):
     values = of(generator).uniform_of(self.numel(), self.dtype)
     low, high = values.dtype.type(low), values.dtype.type(high)
     values = fused(values, high - low, low)
-    if self.dtype.itemsize == 2:  # values that round up to `high`, which is excluded, become `low`
+    if dtypes.is_half(self.dtype):  # what rounds up to `high`, which is excluded, is `low`
         half = self.dtype.numpy
         start, end = (x.astype(half).astype(values.dtype) for x in (low, high))
         values[values.astype(half).astype(values.dtype) == end] = start
@@ -471,11 +471,9 @@ declare(
 def multinomial(self, num_samples, replacement, generator):
     """Indices drawn by weight, from a vector or from each row of a matrix."""
     check_weights(self, num_samples, replacement)
-    weights = np.atleast_2d(
-        self._array.astype(np.float32) if self.dtype.itemsize == 2 else self._array
-    )
+    weights = np.atleast_2d(self._array.astype(dtypes.working_type(self.dtype), copy=False))
     if not replacement or num_samples == 1:
-        wide = dtypes.float32 if self.dtype.itemsize == 2 else self.dtype
+        wide = dtypes.float32 if dtypes.is_half(self.dtype) else self.dtype
         noise = exponential_(like(self, 0.0, wide), 1.0, generator)
         with np.errstate(all="ignore"):
             score = weights / np.atleast_2d(noise._array)

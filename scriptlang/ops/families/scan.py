@@ -8,8 +8,8 @@ from ... import dtypes
 from ...dtypes import DISPLAY
 from ...tensors import Tensor, wrap_dim
 from .. import table
-from ..shared.elementwise import apply, array_of, cast, check_kind, floating, store, working_type
-from ..shared.reductions import summed, widened
+from ..shared.elementwise import apply, array_of, cast, check_kind, floating, store
+from ..shared.reductions import summed
 from ..table import declare, describe, primitive
 from .arithmetic import subtract
 from .join import cat
@@ -24,7 +24,7 @@ def scan(f):
     def kernel(self, dim, dtype=None):
         out = summed(self.dtype, dtype)
         axis = wrap_dim(dim, len(self._size))
-        array = self._array.astype(widened(out), copy=False)
+        array = self._array.astype(dtypes.working_type(out), copy=False)
         sums = WIDER.get(array.dtype.name, array.dtype)
         value = f(array, axis=axis, dtype=sums) if array.ndim else array.copy()
         return cast(Tensor._wrap(np.asarray(value, order="C")), out)
@@ -143,11 +143,13 @@ def trapezoids(y: Tensor, x, dim: int):
     """
     axis = wrap_dim(dim, len(y._size))
     out = floating(dtypes.result_type(y, x))
-    a = array_of(y, y.dtype, working_type(y.dtype))  # integers stay integers until they are halved
+    a = array_of(
+        y, y.dtype, dtypes.working_type(y.dtype)
+    )  # integers stay integers until they are halved
     sides = np.take(a, range(1, a.shape[axis]), axis) + np.take(a, range(a.shape[axis] - 1), axis)
     if not isinstance(x, Tensor):
         return sides * (x / 2), axis, out
-    place = array_of(x, x.dtype, working_type(x.dtype))
+    place = array_of(x, x.dtype, dtypes.working_type(x.dtype))
     if len(x._size) == 1 and len(y._size) != 1:
         place = place.reshape([-1 if d == axis else 1 for d in range(len(y._size))])
     elif place.ndim < a.ndim:  # broadcasts
@@ -167,7 +169,7 @@ def trapezoid(y, x, dim):
     check_real_step("trapezoid", x)
     if not isinstance(x, Tensor):  # the sum minus half of the ends
         axis = wrap_dim(dim, len(y._size))
-        a = array_of(y, y.dtype, working_type(y.dtype))
+        a = array_of(y, y.dtype, dtypes.working_type(y.dtype))
         ends = np.take(a, 0, axis) + np.take(a, -1, axis)
         out = floating(dtypes.result_type(y, x))
         return Tensor._wrap(np.asarray((a.sum(axis) - ends / 2) * x).astype(out.numpy))
@@ -230,7 +232,7 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
             f"list of length {len(axes)}, but got a list of length {len(steps)}"
         )
     out = floating(self.dtype)
-    array = array_of(self, out, working_type(out))
+    array = array_of(self, out, dtypes.working_type(out))
     results = []
     for axis, step in zip(axes, steps):
         by = step._array if isinstance(step, Tensor) else 1 if step is None else step

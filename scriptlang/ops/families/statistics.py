@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...dtypes import DType
 from ...tensors import Tensor, wrap_dim
-from ..shared.elementwise import DISPLAY, array_of, check_kind, floating, working_type
+from ..shared.elementwise import DISPLAY, array_of, check_kind, floating
 from ..shared.layout import rows
 from ..table import declare, primitive
 
@@ -33,7 +33,7 @@ def middle(array: np.ndarray, axis: int, skip_nan: bool) -> np.ndarray:
 
 def working(self: Tensor) -> np.ndarray:
     """The array, at least one-dimensional; half types as float32, which orders them the same."""
-    return np.atleast_1d(self._array.astype(working_type(self.dtype), copy=False))
+    return np.atleast_1d(self._array.astype(dtypes.working_type(self.dtype), copy=False))
 
 
 def of_nothing(dtype: DType):
@@ -269,7 +269,7 @@ def cov(self, correction, fweights, aweights):
             f"with {len(self._size)} dimensions"
         )
     out = covariance_type(self, fweights, aweights)
-    rows = np.atleast_2d(array_of(self, out, working_type(out)))
+    rows = np.atleast_2d(array_of(self, out, dtypes.working_type(out)))
     n = rows.shape[1]
     weight = covariance_weights(n, fweights, aweights)
     total = n if weight is None else weight.sum()

@@ -193,7 +193,7 @@ def interpolate(mode: str, dims: int):
         check_image_type(self.dtype, mode, dims)
         factors = factors or [None] * dims
         array = self._array
-        wide = array.astype(np.float32) if self.dtype.itemsize == 2 else array
+        wide = array.astype(dtypes.working_type(self.dtype), copy=False)
         bytes_ = self.dtype.kind == "u" and not mode.startswith("nearest")
         real = np.float64 if bytes_ or self.dtype is dtypes.float64 else np.float32
         for d in reversed(range(dims)) if bytes_ else range(dims):
@@ -350,7 +350,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
             f"has {input.dtype} and grid has {grid.dtype}"
         )
     x, g = input._array, grid._array
-    rounded = dims == 2 and x.dtype.itemsize == 2  # round every step: PyTorch does so for images
+    rounded = dims == 2 and dtypes.is_half(input.dtype)  # every step, as PyTorch
     if g.dtype != np.float64 and not rounded:
         g = g.astype(np.float32)
     with np.errstate(all="ignore"):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...dtypes import DISPLAY, DType
+from ...dtypes import DISPLAY, DType, is_half, working_type
 from ...tensors import Tensor
 from ..table import declare
 from .layout import copied, is_dense, laid, laid_like, pointwise_order, resize
@@ -41,15 +41,10 @@ def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarra
     return np.array(x, target)
 
 
-def working_type(dtype: DType) -> np.dtype:
-    """The type to compute in: float32 for the half types, so that only the result is rounded."""
-    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.numpy
-
-
 def beside_halves(self: Any, other: Any) -> tuple[Any, Any]:
     """Both operands; numbers are rounded if the result is of a half type."""
     dtype = dtypes.result_type(self, other)
-    if dtype.kind != "f" or dtype.itemsize != 2:
+    if not is_half(dtype):
         return self, other
     first, second = (
         x if isinstance(x, (Tensor, bool)) else rounded_number(x, dtype) for x in (self, other)
@@ -59,8 +54,7 @@ def beside_halves(self: Any, other: Any) -> tuple[Any, Any]:
 
 def rounded_number(value: Any, dtype: DType) -> Any:
     """The number, rounded if `dtype` is a half type."""
-    half = dtype.kind == "f" and dtype.itemsize == 2
-    return float(np.asarray(value, dtype.numpy)) if half else value
+    return float(np.asarray(value, dtype.numpy)) if is_half(dtype) else value
 
 
 def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
@@ -255,7 +249,7 @@ def check_fits(value: Any, dtype: DType) -> None:
 
 def check_factor(value: Any, dtype: DType) -> None:
     """`check_fits` for operators that compute half types in float32."""
-    check_fits(value, dtypes.float32 if dtype.kind == "f" and dtype.itemsize == 2 else dtype)
+    check_fits(value, dtypes.float32 if is_half(dtype) else dtype)
 
 
 def overlaps_itself(target: Tensor) -> bool:

@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ... import dtypes
-from ...dtypes import DType
+from ...dtypes import DType, working_type
 from ...tensors import Tensor
 from .elementwise import DISPLAY
-
-
-def working_type(dtype: DType) -> np.dtype:
-    """The type to compute in: float32 for half and bfloat16, else the type itself."""
-    return np.dtype(np.float32) if dtype.name in ("float16", "bfloat16") else dtype.numpy
 
 
 def working(x: Tensor) -> np.ndarray:

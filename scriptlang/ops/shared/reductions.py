@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import dtypes
-from ...dtypes import DType
+from ...dtypes import DType, working_type
 from ...tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, cast
 
@@ -21,16 +21,11 @@ def axes_of(dim, ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-def widened(dtype: DType) -> np.dtype:
-    """The type to accumulate in: float32 for the half types, else the type itself."""
-    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.numpy
-
-
 def reduced(f, x: Tensor, dim, keepdim: bool, out: DType, compute: DType | None = None) -> Tensor:
     """Reduce with f(array, axis=, keepdims=), computed in `compute` and returned in `out`."""
     axes = axes_of(dim, len(x._size))
     with np.errstate(all="ignore"):
-        wide = widened(compute or out)
+        wide = working_type(compute or out)
         array = x._array.real if x.dtype.kind == "c" and wide.kind not in "cb" else x._array
         array = array.astype(wide, copy=False)
         value = f(array, axis=axes, keepdims=keepdim) if axes or array.ndim == 0 else array.copy()
