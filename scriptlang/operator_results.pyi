@@ -136,6 +136,10 @@ class mode(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class multilabel_margin_loss_forward(NamedTuple):
+    output: Tensor
+    is_target: Tensor
+
 class nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor

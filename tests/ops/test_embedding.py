@@ -39,8 +39,10 @@ def bags():
     yield call("embedding_bag", weight, at, np.array([0, 5, 5]), False, 0, False, A.normal(12))
     flat, ends = A.integers(0, 6, 7), np.array([0, 3, 3, 7])
     for mode in range(3):
-        if mode:
-            yield call("embedding_bag", weight, flat, ends, False, mode, False, None, True)
+        for padding in (-1, int(flat[1])):
+            yield call(
+                "_embedding_bag", weight, flat, ends, False, mode, False, None, True, padding
+            )
         yield call(
             "embedding_bag", weight, flat, ends[:3], False, mode, False, None, False, int(flat[1])
         )

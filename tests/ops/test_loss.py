@@ -54,9 +54,9 @@ def by_class(r):
         for smoothing in (0.0, 0.1):
             yield call("cross_entropy_loss", x, chances, w, r, -100, smoothing)
     yield call("nll_loss", A.normal(3, 4), A.integers(0, 4, 2), None, r, -100)
-    yield call(
-        "multilabel_margin_loss", A.normal(2, 4), np.array([[3, 0, -1, 1], [0, -1, 0, 0]]), r
-    )
+    for name in ("multilabel_margin_loss", "multilabel_margin_loss_forward"):
+        yield call(name, A.normal(2, 4), np.array([[3, 0, -1, 1], [0, -1, 0, 0]]), r)
+        yield call(name, A.normal(4), np.array([3, 0, -1, 1]), r)
 
 
 def sequences(r):

@@ -24,6 +24,7 @@ def orders():
         (np.array([[1, 1], [1, 1]]), 1),
     ):
         yield call("unique_consecutive", x, dim=dim)
+        yield call("unique_dim_consecutive", x, dim)
         yield call("unique_consecutive", x, True, dim=dim)
     yield call("topk", np.float32(2), 0)
 

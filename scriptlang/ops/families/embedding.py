@@ -103,6 +103,22 @@ declare(
 )
 
 
+@primitive(
+    "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "
+    "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+    "Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1)"
+    " -> (Tensor, Tensor, Tensor, Tensor)"
+)
+def _embedding_bag(
+    weight, indices, offsets, scale, mode, sparse, weights, include_last_offset, padding_idx
+):
+    """`embedding_bag` where a negative `padding_idx` means that there is none."""
+    padding = None if padding_idx < 0 else padding_idx
+    return embedding_bag(
+        weight, indices, offsets, scale, mode, sparse, weights, include_last_offset, padding
+    )
+
+
 @primitive("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor")
 def one_hot(self, num_classes):
     if self.dtype is not dtypes.int64:

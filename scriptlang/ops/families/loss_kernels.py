@@ -148,6 +148,15 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
 )
 def multilabel_margin_loss(self, target, reduction):
     """The multilabel margin loss; each row of targets ends at its first -1."""
+    return multilabel_margin_loss_forward(self, target, reduction)[0]
+
+
+@primitive(
+    "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> "
+    "(Tensor output, Tensor is_target)"
+)
+def multilabel_margin_loss_forward(self, target, reduction):
+    """The loss, and 1 for the classes that are targets, 0 for others."""
     check_margin(self, "multilabel_margin_loss_forward_out_frame")
     if len(self._size) > 2 or self._size and self._size[-1] == 0:
         raise RuntimeError(
@@ -161,15 +170,17 @@ def multilabel_margin_loss(self, target, reduction):
     x, rows = np.atleast_2d(working(self)), np.atleast_2d(target._array)
     if rows.size and not (-1 <= rows.min() and rows.max() < x.shape[1]):
         raise RuntimeError("target out of range")
-    loss = np.zeros(len(x), x.dtype)
+    loss, is_target = np.zeros(len(x), x.dtype), np.zeros(x.shape, x.dtype)
     for i, row in enumerate(rows):
         stop = np.flatnonzero(row < 0)
         chosen = row[: stop[0]] if len(stop) else row
         others = np.ones(x.shape[1], bool)
         others[chosen] = False
+        is_target[i, chosen] = 1
         gaps = np.maximum(1 - x[i][chosen][:, None] + x[i][others], 0)
         loss[i] = gaps.sum() / x.shape[1]
-    return finish(reduced(loss if self.dim() > 1 else loss[0], reduction), self.dtype)
+    output = finish(reduced(loss if self.dim() > 1 else loss[0], reduction), self.dtype)
+    return output, finish(is_target.reshape(self._size), self.dtype)
 
 
 # connectionist temporal classification

@@ -184,6 +184,17 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
     )
 
 
+@primitive(
+    "aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, "
+    "bool return_counts=False) -> (Tensor, Tensor, Tensor)"
+)
+def unique_dim_consecutive(self, dim, return_inverse, return_counts):
+    """Slices that differ from the one before them, with inverse and counts in any case."""
+    if not self._size:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return unique_consecutive(self, True, True, dim)
+
+
 def places(keys: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
     """The positions where values belong in a sorted row, by bisection; NaN comes last.
 

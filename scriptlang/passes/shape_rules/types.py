@@ -33,10 +33,11 @@ TRIED = (
     dtypes.uint8,
     dtypes.bool,
     dtypes.complex64,
+    dtypes.complex128,
 )
 """The dtypes that are tried for an unknown one; they represent all others."""
 
-MOST_TRIES = 64
+MOST_TRIES = 81
 
 
 def kernel_types(schema: Schema, facts: list[Fact], count: int) -> tuple[DType | None, ...]:
