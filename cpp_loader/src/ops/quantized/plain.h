@@ -1,12 +1,13 @@
-// How operators of plain tensors take quantized ones. ops.def names for each such operator the way:
-// scriptlang/ops/quantization/quantized_plain.py has the table.
+// How operators on plain tensors handle quantized arguments. ops.def names the way for each such
+// operator; scriptlang/ops/quantization/quantized_plain.py has the table.
 #pragma once
 
 #include "ops/op.h"
 
 namespace scriptlang::quantized_ways {
 
-// Whether the first or the second argument, or the first of a list, is quantized.
+// Whether the first or second argument is a quantized tensor, or the first is a list that starts
+// with one.
 inline bool concerns(const Args& args) {
   auto is = [](const Value& v) { return v.is_tensor() && v.as_tensor().quantizer() != nullptr; };
   if (args.size() == 0) return false;
