@@ -96,13 +96,13 @@ void check_can_cast(ScalarType from, ScalarType to);
 // share memory.
 void check_writable(const Tensor& t);
 void check_not_read_only(const Tensor& t);
-// Raises where `out` and `in`, if both are dense, share memory. `same` allows the two to be identical, with every
-// element at its own place; otherwise any overlap raises.
+// Raises where `out` and `in`, if both are dense, share memory. `same` allows the two to be
+// identical, with every element at its own place; otherwise any overlap raises.
 void check_apart(const Tensor& out, const Tensor& in, bool same = true);
 // Whether the strides are equal, but for dimensions of one element.
 bool same_strides(const Tensor& a, const Tensor& b);
 bool is_dense(const Tensor& t);  // no gaps or shared elements, in some order of the dimensions
-bool overlaps_itself(const Tensor& t);  // some dimension is expanded: elements share memory
+bool overlaps_itself(const Tensor& t);  // an expanded dimension makes elements share memory
 
 // The type whose loops compute for `t`: float32 for half types, which have no arithmetic.
 constexpr ScalarType loop_type(ScalarType t) { return is_half(t) ? ScalarType::Float32 : t; }
