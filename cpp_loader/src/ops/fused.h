@@ -12,7 +12,7 @@
 
 namespace scriptlang {
 
-// What a packed form of a constant is for.
+// The purpose of a packed form of a constant; part of its cache key.
 enum Purpose : int64_t { kConvWeight = 1, kLinearWeight, kTransposedWeight, kSpreadWeight };
 
 // An activation that ends a fused operator. The kernel applies it in registers where it can

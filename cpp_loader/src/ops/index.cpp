@@ -274,7 +274,7 @@ void index_put(const Tensor& self, const std::vector<Tensor>& given, const Tenso
       indices[0].defined() && is_mask(indices[0]) && indices[0].dtype() == ScalarType::Bool &&
       indices[0].dim() > 0 && indices[0].sizes() == self.sizes() && !overlaps_itself(self)) {
     // A single number is assigned where the mask is true.
-    Tensor one = Tensor::empty(IntSpan(), self.dtype());  // it may be an element of self
+    Tensor one = Tensor::empty(IntSpan(), self.dtype());  // a copy: it may be in self
     copy_into(one, view_as_shape(values, IntSpan()));
     where_result(indices[0], one, self, self.dtype(), self);
     return;

@@ -219,7 +219,7 @@ Tensor kl_div(const Tensor& self, const Tensor& target, bool log_target) {
 
 Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
   if (given.dtype() == ScalarType::Float16 || given.dtype() == ScalarType::BFloat16) {
-    Tensor wide = to_dtype(given, ScalarType::Float32);  // squares do not fit
+    Tensor wide = to_dtype(given, ScalarType::Float32);  // squares may overflow
     return to_dtype(norm_along(wide, p, dim, keepdim), given.dtype());
   }
   Tensor t = is_complex(given.dtype()) ? abs(given) : given;
@@ -292,7 +292,7 @@ Tensor poisson_nll(Args args) {
   if (args.boolean(3)) {
     Tensor stirling = add(sub(mul(target, log(target)), target),
                           mul(log(mul(target, Scalar(6.283185307179586))), Scalar(0.5)));
-    ScalarType type = loss.dtype();  // PyTorch adds in place
+    ScalarType type = loss.dtype();  // PyTorch adds in place: the type stays
     loss = to_dtype(add(loss, where(le(target, Scalar(int64_t{1})), Scalar(0.0), stirling)), type);
   }
   return reduce(loss, args.integer(5));

@@ -246,7 +246,7 @@ Normed group_norm(const Tensor& input, int64_t images, int64_t channels, int64_t
 
 // ---- batch norm
 
-// The mean and variance (biased) of every channel.
+// The mean and the biased variance of every channel.
 template <class T>
 void channel_statistics(const Tensor& x, int64_t images, int64_t channels, int64_t pixels, T* mean,
                         T* variance) {

@@ -82,7 +82,7 @@ Tensor unary_result(const Tensor& self, kernels::Unary op, const char* name, Rul
 Tensor binary_result(const Input& a, const Input& b, kernels::Binary op, const char* name,
                      Rule rule, const double* params = nullptr, const Tensor& into = Tensor(),
                      bool may_reuse = false);
-// base to the power of a number; common exponents (2, 3, 0.5, -1, ...) have faster, exact loops.
+// base to the power of a number; common exponents (2, 3, 0.5, -1, ...) have loops of their own.
 Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor& into);
 // condition ? a : b in the given type.
 Tensor where_result(const Tensor& condition, const Input& a, const Input& b, ScalarType type,

@@ -68,7 +68,7 @@ __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* sp
   Keyed<Key>* from = items;
   for (int d = 0; d < kDigits; ++d) {
     uint32_t* count = counts[d];
-    if (count[from[0].key >> (8 * d) & 255] == n) continue;  // a digit that all share
+    if (count[from[0].key >> (8 * d) & 255] == n) continue;  // all share this digit
     uint32_t next = 0;
     for (int v = 0; v < 256; ++v) {
       uint32_t here = count[v];

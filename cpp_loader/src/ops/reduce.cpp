@@ -217,7 +217,7 @@ Tensor product(const Tensor& given, const Dims& dims, bool keepdim, ScalarType r
   return to_dtype(to, result);
 }
 
-// The bits of the elements, widened to 64, combined by exclusive or.
+// Reduces the bits of the elements, widened to 64, by exclusive or.
 Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
   if (is_complex(self.dtype()) || is_barebones(self.dtype())) {
     raise(ErrorKind::NotImplementedError, "\"xor_sum_cpu\" not implemented for '",
@@ -431,7 +431,7 @@ Tensor sum_without_nan(const Tensor& self, const Dims& dims, bool keepdim, Scala
   return sum(without_nan(self), dims, keepdim, result);
 }
 
-// Dimensions where an empty list means none, not all.
+// As reduced_dims, but an empty list means no dimensions.
 Dims stated_dims(const Value& dims, int64_t ndim) {
   return !dims.is_none() && Ints(dims).empty() ? Dims() : reduced_dims(dims, ndim);
 }

@@ -353,7 +353,7 @@ Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps, const Stat
   return x;
 }
 
-// Of arguments from `first` on: params, has_biases, num_layers, dropout, train, bidirectional.
+// Reads arguments from `first` on: params, has_biases, num_layers, dropout, train, bidirectional.
 Layers read_layers(Context& ctx, Cell cell, Args args, int first) {
   double dropout = args.boolean(first + 4) ? args.number(first + 3) : 0.0;
   return {cell,

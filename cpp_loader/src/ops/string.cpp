@@ -389,7 +389,7 @@ SL_OP(aten_join) {
   bool texts = list.kind() == List::Kind::Values;
   if (!texts && !list.empty()) {
     const Value first = list.get(0);
-    first.as_string();  // raises
+    first.as_string();  // raises: it is no string
   }
   ValueSpan parts(texts ? list.values() : nullptr, texts ? list.size() : 0);
   size_t size = 0;

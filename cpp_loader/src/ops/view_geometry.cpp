@@ -399,7 +399,7 @@ void resize(const Tensor& self, IntSpan sizes) {
   int64_t written = self.storage()->nbytes();
   if (bytes > written) {
     self.storage()->resize(bytes);
-    if (self.dtype() == ScalarType::Bool) {  // these are 0 or 1
+    if (self.dtype() == ScalarType::Bool) {  // new bools must be 0 or 1
       std::memset(static_cast<char*>(self.storage()->data()) + written, 0, size_t(bytes - written));
     }
   }

@@ -1,4 +1,4 @@
-// What operators on quantized tensors share.
+// Shared by operators on quantized tensors.
 #pragma once
 
 #include "kernels/kernel_set.h"
