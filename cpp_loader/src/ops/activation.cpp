@@ -1,4 +1,4 @@
-// Activations whose formulas have constants in them.
+// Activations with constants in their formulas.
 #include <algorithm>
 
 #include "view.h"
@@ -25,7 +25,8 @@ void activation_(Args args, Value* out, Unary op, const char* name, const Params
 double as_element(const Scalar& s, ScalarType type) {
   return is_integral(type, true) ? double(s.to_int()) : s.to_double();
 }
-// A number that must fit the tensor's type, and one that is computed with.
+// exact_at reads a number that must fit the tensor's type; number_at reads one that is computed
+// with, so that for half types it must fit float32.
 double exact_at(Args args, int i) {
   check_fits(args.scalar(i), args.tensor(0).dtype());
   return as_element(args.scalar(i), args.tensor(0).dtype());

@@ -1,4 +1,5 @@
-// Activations that are formulas of others: rrelu, softmax of rows without a finite element.
+// Activations composed of other operators: rrelu, softmax with zeros for rows without a finite
+// element.
 #include <limits>
 #include <mutex>
 
@@ -29,7 +30,7 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
   Tensor slopes = Tensor::empty(self.sizes(), ScalarType::Float64);
   Tensor x = contiguous_as(self, ScalarType::Float64);
   {
-    // A slope is drawn for each element that takes one.
+    // A slope is drawn for each element that needs one.
     Generator& generator = args.generator(4, ctx);
     std::lock_guard<std::mutex> lock(generator.mutex);
     Draw draw(generator);
@@ -45,7 +46,7 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
   return into;
 }
 
-// Softmax whose rows of nothing but -inf give zeros.
+// Softmax, with zeros for rows in which all elements are -inf.
 Tensor safe_softmax(const Tensor& self, int64_t dim) {
   double nothing = -std::numeric_limits<double>::infinity();
   Tensor y = softmax(self, dim);

@@ -12,7 +12,7 @@ SL_OP(aten_prelu) {
            dtype_display_name(self.dtype()), " and ", dtype_display_name(weight.dtype()));
   SL_CHECK(weight.dim() <= 1,
            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
-  // The weight lies along the channels.
+  // The weight broadcasts along the channels.
   int64_t channels = self.dim() > 1 ? self.size(1) : 1;
   SL_CHECK(weight.numel() == 1 || weight.numel() == channels,
            "Mismatch of parameter numbers and input channel size. Found parameter numbers = ",

@@ -37,7 +37,7 @@ void run_rows(const Tensor& from, const Tensor& to, const RowFunction& function)
 Tensor record_softmax(const Tensor& self, int64_t dim, ScalarType computed, ScalarType result,
                       bool log);
 
-// Of float64, some columns at a time.
+// softmax over columns of float64, some of them at a time.
 void softmax_of_doubles(int64_t rows, int64_t width, const double* x, int64_t stride, double* y,
                         bool log) {
   constexpr int64_t kWidth = 64;
@@ -67,7 +67,7 @@ void softmax_of_doubles(int64_t rows, int64_t width, const double* x, int64_t st
   }
 }
 
-// Of halves: columns that fit the second cache, as float32.
+// The same for half types: as many columns as fit the L2 cache, converted to float32.
 void softmax_of_halves(int64_t rows, int64_t width, const Tensor& from, const Tensor& to,
                        int64_t at, int64_t stride, bool log) {
   constexpr int64_t kMost = 1 << 17;  // elements
@@ -90,7 +90,8 @@ void softmax_of_halves(int64_t rows, int64_t width, const Tensor& from, const Te
   }
 }
 
-// Along a dimension with others behind it, where the data lies; undefined where that is not done.
+// softmax along a dimension that others follow, with the data read in place; undefined where that
+// is not supported.
 Tensor softmax_of_columns(const Tensor& self, int64_t dim, ScalarType computed, ScalarType result,
                           bool log) {
   Columns columns;
@@ -114,7 +115,7 @@ Tensor softmax_of_columns(const Tensor& self, int64_t dim, ScalarType computed, 
   return to;
 }
 
-// Along the last dimension; others are moved there.
+// softmax along the last dimension; another one is moved there.
 Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
   dim = wrap_dim(dim, self.dim());
   ScalarType computed = computed_type(

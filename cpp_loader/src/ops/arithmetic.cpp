@@ -1,5 +1,5 @@
-// Arithmetic that is a formula of other operators: float_power, ldexp, xlogy, xlog1py,
-// and of half types what no loop of float32 gives: nextafter, floor_divide.
+// Arithmetic composed of other operators: float_power, ldexp, xlogy, xlog1py; and what float32
+// loops cannot compute for half types: nextafter, floor_divide.
 #include "express.h"
 #include "layout.h"
 #include "pointwise_binary.h"
@@ -20,8 +20,8 @@ Tensor float_power(const Input& base, const Input& exponent) {
   return is_symbolic(x) ? pow(x, exponent.number) : power_of_tensor(x, exponent.number, Tensor());
 }
 
-// Its exponent is an integer, of which PyTorch takes 32 bits: exact, in two steps because 2^e alone
-// may overflow.
+// ldexp for integer exponents, of which PyTorch uses 32 bits. It is exact, in two steps because 2^e
+// alone may overflow.
 Tensor ldexp_exactly(const Tensor& x, const Tensor& exponent) {
   if (exponent.dtype() == ScalarType::Bool || is_barebones(exponent.dtype())) {
     raise(ErrorKind::NotImplementedError, "\"ldexp_cpu_exp\" not implemented for '",
@@ -34,7 +34,8 @@ Tensor ldexp_exactly(const Tensor& x, const Tensor& exponent) {
   return to_dtype(mul(y, pow(Scalar(2.0), sub(e, half))), x.dtype());
 }
 
-// self * log(other), and 0 where self is, unless other is NaN; the logarithm is rounded first.
+// self * log(other); 0 where self is 0, unless other is NaN. The logarithm is rounded to the result
+// type.
 Tensor times_log(const Input& self, const Input& other, Tensor log(const Tensor&),
                  const char* name) {
   ResultType result;
@@ -75,8 +76,8 @@ Tensor half_op(const Tensor& a, const Tensor& b, Binary op, const char* name) {
   return binary_result(a, b, op, name, Rule::kSame);
 }
 
-// The neighbour of an element towards another one: the next bits, as its magnitude is to grow or to
-// shrink.
+// The next half-type number from x towards y. Adding 1 to the bits grows the magnitude, subtracting
+// 1 shrinks it.
 uint16_t next_bits(uint16_t x, uint16_t y, uint16_t infinity) {
   const int from = x & 0x7fff, to = y & 0x7fff;
   if (from > infinity) return x;  // NaN
@@ -90,7 +91,7 @@ uint16_t next_bits(uint16_t x, uint16_t y, uint16_t infinity) {
 Tensor nextafter(const Tensor& a, const Tensor& b) {
   const ScalarType type = result_type(a, b);
   if (!is_half(type)) { return binary_result(a, b, Binary::k_nextafter, "nextafter", Rule::kSame); }
-  // Made by an operator, so that they lie and broadcast as its result does.
+  // Computed by an operator, for its broadcasting and memory layout.
   Tensor result = half_op(a, b, Binary::k_add, "nextafter");
   if (is_symbolic(result)) Recording::give_up();
   auto bits = [&](const Tensor& t) {
@@ -106,7 +107,7 @@ Tensor nextafter(const Tensor& a, const Tensor& b) {
 }
 
 void xlogy_(Args args, Value* out) {
-  const Tensor self = args.tensor(0);  // a second owner: its memory is not the result's
+  const Tensor self = args.tensor(0);  // a second owner: the result cannot reuse its memory
   xlogy(args, out);
   check_can_cast(out[0].as_tensor().dtype(), self.dtype());
   store(self, out[0].as_tensor());
@@ -121,7 +122,7 @@ Tensor express::xlogy(const Input& a, const Input& b) {
                        : binary_result(a, b, Binary::k_xlogy, "xlogy", Rule::kFloat);
 }
 
-// As PyTorch's loops of half types divide, which round every step.
+// Floor division as in PyTorch's loops for half types, which round every step.
 Tensor floor_divide_halves(const Tensor& a, const Tensor& b, const Tensor& into) {
   const Scalar zero(0.0);
   Tensor quotient = div(a, b);

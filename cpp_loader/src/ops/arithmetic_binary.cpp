@@ -18,7 +18,7 @@ double round_to_half(double number, ScalarType type) {
 }
 
 Args round_numbers(Args args) {
-  const int i = args[0].is_tensor() ? 1 : 0;  // which is the number
+  const int i = args[0].is_tensor() ? 1 : 0;  // index of the number
   const ScalarType type = args.tensor(1 - i).dtype();
   if (!is_half(type)) return args;
   if (args[i].is_tensor()) return args;
@@ -33,7 +33,7 @@ namespace {
 // ---- add, sub, rsub: other times alpha
 
 struct Alpha {
-  double params[kernels::kParams];  // as a float, as the bits of an integer, the imaginary part
+  double params[kernels::kParams];  // as a float, as an integer's bits, imaginary part
   bool is_one;
 };
 
@@ -88,7 +88,7 @@ Tensor sub(const Input& a, const Input& b, const Value& alpha_value, const Tenso
   return binary_result(a, b, Binary::k_add_scaled, "sub", kCommon, alpha.params, into, true);
 }
 
-// With alpha 1, as nearly always.
+// The fast path for alpha 1, which is nearly always given.
 bool without_alpha(Args args, Value* out, Binary op) {
   bool one = args[2].is_int() && args[2].raw_int() == 1;
   return one && direct_binary(args, out, kernels::loops(op));
@@ -96,7 +96,8 @@ bool without_alpha(Args args, Value* out, Binary op) {
 
 // ---- division with a rounding mode
 
-// Quotients of half types are rounded before they are cut, unless the divisor is a number.
+// Whether a quotient is rounded before truncation or floor: for half types, unless the divisor is a
+// number.
 bool rounds_quotient(ScalarType type, const Input& b) {
   return is_half(type) && b.tensor && b.tensor->numel() != 1;
 }
@@ -139,7 +140,7 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
   }
   bool real = exponent.kind != Scalar::Complex;
   double e = exponent.d;
-  if (e == 0.0 && exponent.imag == 0.0 && is_complex(type)) {  // also of what is not finite
+  if (e == 0.0 && exponent.imag == 0.0 && is_complex(type)) {  // 1 even if not finite
     if (is_symbolic(base)) Recording::give_up();
     if (into.defined()) check_writable(into);
     Tensor ones = into.defined() ? into : Tensor::empty_like(base, type);
@@ -168,7 +169,7 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
       if (e == -1.0) return one(kernels::Unary::k_reciprocal, "pow");
       if (e == 3.0) {
         Tensor square = binary_result(base, base, Binary::k_mul, "pow", kCommon, nullptr, Tensor());
-        // A square that nobody else sees becomes the result.
+        // The square's own memory becomes the result.
         bool own = !into.defined() && !is_symbolic(base) && square.dtype() == type;
         return binary_result(square, base, Binary::k_mul, "pow", kCommon, nullptr,
                              own ? square : into);

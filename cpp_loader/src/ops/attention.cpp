@@ -1,5 +1,4 @@
-// Scaled dot-product attention, block of query rows by block: the scores of a block never leave
-// the second cache.
+// Scaled dot-product attention by blocks of query rows: the scores of a block stay in the L2 cache.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,24 +15,24 @@ namespace scriptlang {
 
 namespace {
 
-// Rows of a block: enough that laying out the keys for them does not count, and not more scores
-// than stay in the cache.
+// The rows of a block: enough for the packing of the keys not to matter, but no more scores than
+// fit the cache.
 int64_t block_rows(int64_t keys) {
   return std::clamp<int64_t>(65536 / std::max<int64_t>(1, keys), 64, 256);
 }
 
-// Rows below which a block costs more than another thread gives.
+// Smaller blocks cost more than another thread gains.
 constexpr int64_t kLeastRows = 32;
 
 struct Attention {
-  // [batch, heads, rows, width]; mask and noise, what the weights are multiplied by, have a column
-  // for every key, or are undefined.
+  // All are [batch, heads, rows, width]. mask and noise (dropout's factors for the weights) have a
+  // column for every key, or are undefined.
   Tensor q, k, v, mask, noise, y;
   bool causal = false;
   double scale = 1;
 };
 
-// A row that may look at nothing gives zeros.
+// Softmax of a row of scores; zeros where all keys are masked.
 template <class T>
 void soft_row(int64_t n, T* scores) {
   const T nothing = -std::numeric_limits<T>::infinity();
@@ -91,8 +90,8 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
   kernels::kernels().gemm<T>().multiply(g);
 }
 
-// Into how many blocks the rows of each of `heads` are cut: none too tall for the cache, and when
-// the threads would not all have as many, more of them.
+// The number of blocks that the rows of each head are split into: none is too tall for the cache,
+// and there are more of them where that balances the threads.
 int64_t block_count(int64_t heads, int64_t rows, int64_t keys) {
   const int64_t most = block_rows(keys), fewest = std::max<int64_t>(1, (rows + most - 1) / most);
   const int64_t threads = kernels::thread_count();
@@ -119,7 +118,7 @@ void run_all(const Attention& a) {
       });
 }
 
-// [a, b, ..., rows, width] with exactly four dimensions; the leading ones are joined.
+// Expands to [lead..., rows, width], and joins the leading dimensions so that there are four.
 Tensor four_dims(const Tensor& t, IntSpan lead, ScalarType dtype) {
   bool lies_so = t.dim() == 4 && t.dtype() == dtype && lead == IntSpan(t.sizes().data, 2) &&
                  (t.size(3) == 1 || t.stride(3) == 1);
@@ -140,7 +139,7 @@ Tensor additive(const Tensor& mask, ScalarType dtype) {
   return where_result(mask, Scalar(0.0), Scalar(nothing), dtype);
 }
 
-// Key and value heads that several query heads share.
+// Repeats key or value heads that several query heads share.
 Tensor repeated_heads(const Tensor& t, int64_t heads) {
   int64_t d = t.dim() - 3, have = t.size(d);
   SL_CHECK(have > 0 && heads % have == 0,
@@ -155,8 +154,8 @@ Tensor repeated_heads(const Tensor& t, int64_t heads) {
   return reshape(wide, sizes);
 }
 
-// Whether PyTorch's flash kernel takes the tensors: its result lies as the query does, while that
-// of products of matrices is row-major.
+// Whether PyTorch would use its flash kernel, whose result has the query's memory layout; otherwise
+// the result is row-major.
 bool flashes(const Tensor& q, const Tensor& k, const Tensor& v, bool dropout, bool grouped) {
   if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 || dropout) return false;
   bool heads = grouped || (q.size(1) == k.size(1) && q.size(1) == v.size(1));

@@ -18,8 +18,8 @@ namespace {
 
 enum MaskType : int64_t { kAttentionMask = 0, kPaddingMask = 1, kMergedMask = 2 };
 
-// mask: True, or a number that is not zero, where a query must not look; broadcast to
-// [batch, heads, rows, keys]. Its type says which two dimensions a mask of two has.
+// Broadcasts a mask to [batch, heads, rows, keys]. It is true, or not zero, where a query must not
+// look. The type says which two dimensions a 2-d mask has.
 Tensor spread_mask(const Tensor& given, const Value& type, IntSpan scores) {
   int64_t batch = scores[0], keys = scores[3];
   if (given.dim() == 2) {

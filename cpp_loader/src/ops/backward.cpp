@@ -1,4 +1,4 @@
-// Derivatives that programs call as operators: of activations, and of losses that pick classes.
+// Derivatives that programs call as operators: of activations, and of the negative log likelihood.
 #include <algorithm>
 
 #include "express.h"
@@ -13,12 +13,12 @@ namespace {
 
 Scalar zero() { return Scalar(int64_t{0}); }
 
-// A gradient in the type that it has in common with another tensor.
+// The gradient in the common type of it and another tensor.
 Tensor common(const Tensor& grad, const Tensor& self) {
   return to_dtype(grad, result_type(grad, self));
 }
 
-// Shrinking has no slope from -lambda to lambda.
+// The slope of shrinking is 0 from -lambda to lambda.
 Tensor shrink_back(Args args) {
   const Tensor self = common(args.tensor(1), args.tensor(0));
   Scalar high = args.scalar(2), low = high;
@@ -36,7 +36,7 @@ void check_type(const Tensor& t, ScalarType wanted) {
            dtype_display_name(t.dtype()));
 }
 
-// Targets of scores [n, classes, ...] or [classes]; true where they are one for each.
+// Whether targets fit scores [n, classes, ...] or [classes].
 bool fit(const Tensor& self, const Tensor& target) {
   if (self.dim() == 1) return target.dim() == 0 || (target.dim() == 1 && target.size(0) == 1);
   bool fits = target.dim() == self.dim() - 1 && target.size(0) == self.size(0);
@@ -49,7 +49,7 @@ struct Picked {
   bool one_for_all;  // the same gradient for all targets
 };
 
-// Minus the weight of the class at each target that counts; of the mean by their sum.
+// Writes minus the class weight times the gradient at each target that is not ignored.
 template <class T>
 void pick_back(const Picked& p, const T* grad, const int64_t* target, const T* weight, T* y) {
   for (int64_t i = 0; i < p.n * p.inner; ++i) {

@@ -1,5 +1,5 @@
-// Derivatives of convolutions. That of the input is a convolution again; that of the weight is a
-// product of the result's gradient with the patches that the kernel met, a block of them at a time.
+// Derivatives of convolutions. The input's gradient is a convolution again. The weight's gradient
+// is a product of the result's gradient with the input patches, a block of them at a time.
 #include <algorithm>
 
 #include "../../kernels/kernel_set.h"
@@ -18,9 +18,9 @@ using namespace convolutions;
 
 namespace {
 
-// The places of a row of the result, from `at` on, where a tap meets an element.
+// Which of n places in a row of the result, from `at` on, have a given tap inside the input.
 struct Met {
-  int64_t first, low, high;  // the place of the first in the input; [low, high) of n meet one
+  int64_t first, low, high;  // input position of the first place; those in [low, high) are inside
 
   Met(const ConvShape& s, int64_t kw, int64_t at, int64_t n) {
     const int64_t step = s.stride[2], width = s.in[2];
@@ -30,7 +30,8 @@ struct Met {
   }
 };
 
-// Loops instead of memcpy and memset: rows are short, and calls would take longer.
+// Copies the elements under a tap, with zeros outside. Loops replace memcpy and memset since rows
+// are short and calls would take longer.
 template <class T>
 void lay_row(const Met& met, const T* line, int64_t step, int64_t n, T* to) {
   for (int64_t i = 0; i < met.low; ++i) to[i] = T(0);
@@ -42,7 +43,7 @@ void lay_row(const Met& met, const T* line, int64_t step, int64_t n, T* to) {
   for (int64_t i = met.high; i < n; ++i) to[i] = T(0);
 }
 
-// One tap of one channel: what lies under it at the pixels [begin, end) of the result.
+// Copies what one tap of one channel meets at pixels [begin, end) of the result.
 template <class T>
 void lay_tap(const ConvShape& s, const T* plane, int64_t tap, int64_t begin, int64_t end, T* to) {
   const int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
@@ -65,14 +66,14 @@ void lay_tap(const ConvShape& s, const T* plane, int64_t tap, int64_t begin, int
   }
 }
 
-// Whether what the only tap meets is the input as it lies.
+// Whether the patch matrix is the input itself: one tap, no padding.
 bool lies_as_matrix(const ConvShape& s) {
   return s.taps() == 1 && s.in_pixels() == s.out_pixels() && s.padding[0] == 0 &&
          s.padding[1] == 0 && s.padding[2] == 0;
 }
 
 // dw [outputs][channels * taps] += narrow [outputs][pixels] * patches [channels * taps][pixels]^T,
-// of one image and group; set, if it is the first.
+// for one image and group; assigned instead of added if it is the first.
 template <class T>
 void add_products(const ConvShape& s, const T* wide, const T* narrow, T* dw, bool first) {
   const int64_t pixels = s.out_pixels(), rows = s.channels * s.taps();
@@ -108,7 +109,7 @@ void add_products(const ConvShape& s, const T* wide, const T* narrow, T* dw, boo
   }
 }
 
-// Sums of products in several parts, which a processor adds up side by side.
+// Sums of products in independent lanes, which a processor adds in parallel.
 template <class T>
 struct Lanes {
   static constexpr int64_t kCount = 32 / sizeof(T);
@@ -127,7 +128,8 @@ struct Lanes {
   }
 };
 
-// Sums over a row of the result, of what lies under one tap there: `first` is its first place.
+// Adds the products of a row of the gradient with the elements under one tap; `first` is the input
+// position of the first one.
 template <class T>
 void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64_t step, int64_t n,
              const T* narrow) {
@@ -139,7 +141,7 @@ void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64
   lanes->sum[0] += sum;
 }
 
-// The same where each result is of one channel: no matrix product, but sums over planes.
+// The same where each output has one input channel: sums over planes instead of matrix products.
 template <class T>
 void add_planes(const ConvShape& s, const T* wide, const T* narrow, T* dw, bool first) {
   const int64_t n = s.out[2];
@@ -164,7 +166,8 @@ void add_planes(const ConvShape& s, const T* wide, const T* narrow, T* dw, bool 
         }
 }
 
-// wide: what the kernel moves over; narrow: what has an element for each of its places.
+// The weight's gradient. wide: the tensor that the kernel moves over; narrow: the one with an
+// element for each of its positions.
 template <class T>
 void weight_back(const Tensor& wide, const Tensor& narrow, const Tensor& dw, const Settings& s) {
   ConvShape shape = shape_of(s, wide.sizes().data + 2, narrow.sizes().data + 2, dw);
@@ -199,8 +202,9 @@ void weight_back(const Tensor& wide, const Tensor& narrow, const Tensor& dw, con
   else kernels::parallel_for(s.groups, 1, run);
 }
 
-// [groups * outputs][channels][taps] to [groups * channels][outputs][taps], each kernel turned
-// around: with it, what a convolution without steps goes back by is a convolution.
+// Rearranges weights [groups * outputs][channels][taps] to [groups * channels][outputs][taps], with
+// each kernel flipped: convolving with it computes the input's gradient of a convolution of stride
+// 1.
 template <class T>
 void turn(const T* w, int64_t groups, int64_t outputs, int64_t channels, int64_t taps, T* to) {
   for (int64_t g = 0; g < groups; ++g)
@@ -227,7 +231,7 @@ Tensor turned(const Tensor& w, int64_t groups) {
   return t;
 }
 
-// Of a convolution from x to the tensor that `grad` belongs to.
+// The input's gradient.
 void input_back(const Tensor& dx, const Tensor& grad, const Tensor& w, const Settings& s) {
   Settings back = s;
   back.transposed = !s.transposed;
@@ -246,7 +250,7 @@ void input_back(const Tensor& dx, const Tensor& grad, const Tensor& w, const Set
 }
 
 struct Gradients {
-  Tensor of_input, of_weight;  // undefined where not wanted
+  Tensor of_input, of_weight;  // undefined where not requested
 };
 
 Tensor zeros_like(const Tensor& t, ScalarType type) { return Tensor::zeros(t.sizes(), type); }
@@ -278,7 +282,8 @@ Gradients real_gradients(const Tensor& grad, const Tensor& input, const Tensor& 
   return made;
 }
 
-// grad * conj(weight) and grad * conj(input), from those of real and imaginary parts.
+// Complex gradients, grad * conj(weight) and grad * conj(input), from gradients of real and
+// imaginary parts.
 Gradients complex_gradients(const Tensor& grad, const Tensor& input, const Tensor& weight,
                             const Settings& s, bool of_input, bool of_weight) {
   auto part = [](const Tensor& t, int64_t i) {

@@ -1,5 +1,5 @@
-// All times of one direction of a GRU layer, or of a plain recurrent layer, as one operator each,
-// with its derivative: as backward_rnn.cpp has them for LSTM layers.
+// All time steps of one direction of a GRU layer, or of a plain recurrent layer, as one operator
+// each, with its derivative; backward_rnn.cpp does the same for LSTM layers.
 #include <algorithm>
 
 #include "express.h"
@@ -12,7 +12,7 @@ using namespace recurrent;
 
 namespace {
 
-// parts: how many sums a unit has.
+// parts: the number of gate sums of a unit.
 Steps steps_of(const char* name, const Tensor& gates, const Tensor& h, const Tensor& weight,
                int64_t parts, bool reverse) {
   SL_CHECK(gates.dim() == 2 && h.dim() == 2 && weight.dim() == 2 && h.size(0) > 0 &&
@@ -40,7 +40,7 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.data<T>() : nullptr;
 }
 
-// to [batch][wide] = bias + h * weight^T
+// to [batch][wide] = bias + h * weight^T, the state's share of the gate sums.
 template <class T>
 void own_sums(const Steps& s, int64_t wide, const T* h, const T* weight, const T* bias,
               const T* packed, T* to) {
@@ -52,8 +52,8 @@ void own_sums(const Steps& s, int64_t wide, const T* h, const T* weight, const T
            kernels::Start::kResult);
 }
 
-// One row of one time: x has the sums of the input, own those of the state; worked gets the gates
-// r, z, n and the own sum of n.
+// One row of one time step. x: the input's gate sums; own: the state's. worked gets the gates r, z,
+// n and the state's sum for n.
 template <class T>
 void gru_row(int64_t n, const T* x, const T* own, const T* before, T* worked, T* h) {
   for (int64_t j = 0; j < 2 * n; ++j) worked[j] = x[j] + own[j];
@@ -87,8 +87,9 @@ void gru_forward(const Steps& s, const T* gates, const T* h, const T* weight, co
   }
 }
 
-// of_h: the gradient of the state after it, which becomes what goes to the state before apart from
-// the product; of_gates and of_own get those of the sums.
+// One row of the backward pass. of_h: the gradient of the new state; it becomes the part of the old
+// state's gradient that does not go through the product. of_gates and of_own: gradients of the
+// sums.
 template <class T>
 void gru_back_row(int64_t n, const T* worked, const T* of_worked, const T* before, T* of_h,
                   T* of_gates, T* of_own) {
@@ -119,7 +120,7 @@ struct Given {
   const T *h, *weight, *outputs, *worked, *of_outputs, *of_worked;  // gradients may be null
 };
 
-// of_h [batch][hidden]: zeros, which become the gradient of the first state.
+// of_h [batch][hidden]: zeros on entry; the gradient of the first state on return.
 template <class T>
 void gru_backward(const Steps& s, const Given<T>& given, T* of_gates, T* of_own, T* of_h,
                   T* of_weight) {

@@ -23,7 +23,7 @@ const kernels::BackwardFunctions<T>& functions() {
 
 int64_t grain_for(int64_t row) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, row)); }
 
-// What an operator is given, in the type it computes in.
+// The arguments of a backward operator, in the type it computes in.
 struct Given {
   Tensor g, x, weight;  // weight: undefined where there is none
   ScalarType dtype, of_weight, computed;
@@ -48,7 +48,7 @@ struct Given {
   }
 };
 
-// What comes back: of the input in its type and layout, of the others in that of the weight.
+// The gradients: the input's in its type and memory format, the others in the type of the weight.
 struct Made {
   Tensor of_x, of_weight, of_bias;
 
@@ -79,7 +79,8 @@ struct Channels {
   int64_t row(int64_t image, int64_t channel) const {
     return (image * channels + channel) * pixels;
   }
-  // Channels of few pixels go by columns: an image is a row of channels * pixels elements.
+  // Channels of few pixels are processed by columns: an image is a row of channels * pixels
+  // elements.
   bool go_by_columns() const { return pixels < 16 && channels * pixels <= 16384 && images > 1; }
 };
 
@@ -118,7 +119,7 @@ void channel_sums(const Channels& c, const T* g, const T* x, const T* mean, doub
   });
 }
 
-constexpr int64_t kRows = 64;  // sums of columns over so many rows are added in double
+constexpr int64_t kRows = 64;  // partial column sums of this many rows are added in double
 
 template <class T>
 void column_sums(const Channels& c, const T* g, const T* x, const T* mean, double* totals,
@@ -141,7 +142,7 @@ void column_sums(const Channels& c, const T* g, const T* x, const T* mean, doubl
   }
 }
 
-// y = a * g + b * x + c, by channels.
+// y = a * g + b * x + c, with factors for each channel.
 template <class T>
 void combine(const Channels& c, const T* g, const T* x, const T* factors, T* y) {
   const T *a = factors, *b = a + c.channels, *rest = b + c.channels;
@@ -166,7 +167,7 @@ void combine(const Channels& c, const T* g, const T* x, const T* factors, T* y) 
   });
 }
 
-// training: the statistics are of the batch itself.
+// training: the statistics are those of the batch itself.
 template <class T>
 void batch_back(const Given& given, const Channels& c, const Tensor& mean, const Tensor& invstd,
                 bool training, Made* made) {
@@ -195,7 +196,7 @@ void batch_back(const Given& given, const Channels& c, const Tensor& mean, const
   combine(c, g, x, factors.data(), made->of_x.data<T>());
 }
 
-// ---- layers: rows of n elements, with a weight for each place
+// ---- layers: rows of n elements, with a weight for each element
 
 template <class T>
 void layer_back(const Given& given, int64_t n, const T* mean, const T* rstd, Made* made) {
@@ -216,7 +217,8 @@ void layer_back(const Given& given, int64_t n, const T* mean, const T* rstd, Mad
     });
   }
   if (!given.wanted[1] && !given.wanted[2]) return;
-  // Parts of the rows are summed apart, the parts in order: the same for any number of threads.
+  // Parts of the rows are summed separately, and the parts in order, so that sums do not depend on
+  // the number of threads.
   const int64_t part = std::max(kRows, (rows + 15) / 16), parts = (rows + part - 1) / part;
   Pooled<double> all(size_t(parts * 2 * n), 0.0);
   kernels::parallel_for(parts, grain_for(part * n), [&](int64_t begin, int64_t end) {
@@ -298,7 +300,7 @@ Made room_for(const Given& given, IntSpan weight) {
   return made;
 }
 
-// The inverse of the standard deviation, of a variance.
+// Inverse standard deviations from variances.
 template <class T>
 void invert(int64_t n, const T* variance, double eps, T* to) {
   for (int64_t k = 0; k < n; ++k) to[k] = T(1 / std::sqrt(double(variance[k]) + eps));

@@ -1,4 +1,4 @@
-// Derivatives of padding that repeats elements: these get the sum of what became of them.
+// Derivatives of padding that repeats elements: each element gets the sum of its copies' gradients.
 #include <algorithm>
 
 #include "../../kernels/parallel.h"
@@ -12,8 +12,8 @@ namespace scriptlang {
 
 namespace {
 
-// Of a dimension: which element each one of the padded dimension is of, and which run of them
-// follow each other.
+// For one dimension: the source index of each padded element, and the range [begin, end) of them
+// that are the unpadded elements.
 struct Folded {
   int64_t size = 1, total = 1, begin = 0, end = 1;
   Working<int64_t> from;
@@ -33,7 +33,7 @@ struct Folded {
   }
 };
 
-// The padded size of a dimension, with the checks of the padding itself.
+// The padded size of a dimension; checks the arguments as the padding itself does.
 int64_t padded_size(const Tensor& self, int64_t d, bool reflect, int64_t before, int64_t after) {
   int64_t size = self.size(d);
   SL_CHECK(size > 0, "Expected a non-empty dimension ", d, " to pad, got ",

@@ -1,4 +1,5 @@
-// Derivatives of pools: averages go back in equal parts, and maxima to where they came from.
+// Derivatives of pooling: the gradient of an average is divided among its window, that of a maximum
+// goes to the element it came from.
 #include <algorithm>
 
 #include "../../kernels/parallel.h"
@@ -15,7 +16,7 @@ using namespace pools;
 
 namespace {
 
-// A gradient of the same type as the input, over the same planes.
+// Checks that the gradient has the input's type and the same planes.
 void check_gradient(const char* name, const Tensor& grad, const Tensor& self, int64_t n) {
   SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, name, "(): Expected ", n + 1, "D or ", n + 2,
            "D input tensor, but got: ", to_string(self.sizes()));
@@ -27,10 +28,10 @@ void check_gradient(const char* name, const Tensor& grad, const Tensor& self, in
            " does not fit an input of size ", to_string(self.sizes()));
 }
 
-// How the elements of planes lie: one plane after the other, or, with channels last, those of an
-// image side by side. A block of planes is what a thread takes.
+// The memory layout of planes: one after the other, or, in channels-last format, those of an image
+// interleaved. Threads work on blocks of up to kBlock channels.
 struct Planes {
-  int64_t images = 1, channels = 1;  // or all planes as images of one channel
+  int64_t images = 1, channels = 1;  // contiguous: all planes count as images of one channel
   int64_t in = 1, out = 1;           // elements of a plane, and of its result
 
   static constexpr int64_t kBlock = 64;  // channels
@@ -42,7 +43,7 @@ struct Planes {
     images = self.size(0);
     channels = self.size(1);
   }
-  // f(image, first channel, channels)
+  // Calls f(image, first channel, number of channels) for every block.
   template <class F>
   void for_each(int64_t work, F f) const {
     int64_t blocks = (channels + kBlock - 1) / kBlock;
@@ -58,7 +59,7 @@ struct Planes {
 
 int64_t last_format(int64_t n) { return n == 2 ? kChannelsLast : kChannelsLast3d; }
 
-// Whether a result gets the format with channels last.
+// Whether the result is channels last.
 bool goes_last(const Tensor& self, int64_t n) {
   return self.dim() == n + 2 && suggested_format(self) == last_format(n);
 }
@@ -82,7 +83,7 @@ int64_t pixels_of(const Tensor& t, int64_t n) {
         size);
 }
 
-// Each gradient goes to its index, which counts through the plane that it is of.
+// Adds each gradient to the element at its index, which counts within its plane.
 Tensor put_back(const char* name, const Tensor& grad, const Tensor& self, const Tensor& indices,
                 int64_t n, bool keeps_format) {
   check_gradient(name, grad, self, n);
@@ -116,17 +117,17 @@ Tensor put_back(const char* name, const Tensor& grad, const Tensor& self, const 
 
 // ---- averages
 
-// What an average is of.
+// The settings of an average.
 struct Average {
   Window w;
   bool adaptive = false, count_padding = false;
-  int64_t divisor = 0;  // or 0
+  int64_t divisor = 0;  // 0: not given
 
   Range range(int d, int64_t o) const {
     return adaptive ? adaptive_range(w, d, o) : inside(w, d, o);
   }
-  // The part of the number that it is divided by which a dimension gives; where there is padding
-  // without end, the product is no int64.
+  // The factor of the divisor that one dimension contributes. It is a double since with huge
+  // paddings the product may overflow int64.
   double part(int d, int64_t o) const {
     if (divisor) return d == 2 ? double(divisor) : 1;
     if (!adaptive && count_padding) return double(covered(w, d, o));
@@ -140,7 +141,8 @@ void add_to(int64_t n, T* y, const T* x) {
   for (int64_t i = 0; i < n; ++i) y[i] += x[i];
 }
 
-// A plane: a row of gradients is spread over a row of the input, which all rows of its windows get.
+// Spreads the gradients of one plane. Each row is first spread over one row of the input, which is
+// then added to all rows of its windows.
 template <class T>
 void spread_plane(const Average& a, const T* g, T* y, T* row) {
   const Window& w = a.w;
@@ -166,7 +168,7 @@ void spread_plane(const Average& a, const T* g, T* y, T* row) {
   }
 }
 
-// Some channels of an image with channels last, of two dimensions; `share` has room for them.
+// Spreads `count` channels of a channels-last 2-d image; `share` is scratch memory for them.
 template <class T>
 void spread_last(const Average& a, int64_t channels, int64_t count, const T* g, T* y, T* share) {
   const Window& w = a.w;

@@ -1,5 +1,5 @@
-// All times of one direction of an LSTM layer as one operator, with its derivative. Programs are
-// recorded with these in place of a node for each operator of each time.
+// All time steps of one direction of an LSTM layer as one operator, with its derivative. Recorded
+// programs use these instead of a node for each operator of each step.
 #include <algorithm>
 
 #include "express.h"
@@ -25,7 +25,8 @@ Steps steps_of(const Tensor& gates, const Tensor& h, const Tensor& c, const Tens
   return {gates.size(0) / h.size(0), h.size(0), h.size(1), reverse};
 }
 
-// gates [times * batch][4 * hidden]: the sums before the products with h, then what they become.
+// gates [times * batch][4 * hidden]: on entry the input's share of the gate sums, on return the
+// gates.
 template <class T>
 void forward(const Steps& s, const T* h, const T* c, const T* weight, T* gates, T* outputs,
              T* cells) {
@@ -54,15 +55,15 @@ void forward(const Steps& s, const T* h, const T* c, const T* weight, T* gates, 
   }
 }
 
-// What is given of the forward run, and the gradients of its results, any of which may be null.
+// Results of the forward pass, and the gradients of its results, any of which may be null.
 template <class T>
 struct Given {
   const T *h, *c, *weight, *outputs, *cells, *gates;
   const T *of_outputs, *of_cells, *of_gates;
 };
 
-// One row of one time: of_h and of_c are the gradients of the state after it, of_c becomes that of
-// the state before; what the gates' sums get is written to `to`.
+// The backward pass through one row of one time step. of_h and of_c: gradients of the new state;
+// of_c becomes that of the old one. The gradients of the gate sums are written to `to`.
 template <class T>
 void back_through_row(int64_t n, const T* gates, const T* of_gates, const T* bent, const T* before,
                       const T* of_h, T* of_c, T* to) {
@@ -82,7 +83,7 @@ void back_through_row(int64_t n, const T* gates, const T* of_gates, const T* ben
   }
 }
 
-// of_h, of_c [batch][hidden]: zeros, which become the gradients of the first states.
+// of_h, of_c [batch][hidden]: zeros on entry; the gradients of the first states on return.
 template <class T>
 void backward(const Steps& s, const Given<T>& given, T* of_sums, T* of_h, T* of_c, T* of_weight) {
   const int64_t n = s.hidden, wide = 4 * n, states = s.states();
@@ -111,7 +112,7 @@ void backward(const Steps& s, const Given<T>& given, T* of_sums, T* of_h, T* of_
   weight_gradient(s, wide, of_sums, given.h, given.outputs, of_weight);
 }
 
-// One of the results of the forward run, or its gradient.
+// Checks a result of the forward pass, or its gradient.
 Tensor of_sizes(const Tensor& t, ScalarType dtype, ScalarType computed, IntSpan sizes) {
   return recurrent::of_sizes("lstm", t, dtype, computed, sizes);
 }

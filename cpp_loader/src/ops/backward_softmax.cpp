@@ -1,4 +1,4 @@
-// Derivatives of softmax and of its logarithm, along any dimension.
+// Derivatives of softmax and log_softmax, along any dimension.
 #include "../../kernels/backward.h"
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
@@ -12,7 +12,7 @@ namespace scriptlang {
 
 namespace {
 
-// y = result * (g - sum of g * result); of the logarithm g - exp(result) * sum of g.
+// y = result * (g - sum(g * result)) for softmax; g - exp(result) * sum(g) for log_softmax.
 template <class T>
 void row_back(int64_t n, const T* g, const T* result, bool log, T* powers, T* y) {
   const auto& rows = kernels::kernels().backward<T>();
@@ -41,7 +41,7 @@ void rows_back(const Tensor& g, const Tensor& result, bool log, const Tensor& y)
   });
 }
 
-// Of any type, or of one that no row kernel knows.
+// The general path, composed of other operators, for types without row kernels.
 Tensor composed(const Tensor& g, const Tensor& result, int64_t dim, bool log) {
   using namespace express;
   Dims dims;

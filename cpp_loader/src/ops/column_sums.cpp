@@ -1,4 +1,4 @@
-// Sums of columns: reductions over the first dimensions, where the elements lie.
+// Sums of columns: reductions over the first dimensions, with the elements read in place.
 #include "column_sums.h"
 
 #include <algorithm>
@@ -17,8 +17,9 @@ bool is_known(ScalarType type) {
   return type == ScalarType::Float32 || type == ScalarType::Float64 || type == ScalarType::Int64;
 }
 
-// fold(rows, width, x, stride, to) for the rows of a band, `at` its first element, in pieces of at
-// most kPart rows; converted to T, if they are of another type. `start` goes before each piece.
+// Calls fold(rows, width, x, stride) for the rows of a band, whose first element is at index `at`,
+// in pieces of at most kPart rows; rows of another type are converted to T. start() is called
+// before every kPart rows.
 template <class T, class Start, class Fold>
 void fold_band(const Columns& c, const Tensor& self, kernels::Convert convert, int64_t at,
                int64_t width, Start start, Fold fold) {
@@ -40,7 +41,8 @@ void fold_band(const Columns& c, const Tensor& self, kernels::Convert convert, i
   }
 }
 
-// Of float16 and bfloat16, where the machine widens them as it adds; null elsewhere.
+// The kernel that adds rows of float16 or bfloat16, where the processor widens them on the fly;
+// else null.
 auto adder_of_halves(ScalarType from, ScalarType to) {
   const auto& lines = *kernels::kernels().lines;
   return to != ScalarType::Float32      ? nullptr

@@ -17,7 +17,7 @@ bool equal_elements(const Tensor& a, const Tensor& b) {
     const bool* flags = same.data<bool>();
     return std::all_of(flags, flags + same.numel(), [](bool f) { return f; });
   };
-  // Piece by piece, so that tensors that differ are soon done with.
+  // Compared in pieces, so that tensors that differ soon return.
   constexpr int64_t kPiece = 4096;
   if (a.numel() <= kPiece || !a.is_contiguous() || !b.is_contiguous()) return all_equal(a, b);
   Tensor x = reshape(a, {a.numel()}), y = reshape(b, {b.numel()});

@@ -1,4 +1,4 @@
-// Comparisons, and what is done bit by bit, of two tensors or of a tensor and a number.
+// Comparisons and bitwise operators on two tensors, or a tensor and a number.
 #include "pointwise_binary.h"
 
 namespace scriptlang {

@@ -31,7 +31,8 @@ Tensor where(const Tensor& condition, const Input& a, const Input& b) {
            "where expected condition to be a boolean tensor, but got a tensor with dtype ",
            dtype_display_name(condition.dtype()));
   const ScalarType type = result_type(a, b);
-  // Numbers become float32 first: what is beyond float16 is infinite, as masks have it.
+  // For half types, numbers only need to fit float32: beyond float16 they become infinite, as in
+  // masks.
   for (const Input* choice : {&a, &b}) {
     if (choice->tensor) continue;
     check_fits(choice->number, loop_type(type));
@@ -61,7 +62,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value, c
   Tensor result = where_result(mask, number, self, self.dtype(), into);
   if (into.defined() || result.is_contiguous()) return result;
   if (is_symbolic(result)) Recording::give_up();
-  return to_contiguous(result);  // as PyTorch gives it
+  return to_contiguous(result);  // as in PyTorch
 }
 
 }  // namespace

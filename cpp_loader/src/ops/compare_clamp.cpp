@@ -9,7 +9,7 @@ using kernels::Unary;
 
 namespace {
 
-// A bound as an element of the type; negative ones of unsigned types wrap.
+// A bound as an element of the type; negative bounds of uint8 wrap.
 double clamp_bound(const Scalar& bound, ScalarType type) {
   if (is_complex(type)) {
     raise(ErrorKind::NotImplementedError, "clamp is not supported for complex types");

@@ -1,4 +1,4 @@
-// Dicts, one overload per type of key. The keys' types were checked where the dict was made.
+// Dicts, with one overload per key type. Key types are checked when a dict is made.
 #include "values/type.h"
 #include "language.h"
 
@@ -6,7 +6,7 @@ namespace scriptlang {
 
 namespace {
 
-// A list of what `pick` gives of each entry.
+// A list of pick(entry) for each entry.
 template <class Pick>
 Value list_of(const Dict& dict, const TypeRef& element, const Pick& pick) {
   const Dict::Entry* entry;
@@ -27,7 +27,7 @@ Value values(const Dict& dict) {
   return list_of(dict, dict.value_type, [](const Dict::Entry& e) { return e.value; });
 }
 
-// The type of a dict's items; a thread remembers the last one.
+// The type of a dict's items, with a thread-local cache of the last one.
 TypeRef pair_of(const TypeRef& key, const TypeRef& value) {
   if (!key || !value) return {};
   static thread_local TypeRef last;
@@ -80,7 +80,7 @@ Value pop(Dict& dict, const Value& key) {
   return value;
 }
 
-// The first entry, as PyTorch takes it.
+// Removes the first entry, as PyTorch does.
 Value pop_item(Dict& dict) {
   const Dict::Entry* entry;
   size_t cursor = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = List::Kind;
 
-// A Python index into [0, size), or IndexError.
+// Wraps a Python index into [0, size); raises IndexError outside.
 size_t index_in(int64_t index, size_t size) {
   int64_t at = index < 0 ? index + int64_t(size) : index;
   if (at < 0 || at >= int64_t(size)) raise(ErrorKind::IndexError, "list index out of range");
@@ -36,7 +36,7 @@ Value repeated(const List& list, int64_t times) {
   return out;
 }
 
-// The first position that holds what is equal; size() when there is none.
+// The index of the first equal element; size() when there is none.
 size_t find(const List& list, const Value& wanted) {
   size_t count = list.size();
   if (list.kind() == Kind::Ints && wanted.is_int()) {
@@ -52,7 +52,7 @@ size_t find(const List& list, const Value& wanted) {
   return count;
 }
 
-// Below, at or above zero. What has no order with another (NaN) is at it.
+// Compares two values: negative, zero or positive. Unordered numbers (NaN) count as equal.
 int order(const Value& a, const Value& b, int depth) {
   if (a.is_string() && b.is_string()) return a.as_string().compare(b.as_string());
   if (a.is_tuple() && b.is_tuple()) {
@@ -71,7 +71,7 @@ int order(const Value& a, const Value& b, int depth) {
   return compare(Scalar::of(a).d, Scalar::of(b).d);
 }
 
-// Room for a few things in the stack, for more elsewhere.
+// Scratch memory for `count` items: on the stack for a few, else on the heap.
 template <class T>
 class Room {
  public:
@@ -84,7 +84,7 @@ class Room {
   alignas(T) char near_[kNear * sizeof(T)];
 };
 
-// By binary merges: never trusts the order to be strict (NaN), unlike std::sort.
+// Bottom-up merge sort. Unlike std::sort, it is safe if the order is not strict (NaN).
 template <class T, class Before>
 void merge_sort(T* items, size_t count, const Before& before) {
   Room<T> buffer(count);
@@ -104,7 +104,7 @@ void merge_sort(T* items, size_t count, const Before& before) {
   if (from != items) std::copy_n(from, count, items);
 }
 
-// A number in the order of the values: equal for those that have to be looked at.
+// A key with the order of the values; values with equal keys must be compared themselves.
 struct Keyed {
   uint64_t key;
   const Value* value;
@@ -129,8 +129,8 @@ bool find_key(const Value& v, uint64_t* key) {
   return true;
 }
 
-// By the values, or by the first items of tuples; where these are not all of one kind, there are
-// no keys.
+// Sets keys from the values, or from the first items of tuples. Where these are not all of one
+// kind, all keys stay equal.
 void find_keys(const Value* first, Keyed* items, size_t count) {
   auto leading = [](const Value& v) {
     bool lies_in = v.is_tuple() && !v.as_tuple().items.empty();
@@ -146,7 +146,7 @@ void find_keys(const Value* first, Keyed* items, size_t count) {
   for (size_t k = 0; k < count && !keyed; ++k) items[k].key = 0;
 }
 
-// A comparison may raise: then the list is as it was.
+// Sorts the values; if a comparison raises, the list is unchanged.
 void sort_values(Value* first, size_t count, bool reverse) {
   Room<Keyed> room(count);
   Keyed* items = room.data();
@@ -288,7 +288,7 @@ SL_FAMILY_SEARCH(float)
 SL_FAMILY_SEARCH(bool)
 SL_FAMILY_SEARCH(str)
 
-// Lists of tensors: elements are equal when eq gives a tensor that is true as a whole.
+// Lists of tensors: elements are equal when eq returns a tensor that is true as a bool.
 
 namespace {
 bool equal_tensors(const Value& a, const Value& b) {
@@ -420,7 +420,7 @@ SL_OP(aten_sum_complex) {
 SL_OP(prim_rangelist) {
   int64_t n = args.integer(0);
   Ref<List> list = List::make();
-  list->reserve(size_t(std::max<int64_t>(n, 0)));  // raises at once where there is not so much
+  list->reserve(size_t(std::max<int64_t>(n, 0)));  // raises at once if memory is short
   for (int64_t k = 0; k < n; ++k) list->push(k);
   out[0] = std::move(list);
 }

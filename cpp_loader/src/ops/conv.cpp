@@ -27,7 +27,7 @@ Sizes spread(const Ints& given, int64_t n, const char* what) {
 
 namespace {
 
-// What sizes are computed from, before any is.
+// Checks the settings that sizes are computed from.
 void check_windows(const Settings& s, const Tensor& weight) {
   for (int64_t v : s.padding) SL_CHECK(v >= 0, "negative padding is not supported");
   for (int64_t v : s.output_padding) SL_CHECK(v >= 0, "negative output_padding is not supported");
@@ -96,7 +96,7 @@ Sizes result_sizes(const Settings& s, const Tensor& input, const Tensor& weight)
   int64_t n = input.dim() - 2;
   Sizes sizes, padded, kernels;
   bool fits = true;
-  int64_t framed = input.size(1), patch = input.size(1);  // elements of what the kernel lays out
+  int64_t framed = input.size(1), patch = input.size(1);  // elements in kernels' buffers
   for (int64_t i = 0; i < n; ++i) {
     size_t u = size_t(i);
     int64_t in = input.size(i + 2), k = weight.size(i + 2);
@@ -152,7 +152,7 @@ ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
 
 namespace {
 
-// Calls f(image, group) for all, in parallel when there are enough of them.
+// Calls f(image, group) for all of them, in parallel when there are enough.
 template <class F>
 void for_each_group(int64_t images, int64_t groups, int64_t work, F f) {
   int64_t count = images * groups;
@@ -184,7 +184,7 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
                  });
 }
 
-// Adds the columns of a patch matrix [outputs * taps][pixels] where they came from.
+// Adds the columns of a patch matrix [outputs * taps][pixels] to the pixels they belong to.
 template <class T>
 void scatter_patches(const ConvShape& s, const T* columns, const T* bias, T* y) {
   int64_t taps = s.taps(), pixels = s.out_pixels();
@@ -213,7 +213,7 @@ void scatter_patches(const ConvShape& s, const T* columns, const T* bias, T* y) 
   });
 }
 
-// The gradient of a convolution that maps y to x: weights transposed times x, then scattered.
+// The input gradient of a convolution that maps y to x: the transposed weights times x, scattered.
 template <class T>
 void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                 const Settings& s) {
@@ -222,8 +222,8 @@ void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor&
   const int64_t taps = whole.taps(), pixels = whole.out_pixels();
   int64_t rows;
   SL_CHECK(!__builtin_mul_overflow(outputs * taps, pixels, &rows), "the convolution is too large");
-  // What is scattered may be a thousand times as large as the result: it is made for some outputs
-  // at a time.
+  // The matrix to scatter may be a thousand times as large as the result, so it is made for a few
+  // outputs at a time.
   constexpr int64_t kMost = 1 << 24;
   const int64_t some = std::clamp<int64_t>(kMost / std::max<int64_t>(1, taps * pixels), 1, outputs);
   for_each_group(x.size(0), s.groups, rows * channels, [&](int64_t image, int64_t group) {
@@ -250,7 +250,7 @@ void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor&
   });
 }
 
-// (a + bi)(c + di) by four convolutions of reals.
+// A complex convolution, (a + bi)(c + di), by four real ones.
 Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const Settings& s) {
   auto part = [](const Tensor& t, int64_t i) {
@@ -278,8 +278,8 @@ Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tens
 
 }  // namespace
 
-// Of signals, it is that of the weight. Of volumes only where PyTorch leaves them to oneDNN:
-// several of them, several groups, large windows or large inputs of float32 or less.
+// For signals, the format of the weight. For volumes, channels last only where PyTorch uses oneDNN:
+// several of them, several groups, large windows or large inputs, of float32 or narrower types.
 int64_t result_format(const Tensor& input, const Tensor& weight, const Settings& s) {
   if (input.dim() == 3) return suggested_format_of_signal(weight);
   if (input.dim() == 5) {
@@ -300,18 +300,19 @@ int64_t result_format(const Tensor& input, const Tensor& weight, const Settings&
 
 namespace {
 
-// Results of few pixels are narrow products: those of all images together are one wide product.
+// Whether to convolve all images together: results of few pixels are narrow matrix products, those
+// of all images one wide product.
 bool go_together(const Tensor& y, const Tensor& x, const Tensor& w, const Settings& s) {
-  constexpr int64_t kFew = 64, kTaps = 2;  // below them, what is copied costs more
+  constexpr int64_t kFew = 64, kTaps = 2;  // otherwise the copies cost more
   if (x.dim() != 4 || x.size(0) < 2 || w.size(1) < 8 || w.size(0) / s.groups < 8) return false;
   const Tensor& narrow = s.transposed ? x : y;
   return narrow.size(2) * narrow.size(3) <= kFew && w.size(2) * w.size(3) >= kTaps;
 }
 
-// [a][b][...] to [b][a][...], contiguous.
+// Swaps the first two dimensions; contiguous.
 Tensor swapped(const Tensor& t) { return to_contiguous(view_transpose(t, 0, 1)); }
 
-// Images side by side, as planes of one volume, which a window of depth one moves over.
+// Convolves the images side by side, as planes of one volume with a kernel of depth one.
 void convolve_together(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                        const Settings& s) {
   const auto with = [](const Sizes& sizes, int64_t value) {
@@ -368,7 +369,7 @@ using namespace convolutions;
 
 namespace {
 
-// n spatial dimensions; an input without the batch dimension is given one for the time being.
+// A convolution of n spatial dimensions; the batch dimension may be missing.
 Tensor convolve(const char* name, int64_t n, Tensor input, const Tensor& weight, const Tensor& bias,
                 const Settings& s) {
   SL_CHECK(input.dim() == n + 1 || input.dim() == n + 2, "Expected ", n + 1, "D (unbatched) or ",
@@ -408,7 +409,7 @@ Tensor named_padding_op(const char* name, int64_t n, Args args) {
       SL_CHECK(v == 1, "padding='same' is not supported for strided convolutions");
     }
     check_windows(s, weight);
-    // What cannot be halved is added at the end.
+    // Where the padding is odd, the extra element goes at the end.
     Sizes sizes(input.sizes().begin(), input.sizes().end());
     bool uneven = false;
     for (int64_t i = 0; i < n; ++i) {
@@ -441,7 +442,7 @@ Tensor transposed_op(const char* name, int64_t n, Args args) {
   return convolve(name, n, args.tensor(0), args.tensor(1), args.opt_tensor(2), s);
 }
 
-// convolution and _convolution: the number of dimensions follows from the weight.
+// For convolution and _convolution: the weight gives the number of dimensions.
 Tensor general_op(Args args) {
   const Tensor& weight = args.tensor(1);
   int64_t n = weight.dim() - 2;
@@ -476,7 +477,7 @@ SL_OP(aten_conv_transpose2d_input) { out[0] = transposed_op("conv_transpose2d", 
 SL_OP(aten_conv_transpose3d_input) { out[0] = transposed_op("conv_transpose3d", 3, args); }
 SL_OP(aten_convolution) { out[0] = general_op(args); }
 SL_OP(aten_convolution_overrideable) { out[0] = general_op(args); }
-// [time, batch, channels] with weights [kernel, channels, out].
+// The input is [time, batch, channels], the weight [kernel, channels, outputs].
 SL_OP(aten_conv_tbc) {
   const Tensor &self = args.tensor(0), &weight = args.tensor(1);
   SL_CHECK(self.dim() == 3, "Input must have 3 dims: time, batch, in_channel, got size ",

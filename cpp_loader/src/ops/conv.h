@@ -1,4 +1,4 @@
-// Convolutions: what they and their derivatives share.
+// Convolutions, shared by the operators and their derivatives.
 #pragma once
 
 #include "../../kernels/conv.h"
@@ -13,21 +13,22 @@ struct Settings {
   int64_t groups = 1;
 };
 
-// A setting for each of n dimensions; one stands for all.
+// A setting for each of n dimensions; a single value applies to all.
 Sizes spread(const Ints& given, int64_t n, const char* what);
 void check_settings(const Settings& s, const Tensor& input, const Tensor& weight,
                     const Tensor& bias);
-// The spatial sizes of the result. Of settings that were checked.
+// The spatial sizes of the result; the settings must have been checked.
 Sizes result_sizes(const Settings& s, const Tensor& input, const Tensor& weight);
-// `map`: sizes of the input of the forward convolution; `result`: of its output.
+// The shape for the kernels. `map`: spatial sizes of the (forward) convolution's input; `result`:
+// those of its output.
 kernels::ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
                             const Tensor& weight);
-// Channels lie last in the result where they do in the input or the weight.
+// The memory format of the result: channels last where the input or the weight is.
 int64_t result_format(const Tensor& input, const Tensor& weight, const Settings& s);
-// Of contiguous tensors of float32 or float64, with elements, that fit together.
+// Convolves contiguous, non-empty tensors of float32 or float64 whose sizes fit together.
 void convolve_into(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                    const Settings& s);
-// The same of int64.
+// The same for int64.
 void convolve_integers(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                        const Settings& s);
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,

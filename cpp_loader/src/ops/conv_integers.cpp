@@ -14,7 +14,7 @@ namespace {
 using kernels::ConvShape;
 using U = uint64_t;  // sums wrap
 
-// Calls f(place in the map, place in the result) for what lies under a tap of the kernel.
+// Calls f(index in the map, index in the result) for all elements under a tap of the kernel.
 template <class F>
 void for_each_place(const ConvShape& s, int64_t tap, F f) {
   const int64_t k[3] = {tap / s.kernel[2] / s.kernel[1], tap / s.kernel[2] % s.kernel[1],
@@ -34,8 +34,8 @@ void for_each_place(const ConvShape& s, int64_t tap, F f) {
   }
 }
 
-// Of int64: a weight of [channels of the result * groups][channels of the map][taps], whichever of
-// the two is given.
+// A convolution of int64 that wraps. w: [result channels * groups][map channels][taps]. The forward
+// convolution reads the map and writes the result; the transposed one does the reverse.
 void wrapping(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
               const Settings& s) {
   const Tensor &map = s.transposed ? y : x, &result = s.transposed ? x : y;
@@ -83,7 +83,7 @@ double greatest(const Tensor& t) {
   return most;
 }
 
-// Whether every sum is exact in float64, where the kernels are fast.
+// Whether every sum is exact in float64, whose kernels are fast.
 bool fits_in_double(const Tensor& x, const Tensor& w, const Tensor& bias, const Settings& s) {
   const int64_t terms = w.numel() / (s.transposed ? w.size(1) : w.size(0));
   const double sum = greatest(x) * greatest(w) * double(terms);

@@ -45,7 +45,7 @@ Patches patches(const Ints& kernel, const Ints& dilation, const Ints& padding, c
   return p;
 }
 
-// f(place in the image or -1, place in the columns) for every tap of every block.
+// Calls f(index in the image or -1, index in the columns) for every tap of every block.
 template <class F>
 void for_taps(const Patches& p, F f) {
   int64_t blocks = p.out[0] * p.out[1], column = 0;

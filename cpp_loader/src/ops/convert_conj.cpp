@@ -1,11 +1,11 @@
-// Conjugates and negatives, which are computed at once: there are no lazy ones.
+// Conjugates and negatives. They are computed at once, never lazily.
 #include "express.h"
 
 namespace scriptlang {
 
 using namespace express;
 
-// Values are stored as they are: there is no lazy conjugate.
+// Nothing to resolve, since there are no lazy conjugates.
 SL_OP(aten_resolve_conj) { out[0] = args.tensor(0); }
 SL_OP(aten_resolve_neg) { out[0] = args.tensor(0); }
 SL_OP(aten_conj) {

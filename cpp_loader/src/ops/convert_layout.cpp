@@ -14,7 +14,7 @@ namespace scriptlang {
 
 namespace {
 
-// Strides with the channels innermost; sizes are N, C, then the spatial ones.
+// Strides with the channels innermost; the sizes are N, C, and then the spatial ones.
 void channels_last_strides(IntSpan sizes, int64_t* strides) {
   int64_t n = sizes.size, next = 1;
   auto place = [&](int64_t d) {
@@ -78,7 +78,7 @@ bool is_in_format(const Tensor& t, int64_t format) {
 int64_t suggested_format(const Tensor& t) {
   int64_t n = t.dim();
   if ((n != 4 && n != 5) || t.stride(1) == 0) return kContiguous;
-  // Where both formats fit because of sizes of 1, strides decide.
+  // Where sizes of 1 let both formats fit, the strides decide.
   int64_t least = 0;
   for (int64_t i = 0; i < n; ++i) {
     int64_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
@@ -175,7 +175,7 @@ SL_OP(aten_copy_) {
   out[0] = self;
   const bool same = self.storage() == from.storage() && self.raw() == from.raw() &&
                     self.dtype() == from.dtype() && self.sizes() == from.sizes();
-  if (same && same_strides(self, from)) return;  // though elements may share memory
+  if (same && same_strides(self, from)) return;  // even if elements share memory
   check_apart(self, from);
   copy_into(self, from);
 }

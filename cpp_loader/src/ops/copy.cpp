@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kParallelElements = 65536;
 
-// Elements of one type, moved as bytes; false where nothing here is for them.
+// Moves elements of one type as bytes; false where no copy kernel fits.
 bool try_moved(const StridedPlan& plan, char* to, char* from, int64_t itemsize) {
   int kind = kernels::copy_functions_of(itemsize);
   if (kind < 0 || plan.ndim() == 0) return false;
@@ -34,7 +34,7 @@ bool try_moved(const StridedPlan& plan, char* to, char* from, int64_t itemsize) 
     }
     if (from_step != 0 && (from_row == itemsize || from_row == -itemsize)) {
       plan.for_each_plane(base, kParallelElements, [&](char* const* at, int64_t rows) {
-        // What runs backwards is taken from its other end.
+        // Negative row strides: start at the other end.
         int64_t last = from_row < 0 ? rows - 1 : 0;
         copies.transpose[kind](rows, n, at[0] + last * to_row, from_row < 0 ? -to_row : to_row,
                                at[1] - last * itemsize, from_step);
@@ -62,7 +62,7 @@ void copy_into(const Tensor& dst, const Tensor& src) {
   copy_elements(dst, src);
 }
 
-// Elements of dst that share memory get the last of theirs.
+// Where elements of dst share memory, the last one written remains.
 void copy_elements(const Tensor& dst, const Tensor& src) {
   if (is_symbolic(src)) Recording::give_up();
   Convert convert = converter(dst.dtype(), src.dtype());

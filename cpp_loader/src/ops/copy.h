@@ -1,11 +1,11 @@
-// Copies in the order of rows.
+// Row-major copies.
 #pragma once
 
 #include "pointwise.h"
 
 namespace scriptlang {
 
-// The elements in a new tensor, row by row, whatever the strides of `t`.
+// A new row-major tensor with the elements of `t`, whatever its strides.
 inline Tensor copy_of(const Tensor& t) {
   Tensor copy = Tensor::empty(t.sizes(), t.dtype());
   copy_into(copy, t);

@@ -1,4 +1,4 @@
-// Operators that make tensors.
+// Operators that create tensors.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -46,7 +46,7 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
   SL_CHECK(forward ? end.to_double() >= start.to_double() : end.to_double() <= start.to_double(),
            "upper bound and lower bound inconsistent with step sign");
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
-    // The distance of two int64 may need 64 bits.
+    // The distance of two int64 may need all 64 bits of an unsigned int.
     uint64_t distance =
         forward ? uint64_t(end.i) - uint64_t(start.i) : uint64_t(start.i) - uint64_t(end.i);
     uint64_t stride = forward ? uint64_t(step.i) : 0 - uint64_t(step.i);
@@ -69,7 +69,7 @@ void fill_range(T* to, int64_t n, const Scalar& start, const Scalar& step) {
       for (int64_t i = begin; i < end; ++i) to[i] = T(from + by * uint64_t(i));
     } else {
       const double from = start.to_double(), by = step.to_double();
-      constexpr int64_t kPiece = 1 << 20;  // numbers within a piece are int32: those have vectors
+      constexpr int64_t kPiece = 1 << 20;  // indices within a piece are int32, which vectorises
       for (; begin < end; begin += kPiece) {
         int32_t count = int32_t(std::min(kPiece, end - begin));
         const double first = double(begin);
@@ -100,7 +100,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, Args args, int first) {
   return to_dtype(t, dtype);
 }
 
-// From both ends towards the middle, so that it is symmetric and ends exactly.
+// linspace, computed from both ends towards the middle: it is symmetric and ends exactly at `end`.
 template <class T>
 void fill_between(T* to, int64_t n, T start, T end) {
   T step = n > 1 ? (end - start) / T(n - 1) : T(0);
@@ -110,7 +110,7 @@ void fill_between(T* to, int64_t n, T start, T end) {
   if (n == 1) to[0] = start;
 }
 
-// The same, of numbers that are rounded at every step.
+// The same for half types, with every step rounded.
 void fill_between_halves(float* to, int64_t n, double first, double last, ScalarType type) {
   auto rounded = [&](float x) { return float(round_to_half(x, type)); };
   const float start = rounded(float(first)), end = rounded(float(last));
@@ -135,7 +135,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarTyp
            dtype_display_name(dtype));
   Tensor t = Tensor::empty({steps}, wide ? ScalarType::Float64 : ScalarType::Float32);
   if (is_integral(dtype, true)) {
-    // The ends become integers first.
+    // The ends are converted to integers first.
     fill_between(t.data<double>(), steps, double(start.to_int()), double(end.to_int()));
   } else if (wide) {
     fill_between(t.data<double>(), steps, start.to_double(), end.to_double());
@@ -150,7 +150,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarTyp
 
 Tensor logspace(Args args, ScalarType dtype) {
   Scalar start = args.scalar(0), end = args.scalar(1);
-  if (args.integer(2) == 1 && end.kind != Scalar::Complex) end = start;  // nobody sees it
+  if (args.integer(2) == 1 && end.kind != Scalar::Complex) end = start;  // not used
   if (is_integral(dtype, true) && start.kind != Scalar::Complex && end.kind != Scalar::Complex) {
     start = Scalar(start.to_int());
     end = Scalar(end.to_int());
@@ -161,7 +161,7 @@ Tensor logspace(Args args, ScalarType dtype) {
   return to_dtype(powers, dtype);
 }
 
-// From start to end, the end included.
+// torch.range: from start to end, including the end.
 Tensor range(Scalar start, Scalar end, Scalar step, ScalarType dtype) {
   SL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()),
            "unsupported range: ", start.to_double(), " -> ", end.to_double());

@@ -10,7 +10,7 @@ namespace scriptlang {
 
 namespace {
 
-// Keeps what lies on the given side of a diagonal, zeros elsewhere.
+// Copies the elements on the given side of a diagonal; the others are zero.
 Tensor triangle(const Tensor& self, int64_t diagonal, bool lower) {
   SL_CHECK(self.dim() >= 2, lower ? "tril" : "triu",
            ": input tensor must have at least 2 dimensions");
@@ -21,7 +21,7 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool lower) {
   char* data = static_cast<char*>(out.raw());
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
   for (int64_t line = 0; line < lines; ++line) {
-    // The first column above the diagonal (lower) or on it (upper).
+    // The first column right of the diagonal (lower), or on it (upper).
     int64_t edge = std::clamp<int64_t>(line % rows + diagonal + lower, 0, columns);
     int64_t at = line * columns * size, cut = edge * size, end = columns * size;
     int64_t first = lower ? 0 : cut, kept = lower ? cut : end - cut;

@@ -1,4 +1,4 @@
-// New tensors with strides of their own, and indices of triangles.
+// New tensors with given strides, and indices of triangles.
 #include <algorithm>
 #include <numeric>
 
@@ -16,14 +16,14 @@ using namespace express;
 
 namespace {
 
-// Indices of a triangle of a rows x columns matrix, as [2][count].
+// The indices of a triangle of a rows x columns matrix, as [2][count].
 Tensor triangle_indices(Args args, bool lower) {
   int64_t rows = args.integer(0), columns = args.integer(1), offset = args.integer(2);
   SL_CHECK(rows >= 0 && columns >= 0, "row and col must be non-negative, got ", rows, ", ",
            columns);
   if (rows == 0 || columns == 0) rows = columns = 0;
   constexpr int64_t kLimit = int64_t{1} << 40;
-  // What lies beyond the triangle may be as large as it likes.
+  // Rows or columns outside of the triangle may be any number, so they are cut off first.
   int64_t reach, &bounded = lower ? columns : rows;
   const bool beyond = lower ? __builtin_add_overflow(rows, offset, &reach)
                             : __builtin_sub_overflow(columns, offset, &reach);
@@ -34,8 +34,8 @@ Tensor triangle_indices(Args args, bool lower) {
   offset = std::clamp(offset, -rows - 1, columns + 1);
   want_strided_on_cpu(args, 4);
   auto edge = [&](int64_t r) { return std::clamp<int64_t>(r + offset + lower, 0, columns); };
-  // Rows [top, bottom) have a part on both sides of the edge; above and below them a row is
-  // wholly in or wholly out.
+  // Rows [top, bottom) are partly in the triangle; those above and below are wholly in or wholly
+  // out.
   int64_t top = std::clamp<int64_t>(-offset - lower, 0, rows);
   int64_t bottom = std::clamp<int64_t>(columns - offset - lower, top, rows);
   int64_t parts = 0, wholes = 0, count = 0;  // elements of such rows
@@ -63,7 +63,7 @@ Tensor triangle_indices(Args args, bool lower) {
   return to_dtype(out, type);
 }
 
-// Kept dense: the dimensions lie in memory in the order of `layout`.
+// A dense tensor whose dimensions are in the order of `layout` in memory.
 Tensor empty_permuted(IntSpan sizes, IntSpan layout, ScalarType type) {
   bool fits = sizes.size == layout.size;
   bool seen[kMaxDims] = {};

@@ -19,10 +19,10 @@ struct Custom {
 };
 
 std::mutex mutex;
-const Custom* all[kMostCustom];  // none changes once it is there, nor ever goes
+const Custom* all[kMostCustom];  // entries are never changed or removed
 std::atomic<int> count{0};
 
-// An operator of the table is a plain function: each place has its own.
+// Operators of the table are plain functions without data, so each place has its own instance.
 template <int kPlace>
 void run_place(Context& context, Args args, Value* out) {
   const Custom& custom = *all[kPlace];
@@ -58,7 +58,7 @@ bool is_built_in(std::string_view name) {
 }
 
 void register_custom(const std::string& schema, CustomFn run, void* user) {
-  memory::RunScope scope(false);  // defaults are everybody's
+  memory::RunScope scope(false);  // defaults are shared by all programs
   auto made = std::make_unique<Custom>();
   made->text = schema;
   made->name = schema.substr(0, schema.find('('));

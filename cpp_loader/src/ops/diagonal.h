@@ -5,7 +5,7 @@
 
 namespace scriptlang {
 
-// The elements of a diagonal, as a view; what lies outside the matrix is left away.
+// A view of a diagonal. An offset outside the matrix gives an empty one.
 Tensor diagonal_view(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2);
 
 }  // namespace scriptlang

@@ -17,7 +17,7 @@ using namespace express;
 
 namespace {
 
-// Distances of one row of m elements from r others.
+// The distances of one row of m elements from r others.
 template <class T>
 void distances_of_row(int64_t m, const T* a, const T* b, int64_t r, bool euclid, T* to) {
   const auto& lines = *kernels::kernels().lines;
@@ -30,7 +30,7 @@ bool has_distances(const Tensor& t, double p) {
   return known && (p == 1 || p == 2) && !is_symbolic(t);
 }
 
-// Of the rows of every [p, m] of one batch from those of the [r, m] of the other.
+// The distances of the rows of every [p, m] of one batch from those of the [r, m] of the other.
 Tensor distances_of_rows(const Tensor& a, const Tensor& b, bool euclid) {
   std::vector<int64_t> sizes =
       broadcast_shapes({a.sizes().data, a.dim() - 2}, {b.sizes().data, b.dim() - 2});
@@ -61,7 +61,7 @@ Tensor distances_of_rows(const Tensor& a, const Tensor& b, bool euclid) {
   return euclid ? sqrt(to) : to;
 }
 
-// As a product: |x - y|^2 is |x|^2 - 2 x y + |y|^2.
+// Euclidean distances by one matrix product: |x - y|^2 is |x|^2 - 2 x y + |y|^2.
 Tensor euclidean_by_product(const Tensor& x, const Tensor& y) {
   const int64_t last = x.dim() - 1;
   Tensor a = sum_over(mul(x, x), {last}, true), b = sum_over(mul(y, y), {y.dim() - 1}, true);
@@ -70,8 +70,8 @@ Tensor euclidean_by_product(const Tensor& x, const Tensor& y) {
   return sqrt(clamp_min(matmul(left, view_transpose(right, -2, -1)), 0.0));
 }
 
-// Of how many rows of every a [p, m] all differences from the rows of b [.., r, m] are made at a
-// time: they take m times the memory of the distances.
+// How many rows of a [p, m] are compared with all rows of b [r, m] at a time. Their differences
+// take m times as much memory as the distances, so the rows are done in chunks.
 int64_t rows_at_once(const Tensor& a, const Tensor& b) {
   constexpr double kMost = 1 << 22;
   auto matrices = [](const Tensor& t) {
@@ -84,7 +84,7 @@ int64_t rows_at_once(const Tensor& a, const Tensor& b) {
   return int64_t(std::clamp(kMost / std::max(1.0, each), 1.0, 1e18));
 }
 
-// Distances between all rows of a [.., p, m] and b [.., r, m].
+// The distances between all rows of a [.., p, m] and b [.., r, m].
 Tensor cdist(const Tensor& a, const Tensor& b, double p, int64_t mode = 0) {
   SL_CHECK(is_floating(a.dtype()) && is_floating(b.dtype()),
            "cdist only supports floating-point dtypes, X1 got: ", dtype_display_name(a.dtype()),
@@ -98,7 +98,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p, int64_t mode = 0) {
   SL_CHECK(!(p < 0), "cdist only supports non-negative p values");
   SL_CHECK(mode >= 0 && mode <= 2, "possible modes: 0, 1, 2, but was: ", mode);
   if (p == 2 && mode == 1) return euclidean_by_product(a, b);
-  if (a.dtype() == ScalarType::Float32) {  // as which the order is read
+  if (a.dtype() == ScalarType::Float32) {  // the order is read as float32
     if (p > std::numeric_limits<float>::max()) p = std::numeric_limits<double>::infinity();
     if (p < 7.1e-46) p = 0;
   }
@@ -115,7 +115,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p, int64_t mode = 0) {
   }
   Tensor difference = abs(sub(view_unsqueeze(a, -2), view_unsqueeze(b, -3)));
   int64_t last = difference.dim() - 1;
-  if (p == 0) {  // how many differ; NaN stays
+  if (p == 0) {  // counts differences; NaN stays
     return sum_over(where(gt(difference, Scalar(0.0)), Scalar(1.0), difference), {last});
   }
   if (p == 1) return sum_over(difference, {last});
@@ -127,7 +127,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p, int64_t mode = 0) {
   return pow(sum_over(pow(difference, Scalar(p)), {last}), Scalar(1 / p));
 }
 
-// Distances between each row of an [n, m] and those that follow it.
+// The distances between each row of [n, m] and the rows after it.
 Tensor pdist(const Tensor& self, double p) {
   SL_CHECK(is_floating(self.dtype()), "pdist only supports floating-point dtypes");
   SL_CHECK(self.dim() == 2, "pdist only supports 2D tensors, got: ", self.dim(), "D");

@@ -1,4 +1,4 @@
-// Dropout: what a trained network leaves alone.
+// Dropout, which does nothing outside of training.
 #include <algorithm>
 
 #include "express.h"
@@ -22,8 +22,8 @@ Tensor filled_noise(const Tensor& noise, double p, Generator& generator) {
   return binary_result(noise, Scalar(1 - p), kernels::Binary::k_div, "div", Rule::kSame);
 }
 
-// Elements survive with probability 1 - p and are scaled so that the mean stays. With `planes`
-// whole channels live or die.
+// Keeps elements with probability 1 - p, scaled so that the mean stays the same. With `planes`,
+// whole channels are kept or zeroed.
 Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& generator) {
   check_probability(p);
   if (!train || p == 0 || self.numel() == 0) return self;
@@ -33,14 +33,14 @@ Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& ge
              "Feature dropout requires at least 2 dimensions in the input");
     if (self.dim() >= 2) std::fill(sizes.begin() + 2, sizes.end(), 1);
   }
-  // Numbers for each element are drawn in the order in which these lie.
+  // With one number for each element, they are drawn in memory order.
   Tensor noise = planes || self.is_contiguous() ? Tensor::empty(sizes, self.dtype())
                                                 : Tensor::empty_like(self, self.dtype());
   noise = filled_noise(noise, p, generator);
   return binary_result(self, noise, kernels::Binary::k_mul, "mul", Rule::kSame);
 }
 
-// Integers would have to become floats.
+// Raises for integers, which would have to become floats.
 void check_droppable(const Tensor& self) {
   SL_CHECK(!is_integral(self.dtype(), true),
            "result type Float can't be cast to the desired "

@@ -1,4 +1,4 @@
-// one_hot, of the family of embeddings: a row of zeros with a one for each code.
+// one_hot: a row of zeros with a one for each index.
 #include <algorithm>
 
 #include "express.h"

@@ -33,7 +33,7 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
   ScalarType computed = computed_type(weight.dtype(), "embedding_bag");
   Tensor w = contiguous_as(weight, computed), y = Tensor::zeros({bags, width}, computed);
   Tensor s = scales.defined() ? contiguous_as(scales, computed) : Tensor();
-  // What lies behind the last offset counts to the last bag; -1 where there is none.
+  // Indices behind the last offset belong to the last bag; -1 if there is no bag.
   Tensor bag_of = Tensor::empty({count}, ScalarType::Int64);
   std::fill_n(bag_of.data<int64_t>(), count, bags - 1);
   Tensor sizes = Tensor::zeros({bags}, ScalarType::Int64);
@@ -85,7 +85,7 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
     }
   });
   out[0] = to_dtype(y, weight.dtype());
-  // PyTorch's fast way does not say what bag an index is in, and sums are not counted.
+  // PyTorch's fast path does not return the bag of each index, and does not count for sums.
   const bool fast =
       mode == 0 && padding < 0 && weight.stride(1) == 1 && weight.dtype() != ScalarType::Float64;
   const ScalarType type = args.tensor(1).dtype();
@@ -98,7 +98,7 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
 
 SL_OP(aten_embedding_bag) { embedding_bag(args, out, -1); }
 SL_OP(aten_embedding_bag_padding_idx) {
-  // Here -1 is the last row; None stands for no padding.
+  // Here -1 is the last row; None means no padding.
   int64_t rows = args.tensor(0).dim() ? args.tensor(0).size(0) : 0, padding = args.integer(8, -1);
   SL_CHECK(args.none(8) || (padding >= -rows && padding < rows),
            "padding_idx must be within the number of embeddings, -", rows, " through ", rows - 1,

@@ -1,4 +1,4 @@
-// Arithmetic on tensors as expressions, for operators that are formulas of other operators.
+// Tensor arithmetic as expressions, for operators that are composed of other operators.
 #pragma once
 
 #include "layers.h"
@@ -33,7 +33,7 @@ SL_EXPRESS_BINARY(logical_and, logical_and, Rule::kToBool)
 SL_EXPRESS_BINARY(logical_or, logical_or, Rule::kToBool)
 #undef SL_EXPRESS_BINARY
 
-Tensor xlogy(const Input& a, const Input& b);  // half types round the logarithm
+Tensor xlogy(const Input& a, const Input& b);  // for half types the logarithm is rounded
 
 #define SL_EXPRESS_UNARY(name, op, rule) \
   inline Tensor name(const Tensor& a) { return unary_result(a, Unary::k_##op, #op, rule); }
@@ -67,10 +67,10 @@ inline Tensor clone(const Tensor& t) {
   copy_into(copy, t);
   return copy;
 }
-// A copy with the same strides, gaps between elements included; dense where elements overlap.
+// A copy with the same strides, including gaps between elements; dense where elements share memory.
 inline Tensor clone_as_it_lies(const Tensor& t) {
-  if (t.numel() == 0) return clone(t);  // whose sizes and strides may have any product
-  int64_t reach = 1;                    // what has elements lies in its storage
+  if (t.numel() == 0) return clone(t);  // their sizes and strides may overflow below
+  int64_t reach = 1;                    // cannot overflow: all elements are in the storage
   for (int64_t d = 0; d < t.dim(); ++d) {
     if (t.size(d) > 1 && t.stride(d) == 0) return clone(t);
     reach += (t.size(d) - 1) * t.stride(d);

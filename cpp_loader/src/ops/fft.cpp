@@ -23,7 +23,7 @@ namespace {
 using Complex = std::complex<double>;
 constexpr double kPi = 3.14159265358979323846;
 
-// The factor of a transform of n points: by "backward", "ortho" or "forward".
+// The scaling factor of a transform of n points for a norm: "backward", "ortho" or "forward".
 double scale_for(const Value& norm, int64_t n, bool inverse) {
   std::string_view mode = norm.is_none() ? "backward" : norm.as_string();
   if (mode == "ortho") return 1 / std::sqrt(double(n));
@@ -36,11 +36,11 @@ ScalarType complex_type(ScalarType t) {
   return to_complex(float_type(t));
 }
 
-// What a transform makes of its lines.
+// Whether a transform is complex, from real numbers, or to real numbers.
 enum class Kind { kComplex, kFromReal, kToReal };
 
-// The lines along a dimension of a contiguous tensor whose later dimensions have `inner` elements;
-// `parts` numbers make an element.
+// Describes the lines along a dimension of a contiguous tensor whose later dimensions have `inner`
+// elements. An element consists of `parts` real numbers.
 template <class T>
 kernels::FourierSide<T> side_of(T* data, int64_t n, int64_t inner, int64_t outer, int64_t parts) {
   kernels::FourierSide<T> side;
@@ -57,7 +57,7 @@ void run_lines(const Tensor& x, const Tensor& y, int64_t dim, int64_t n, Kind ki
                double scale) {
   using Numbers = std::remove_pointer_t<T>;
   const auto& functions = kernels::kernels().fourier<Numbers>();
-  // Tables of roots and of turns, and lines while they are transformed.
+  // For tables of roots and twiddle factors, and lines being transformed.
   memory::ask(kernels::worked_points(n), 12 * int64_t(sizeof(Numbers)));
   auto plan = kernels::Fourier<Numbers>::of(n);
   int64_t inner = 1;
@@ -79,14 +79,14 @@ void run_lines(const Tensor& x, const Tensor& y, int64_t dim, int64_t n, Kind ki
   }
 }
 
-// Bytes that transforming lines of n points takes besides its tensors: areas of lanes, and tables.
+// Working memory, in bytes, for transforming lines of n points: buffers for the lines, and tables.
 int64_t working_bytes(int64_t n, int64_t lines, int64_t item) {
   const int64_t lanes = std::min<int64_t>(lines, 16);
   return kernels::worked_points(n) * item * (2 * lanes + 6);
 }
 
-// Transforms every line of `self` along `dim`, cut or filled with zeros, to n points of `dtype`'s
-// complex type (or to n real numbers).
+// Transforms every line of `self` along `dim`, cut or padded with zeros, to n points of the complex
+// type of `dtype` (or to n real numbers).
 Tensor transformed(const Tensor& self, int64_t dim, int64_t n, Kind kind, bool inverse,
                    double scale, ScalarType dtype) {
   const ScalarType real = to_real(dtype), complex = to_complex(dtype);
@@ -160,9 +160,10 @@ Tensor transform_all(const Tensor& self, const Plan& plan, const Value& norm, bo
   return t;
 }
 
-// ---- transforms whose results lie as PyTorch's do (fft_order.h)
+// ---- transforms with the memory layout of PyTorch's results (fft_order.h)
 
-// f(self, plan) done on the dimensions in that order, row-major, and put back.
+// Runs f(self, plan) with the dimensions permuted to `order`, and permutes its row-major result
+// back.
 template <class F>
 Tensor laid(const Tensor& self, Plan plan, const Order& order, F f) {
   if (std::is_sorted(order.begin(), order.end())) return f(self, plan);
@@ -215,8 +216,7 @@ Tensor to_real_one(Args args, bool inverse) {
               });
 }
 
-// What a transform of real numbers to n points has beside its first half: the same, conjugated and
-// backwards.
+// Completes the half spectrum of a real signal: the rest is its conjugate in reverse order.
 template <class T>
 void mirror(const Tensor& half, const Tensor& whole, int64_t dim) {
   const int64_t n = whole.size(dim), kept = half.size(dim);
@@ -267,7 +267,7 @@ Tensor complex_all(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
   Plan whole = plan_for(self, args[1], args[2]);
   if (whole.dims.empty()) {
-    scale_for(args[3], 1, inverse);  // raises where there is no such mode
+    scale_for(args[3], 1, inverse);  // raises for an unknown mode
     return contiguous_as(clone(self), complex_type(self.dtype()));
   }
   return laid(
@@ -341,7 +341,7 @@ Tensor bartlett(Args args, int first, int64_t length, bool periodic) {
 }
 Tensor kaiser(Args args, int first, int64_t length, bool periodic, double beta) {
   const bool wide = options(args, first, ScalarType::Float32) == ScalarType::Float64;
-  // beta, and what is divided, may be more than float32 holds.
+  // beta, and the Bessel values, may overflow float32.
   auto kept = [wide](double x) { return wide ? x : double(float(x)); };
   return window(args, first, length, periodic, [=](double x) {
     double y = 2 * x - 1, angle = kept(beta) * std::sqrt(std::max(0.0, 1 - y * y));
@@ -439,8 +439,8 @@ Tensor stft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& le
                             2 * t.storage_offset());
 }
 
-// The signal that frames of T, [batch][frames][n_fft], make together, divided by what the windows
-// add up to.
+// Adds up overlapping frames of T, [batch][frames][n_fft], and divides by the sum of the squared
+// windows.
 template <class T>
 Tensor overlapped(const Tensor& t, const Frames& f, bool center, const Value& wanted) {
   int64_t batch = t.size(0), count = t.size(1), total;
@@ -494,7 +494,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
   Frames f = frames_of(n_fft, hop, length, window);
   Tensor lines = view_transpose(x, 1, 2);
   const double scale = normalized ? 1 / std::sqrt(double(n_fft)) : 1 / double(n_fft);
-  // A real signal is made of the first half of the frequencies, whatever the others are.
+  // A real signal is computed from the first half of the frequencies only.
   Tensor t = return_complex
                  ? transformed(lines, 2, n_fft, Kind::kComplex, true, scale, self.dtype())
                  : transformed(view_slice(lines, 2, 0, n_fft / 2 + 1), 2, n_fft, Kind::kToReal,

@@ -1,4 +1,4 @@
-// The order in which Fourier transforms take dimensions, and the strides of their results.
+// The order in which Fourier transforms process dimensions, and the strides of their results.
 #include "fft_order.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void dense_strides(IntSpan sizes, const Order& order, int64_t* strides) {
   int64_t next = 1;
   for (size_t k = order.size(); k-- > 0;) {
     strides[order[k]] = next;
-    next = outer_stride(next, sizes[order[k]]);  // of sizes that nobody has checked yet
+    next = outer_stride(next, sizes[order[k]]);  // the sizes are not checked yet
   }
 }
 

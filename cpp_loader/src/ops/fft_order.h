@@ -1,23 +1,26 @@
-// How results of Fourier transforms lie: PyTorch puts the axes of a transform innermost, the others
-// before them by their strides; the real side of half a spectrum is a transform apart.
+// The memory layout of Fourier transform results. PyTorch puts the transformed axes innermost and
+// the other dimensions before them, ordered by their strides. For half spectra, the axis between
+// real and complex numbers is ordered separately.
 #pragma once
 
 #include "op.h"
 
 namespace scriptlang {
 
-// The axes of a transform and the points along each; of kToReal the last are those of the result.
+// The axes of a transform and the number of points along each. For kToReal the last number is that
+// of the result.
 struct FourierPlan {
   std::vector<int64_t> dims, sizes;
 };
 
-// Whole spectra; half ones of real signals; signals of half spectra; half spectra whose last axis
-// is transformed first.
+// Full spectra; half spectra of real signals; real signals from half spectra; half spectra whose
+// last axis is transformed first.
 enum class Spectrum { kWhole, kHalf, kToReal, kHalfByLast };
 
-using Order = std::vector<int64_t>;  // dimensions, the slowest first
+using Order = std::vector<int64_t>;  // dimensions, outermost in memory first
 
-// The order for a signal that is cut or padded to the plan's points before.
+// The order of the result's dimensions, for a signal that is first cut or padded to the plan's
+// sizes.
 Order order_for(const Tensor& self, const FourierPlan& plan, Spectrum kind);
 
 }  // namespace scriptlang

@@ -16,7 +16,8 @@ void check_category(const Tensor& value, const Tensor& to) {
            dtype_display_name(to.dtype()));
 }
 
-// The shape and the order of dimensions. Memory that a program may not grow is replaced.
+// Gives `to` the shape and the order of dimensions of `value`. Memory that a program may not grow
+// is replaced.
 void take_shape(const Tensor& to, const Tensor& value) {
   if (to.sizes() == value.sizes()) return;
   int64_t bytes = (to.storage_offset() + value.numel()) * to.itemsize();
@@ -25,7 +26,7 @@ void take_shape(const Tensor& to, const Tensor& value) {
   } else {
     Tensor fresh = Tensor::empty(value.sizes(), to.dtype());
     std::swap(to.impl()->storage, fresh.impl()->storage);
-    // The storage was made for these sizes.
+    // The storage was allocated for these sizes.
     to.impl()->set_contiguous(value.sizes());
     to.impl()->offset = 0;
   }
@@ -112,13 +113,13 @@ Tensor row_major_copy(const Tensor& t) {
   return fresh;
 }
 
-// Whether a reduction of these dimensions, or all, leaves one result.
+// Whether a reduction of these dimensions, where an empty list or None means all, has one result.
 bool leaves_one(const Tensor& self, const Value& dims) {
   std::vector<bool> reduced(size_t(self.dim()), false);
   bool any = false;
   if (dims.is_list()) {
     for (int64_t d : Ints(dims)) {
-      if (d < -self.dim() || d >= self.dim()) return false;  // which the operator refuses
+      if (d < -self.dim() || d >= self.dim()) return false;  // the operator raises
       reduced[size_t(d < 0 ? d + self.dim() : d)] = any = true;
     }
   }
@@ -128,7 +129,7 @@ bool leaves_one(const Tensor& self, const Value& dims) {
   return true;
 }
 
-// Rounded to a real type; each part of a complex number by itself.
+// Rounds a tensor to a real type; of complex numbers, each part by itself.
 Tensor in_precision(const Tensor& self, ScalarType part) {
   if (!is_complex(self.dtype())) return to_dtype(self, part);
   if (part == ScalarType::Float64) return to_dtype(self, ScalarType::Complex128);
@@ -168,7 +169,7 @@ void floating_out(OpFn base, int outs, Context& ctx, Args args, Value* results) 
   const Value& dtype = args[args.size() - outs - 1];
   const ScalarType self = args.tensor(0).dtype(), to = args.tensor(args.size() - outs).dtype();
   if (dtype.is_none() && !is_floating(self) && !is_complex(self)) {
-    return out<How>(base, outs, ctx, args, results);  // which refuses the type
+    return out<How>(base, outs, ctx, args, results);  // which raises for this type
   }
   const bool of_all = args.size() == 3;
   SL_CHECK(!of_all || !is_complex(self) || is_complex(to),
@@ -249,7 +250,7 @@ void create_row(OpFn base, int, Context& ctx, Args args, Value* results) {
 }
 
 void in_place(OpFn base, int, Context& ctx, Args args, Value* results) {
-  Tensor self = args.tensor(0);  // held: its memory is not free for the result
+  Tensor self = args.tensor(0);  // a second owner: the result cannot reuse its memory
   Value made;
   base(ctx, args, &made);
   change(self, made.as_tensor());

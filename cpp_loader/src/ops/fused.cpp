@@ -1,5 +1,5 @@
-// The optimiser's own operators: what follows a layer, and the linear layer with a packed weight
-// and what follows it (a result to add, an activation) done in the same pass over memory.
+// The optimiser's own operators: activations that follow a layer, and the linear layer with a
+// packed weight, with an addition and an activation done in the same pass over memory.
 #include <algorithm>
 #include <string>
 
@@ -70,7 +70,8 @@ Tensor in_wanted_format(const Tensor& y, int64_t format) {
 
 namespace {
 
-// input [..., k] times a constant weight [n, k].
+// Checks whether the fast path applies, input [..., k] times a constant weight [n, k], and computes
+// the result's sizes.
 bool settle_linear(Args args, int64_t* sizes) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
   const Tensor& added = args.opt_tensor(3);
@@ -86,7 +87,7 @@ bool settle_linear(Args args, int64_t* sizes) {
   return !added.defined() || (is_float(added) && added.sizes() == IntSpan(sizes, x.dim()));
 }
 
-// The tensor, or a copy that lies contiguous.
+// The tensor if it is contiguous, else a contiguous copy, held by *copy.
 const Tensor& contiguous(const Tensor& t, Tensor* copy) {
   if (!t.defined() || t.is_contiguous()) return t;
   return *copy = to_contiguous(t);

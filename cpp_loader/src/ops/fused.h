@@ -1,4 +1,4 @@
-// What the optimiser's own operators share: endings, conditions, layouts.
+// Shared by the optimiser's own operators: activations at the end of a layer, conditions, layouts.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@
 
 namespace scriptlang {
 
-// What a packed form of a constant is for.
+// The purpose of a packed form of a constant; part of its cache key.
 enum Purpose : int64_t { kConvWeight = 1, kLinearWeight, kTransposedWeight, kSpreadWeight };
 
-// An activation by name: on registers where the kernel has it, else on each tile of the result
-// (`finish_of`) or in a pass of its own.
+// An activation that ends a fused operator. The kernel applies it in registers where it can
+// (`inside`); otherwise it is applied to each tile of the result (`finish_of`) or in a separate
+// pass (`after`).
 struct Ending {
   std::string_view text;
   kernels::Activation inside;
@@ -26,7 +27,7 @@ struct Ending {
   const char* name() const { return text.data(); }  // a literal: it ends with a zero
 };
 
-// Raises RuntimeError for a name that is none.
+// Finds an activation by name; raises RuntimeError for an unknown name.
 const Ending& ending(std::string_view name);
 
 kernels::Finish<float> finish_of(const Ending& e);
@@ -35,14 +36,14 @@ Tensor added_to(const Tensor& y, const Tensor& added);
 
 inline bool is_float(const Tensor& t) { return t.dtype() == ScalarType::Float32; }
 
-// Whether every element of a weight lies in memory on its own: what is packed is then at most a
-// small multiple of what the program already holds.
+// Whether no elements of a weight share memory: then the packed form is at most a small multiple of
+// what the program already holds.
 inline bool is_whole(const Tensor& w) { return w.numel() <= w.storage()->nbytes() / w.itemsize(); }
 
-// The images with their channels last, copied where they do not lie so.
+// The images in channels-last format, copied where needed.
 Tensor in_last(const Tensor& t);
 
-// `y` in a memory format, copied where it does not lie so.
+// `y` in a memory format, copied where needed.
 Tensor in_wanted_format(const Tensor& y, int64_t format);
 
 }  // namespace scriptlang

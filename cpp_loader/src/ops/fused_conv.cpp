@@ -1,6 +1,6 @@
-// The optimiser's own convolutions, with packed weights and what follows them (a result to add, an
-// activation) done in the same pass over memory; and a convolution of another's result, of which
-// only some rows are there at a time.
+// The optimiser's own convolutions with packed weights, with an addition and an activation done in
+// the same pass over memory; and pairs of convolutions of which the intermediate result is never
+// stored as a whole, only a few rows at a time.
 #include <algorithm>
 #include <cstring>
 
@@ -21,15 +21,16 @@ using kernels::LastConv;
 
 namespace {
 
-// A convolution that the kernel does itself. Its arguments are those of scriptlang::conv2d.
+// A convolution that the kernel can compute. `args` are those of scriptlang::conv2d.
 struct Layer {
   ConvShape shape;
   int64_t groups = 1;
   Sizes sizes;  // of the result
 
-  // False for what takes the way of aten::conv2d, which also finds fault with arguments.
+  // Sets the members; false where aten::conv2d is to be used instead, which also reports wrong
+  // arguments.
   bool settle(IntSpan x, Args args);
-  // Everything but where the images lie; `bias` holds what is read of that.
+  // The kernel's arguments except for the memory of the images. *bias keeps the bias tensor alive.
   LastConv conv(Args args, const Ending& e, Tensor* bias) const;
   ConvWay way() const { return kernels::kernels().last_conv->choose(shape, groups); }
   int64_t image() const { return sizes[1] * shape.out_pixels(); }  // elements
@@ -100,7 +101,8 @@ void read_from(LastConv* c, const Tensor& x) {
   c->x_column = x.stride(3);
 }
 
-// Of one channel it is what a contiguous tensor is.
+// An uninitialised channels-last result; with one channel its strides are those of a contiguous
+// tensor.
 Tensor empty_last(const Layer& layer) {
   checked_numel(layer.sizes);
   Tensor y = Tensor::empty(layer.sizes, ScalarType::Float32);
@@ -109,7 +111,7 @@ Tensor empty_last(const Layer& layer) {
   return y;
 }
 
-// The result, channels last.
+// Computes the convolution; the result is channels last.
 Tensor convolve_last(Args args, const Layer& layer, const Ending& e) {
   const Tensor& x = args.tensor(0);
   Tensor y = empty_last(layer), bias;
@@ -129,9 +131,9 @@ Tensor convolve_last(Args args, const Layer& layer, const Ending& e) {
   return y;
 }
 
-// An expansion, which is a convolution of single pixels, and a convolution of each of its channels.
-// The rows of the expansion that are wanted next take the place of those that nothing wants any
-// more.
+// A 1x1 convolution (the expansion) followed by a depthwise one (`last`). Only the rows of the
+// expansion that the next rows of the result need are kept; new ones replace those no longer
+// needed.
 class Bands {
  public:
   Bands(const LastConv& expansion, const LastConv& last)
@@ -143,13 +145,13 @@ class Bands {
             1, (kBytes / (row_ * int64_t(sizeof(float))) - reach_) / last.shape.stride[1])) {
     height_ = std::min(height_, last.shape.out[1]);
   }
-  int64_t height() const { return height_; }  // rows of the result that are made at a time
+  int64_t height() const { return height_; }  // result rows computed at a time
   int64_t bytes() const {
     const int64_t rows = (height_ - 1) * last_.shape.stride[1] + reach_;
     return std::min(rows, last_.shape.in[1]) * row_ * int64_t(sizeof(float));
   }
 
-  // Rows [top, bottom) of the result.
+  // Computes rows [top, bottom) of the result.
   void convolve(int64_t top, int64_t bottom) const {
     kernels::Scratch space{size_t(bytes())};
     float* rows = space.as<float>();
@@ -190,7 +192,7 @@ class Bands {
   }
 
  private:
-  static constexpr int64_t kBytes = 512 << 10;  // of a second cache, which holds the result, too
+  static constexpr int64_t kBytes = 512 << 10;  // of an L2 cache, which also holds the result
   LastConv expansion_, last_;
   int64_t row_, reach_, height_;
 };
@@ -209,7 +211,7 @@ Tensor convolve_bands(Args first, const Layer& expansion, const Ending& inner, A
     c.y = y.data<float>() + i * layer.image();
     Bands bands(e, c);
     Charged working(bands.bytes() * kernels::thread_count());
-    // Each thread has rows of its own, so long as it has some to do.
+    // Threads get separate ranges of rows, if these are tall enough.
     const int64_t rows = c.shape.out[1], least = 2 * bands.height();
     kernels::parallel_for(rows, std::max(least, rows / kernels::thread_count()),
                           [&](int64_t from, int64_t to) { bands.convolve(from, to); });
@@ -217,9 +219,9 @@ Tensor convolve_bands(Args first, const Layer& expansion, const Ending& inner, A
   return y;
 }
 
-// Whether aten::conv2d takes less time: its vectors hold the pixels of an output, those here the
-// outputs of a pixel, of which there are too few to fill one. Images whose channels lie last would
-// have to be turned first.
+// Whether aten::conv2d is faster: its vectors hold the pixels of one output channel, those here the
+// output channels of one pixel, which are too few to fill a vector. Channels-last images would have
+// to be converted first.
 bool leaves_lanes_empty(const Layer& layer, const Tensor& x) {
   constexpr int64_t kFew = 4, kWorthTurning = 9;
   return layer.groups == 1 && layer.shape.outputs <= kFew &&

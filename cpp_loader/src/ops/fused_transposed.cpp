@@ -1,10 +1,11 @@
-// The optimiser's transposed convolution, weights packed ahead.
+// The optimiser's transposed convolution, with weights packed in advance.
 //
-// With stride s a result row h gets something only from the taps k for which h + padding - k is a
-// multiple of s. So the result falls into s x s interleaved images, each an ordinary
-// convolution of stride 1 with the taps of its phase, turned round: nothing is scattered and
-// nothing multiplied by zero. With few outputs, the vectors of such a convolution would be nearly
-// empty: then one product gives what each pixel adds to the square of results around it.
+// With stride s, row h of the result receives something only from the taps k for which h + padding
+// - k is a multiple of s. So the result splits into s x s interleaved images, each an ordinary
+// convolution of stride 1 with the flipped taps of its phase: nothing is scattered, and nothing
+// multiplied by zero. With few output channels, the vectors of such convolutions would be nearly
+// empty; then one product computes what each input pixel adds to the square of result pixels around
+// it.
 #include <algorithm>
 #include <cmath>
 
@@ -23,13 +24,13 @@ using kernels::LastConv;
 
 namespace {
 
-// One dimension of the whole operator.
+// One spatial dimension of the operator.
 struct Axis {
   int64_t in, out, kernel, stride, padding;
 };
 
-// One phase of a dimension: results first, first + stride, ... are a convolution with `taps` taps
-// whose first result's first tap lies at `from` (which may be outside) of the input.
+// One phase of a dimension: results first, first + stride, ... are a convolution with `taps` taps.
+// The first tap of the first result is at `from` in the input (which may be outside).
 struct Phase {
   int64_t first, count, taps, from;
 
@@ -50,7 +51,7 @@ struct Transposed {
 constexpr int64_t kLimit = 1 << 20;
 constexpr int64_t kWorthThreads = 100'000;  // multiplications
 
-// What is done here; everything else takes the way of aten::conv_transpose2d.
+// Whether the fast path applies; everything else is left to aten::conv_transpose2d.
 bool settle(Args args, Transposed* t, std::vector<int64_t>* sizes) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
   if (x.dim() != 4 || w.dim() != 4 || !is_float(x) || !is_float(w)) return false;
@@ -122,7 +123,7 @@ std::vector<Part> parts_of(const Transposed& t) {
   return parts;
 }
 
-// The taps of a phase as an ordinary convolution has them: [outputs][channels][taps], turned.
+// Gathers the taps of a phase for an ordinary convolution: [outputs][channels][taps], flipped.
 void gather_taps(const Transposed& t, const Tensor& w, const Part& part, float* to) {
   const float* from = w.data<float>();
   for (int64_t o = 0; o < t.outputs; ++o)
@@ -135,7 +136,7 @@ void gather_taps(const Transposed& t, const Tensor& w, const Part& part, float* 
         }
 }
 
-// All phases one after the other.
+// The packed weights of all phases, one after the other.
 const float* packed_parts(const Transposed& t, const Tensor& w, const std::vector<Part>& parts) {
   const auto& functions = *kernels::kernels().last_conv;
   Prepared::Key key(w, kTransposedWeight);
@@ -151,7 +152,7 @@ const float* packed_parts(const Transposed& t, const Tensor& w, const std::vecto
   });
 }
 
-// The operator's tensors and how the result lies: channels last.
+// The operator's tensors, and the geometry of its channels-last result.
 struct Work {
   const Transposed& t;
   const Tensor &x, &w;
@@ -196,13 +197,13 @@ void run_phases(const Work& work) {
   const int64_t threads = kernels::thread_count(), tasks = work.images() * int64_t(parts.size());
   const int64_t frame = (first.out[1] + first.kernel[1]) * (first.out[2] + first.kernel[2]);
   Charged working(frame * t.channels * threads * int64_t(sizeof(float)));
-  // Whole phases to each thread, when that is fair; otherwise each is shared out.
+  // Each thread gets whole phases, if that balances; otherwise each phase is split among threads.
   const bool big = work.y.numel() * t.channels > kWorthThreads;
   const bool fair = tasks % threads == 0 || tasks >= 4 * threads;
   kernels::parallel_for(tasks, big && fair ? 1 : tasks, run);
 }
 
-// [channels][taps][outputs] as the right side of a product.
+// The weights as [channels][taps][outputs], packed as the right operand of a product.
 const float* packed_spread(const Transposed& t, const Tensor& w) {
   const auto& functions = kernels::kernels().gemm<float>();
   const int64_t taps = t.axes[0].kernel * t.axes[1].kernel, row = taps * t.outputs;
@@ -220,8 +221,7 @@ const float* packed_spread(const Transposed& t, const Tensor& w) {
                        });
 }
 
-// Row `h` of a result: what the pixels of the rows of the input that reach it add.
-// patches: [in rows][in columns][taps][outputs].
+// Computes row `h` of a result: the sum of what the input rows that reach it add to it.
 void gather_row(const Work& work, const float* patches, int64_t h, float* y) {
   const Axis &down = work.t.axes[0], &across = work.t.axes[1];
   const int64_t outputs = work.t.outputs;
@@ -244,9 +244,9 @@ void gather_row(const Work& work, const float* patches, int64_t h, float* y) {
   for (int64_t i = 0; i < end; ++i) y[i] = y[i] < 0.0f ? 0.0f : y[i] > most ? most : y[i];
 }
 
-// Whether that is less work than phases, and the pixels of an image lie evenly.
+// Whether this is less work than phases; the pixels of an image must be evenly spaced.
 bool spreads(const Transposed& t, const Tensor& x) {
-  constexpr int64_t kVector = 16, kAddition = 8;  // what adding one costs, in multiplications
+  constexpr int64_t kVector = 16, kAddition = 8;  // cost of adding a product, in multiplications
   auto filled = [](int64_t n) { return (n + kVector - 1) / kVector * kVector; };
   if (x.stride(2) != t.axes[1].in * x.stride(3)) return false;
   double taps[2], row = double(t.outputs), pixels = 1;

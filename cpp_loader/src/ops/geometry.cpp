@@ -1,4 +1,4 @@
-// What a program may ask about a tensor, and its single elements as numbers.
+// Queries about tensors, and their single elements as numbers.
 #include <cmath>
 
 #include "layout.h"

@@ -1,4 +1,4 @@
-// Where a tensor lies: questions about its memory, other memory, other sizes.
+// A tensor's memory: queries about it, replacing it, changing sizes.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,7 +13,7 @@ namespace scriptlang {
 
 namespace {
 
-// self becomes another tensor's memory, seen as that is.
+// Gives self the storage and geometry of another tensor.
 void set_source(const Tensor& self, const Tensor& source) {
   SL_CHECK(self.dtype() == source.dtype(), "Could not set tensor of type ",
            dtype_display_name(source.dtype()), " to a tensor of type ",
@@ -25,7 +25,7 @@ void set_source(const Tensor& self, const Tensor& source) {
   become(self, source);
 }
 
-// Lets a dense tensor lie in a memory format; kPreserve: in the order of `model`.
+// Changes the strides of a dense tensor to a memory format; kPreserve: to the order of `model`.
 void relay(const Tensor& self, const Tensor& model, int64_t format) {
   int64_t strides[kMaxDims], n = self.dim();
   SL_CHECK(format >= 0 && format <= kChannelsLast3d, "there is no memory format ", format);

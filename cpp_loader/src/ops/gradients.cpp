@@ -1,4 +1,4 @@
-// Operators about derivatives, by which programs ask for them and read what there is.
+// Operators by which programs request derivatives and read gradients.
 #include "autograd/backward.h"
 #include "optable.h"
 #include "values/list.h"

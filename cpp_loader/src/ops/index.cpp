@@ -1,4 +1,4 @@
-// Indexing expressions: any mixture of indices, masks and whole dimensions.
+// Indexing expressions with any mixture of indices, masks and whole dimensions.
 #include "index.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_mask(const Tensor& t) {
   return t.dtype() == ScalarType::Bool || t.dtype() == ScalarType::UInt8;
 }
 
-// Byte offsets of all elements of some dimensions, in order.
+// The byte offsets of all elements over some dimensions, in row-major order.
 Working<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize) {
   Working<int64_t> offsets{0};
   for (int64_t d = 0; d < sizes.size; ++d) {
@@ -32,15 +32,15 @@ Working<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize) {
   return offsets;
 }
 
-// An indexing expression, resolved: where every element of the result lies in `self`, as
-// before[b] + chosen[p] + after[a], the result being contiguous in (b, p, a).
+// A resolved indexing expression. The element (b, p, a) of the contiguous result is at byte offset
+// before[b] + chosen[p] + after[a] in `self`.
 struct Places {
   std::vector<int64_t> sizes;  // of the result
   Working<int64_t> before, chosen, after;
-  bool after_contiguous = false;  // `after` is one run: only its length counts
+  bool after_contiguous = false;  // `after` is one contiguous run; only its length is used
 };
 
-// A mask without dimensions names none.
+// Drops masks without dimensions, which index no dimension.
 void drop_whole_masks(std::vector<Tensor>& indices) {
   auto whole = [](const Tensor& t) { return t.defined() && is_mask(t) && t.dim() == 0; };
   auto end = std::remove_if(indices.begin(), indices.end(), whole);
@@ -77,7 +77,8 @@ std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>&
   return plain;
 }
 
-// Adds what the places of `index`, expanded to the result's shape, are worth along a dimension.
+// Adds the offsets along a dimension of the positions in `index`, which is expanded to the result's
+// shape.
 void add_offsets(Working<int64_t>& offsets, const Tensor& index, int64_t dim, int64_t size,
                  int64_t step) {
   auto offset_of = [&](int64_t place) {
@@ -87,7 +88,7 @@ void add_offsets(Working<int64_t>& offsets, const Tensor& index, int64_t dim, in
     }
     return (place < 0 ? place + size : place) * step;
   };
-  // Row by row, so that what is the same for all of a row is looked at once.
+  // Row by row: an index that is the same for a whole row is checked only once.
   const int64_t last = index.dim() - 1, width = last < 0 ? 1 : index.size(last);
   const int64_t by = last < 0 ? 0 : index.stride(last);
   int64_t* to = offsets.data();
@@ -131,7 +132,7 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   }
   Places places;
   bool adjacent = count > 0 && last - first + 1 == count;
-  std::vector<int64_t> sizes[2], strides[2];  // of the dimensions before and after the chosen
+  std::vector<int64_t> sizes[2], strides[2];  // of the dimensions before and after the indexed ones
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d < int64_t(indices.size()) && indices[size_t(d)].defined()) continue;
     int part = adjacent && d < first ? 0 : 1;
@@ -153,7 +154,7 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   if (contiguous) places.after.assign(1, run);
   else places.after = offsets_of(sizes[1], strides[1], itemsize);
   places.chosen.assign(size_t(checked_numel(shape)), 0);
-  const bool none = checked_numel(places.sizes) == 0;  // then nothing is looked up
+  const bool none = checked_numel(places.sizes) == 0;  // then no index is checked
   for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
     const Tensor& index = indices[size_t(d)];
     if (!index.defined()) continue;
@@ -167,7 +168,7 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   return places;
 }
 
-// f(place in self, place in the contiguous result, bytes) for every run.
+// Calls f(byte offset in self, byte offset in the contiguous result, bytes) for every run.
 template <class F>
 void for_runs(const Places& p, int64_t itemsize, F f) {
   int64_t chosen = int64_t(p.chosen.size());
@@ -184,7 +185,7 @@ void for_runs(const Places& p, int64_t itemsize, F f) {
   }
 }
 
-// Single elements, wherever they lie.
+// Gathers single elements at the chosen offsets.
 void gather_elements(const Places& p, const char* from, char* to, int64_t itemsize) {
   const int64_t n = int64_t(p.chosen.size());
   const int64_t* at = p.chosen.data();
@@ -201,7 +202,7 @@ void gather_elements(const Places& p, const char* from, char* to, int64_t itemsi
   }
 }
 
-// One index, of integers, into a contiguous tensor: there is nothing to resolve.
+// Whether there is just one index, of integers, and `self` is contiguous: the fast path.
 bool is_one_index(const Tensor& self, const std::vector<Tensor>& indices, int64_t* dim) {
   if (!self.is_contiguous() || self.numel() == 0) return false;
   if (int64_t(indices.size()) > self.dim()) return false;
@@ -224,7 +225,7 @@ Tensor nonzero(const Tensor& self) {
   int64_t count = 0, n = flags.numel(), dims = self.dim();
   for (int64_t i = 0; i < n; ++i) count += on[i] != 0;
   Tensor out = Tensor::empty({count, dims}, ScalarType::Int64);
-  // PyTorch's result lies column by column.
+  // PyTorch's result is column-major.
   lay(out, {1, std::max<int64_t>(count, 1)});
   int64_t* to = out.data<int64_t>();
   int64_t index[kMaxDims] = {};
@@ -272,8 +273,8 @@ void index_put(const Tensor& self, const std::vector<Tensor>& given, const Tenso
   if (!accumulate && values.numel() == 1 && values.dim() <= 1 && indices.size() == 1 &&
       indices[0].defined() && is_mask(indices[0]) && indices[0].dtype() == ScalarType::Bool &&
       indices[0].dim() > 0 && indices[0].sizes() == self.sizes() && !overlaps_itself(self)) {
-    // One number wherever the mask is true.
-    Tensor one = Tensor::empty(IntSpan(), self.dtype());  // it may be an element of self
+    // A single number is assigned where the mask is true.
+    Tensor one = Tensor::empty(IntSpan(), self.dtype());  // a copy: it may be in self
     copy_into(one, view_as_shape(values, IntSpan()));
     where_result(indices[0], one, self, self.dtype(), self);
     return;
@@ -341,7 +342,8 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   return index_tensor(wide, {to_contiguous(view_expand(mask, shape))});
 }
 
-// There may be as many indices as dimensions, though a mask may stand for none or for many.
+// Checks that there are at most as many indices as dimensions, though a mask may index none or
+// several.
 void check_count(const Tensor& self, const std::vector<Tensor>& indices) {
   if (indices.empty()) raise(ErrorKind::IndexError, "at least one index must be provided");
   if (int64_t(indices.size()) <= self.dim()) return;
@@ -349,7 +351,7 @@ void check_count(const Tensor& self, const std::vector<Tensor>& indices) {
         indices.size(), ")");
 }
 
-// The mask that is all there is but whole dimensions, if so.
+// The mask, if the only index besides whole dimensions is one; else null.
 const Tensor* only_mask(const std::vector<Tensor>& indices) {
   const Tensor* mask = nullptr;
   for (const Tensor& index : indices) {

@@ -1,4 +1,4 @@
-// gather and scatter: every element of an index tensor names a place along one dimension.
+// gather and scatter: every element of an index tensor is a position along one dimension.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,14 +12,14 @@ namespace scriptlang {
 
 namespace {
 
-// Walks an index tensor. `self` is the tensor that the indices point into.
+// Iterates over an index tensor. `self` is the tensor that the indices point into.
 struct IndexWalk {
   Tensor index;        // int64, contiguous, at least one dimension
-  Tensor self, other;  // other: read or written at the index's own place; may be undefined
+  Tensor self, other;  // other: accessed at the index's own position; may be undefined
   int64_t dim, size, self_step;
 
-  // Elements of `self` that a row of the index names: the j-th index names
-  // first[j * column + index[j] * step].
+  // The elements of `self` that a row of indices selects: index j selects first[j * column +
+  // index[j] * step].
   template <class T>
   struct Row {
     const int64_t* index;
@@ -27,7 +27,7 @@ struct IndexWalk {
     T* first;
     int64_t column, step;
 
-    // f(the element that the j-th index names, j) in order.
+    // Calls f(selected element, j) in order.
     template <class F>
     void each(F f) const {
       if (column == 0 && step == 1) {
@@ -39,7 +39,7 @@ struct IndexWalk {
     }
   };
 
-  // f(row, its first place in index, its first element's offset in other) for every row.
+  // Calls f(row, offset of the row in index, offset of its first element in other) for every row.
   template <class T, class F>
   void run(T* data, F f) const {
     if (index.numel() == 0) return;
@@ -60,7 +60,7 @@ struct IndexWalk {
     }
   }
 
-  // How far elements of a row lie apart in `other`.
+  // The stride in `other` between elements of a row.
   int64_t other_step() const { return other.stride(index.dim() - 1); }
 
   void check(const int64_t* at, int64_t n) const {
@@ -108,7 +108,7 @@ IndexWalk walk(const char* name, const Tensor& self, int64_t dim, const Tensor& 
   return w;
 }
 
-// Calls f(T()) with an unsigned type of the element's size: for moving without arithmetic.
+// Calls f(T()) with an unsigned type of the element's size, for moving elements.
 template <class F>
 void for_size(int64_t itemsize, F f) {
   struct Sixteen {
@@ -228,7 +228,7 @@ Combine reduction_named(std::string_view name) {
   return Combine::kMultiply;
 }
 
-// scatter_reduce: with include_self false, places that are written start from nothing.
+// scatter_reduce. With include_self false, the old values of written elements do not count.
 void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                     std::string_view reduce, bool include_self) {
   using kernels::Binary;
@@ -249,8 +249,8 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   SL_CHECK(src.dtype() == self.dtype(), "scatter(): Expected self.dtype to be equal to src.dtype");
   if (index.numel() == 0) return;
   if (!include_self) {
-    // The first value that arrives replaces: write one of the sources, then combine with the
-    // neutral element of the rest.
+    // Written elements are first set to the neutral element of sums or products, or else to one of
+    // their sources.
     bool neutral_one = *how == Combine::kMultiply;
     if (*how == Combine::kAdd || neutral_one) {
       scatter_value(self, dim, index, Scalar(int64_t{neutral_one}), Combine::kReplace);
@@ -280,7 +280,7 @@ Tensor scattered(const Tensor& self, Args args, Combine how) {
   return self;
 }
 
-// Indices below zero count from the end of `length` elements.
+// Wraps negative indices, which count from the end of `length` elements.
 Tensor from_the_end(const Tensor& index, int64_t length) {
   Tensor wrapped = binary_result(index, Scalar(length), kernels::Binary::k_add, "add", Rule::kSame);
   Tensor below =

@@ -1,4 +1,4 @@
-// Elements that a mask chooses: masked_scatter, indexing with a mask, their places.
+// Elements selected by a mask: masked_scatter, indexing with a mask, their indices.
 #include <algorithm>
 #include <complex>
 
@@ -13,7 +13,7 @@ using namespace express;
 
 namespace {
 
-// Without branches: where the mask is not set the element is written as it is.
+// Branch-free: elements where the mask is not set are written back unchanged.
 template <class T>
 void take_where(int64_t n, T* to, const uint8_t* mask, const T* from, int64_t count) {
   int64_t next = 0;
@@ -38,7 +38,7 @@ void scatter_where(const Tensor& self, const uint8_t* mask, const Tensor& values
   }
 }
 
-// The elements of source, in order, at the places where the mask is set.
+// Writes the elements of source, in order, where the mask is set.
 void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   SL_CHECK(self.dtype() == source.dtype(),
            "masked_scatter: expected self and source to have same "

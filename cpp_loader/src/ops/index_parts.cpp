@@ -1,5 +1,5 @@
-// Parts along one dimension, read and written: index_select, take, embedding, index_fill,
-// index_add, index_copy.
+// Slices at positions along one dimension, read and written: index_select, take, embedding,
+// index_fill, index_add, index_copy.
 #include <algorithm>
 
 #include "../../kernels/parallel.h"
@@ -10,7 +10,7 @@
 
 namespace scriptlang {
 
-// Differences to the bounds have their highest bit set where one lies outside.
+// The difference to a bound has its highest bit set where an index is outside.
 bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size) {
   uint64_t outside = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -21,7 +21,7 @@ bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size) {
 
 namespace {
 
-// Parts of N bytes, or of `bytes` where N is 0, that n places name.
+// Copies the parts, of N bytes or of `bytes` where N is 0, at n positions.
 template <size_t N>
 void take_parts(char* to, const char* from, const int64_t* at, int64_t n, int64_t bytes) {
   const size_t each = N ? N : size_t(bytes);
@@ -40,7 +40,7 @@ void take_parts(char* to, const char* from, const int64_t* at, int64_t n, int64_
   }
 }
 
-// Indices as int64, contiguous, each from 0 to below `size`.
+// Indices as contiguous int64; raises unless all are in [0, size).
 Tensor places_below(const Tensor& index, int64_t size) {
   Tensor places = contiguous_as(index, ScalarType::Int64);
   if (!all_within(places.data<int64_t>(), places.numel(), 0, size)) {
@@ -49,8 +49,8 @@ Tensor places_below(const Tensor& index, int64_t size) {
   return places;
 }
 
-// The parts of a contiguous tensor that contiguous places from 0 to below the size of the dimension
-// name; the dimensions of `places` stand in the result for that dimension.
+// Gathers slices of a contiguous tensor along one dimension, at contiguous positions in its range.
+// In the result, the dimensions of `places` replace that dimension.
 Tensor parts_at(const Tensor& self, int64_t dim, const Tensor& places) {
   Dims sizes;
   int64_t outer = 1, inner = self.itemsize(), size = self.size(dim), n = places.numel();
@@ -139,8 +139,8 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scal
   index_put(target, with_index(target, dim, index), one, false);
 }
 
-// Parts of contiguous tensors written at, or added to, places along one dimension; false where the
-// tensors do not lie so.
+// Writes (or adds) slices of contiguous tensors at positions along one dimension; false where the
+// layouts or types do not allow it.
 bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values,
                      bool accumulate) {
   const ScalarType type = self.dtype();
@@ -154,7 +154,7 @@ bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const
   const int64_t n = places.numel(), size = self.size(dim);
   std::vector<int64_t> at(places.data<int64_t>(), places.data<int64_t>() + n);
   for (int64_t& place : at) {
-    if (place < -size || place >= size) return false;  // raises where each is looked at
+    if (place < -size || place >= size) return false;  // the general path raises
     if (place < 0) place += size;
   }
   int64_t outer = 1, inner = 1;

@@ -1,4 +1,5 @@
-// Writing at indices: put, index_reduce, and the forms of index and index_put that derivatives use.
+// Writing at indices: put, index_reduce, and the variants of index and index_put that derivatives
+// use.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -98,7 +99,8 @@ T divided(T sum, int64_t count) {
   }
 }
 
-// rows: [n][outer], each row along the indexed dimension; the source's likewise.
+// Reduces source rows into rows. rows: [n][outer], with n along the indexed dimension; the source
+// likewise.
 template <class T>
 void fold_rows(Fold fold, bool include_self, T* rows, int64_t n, int64_t outer, const T* source,
                const int64_t* index, int64_t count) {
@@ -199,7 +201,7 @@ SL_OP(aten_fill_diagonal_) {
   check_fits(value, self.dtype());
   int64_t start = self.storage_offset();
   if (size > 0) fill(self.as_strided({size}, {step}, start), value);
-  if (args.boolean(2) && self.dim() == 2 && height > width + 1) {  // starts again below
+  if (args.boolean(2) && self.dim() == 2 && height > width + 1) {  // a new diagonal starts below
     int64_t count = (self.numel() + width) / (width + 1) - size;
     fill(self.as_strided({count}, {step}, start + self.stride(0) * (width + 1)), value);
   }

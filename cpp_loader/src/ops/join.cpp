@@ -1,4 +1,4 @@
-// Operators that put tensors together or repeat them: cat, stack, repeat, flip, roll, ...
+// Operators that join tensors or repeat them: cat, stack, repeat, flip, roll, ...
 #include <algorithm>
 #include <cstring>
 
@@ -13,12 +13,12 @@ namespace scriptlang {
 
 namespace {
 
-// A tensor of shape [0] is skipped whatever the others look like: PyTorch's old rule.
+// Tensors of shape [0] are skipped whatever the others' shapes, for compatibility with PyTorch.
 bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
 
 constexpr int64_t kFewElements = 32768;
 
-// Elements of several tensors in turns: o, o + count, ... of each.
+// Interleaves elements of several tensors: tensor k's element i goes to position i * count + k.
 template <class E>
 void interleave(Tensors tensors, int64_t n, char* to) {
   const int64_t count = int64_t(tensors.size());
@@ -47,7 +47,7 @@ bool try_interleave(Tensors tensors, int64_t n, int64_t bytes, char* to) {
   }
 }
 
-// Puts few elements together where all lie contiguous and nothing is to be converted.
+// The fast path for few elements, if all tensors are contiguous and of the result's type.
 bool cat_directly(const Tensor& out, Tensors tensors, int64_t dim) {
   if (out.numel() > kFewElements || !out.is_contiguous()) return false;
   for (const Tensor& t : tensors) {
@@ -70,7 +70,7 @@ bool cat_directly(const Tensor& out, Tensors tensors, int64_t dim) {
   return true;
 }
 
-// Joins the tensors of a list, which are moved out of one that the operator is alone with.
+// Joins the tensors of a list. If the operator is the list's only owner, they are moved out of it.
 Tensor cat_list(Args args) {
   constexpr size_t kFew = 8;
   List& list = args.list(0);
@@ -134,7 +134,7 @@ Pooled<Tensor> tensors_of(const Args& args, int i) {
   if (items.kind() == List::Kind::Values) {
     for (size_t k = 0; k < items.size(); ++k) all.push_back(items.values()[k].as_tensor());
   } else {
-    for (const Value& item : items) item.as_tensor();  // says what is there instead
+    for (const Value& item : items) item.as_tensor();  // raises, naming the item's type
   }
   return all;
 }
@@ -144,7 +144,7 @@ Tensor stack(Tensors tensors, int64_t dim) {
   dim = wrap_dim(dim, tensors[0].dim() + 1);
   Pooled<Tensor> parts;
   parts.reserve(tensors.size());
-  // Images whose channels lie last are joined as they lie, and the result is looked at otherwise.
+  // Channels-last images are joined as they are in memory, and the result is viewed as a stack.
   const bool images = suggested_format(tensors[0]) != kContiguous && dim < tensors[0].dim();
   for (size_t i = 0; i < tensors.size(); ++i) {
     SL_CHECK(tensors[i].sizes() == tensors[0].sizes(),
@@ -161,7 +161,7 @@ Tensor stack(Tensors tensors, int64_t dim) {
 
 namespace {
 
-// At least n dimensions, as hstack, vstack and dstack want them.
+// Adds dimensions so that there are at least n, as hstack, vstack and dstack do.
 Tensor at_least(const Tensor& t, int64_t n) {
   if (t.dim() >= n) return t;
   if (n == 1) return reshape(t, {1});
@@ -213,7 +213,7 @@ Tensor flip(const Tensor& self, IntSpan dims) {
     strides[size_t(d)] = -strides[size_t(d)];
   }
   Tensor out = Tensor::empty_like(self, self.dtype());
-  // The elements of `self` from their other ends: strides become negative.
+  // The elements of `self` in reverse, with negative strides.
   if (self.numel() > 0) copy_into(out, unchecked_view(self, self.sizes(), strides, offset));
   return out;
 }

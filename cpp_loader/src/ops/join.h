@@ -1,4 +1,4 @@
-// Putting tensors together: cat and stack, for other operators.
+// Joining tensors: cat and stack, for other operators.
 #pragma once
 
 #include <initializer_list>
@@ -9,7 +9,7 @@
 
 namespace scriptlang {
 
-// The tensors of a list or vector, which has to outlive this.
+// A span over the tensors of a list or vector, which must outlive it.
 class Tensors {
  public:
   Tensors(const Tensor* first, size_t count) : first_(first), count_(count) {}
@@ -31,7 +31,7 @@ inline Tensor cat(std::initializer_list<Tensor> tensors, int64_t dim) {
 }
 Tensor stack(Tensors tensors, int64_t dim);
 
-// As args.tensors(i), in memory of the thread's own.
+// As args.tensors(i), in thread-local pooled memory.
 Pooled<Tensor> tensors_of(const Args& args, int i);
 Tensor flip(const Tensor& self, IntSpan dims);
 

@@ -39,7 +39,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   }
   shape.push_back(length);
   strides.push_back(out.stride(dim1) + out.stride(dim2));
-  // `out` has elements, so this is one of its places.
+  // `out` has elements, so this offset is inside it.
   int64_t start = offset >= 0 ? offset * out.stride(dim2) : -offset * out.stride(dim1);
   if (length > 0) copy_into(out.as_strided(shape, strides, start), self);
   return out;

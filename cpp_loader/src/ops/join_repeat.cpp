@@ -1,4 +1,4 @@
-// Elements that are repeated, and combined with each other.
+// Repeating elements, and combining them with each other.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -46,7 +46,7 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, const Value&
   return index_select(t, dim, places_of(times));
 }
 
-// Each part `times` times in a row.
+// Repeats each slice `times` times in a row.
 Tensor repeat_each(const Tensor& self, int64_t times, const Value& dim_value) {
   SL_CHECK(times >= 0, "repeats can not be negative");
   Tensor t = to_contiguous(dim_value.is_none() ? reshape(self, {self.numel()}) : self);
@@ -124,11 +124,12 @@ SL_OP(aten_combinations) {
     out[0] = Tensor::empty({0}, self.dtype());
     return;
   }
-  // How many there are: n (or n + r - 1) choose r.
+  // The number of combinations: n (or n + r - 1) choose r.
   int64_t total = again || r <= n ? 1 : 0;
   const int64_t of = again ? n + r - 1 : n;
   for (int64_t k = 1, most = std::min(r, of - r); total > 0 && k <= most; ++k) {
-    // k divides the product; what it shares with the total, it need not divide of the other.
+    // k divides total * (of - most + k): cancel the common factor with the total first, the rest of
+    // k divides the second factor.
     const int64_t shared = std::gcd(total, k), factor = (of - most + k) / (k / shared);
     const bool beyond = __builtin_mul_overflow(total / shared, factor, &total);
     SL_CHECK(!beyond && total < int64_t{1} << 62, "there are too many combinations of ", r, " of ",

@@ -1,4 +1,4 @@
-// Tensors brought to shapes that go together.
+// Bringing tensors to shapes that fit together.
 #include "express.h"
 #include "join.h"
 #include "reduce.h"

@@ -1,4 +1,4 @@
-// vander, of the family of joins: matrices whose columns are powers of a vector.
+// vander: matrices whose columns are powers of a vector.
 #include <algorithm>
 
 #include "express.h"

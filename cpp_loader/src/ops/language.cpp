@@ -1,4 +1,4 @@
-// What operators of the language share: formatted text, indexing, nested lists of tensors.
+// Shared by operators of the language: formatted text, indexing, nested lists of tensors.
 #include "language.h"
 
 #include <charconv>
@@ -12,7 +12,7 @@ namespace scriptlang::language {
 
 namespace {
 
-// A text of pieces: a short one lies in the stack.
+// Builds a string from pieces; short ones on the stack.
 class Pieces {
  public:
   void add(char c) {
@@ -50,7 +50,7 @@ class Pieces {
  private:
   static constexpr size_t kPiece = 64;
   static_assert(kPiece >= kFloatText, "a number is a piece");
-  void add_bits(uint64_t bits) {  // of a string that lies in its value
+  void add_bits(uint64_t bits) {  // of an inline string
     std::memcpy(room(sizeof bits), &bits, sizeof bits);
     end_ += kInlineText - size_t(bits >> 56);
   }

@@ -1,19 +1,20 @@
-// Meanings that an instruction and an operator share.
+// Language semantics that instructions and operators share.
 #pragma once
 
 #include "op.h"
 
 namespace scriptlang::language {
 
-// "{}" replaced by the texts of the values behind the first, which is the format string.
+// str.format: replaces each "{}" in the first value, the format string, by the text of a further
+// value.
 Value format(const Value* values, int64_t count);
 void format(Context& context, Args args, Value* out);
 const Value& tuple_index(const Tuple& tuple, int64_t index);
 const Value& dict_index(Dict& dict, const Value& key);  // raises KeyError
-int64_t to_integer(const Scalar& number);  // raises RuntimeError where it would be another number
+int64_t to_integer(const Scalar& number);  // raises RuntimeError where the value would change
 [[noreturn]] void raise_exception(const Value& message, const Value& class_name);
-// Nested lists of a tensor's elements; the element code is TorchScript's: 0 int, 1 float, 2 bool,
-// 3 complex.
+// Nested lists of a tensor's elements. `element` is TorchScript's type code: 0 int, 1 float, 2
+// bool, 3 complex.
 Value to_list(const Tensor& tensor, int64_t dimensions, int64_t element);
 Value number_to_tensor(const Value& number);
 inline int64_t code_of_character(std::string_view text) {

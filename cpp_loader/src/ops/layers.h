@@ -1,4 +1,4 @@
-// Operators that other operators are made of.
+// Operators that other operators are composed of.
 #pragma once
 
 #include "op.h"

@@ -17,19 +17,21 @@ enum MemoryFormat : int64_t {
 Tensor empty_in_format(const Tensor& t, ScalarType dtype, int64_t format);
 // Whether the strides are exactly those of the format.
 bool is_in_format(const Tensor& t, int64_t format);
-// The format of what layers make of an image: channels last where strides grow from the channels
-// over the last dimensions to the first, gaps or not. Of signals, as of images of one row.
+// The memory format that layers give to results for this image: channels last where strides, gaps
+// or not, grow from the channels over the last dimension to the first. The second treats signals as
+// images of one row.
 int64_t suggested_format(const Tensor& t);
 int64_t suggested_format_of_signal(const Tensor& t);
-// Dense strides in a format, kContiguous or channels last of any number of dimensions.
+// Dense strides in a format: kContiguous, or channels last for any number of dimensions.
 void format_strides(IntSpan sizes, int64_t format, int64_t* strides);
 Tensor empty_in_format(IntSpan sizes, ScalarType dtype, int64_t format);
-// The tensor in a format, or in that of an image; itself where it lies so.
+// The tensor in a format, or in the format of an image: itself, or a copy.
 Tensor in_format(const Tensor& t, int64_t format);
 inline Tensor in_format_of(const Tensor& t, const Tensor& image) {
   return in_format(t, suggested_format(image));
 }
-// The tensor with its dimensions in the order of those of `model`, of the same sizes.
+// The tensor with its dimensions in the same memory order as those of `model`, which has the same
+// sizes.
 Tensor laid_like(const Tensor& t, const Tensor& model);
 
 }  // namespace scriptlang

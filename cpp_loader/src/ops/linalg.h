@@ -8,17 +8,17 @@
 
 namespace scriptlang {
 
-// a [m, k] times b [k, n], of one dtype. With a bias of n elements, that is added to every row.
+// a [m, k] times b [k, n], of one dtype. A bias of n elements is added to every row.
 Tensor matrix_product(const Tensor& a, const Tensor& b, const Tensor& bias = Tensor());
-// Batches of the above: a [s, m, k] times b [s, k, n].
+// Batched products: a [s, m, k] times b [s, k, n].
 Tensor batched_product(const Tensor& a, const Tensor& b);
 Tensor matmul(const Tensor& a, const Tensor& b);
 // input [..., k], weight [n, k] (or [k]), bias [n] or undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 
-// Raises unless a number can be the factor of a sum of this type.
+// Raises unless `alpha` can scale an operand of a sum of this type.
 void check_alpha(const Value& alpha, ScalarType type);
-// A factor as tensors of a type take it: whole for integers, a bool for bools.
+// Converts a factor for tensors of a type: to an int for integers, to a bool for bools.
 inline Scalar factor_for(const Scalar& s, ScalarType type) {
   if (type == ScalarType::Bool) return Scalar(s.to_bool());
   check_factor(s, type);

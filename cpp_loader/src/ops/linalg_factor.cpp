@@ -43,7 +43,7 @@ Factors lu_factors(const Tensor& a, bool pivot, bool check, const char* name) {
   return f;
 }
 
-// The matrix that undoes the exchanges of rows: A = P L U.
+// The permutation matrix that undoes the row exchanges: A = P L U.
 Tensor permutation_matrix(const Tensor& pivots_in, int64_t rows, ScalarType type) {
   Tensor pivots = contiguous_as(pivots_in, ScalarType::Int32);
   int64_t k = pivots.size(pivots.dim() - 1), count = 1;
@@ -77,7 +77,7 @@ void lu_unpack(const Tensor& lu, const Tensor& pivots, bool data, bool permutati
            "intended to be used with the output produced by torch.linalg.lu_factor");
   int64_t m = lu.size(lu.dim() - 2), n = lu.size(lu.dim() - 1), k = std::min(m, n);
   Tensor nothing = Tensor::empty({0}, lu.dtype());
-  if (permutation) {  // the pivots are those of each matrix, or of all
+  if (permutation) {  // pivots broadcast over the batch
     SL_CHECK(pivots.dim() > 0, "torch.lu_unpack: LU_pivots has no dimensions");
     Tensor all = view_expand(pivots, batch_sizes(lu, {pivots.size(pivots.dim() - 1)}));
     out[0] = permutation_matrix(to_contiguous(all), m, lu.dtype());
@@ -99,7 +99,7 @@ void lu_unpack(const Tensor& lu, const Tensor& pivots, bool data, bool permutati
 
 // ---- determinants
 
-// d / |d|; of an infinite number, too, if it is real, and then zero of NaN.
+// d / |d|, also for infinite real numbers; 0 for a real NaN.
 template <class T>
 T sign_of(const T& d, double size) {
   if (size == 0) return T(0);
@@ -110,7 +110,7 @@ T sign_of(const T& d, double size) {
   return d / T(size);
 }
 
-// sign (or phase) and log|det| of every matrix.
+// The sign (or phase) and log|det| of every matrix.
 void determinants(const Tensor& a, const char* name, Tensor* sign, Tensor* logarithm,
                   Tensor* value) {
   check_square(a, name);
@@ -154,7 +154,7 @@ void slogdet(const Tensor& a, Value* out) {
   out[1] = to_dtype(logarithm, to_real(a.dtype()));
 }
 
-// ---- Cholesky. The triangle that is asked for is the one that is read.
+// ---- Cholesky. Only the requested triangle is read.
 
 Tensor cholesky(const Tensor& a_in, bool upper, const char* name, Tensor* info) {
   check_square(a_in, name);
@@ -262,7 +262,7 @@ Tensor householder_product(const Tensor& a, const Tensor& tau_in) {
   return result;
 }
 
-// op(Q) C, or C op(Q), for the Q of the reflections.
+// op(Q) C, or C op(Q), for the Q given by reflections.
 Tensor ormqr(const Tensor& a, const Tensor& tau_in, const Tensor& other, bool left,
              bool transposed) {
   check_reflections(a, tau_in, "torch.ormqr");
@@ -312,7 +312,7 @@ SL_OP(aten_linalg_lu_factor_ex) {
   out[1] = f.pivots;
   out[2] = f.info;
 }
-SL_OP(aten__lu_with_info) {  // PyTorch's, too, does nothing with check_errors
+SL_OP(aten__lu_with_info) {  // check_errors is ignored, as in PyTorch
   args[2] = false;
   op_aten_linalg_lu_factor_ex(ctx, args, out);
 }

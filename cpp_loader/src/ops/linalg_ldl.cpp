@@ -1,4 +1,4 @@
-// LDL factors of symmetric and hermitian matrices, and solutions by them.
+// LDL factorisations of symmetric and hermitian matrices, and solving with them.
 #include <cmath>
 
 #include "linalg.h"
@@ -61,7 +61,7 @@ void check_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b) {
 Tensor ldl_solve(Tensor ld, const Tensor& pivots, Tensor b, bool hermitian) {
   check_ldl_solve(ld, pivots, b);
   int64_t n = ld.size(ld.dim() - 1);
-  Tensor places = view_unsqueeze(pivots, -2);  // rows of a batch, to be spread as the matrices are
+  Tensor places = view_unsqueeze(pivots, -2);  // as matrices, to broadcast with the others
   spread_batches(&ld, &b);
   std::vector<int64_t> sizes = batch_sizes(b, {1, n});
   places = contiguous_as(view_expand(places, sizes), ScalarType::Int64);

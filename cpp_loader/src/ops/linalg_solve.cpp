@@ -1,4 +1,4 @@
-// Solving and inverting: by LU, by triangles, by factors that are given.
+// Solving and inverting: by LU, by triangular matrices, by given factors.
 #include <cmath>
 #include <limits>
 
@@ -59,7 +59,7 @@ Tensor solve(const Tensor& a_in, const Tensor& b_in, bool left, const char* name
   for_number_type(a.dtype(),
                   [&](auto zero) { result = solve_batches<decltype(zero)>(a, b, name, info); });
   if (!vector) return left ? result : view_transpose(result, -2, -1);
-  Tensor x = view_squeeze(result, {-1});  // lies as if these were matrices
+  Tensor x = view_squeeze(result, {-1});  // has the layout of matrices
   return x.dim() > 1 ? columns_first(x) : x;
 }
 
@@ -96,7 +96,7 @@ Tensor solve_triangular(const Tensor& a_in, const Tensor& b_in, bool upper, bool
   return left ? result : columns_first(view_transpose(result, -2, -1));
 }
 
-// Pivots from 1, as LAPACK counts, into pivots from 0.
+// Converts LAPACK's pivots, which count from 1, to pivots from 0.
 std::vector<int64_t> read_pivots(const Tensor& pivots, int64_t batch, int64_t n) {
   std::vector<int64_t> result;
   for (int64_t k = 0; k < n; ++k) {
@@ -143,7 +143,7 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
   return solve_triangular(adjoint(l), y, true, true, false);
 }
 
-// A triangle with a zero on its diagonal has no inverse.
+// Raises where a triangular factor has a zero on its diagonal, and therefore no inverse.
 void check_no_zero_pivot(const Tensor& factor) {
   const int64_t n = factor.size(factor.dim() - 1);
   Tensor zeros = to_contiguous(eq(factor, Scalar(0.0)));
@@ -155,7 +155,7 @@ void check_no_zero_pivot(const Tensor& factor) {
   }
 }
 
-// Solved where the matrices broadcast; the second result is the first operand, as given.
+// Solves triangular systems, with broadcasting. The second result is the first operand as given.
 void triangular_solve(Args args, Value* out) {
   const Tensor &b = args.tensor(0), &a = args.tensor(1);
   bool upper = args.boolean(2), transposed = args.boolean(3);

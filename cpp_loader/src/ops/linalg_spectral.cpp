@@ -1,4 +1,4 @@
-// Eigenvalues and singular values, and what follows from them: pseudo-inverses, ranks, least
+// Eigenvalues and singular values, and operators based on them: pseudo-inverses, ranks, least
 // squares.
 #include <cmath>
 #include <limits>
@@ -24,7 +24,7 @@ Singular svd_batches(const Tensor& a, bool full_matrices, bool vectors, const ch
   Tensor s = Tensor::empty(batch_sizes(a, {n}), ScalarType::Float64);
   for_each_matrix(m.count(), rows * n * n, [&](int64_t b) {
     const T* x = m.at(b);
-    if (!all_finite(x, rows * n)) {  // infinities spread, NaN is refused
+    if (!all_finite(x, rows * n)) {  // NaN raises; infinities give NaN
       SL_CHECK(std::none_of(x, x + rows * n, [](T v) { return v != v; }), name,
                ": The algorithm failed to converge because the input "
                "matrix contained non-finite values.");
@@ -109,7 +109,7 @@ void eigh(const Tensor& a, std::string_view side, Tensor* values, Tensor* vector
   });
 }
 
-// What rounding left of the imaginary part of a real matrix's eigenvalue is no part of it.
+// Sets imaginary parts that are only rounding errors to zero, for eigenvalues of real matrices.
 void drop_rounding(dense::Complex* values, int64_t n) {
   double largest = 0;
   for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(values[i]));
@@ -167,7 +167,7 @@ double epsilon_of(const Tensor& a) {
   return eps * double(std::max(a.size(a.dim() - 1), a.size(a.dim() - 2)));
 }
 
-// Which singular values [..., k] count, k > 0.
+// Which singular values [..., k], k > 0, are above the tolerance.
 Tensor counted(const Tensor& a, const Tensor& s, const Tolerance& given) {
   for (const Value* v : {&given.absolute, &given.relative}) {
     SL_CHECK(!v->is_tensor() || !is_complex(v->as_tensor().dtype()),
@@ -209,7 +209,7 @@ Tensor inverted(const Tensor& s, const Tensor& kept) {
   return where(kept, div(Scalar(1.0), where(kept, s, Scalar(1.0))), Scalar(0.0));
 }
 
-// By the eigenvalues of the lower triangle where the matrix is taken to be hermitian.
+// The pseudo-inverse; for hermitian matrices, from the eigenvalues of the lower triangle.
 Tensor pseudo_inverse(const Tensor& a, const Tolerance& tolerance, bool hermitian) {
   check_matrices(a, "linalg.pinv");
   if (a.numel() == 0) {
@@ -226,7 +226,8 @@ Tensor pseudo_inverse(const Tensor& a, const Tolerance& tolerance, bool hermitia
   return matmul(mul(adjoint(x.vh), view_unsqueeze(inverse, -2)), adjoint(x.u));
 }
 
-// A bound of the condition of an upper triangle, from its inverse; not finite where there is none.
+// An upper bound on the condition number of an upper triangular matrix, by inverting it; not finite
+// for singular ones.
 template <class T>
 double condition_bound(const T* r, int64_t n) {
   Working<T> inverse(size_t(n * n), T(0));
@@ -245,8 +246,8 @@ double condition_bound(const T* r, int64_t n) {
   return std::sqrt(of_r) * std::sqrt(of_inverse);
 }
 
-// Least squares by QR, which takes a fraction of the time; nothing unless it is certain that no
-// singular value is to be left out.
+// Least squares by QR, which is several times faster. Undefined unless it is certain that all
+// singular values count.
 Tensor solve_full_rank(const Tensor& a, const Tensor& b, const Value& rcond) {
   constexpr double kMostCondition = 1e8;
   const double least = rcond.is_none() ? epsilon_of(a) : Scalar::of(rcond).to_double();
@@ -272,7 +273,7 @@ Tensor solve_full_rank(const Tensor& a, const Tensor& b, const Value& rcond) {
   return result;
 }
 
-// Least squares. Residuals and singular values are given where the driver computes them.
+// Least squares. Residuals and singular values are returned where the driver computes them.
 void lstsq(const Tensor& a, const Tensor& b_in, const Value& rcond, const Value& driver_name,
            Value* out) {
   constexpr const char* kName = "torch.linalg.lstsq";
@@ -317,7 +318,7 @@ void lstsq(const Tensor& a, const Tensor& b_in, const Value& rcond, const Value&
     Tensor gap = abs(sub(matmul(a, solution), b));
     residuals = to_dtype(sum_over(mul(gap, gap), {gap.dim() - 2}), real);
   }
-  if (!vector) {  // LAPACK leaves it where the right side was
+  if (!vector) {  // LAPACK leaves the solution in the memory of the right-hand side
     std::vector<int64_t> room = batch_sizes(a, {b.size(b.dim() - 1), std::max(m, n)});
     Tensor place = view_transpose(Tensor::zeros(room, a.dtype()), -2, -1);
     place = view_narrow(place, -2, 0, n);

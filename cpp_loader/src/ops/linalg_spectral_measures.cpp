@@ -45,7 +45,7 @@ struct Order {
   }
 };
 
-// The greatest or least value along the last dimension. If it is empty, the greatest is 0.
+// The largest or smallest value along the last dimension. If that is empty, the largest is 0.
 Tensor extreme(const Tensor& t, bool greatest) {
   int64_t last = t.dim() - 1;
   if (t.size(last) == 0) {
@@ -57,7 +57,7 @@ Tensor extreme(const Tensor& t, bool greatest) {
   return extreme_along(t, last, false, greatest);
 }
 
-// Of matrices in the last two dimensions.
+// The norms of matrices in the last two dimensions.
 Tensor norm_of_last(const Tensor& a, const Order& order) {
   if (order.kind == Order::kNuclear || std::abs(order.number) == 2) {
     Tensor s = singular_values_of(a, "linalg.matrix_norm");
@@ -96,7 +96,7 @@ Tensor matrix_norm(Context& ctx, const Tensor& self, const Value& order_value, c
   return view_unsqueeze(value, std::max(rows, columns));
 }
 
-// A vector's norm where one dimension is named, or the input has one; else a matrix norm.
+// linalg.norm: a vector norm if one dimension is given, or the input has one; else a matrix norm.
 Tensor norm(Context& ctx, Args args) {
   const Tensor& self = args.tensor(0);
   bool one = args.none(2) ? self.dim() == 1 : args.ints(2).size() == 1;
@@ -151,7 +151,7 @@ Tensor matrix_power(Tensor a, int64_t n) {
   return n == 1 ? clone(result) : result;
 }
 
-// By scaling, a Taylor series and squaring.
+// The matrix exponential, by scaling, a Taylor series and repeated squaring.
 Tensor matrix_exp(const Tensor& self) {
   check_square(self, "linalg.matrix_exp");
   constexpr int kTerms = 25;

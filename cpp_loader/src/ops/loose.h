@@ -1,4 +1,4 @@
-// Words that may lie anywhere: several small elements moved as one larger.
+// Unaligned words, for moving several small elements as one larger one.
 #pragma once
 
 namespace scriptlang {

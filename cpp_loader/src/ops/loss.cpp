@@ -20,7 +20,7 @@ Tensor reduce(const Tensor& loss, int64_t reduction) {
       for (int64_t d = 0; d < loss.dim(); ++d) dims.push_back(d);
       return sum_over(loss, dims);
     }
-    default: return loss;  // as PyTorch, which checks the number elsewhere
+    default: return loss;  // as in PyTorch, which checks the number elsewhere
   }
 }
 
@@ -28,8 +28,8 @@ Tensor weighted(const Tensor& loss, const Tensor& weight) {
   return weight.defined() ? mul(loss, weight) : loss;
 }
 
-// Of the distance d quadratic near zero, linear beyond `edge`, where the pieces meet: with
-// c = min(d, edge) both are c (2 d - c) inner.
+// A loss that is quadratic in the distance d up to `edge` and linear beyond: with c = min(d, edge),
+// it is c (2 d - c) inner.
 Tensor rounded_corner(const Tensor& a, const Tensor& b, double edge, double inner) {
   ScalarType type = result_type(a, b);
   if (type == ScalarType::Float32 || type == ScalarType::Float64) {
@@ -38,7 +38,7 @@ Tensor rounded_corner(const Tensor& a, const Tensor& b, double edge, double inne
                          params);
   }
   Tensor rounded = abs(sub(a, b));
-  // Twice the distance need not fit into its type.
+  // Twice the distance may overflow a half type.
   Tensor difference = to_dtype(rounded, ScalarType::Float32);
   double most[kernels::kParams] = {edge};
   Tensor near =
@@ -142,7 +142,7 @@ Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& we
 
 Tensor total(const Tensor& t) { return reduce(t, 2); }
 
-// Any number but 0 and 1 asks for the sum.
+// Any reduction but 0 and 1 is the sum.
 Tensor reduce(const Likelihood& l, int64_t reduction) {
   if (reduction == 1) return div(total(l.loss), total(l.weight));
   return reduction == 0 ? l.loss : total(l.loss);
@@ -219,12 +219,12 @@ Tensor kl_div(const Tensor& self, const Tensor& target, bool log_target) {
 
 Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
   if (given.dtype() == ScalarType::Float16 || given.dtype() == ScalarType::BFloat16) {
-    Tensor wide = to_dtype(given, ScalarType::Float32);  // squares do not fit
+    Tensor wide = to_dtype(given, ScalarType::Float32);  // squares may overflow
     return to_dtype(norm_along(wide, p, dim, keepdim), given.dtype());
   }
   Tensor t = is_complex(given.dtype()) ? abs(given) : given;
   if (p == 0) return to_dtype(sum_over(ne(t, Scalar(0.0)), {dim}, keepdim), t.dtype());
-  if (t.size(dim) == 1) p = 1;  // whatever its powers and roots come to
+  if (t.size(dim) == 1) p = 1;  // exact for any p
   if (p == 2) return sqrt(sum_over(mul(t, t), {dim}, keepdim));
   if (p == 1) return sum_over(abs(t), {dim}, keepdim);
   if (std::isinf(p)) return extreme_along(abs(t), dim, keepdim, p > 0);
@@ -292,7 +292,7 @@ Tensor poisson_nll(Args args) {
   if (args.boolean(3)) {
     Tensor stirling = add(sub(mul(target, log(target)), target),
                           mul(log(mul(target, Scalar(6.283185307179586))), Scalar(0.5)));
-    ScalarType type = loss.dtype();  // PyTorch adds in place
+    ScalarType type = loss.dtype();  // PyTorch adds in place: the type stays
     loss = to_dtype(add(loss, where(le(target, Scalar(int64_t{1})), Scalar(0.0), stirling)), type);
   }
   return reduce(loss, args.integer(5));
@@ -300,13 +300,13 @@ Tensor poisson_nll(Args args) {
 
 }  // namespace
 
-// A loss for each element, laid as the input is, whatever the targets are laid as.
-// A loss that PyTorch writes into a tensor of that type.
+// Converts a loss that PyTorch writes into a tensor of t's type.
 Tensor typed_as(const Tensor& t, const Tensor& loss) {
   check_can_cast(loss.dtype(), t.dtype());
   return to_dtype(loss, t.dtype());
 }
 
+// Reduces a loss; an unreduced one gets the memory layout of the input, not that of the targets.
 Tensor reduce_laid(const Tensor& loss, const Tensor& self, int64_t reduction) {
   return reduction == 0 ? laid_like(loss, self) : reduce(loss, reduction);
 }
@@ -356,7 +356,7 @@ SL_OP(aten_nll_loss2d_forward) {
 SL_OP(aten_nll_loss_forward) {
   Likelihood l = likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4));
   out[0] = reduce(l, args.integer(3));
-  // One value without reduction still gives its weight.
+  // Without reduction, the total weight is returned only for a single sample.
   bool none = args.integer(3) == 0 && args.tensor(0).dim() > 1;
   out[1] = none ? full(IntSpan(), l.loss.dtype(), Scalar(0.0)) : total(l.weight);
 }

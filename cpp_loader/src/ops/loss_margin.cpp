@@ -12,7 +12,7 @@ using namespace express;
 
 namespace {
 
-// Any number but 0 and 1 asks for the sum.
+// Any reduction but 0 and 1 is the sum.
 Tensor reduced(const Tensor& loss, int64_t reduction) {
   if (reduction == 0) return loss;
   if (reduction == 1) return mean_of_all(loss);
@@ -23,7 +23,7 @@ Tensor reduced(const Tensor& loss, int64_t reduction) {
 
 Tensor rows_of(const Tensor& t) { return t.dim() < 2 ? reshape(t, {1, t.numel()}) : t; }
 
-// The loss of each row as a tensor of the result's type, reduced.
+// Reduces the losses of rows and converts them to the result's type.
 Tensor finished(const Tensor& loss, const Tensor& self, int64_t reduction) {
   Tensor each = self.dim() < 2 ? reshape(loss, IntSpan()) : loss;
   return to_dtype(reduced(each, reduction), self.dtype());
@@ -68,7 +68,7 @@ Tensor multi_margin(const Tensor& self, const Tensor& target, const Scalar& p, d
   return finished(loss, self, reduction);
 }
 
-// Each row of targets ends at its first negative one. Returns which classes are targets.
+// Which classes are targets; a row of targets ends at its first negative one.
 std::vector<bool> chosen_classes(const int64_t* row, int64_t classes, int64_t* count) {
   std::vector<bool> chosen(size_t(classes), false);
   bool ended = false;
@@ -122,7 +122,7 @@ Tensor multilabel_margin(const Tensor& self, const Tensor& target, int64_t reduc
 // ---- connectionist temporal classification
 
 struct Ctc {
-  Tensor loss, alpha;  // of each sequence; its forward log-probabilities
+  Tensor loss, alpha;  // for each sequence: its loss and forward log-probabilities
 };
 
 std::vector<int64_t> lengths_of(const Value& v) {
@@ -142,7 +142,8 @@ T log_sum(std::initializer_list<T> terms) {
   return std::log(sum) + top;
 }
 
-// alpha: [steps][2 * count + 1] in rows of `row`; log_p: rows of `step` elements.
+// The forward pass; returns the loss. alpha: [steps][2 * count + 1], in rows of `row` elements;
+// log_p: rows of `step` elements.
 template <class T>
 T forward(const T* log_p, int64_t step, int64_t steps, const int64_t* target, int64_t count,
           int64_t blank, T* alpha, int64_t row) {
@@ -158,7 +159,7 @@ T forward(const T* log_p, int64_t step, int64_t steps, const int64_t* target, in
     kernels::worked(64 * states);
     for (int64_t s = 0; s < states; ++s) {
       T one = s > 0 ? before[s - 1] : kNone;
-      bool skips = s > 1 && s % 2 && label(s) != label(s - 2);  // labels may be the blank one
+      bool skips = s > 1 && s % 2 && label(s) != label(s - 2);  // a label may be the blank
       now[s] =
           log_sum({before[s], one, skips ? before[s - 2] : kNone}) + log_p[t * step + label(s)];
     }
@@ -240,7 +241,7 @@ Tensor ctc_loss(Args args) {
     }
     loss = div(loss, to_dtype(loss.dim() ? divisor : view_select(divisor, 0, 0), loss.dtype()));
   }
-  int64_t reduction = args.integer(5);  // any other number than 1 and 2: nothing is reduced
+  int64_t reduction = args.integer(5);  // other numbers than 1 and 2: no reduction
   if (reduction != 1 && reduction != 2) reduction = 0;
   if (reduction == 1 || reduction == 2) loss = reduced(loss, reduction);
   return to_dtype(loss, args.tensor(0).dtype());

@@ -28,7 +28,7 @@ void check_same_type(const Tensor& a, const Tensor& b) {
            " != ", dtype_name(b.dtype()));
 }
 
-// Row sums in the order of k.
+// A plain product that adds in the order of k.
 template <class T>
 void multiply_plainly(const Gemm<T>& g) {
   for (int64_t m = 0; m < g.m; ++m) {
@@ -42,7 +42,7 @@ void multiply_plainly(const Gemm<T>& g) {
   }
 }
 
-// Of int32 and int64, as unsigned ones: they wrap.
+// Products of int32 and int64, computed unsigned so that they wrap.
 template <class T>
 void multiply_integers(const Gemm<T>& g) {
   using U = std::make_unsigned_t<T>;
@@ -75,7 +75,7 @@ void multiply_integers(const Gemm<T>& g) {
   });
 }
 
-// Real and imaginary parts as matrices of their own, in four products.
+// Splits real and imaginary parts into separate matrices, for four real products.
 template <class R>
 void multiply_complex(const Gemm<std::complex<R>>& g) {
   constexpr int64_t kSmall = 512;
@@ -135,7 +135,7 @@ void multiply(const Gemm<T>& g) {
   }
 }
 
-// Few large products share the threads among themselves better than between them.
+// Calls f(i) for each product. Few large ones run one after the other, each using all threads.
 template <class F>
 void for_each_product(int64_t batch, int64_t work, F f) {
   auto run = [&](int64_t begin, int64_t end) {
@@ -145,7 +145,7 @@ void for_each_product(int64_t batch, int64_t work, F f) {
   else kernels::parallel_for(batch, 400'000 / std::max<int64_t>(1, work) + 1, run);
 }
 
-// c = a b for every matrix of a batch; the last two dimensions are the matrices'.
+// c = a b for every matrix of a batch; the last two dimensions are those of the matrices.
 template <class T>
 void multiply_all(const Tensor& c, const Tensor& a, const Tensor& b, const T* bias) {
   int64_t d = c.dim() - 2, batch = d ? c.size(0) : 1;
@@ -203,7 +203,7 @@ Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan siz
   ScalarType dtype = a.dtype();
   if (is_half(dtype)) { return half_product(a, b, bias, sizes); }
   if (dtype == ScalarType::Int8 || dtype == ScalarType::UInt8 || dtype == ScalarType::Int16) {
-    // What wraps in few bits is the low part of what wraps in 32.
+    // Wrapping in 32 bits leaves the same low bits.
     Tensor wide = product(to_dtype(a, ScalarType::Int32), to_dtype(b, ScalarType::Int32),
                           bias.defined() ? to_dtype(bias, ScalarType::Int32) : bias, sizes);
     return to_dtype(wide, dtype);
@@ -252,7 +252,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
 bool is_one(const Scalar& s) { return s.is_integral() ? s.i == 1 : s.d == 1 && s.imag == 0; }
 bool is_zero(const Scalar& s) { return !s.to_bool(); }
 
-// beta * self + alpha * product; a beta of zero makes self's values (and NaN) irrelevant.
+// beta * self + alpha * product. If beta is zero, self's values (even NaN) are ignored.
 Tensor add_product(const Tensor& self, Tensor product, const Scalar& self_factor,
                    const Scalar& product_factor) {
   Scalar beta = factor_for(self_factor, self.dtype());
@@ -328,8 +328,8 @@ void check_grouped(const Tensor& a, const Tensor& b, const Tensor& ends, const A
            ends.defined() ? "matrix batch sizes have to match" : "batched dimension has to match");
 }
 
-// A product for each group.  A 3-D operand holds a matrix for each group; a 2-D one is cut at the
-// offsets, where the groups end.  What lies behind the last offset is zero.
+// A product for each group. A 3-d operand has a matrix for each group; a 2-d one is split at the
+// offsets, where the groups end. What is behind the last offset becomes zero.
 Tensor grouped(Args args) {
   const Tensor &a = args.tensor(0), &b = args.tensor(1), &offsets = args.opt_tensor(2);
   check_grouped(a, b, offsets, args);

@@ -22,7 +22,7 @@ Tensor scaled_sum(const Tensor& self, const Scalar& self_factor, const Tensor& p
   return beta.to_bool() ? add(times(self, beta), scaled) : scaled;
 }
 
-// Sums of half types are rounded after every matrix.
+// addbmm for half types: the sum is rounded after every matrix.
 Tensor addbmm_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta,
                         const Scalar& alpha) {
   Tensor sum = self;
@@ -35,7 +35,7 @@ Tensor addbmm_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, Sc
   return sum;
 }
 
-// Half types are rounded, the factors too, after every step.
+// addr for half types: factors and every step are rounded.
 Tensor addr_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                       const Scalar& alpha) {
   auto factor = [&](const Scalar& s) { return full(IntSpan(), self.dtype(), s); };

@@ -10,7 +10,7 @@ using namespace express;
 
 namespace {
 
-// Labels of dimensions: letters are 0..51; those of an ellipsis follow.
+// Labels of dimensions: letters are 0..51; the dimensions of an ellipsis follow.
 constexpr int kLetters = 52;
 
 int label_of(char c) {
@@ -21,7 +21,7 @@ int label_of(char c) {
 
 struct Operand {
   Tensor tensor;
-  std::vector<int> labels;  // one a dimension
+  std::vector<int> labels;  // one for each dimension
 };
 
 std::vector<int> read_labels(std::string_view text, int64_t ellipsis_dims, int most_ellipsis,
@@ -57,7 +57,7 @@ std::vector<std::string> split(std::string_view text, char mark) {
   return parts;
 }
 
-// A label that is twice in an operand takes its diagonal.
+// Takes the diagonal over dimensions that have the same label in an operand.
 void take_diagonals(Operand& o) {
   for (size_t i = 0; i < o.labels.size(); ++i) {
     for (size_t j = i + 1; j < o.labels.size();) {
@@ -91,7 +91,7 @@ int64_t size_of(const Operand& o, int label) {
   return at == o.labels.end() ? 1 : o.tensor.size(at - o.labels.begin());
 }
 
-// Dimensions in the order of `labels`; those the operand lacks have one element.
+// The operand's dimensions in the order of `labels`; missing ones get size 1.
 Tensor arranged(const Operand& o, const std::vector<int>& labels) {
   std::vector<int64_t> sizes, strides;
   for (int label : labels) {
@@ -103,7 +103,8 @@ Tensor arranged(const Operand& o, const std::vector<int>& labels) {
   return o.tensor.as_strided(sizes, strides, o.tensor.storage_offset());
 }
 
-// Sums of integers are int64; before a product, dimensions of one element are no sums.
+// Sums over the dimensions that are not kept. Sums of integers are int64; unless this is the last
+// step, dropping dimensions of size 1 does not count as a sum.
 void sum_out(Operand& o, const std::vector<int>& kept, bool last = false) {
   bool sums = last;
   std::vector<int64_t> dims;
@@ -121,10 +122,10 @@ void sum_out(Operand& o, const std::vector<int>& kept, bool last = false) {
 
 int64_t product_of(IntSpan sizes) { return checked_numel(sizes); }
 
-// Two operands become one that has the labels in `kept`.
+// Multiplies two operands and sums over the labels that are not kept.
 Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
   std::vector<int> batch, left, right, summed, keep_a = kept, keep_b = kept;
-  for (int label : b.labels) {  // what has one element in the other is summed before the product
+  for (int label : b.labels) {  // labels of size 1 in the other operand are summed first
     if (size_of(b, label) != 1) keep_a.push_back(label);
   }
   for (int label : a.labels) {
@@ -157,11 +158,11 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
   for (int label : summed) contracts |= size_of(a, label) > 1 && size_of(b, label) > 1;
   ScalarType type = promote(a.tensor.dtype(), b.tensor.dtype());
   bool masks = !contracts && type == ScalarType::Bool;
-  if (!contracts) {  // a product element by element
+  if (!contracts) {  // an elementwise product
     a.tensor = to_dtype(a.tensor, masks ? ScalarType::UInt8 : type);
     b.tensor = to_dtype(b.tensor, masks ? ScalarType::UInt8 : type);
   }
-  if (summed.empty()) {  // lies as the operands do
+  if (summed.empty()) {  // has the operands' memory layout
     Operand result;
     result.labels = batch;
     result.labels.insert(result.labels.end(), left.begin(), left.end());

@@ -1,4 +1,4 @@
-// Modes of a run.
+// Operators that read and set modes of a run.
 #include "op.h"
 
 namespace scriptlang {

@@ -1,5 +1,5 @@
-// Nested tensors: padded sequences whose lengths lie where a quantized tensor has its parameters,
-// as those of channels along the batch, so that what takes them for such reads nothing else.
+// Nested tensors: padded sequences. Their lengths are stored as if they were the parameters of a
+// quantizer, per channel along the batch, so that code that mistakes them for such stays in bounds.
 #include "nested.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Lengths = std::vector<int64_t>;
 
-// The rows of a sequence, (length, features), in (batch, longest, features).
+// The rows of one sequence, (length, features), of (batch, longest, features).
 Tensor rows_of(const Tensor& padded, int64_t sequence, int64_t length) {
   return view_narrow(view_select(padded, 0, sequence), 0, 0, length);
 }
@@ -32,7 +32,7 @@ Lengths lengths_of(const Tensor& t) {
   return lengths;
 }
 
-// Zeros, with room for the longest of the sequences in each row.
+// Zeros of (batch, longest, features).
 Tensor padded_zeros(const Lengths& lengths, int64_t features, ScalarType dtype) {
   int64_t longest = 0;
   for (int64_t n : lengths) longest = std::max(longest, n);
@@ -50,7 +50,7 @@ Tensor with_lengths(Tensor padded, const Lengths& lengths) {
   return padded;
 }
 
-// How many places of each row of a mask are true; `left_aligned` says whether they come first.
+// The number of true elements in each row of a mask; `left_aligned`: whether they come first.
 Lengths counts_of(const Tensor& mask, bool* left_aligned) {
   SL_CHECK(mask.dtype() == ScalarType::Bool, "Expected mask to be of ScalarType Bool, but got ",
            dtype_name(mask.dtype()), " instead.");

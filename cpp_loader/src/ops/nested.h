@@ -1,5 +1,5 @@
-// Sequences of different lengths as one tensor, as far as PyTorch's transformer layers make them:
-// padded with zeros, (batch, longest, features), beside their lengths.
+// Nested tensors, sequences of different lengths in one tensor, as far as PyTorch's transformer
+// layers make them: padded with zeros, (batch, longest, features), with their lengths.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 namespace scriptlang {
 
 bool is_nested(const Tensor& t);
-// f of each sequence of a nested tensor, (1, length, features), put together again.
+// Applies f to each sequence of a nested tensor, (1, length, features), and joins the results.
 Tensor each_sequence(const Tensor& t, const std::function<Tensor(const Tensor&)>& f);
 
 }  // namespace scriptlang

@@ -27,7 +27,7 @@ const T* data_or_null(const Tensor& t) {
 
 int64_t grain_for(int64_t row) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, row)); }
 
-// Parameters are of the input's type, or single precision beside half.
+// Checks that the parameters have the input's type, or are float32 with a half input.
 void check_mixed(const Tensor& input, std::initializer_list<const Tensor*> parameters) {
   bool mixed = false, single = true;
   for (const Tensor* t : parameters) {
@@ -47,8 +47,8 @@ struct Normed {
   Tensor y, mean, rstd;
 };
 
-// f(x, y, r) for every row of n elements, as T, which those of y are made of; rows of another type
-// are converted one by one.
+// Calls f(x row, y row, r) for every row of n elements of type T. Rows of x in another type are
+// converted one by one, and the results back.
 template <class T, class F>
 void for_converted_rows(const Tensor& x, const Tensor& y, ScalarType computed, int64_t rows,
                         int64_t n, F f) {
@@ -73,7 +73,7 @@ void for_converted_rows(const Tensor& x, const Tensor& y, ScalarType computed, i
   });
 }
 
-// Notes a normalisation over the last dimensions, whose result has the type of its input.
+// Records a normalisation over the last dimensions, whose result has the type of its input.
 Tensor record_norm(const Tensor& input, IntSpan shape, std::vector<Tensor> inputs,
                    ScalarType computed, double eps, const RowFunction* function, Whole whole) {
   Recording::Rows rows;
@@ -134,7 +134,7 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
   return result;
 }
 
-// The squares are those of the complex numbers, not of their sizes.
+// As in PyTorch, the mean is of the complex squares x * x, not of |x|^2.
 Tensor complex_rms_norm(const Tensor& input, int64_t axis, const Tensor& weight,
                         const Value& eps_value) {
   using kernels::Binary;
@@ -196,7 +196,7 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
 
 // ---- group norm: every group of channels of an image is a row with weights per channel
 
-// The input holds `images` times `channels` rows of pixels, whatever its dimensions are.
+// The input consists of images * channels rows of pixels, whatever its shape.
 Normed group_norm(const Tensor& input, int64_t images, int64_t channels, int64_t groups,
                   const Tensor& weight, const Tensor& bias, double eps) {
   SL_CHECK(groups > 0 && channels % groups == 0,
@@ -246,7 +246,7 @@ Normed group_norm(const Tensor& input, int64_t images, int64_t channels, int64_t
 
 // ---- batch norm
 
-// The mean and variance (biased) of every channel.
+// The mean and the biased variance of every channel.
 template <class T>
 void channel_statistics(const Tensor& x, int64_t images, int64_t channels, int64_t pixels, T* mean,
                         T* variance) {
@@ -267,7 +267,7 @@ void channel_statistics(const Tensor& x, int64_t images, int64_t channels, int64
   });
 }
 
-// Channels of few pixels go by columns: an image is a row of channels * pixels elements.
+// Channels of few pixels are processed by columns: an image is a row of channels * pixels elements.
 constexpr int64_t kFewPixels = 16, kWidestImage = 16384;
 
 bool goes_by_columns(int64_t images, int64_t channels, int64_t pixels) {
@@ -280,7 +280,7 @@ void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_
   const auto& lines = kernels::kernels().lines->of(T());
   const T* from = x.data<T>();
   int64_t width = channels * pixels;
-  constexpr int64_t kRows = 64;  // sums of this many are added in double
+  constexpr int64_t kRows = 64;  // partial sums of this many rows are added in double
   Pooled<T> center(size_t(width), T(0));
   auto add_up = [&](T* result, auto add) {
     Pooled<double> total(size_t(channels), 0.0);
@@ -301,7 +301,7 @@ void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_
   });
 }
 
-// y = x * scale + shift by channels.
+// y = x * scale + shift, with a scale and shift for each channel.
 template <class T>
 void scale_columns(const T* x, T* y, int64_t images, int64_t channels, int64_t pixels,
                    const T* scale, const T* shift) {
@@ -355,7 +355,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
            "Expected more than 0 values per channel when training, got input size ",
            to_string(input.sizes()));
   Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);
-  ScalarType saved = input.dtype();  // of the statistics
+  ScalarType saved = input.dtype();  // type that the statistics are saved in
   for (const Tensor* t : {&running_var, &running_mean, &bias, &weight}) {
     if (t->defined()) saved = t->dtype();
   }
@@ -363,7 +363,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   result.mean = Tensor::empty({channels}, computed);
   Tensor variance = Tensor::empty({channels}, computed);
   result.rstd = Tensor::empty({channels}, computed);
-  // A value that nobody else holds gives its memory to the result.
+  // The result may reuse the memory of an input without other owners.
   bool reuse = input.is_exclusive() && input.is_contiguous() && input.dtype() == computed;
   result.y = reuse ? input : Tensor::empty(input.sizes(), computed);
   for_float_type(computed, [&](auto zero) {
@@ -384,7 +384,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     for (int64_t c = 0; c < channels; ++c) {
       rstd[c] = T(1) / std::sqrt(var[c] + T(eps));
       T center = mean[c];
-      if (training) {  // as they are saved
+      if (training) {  // rounded as the saved ones
         rstd[c] = T(round_to_half(rstd[c], saved));
         center = T(round_to_half(center, saved));
       }
@@ -424,7 +424,7 @@ Tensor instance_norm(Args args) {
   SL_CHECK(args.opt_tensor(3).defined() == args.opt_tensor(4).defined(),
            "instance_norm: running_mean and running_var come together or not at all");
   int64_t images = input.size(0), channels = input.size(1);
-  // Every image's channels are channels of one image.
+  // The channels of all images become the channels of one image.
   std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
   sizes[0] = 1;
   sizes[1] = images * channels;
@@ -447,7 +447,7 @@ Tensor instance_norm(Args args) {
       batch_norm(reshape(input, sizes), repeated(args.opt_tensor(1)), repeated(args.opt_tensor(2)),
                  running_mean, running_var, use_input, args.number(6), args.number(7));
   if (use_input && running_mean.defined()) {
-    // The mean over the images goes back to the running statistics.
+    // The running statistics become the mean over the images.
     auto fold = [&](const Tensor& target, const Tensor& all) {
       Tensor total = Tensor::zeros({channels}, all.dtype());
       for (int64_t i = 0; i < images; ++i) {
@@ -508,7 +508,7 @@ SL_OP(aten_native_group_norm) {
 }
 SL_OP(aten_instance_norm) { out[0] = instance_norm(args); }
 SL_OP(aten_batch_norm) {
-  if (args.tensor(0).numel() == 0) {  // whatever the parameters are
+  if (args.tensor(0).numel() == 0) {  // parameters are not checked
     computed_type(args.tensor(0).dtype(), "batch_norm");
     out[0] = Tensor::empty(args.tensor(0).sizes(), args.tensor(0).dtype());
     return;
@@ -517,7 +517,7 @@ SL_OP(aten_batch_norm) {
                       args.opt_tensor(4), args.boolean(5), args.number(6), args.number(7))
                .y;
 }
-// The type of the statistics that are given back: of the first parameter, or the input.
+// The type of the returned statistics: that of the first parameter given, else of the input.
 ScalarType statistics_type(Args args) {
   for (int i : {1, 2, 3, 4}) {
     if (args.opt_tensor(i).defined()) return args.opt_tensor(i).dtype();
@@ -545,7 +545,7 @@ SL_OP(aten__native_batch_norm_legit_no_stats) {
 SL_OP(aten__batch_norm_with_update) {
   Value given[8] = {args[0], args[1], args[2], args[3], args[4], true, args[5], args[6]};
   op_aten_native_batch_norm(ctx, Args(given, 8), out);
-  out[3] = Tensor::empty({0}, ScalarType::UInt8);  // what other devices keep for the derivative
+  out[3] = Tensor::empty({0}, ScalarType::UInt8);  // other devices' buffer for the derivative
 }
 SL_OP(aten__native_batch_norm_legit_no_training) {
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.tensor(3),

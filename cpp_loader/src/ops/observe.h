@@ -1,6 +1,6 @@
-// Notes of profiled programs: which operator ran when, and on what shapes.
+// Events of profiled programs: which operator ran when, and on what shapes.
 //
-// Nothing calls scriptlang::observe but programs that the profiler has made; others cost nothing.
+// Only programs instrumented by the profiler call scriptlang::observe; others have no overhead.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace scriptlang::observe {
 
-// From now on, calls of the operator make notes; what was noted before is forgotten.
+// Starts recording calls of the operator; earlier events are dropped.
 void start();
 
-// Ends that. Each note is a row of numbers: place, nanoseconds of the steady clock, thread, count
-// of tensors, and for each tensor its dtype, its number of dimensions and its sizes. Lists give the
-// tensors that they hold, the first 64.
+// Stops recording and returns the events. Each is a sequence of numbers: the operator's place in
+// the program, nanoseconds of the steady clock, thread, number of tensors, and for each tensor its
+// dtype, number of dimensions and sizes. For lists, tensors among the first 64 items are listed.
 std::vector<int64_t> take();
 
 }  // namespace scriptlang::observe

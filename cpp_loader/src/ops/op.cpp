@@ -1,4 +1,4 @@
-// Access of operators to their arguments: numbers, scalars, lists, optional tensors.
+// How operators access their arguments: numbers, scalars, lists, optional tensors.
 #include "op.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace scriptlang {
 
 namespace {
 
-// A zero-dim tensor where a number is wanted: its one element.
+// The element of a one-element tensor, where a number is expected.
 Scalar scalar_of_tensor(const Tensor& t) {
   if (is_symbolic(t)) Recording::give_up();
   if (t.numel() != 1) {
@@ -83,7 +83,7 @@ Ints::Ints(const Value& v, int64_t broadcast) {
 }
 
 static const Tensor& undefined() {
-  static const Tensor* const tensor = new Tensor;  // nothing ends with the process
+  static const Tensor* const tensor = new Tensor;  // never destroyed
   return *tensor;
 }
 
@@ -105,7 +105,7 @@ std::vector<Tensor> Args::tensors(int i) const {
   if (items.kind() == List::Kind::Values) {
     for (size_t k = 0; k < items.size(); ++k) out.push_back(items.values()[k].as_tensor());
   } else {
-    for (const Value& item : items) item.as_tensor();  // says what is there instead
+    for (const Value& item : items) item.as_tensor();  // raises, naming the item's type
   }
   return out;
 }
@@ -120,7 +120,7 @@ std::vector<Tensor> Args::opt_tensors(int i) const {
       out.push_back(item.is_none() ? Tensor() : item.as_tensor());
     }
   } else {
-    for (const Value& item : items) item.as_tensor();  // says what is there instead
+    for (const Value& item : items) item.as_tensor();  // raises, naming the item's type
   }
   return out;
 }

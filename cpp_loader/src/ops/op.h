@@ -1,13 +1,13 @@
-// How an operator is written.
+// What operators are written with.
 //
 //   SL_OP(aten_add_int) { out[0] = wrap_add(args.integer(0), args.integer(1)); }
 //
-// defines aten::add.int. `args` are all arguments of the schema in order (defaults filled by the
-// loader); `out` has room for the schema's results and does not overlap the arguments. An
-// operator may take an argument's value away (args[0].take_tensor()): the caller drops what is
-// left. It may throw Error. It keeps no pointer to args or out.
+// defines aten::add.int. `args` holds all arguments of the schema in order (the loader fills in
+// defaults). `out` has room for the schema's results and does not overlap the arguments. An
+// operator may move an argument out (args[0].take_tensor()); the caller destroys what is left. It
+// may throw Error. It must not keep pointers to args or out.
 //
-// Symbol rule: the qualified name with "::" and "." turned into "_". tools/generate_ops_def.py
+// The symbol is the qualified name with "::" and "." turned into "_". tools/generate_ops_def.py
 // scans the sources for SL_OP and writes ops.def.
 #pragma once
 
@@ -21,23 +21,23 @@
 
 namespace scriptlang {
 
-// What a call may use; owned by the call, passed down explicitly.
+// What a call may use. The call owns it and passes it down explicitly.
 struct Context {
   int threads = 1;                 // how many threads a kernel may use
   bool grad_enabled = true;        // torch.is_grad_enabled()
   bool records = false;            // whether derivatives are recorded; see autograd/
-  bool nested = false;             // a part of another call, whose limits hold
+  bool nested = false;             // part of another call, whose limits apply
   Generator* generator = nullptr;  // default generator for random operators; never null in a run
   void (*print)(const char* text, size_t size, void* user) = nullptr;  // null: stdout
   void* print_user = nullptr;
   void (*warn)(const char* text, size_t size, void* user) = nullptr;  // null: stderr
   void* warn_user = nullptr;
-  // Asked now and then, by the thread that called, whether the call is to end.
+  // Polled by the calling thread; true asks the call to end early.
   bool (*interrupted)(void* user) = nullptr;
   void* interrupted_user = nullptr;
 };
 
-// A number argument of any kind ("Scalar" in schemas).
+// A number of any kind (a "Scalar" argument in schemas).
 struct Scalar {
   enum Kind : uint8_t { Bool, Int, Double, Complex } kind = Int;
   int64_t i = 0;
@@ -49,18 +49,18 @@ struct Scalar {
   Scalar(double v) : kind(Double), i(0), d(v) {}
   Scalar(bool v) : kind(Bool), i(v), d(v) {}
   Scalar(std::complex<double> v) : kind(Complex), d(v.real()), imag(v.imag()) {}
-  static Scalar of(const Value& v);  // also a zero-dim tensor; raises TypeError
+  static Scalar of(const Value& v);  // accepts zero-dim tensors; raises TypeError for others
 
   bool is_integral(bool with_bool = true) const {
     return kind == Int || (with_bool && kind == Bool);
   }
-  // As a real setting; raises RuntimeError on what has an imaginary part.
+  // As a real number; raises RuntimeError if the imaginary part is not 0.
   double to_double() const {
     if (imag != 0) [[unlikely]]
       overflow("double");
     return d;
   }
-  // As a whole setting, the fraction cut off; raises RuntimeError on what int64 does not hold.
+  // As an integer, truncated; raises RuntimeError if int64 cannot hold it.
   int64_t to_int() const {
     if (is_integral()) return i;
     constexpr double kLimit = 9223372036854775808.0;
@@ -75,7 +75,8 @@ struct Scalar {
   [[noreturn]] static void overflow(const char* type);
 };
 
-// A small array of int64 copied out of a List[int] (or broadcast from one int).
+// An array of int64 copied from a List[int], or one int repeated `broadcast` times. Up to eight are
+// stored inline.
 class Ints {
  public:
   Ints() = default;
@@ -98,7 +99,8 @@ class Ints {
   std::array<int64_t, 8> inline_;
 };
 
-// The arguments of a call. Accessors check the tag and raise TypeError, never crash.
+// The arguments of a call. Accessors check the value's tag and raise TypeError where it does not
+// fit.
 class Args {
  public:
   Args(Value* values, int count) : values_(values), count_(count) {}
@@ -128,11 +130,11 @@ class Args {
   // Tensor?[]: None elements become undefined tensors.
   std::vector<Tensor> opt_tensors(int i) const;
   std::vector<double> doubles(int i) const;
-  // ScalarType argument; raises RuntimeError on a number that is no type.
+  // A ScalarType argument; raises RuntimeError for a number that names no type.
   ScalarType dtype(int i) const;
   ScalarType dtype(int i, ScalarType if_none) const { return none(i) ? if_none : dtype(i); }
   Device device(int i) const { return values_[i].as_device(); }
-  // Device argument that must be a device we have: raises RuntimeError unless None or CPU.
+  // Checks a Device argument: raises RuntimeError unless it is None or the CPU.
   void want_cpu(int i) const;
   // The call's generator: the argument, or the context's default when it is None.
   Generator& generator(int i, Context& ctx) const {

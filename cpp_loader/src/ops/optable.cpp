@@ -1,4 +1,4 @@
-// The table of operators: finds one by name, inflates and parses its schema.
+// The table of operators: finds operators by name, decompresses and parses their schemas.
 #include "optable.h"
 
 #include <zlib.h>
@@ -12,8 +12,8 @@
 #include "forms.h"
 #include "ops/quantized/plain.h"
 
-// The operators of the table: all, or those that the build was asked for. The others are declared,
-// and nothing names them, so that programs link without them.
+// The operators of the table: all, or a selection for this build. The others are declared but not
+// referenced, so that programs link without them.
 #if !defined(SL_SELECTED_OPS)
 #define SL_SELECTED_OPS "ops.def"
 #endif
@@ -68,7 +68,7 @@ namespace scriptlang {
 
 namespace {
 
-// How the schemas lie, one after the other.
+// The layout of the schema texts, one after the other; used for offsets only.
 struct Texts {
 #define SL_OPERATOR(symbol, schema) char symbol[sizeof schema];
 #define SL_QUANTIZED(symbol, way, outs, schema) char symbol[sizeof schema];
@@ -81,7 +81,7 @@ struct Texts {
 #undef SL_FORM
 };
 constexpr unsigned char kDeflated[] = {
-#if !defined(SL_OP_SCAN)  // what looks for operators needs no schemas
+#if !defined(SL_OP_SCAN)  // scanning for operators needs no schemas
 #include "schemas.inc"
 #endif
 };
@@ -121,7 +121,7 @@ std::atomic<const Schema*> parsed[kCount];
 
 const char* OpEntry::text() const {
   if (at & kCustomEntry) return custom_text(*this);
-  static const char* const texts = inflated().release();  // when an operator is first looked for
+  static const char* const texts = inflated().release();  // at the first lookup
   return texts + at;
 }
 
@@ -140,7 +140,7 @@ const Schema& schema_of(const OpEntry& entry) {
   if (entry.at & kCustomEntry) return custom_schema(entry);
   std::atomic<const Schema*>& slot = parsed[&entry - kTable];
   if (const Schema* schema = slot.load(std::memory_order_acquire)) return *schema;
-  memory::RunScope scope(false);  // defaults are everybody's
+  memory::RunScope scope(false);  // defaults are shared by all programs
   auto fresh = std::make_unique<const Schema>(parse_schema(entry.text()));
   const Schema* expected = nullptr;
   if (slot.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) {

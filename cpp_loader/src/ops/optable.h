@@ -1,4 +1,4 @@
-// The operators that this build has: a table sorted by name, made from ops/ops.def.
+// The operators of this build: a table sorted by name, made from ops/ops.def.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 namespace scriptlang {
 
 struct OpEntry {
-  // Where the schema lies among all of them: no address that loading has to relocate. Or, marked,
-  // which of those in custom.h it is.
+  // The offset of the schema in the text of all schemas: unlike a pointer, it needs no relocation
+  // when the library is loaded. With kCustomEntry set, the index of a registered operator (see
+  // custom.h).
   uint32_t at;
   OpFn run;
   const char* text() const;  // the schema; up to '(' it is the qualified name
@@ -23,10 +24,10 @@ struct OpEntry {
 
 int op_count();
 const OpEntry& op_at(int index);
-const OpEntry* find_op(std::string_view qualified_name);  // null: this build lacks it
-const Schema& schema_of(const OpEntry& entry);            // parsed at first use, kept
+const OpEntry* find_op(std::string_view qualified_name);  // null where this build lacks it
+const Schema& schema_of(const OpEntry& entry);            // parsed at first use and cached
 
-// The generator behind random operators when the caller gave none. One per process.
+// The generator of random operators when the caller gave none. There is one per process.
 Generator& default_generator();
 
 }  // namespace scriptlang

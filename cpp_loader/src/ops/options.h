@@ -1,11 +1,11 @@
-// The arguments (dtype, layout, device, pin_memory) that operators which make tensors end with.
+// The arguments (dtype, layout, device, pin_memory) at the end of operators that create tensors.
 #pragma once
 
 #include "op.h"
 
 namespace scriptlang {
 
-// The layout at place `first`, and the device behind it.
+// Checks the layout, argument `first`, and the device after it.
 inline void want_strided_on_cpu(Args args, int first) {
   SL_CHECK(args.none(first) || args.integer(first) == 0,
            "only strided tensors are supported, but the program asks for layout ",
@@ -13,7 +13,7 @@ inline void want_strided_on_cpu(Args args, int first) {
   args.want_cpu(first + 1);
 }
 
-// All of them from place `first` on; the type of what is made.
+// Checks the four arguments from `first` on and returns the dtype.
 inline ScalarType options(Args args, int first, ScalarType if_none) {
   want_strided_on_cpu(args, first + 1);
   return args.dtype(first, if_none);

@@ -12,7 +12,7 @@ namespace scriptlang {
 
 namespace {
 
-// What a padding below zero leaves of a dimension.
+// What a negative padding leaves of a dimension.
 Tensor cut(const Tensor& t, int64_t d, int64_t pad, bool at_start) {
   if (pad >= 0) return t;
   const int64_t left = t.size(d) + pad;
@@ -20,7 +20,7 @@ Tensor cut(const Tensor& t, int64_t d, int64_t pad, bool at_start) {
   return view_narrow(t, d, at_start ? t.size(d) - left : 0, left);
 }
 
-// How many elements of a dimension a padding below zero takes away.
+// The number of elements that a negative padding removes from a dimension.
 int64_t cut_of(int64_t pad, int64_t size) { return pad < 0 ? -std::max(pad, -size) : 0; }
 
 // `pad` holds (before, after) for the last dimension, then the one before it, and so on.
@@ -64,19 +64,19 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
 
 enum class Edge { kReflect, kReplicate, kCircular };
 
-// Where element i of the padded dimension comes from.
+// The source index of element i of the padded dimension.
 int64_t source_of(Edge edge, int64_t i, int64_t size) {
   switch (edge) {
     case Edge::kReflect:
       if (i < 0) i = -i;
       return i >= size ? 2 * (size - 1) - i : i;
     case Edge::kReplicate: return std::clamp<int64_t>(i, 0, size - 1);
-    default: return (i % size + size) % size;  // of the part that negative padding leaves
+    default: return (i % size + size) % size;  // size after negative padding
   }
 }
 
-// The elements of dimension d from these places. At `to` those begin that follow each other in the
-// source too: where they are most, they are copied together.
+// Selects the elements of dimension d at indices `from`. From position `to` on, the indices are
+// consecutive; if these are most of the elements, they are copied as one slice.
 Tensor selected(const Tensor& self, int64_t d, const Working<int64_t>& from, int64_t to,
                 int64_t format) {
   int64_t total = int64_t(from.size()), run = 1;

@@ -1,4 +1,4 @@
-// Loops over very many elements, which end early when their call is to stop.
+// Loops over very many elements that can end early when their call is to stop.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace scriptlang {
 
-// Calls f(begin, end) over pieces of [0, n), one after the other; the thread looks between them
-// whether it is still wanted.
+// Calls f(begin, end) over pieces of [0, n), one after the other. Between them the thread checks
+// whether the call is to stop.
 template <class F>
 void in_pieces(int64_t n, F&& f) {
   constexpr int64_t kPiece = 1 << 15;
@@ -20,7 +20,7 @@ void in_pieces(int64_t n, F&& f) {
   }
 }
 
-// Before or after: which of two comes first, in a sort of the library that may take long.
+// A less-than for standard library sorts that may take long: it checks whether the call is to stop.
 struct WorkedLess {
   template <class T>
   bool operator()(const T& a, const T& b) const {
@@ -29,6 +29,6 @@ struct WorkedLess {
   }
 };
 
-constexpr int64_t kShortSort = 1 << 14;  // elements whose sort nobody need end early
+constexpr int64_t kShortSort = 1 << 14;  // sorts of up to this many elements need no check
 
 }  // namespace scriptlang

@@ -1,8 +1,8 @@
-// Running a pointwise loop over tensors of any shape, stride and type.
+// Runs a pointwise loop over tensors of any shape, stride and type.
 //
-// Operands broadcast against each other. Elements are converted to the loop's type on the way in
-// and to the result's on the way out, in pieces that stay in the first cache; what is contiguous
-// and of the right type already is handed to the loop as it lies.
+// Operands broadcast against each other. Elements are converted to the loop's type before it and to
+// the result's type after it, in chunks that stay in the L1 cache. Operands that are contiguous and
+// already of the right type are passed to the loop without a copy.
 #pragma once
 
 #include "../../kernels/loops.h"
@@ -12,7 +12,7 @@ namespace scriptlang {
 
 constexpr int kMaxInputs = 4;
 
-// An operand: a tensor, or a number as the program wrote it.
+// An operand: a tensor, or a number that the program wrote.
 struct Input {
   const Tensor* tensor = nullptr;
   Scalar number;
@@ -20,20 +20,21 @@ struct Input {
   Input() = default;
   Input(const Tensor& t) : tensor(&t) {}
   Input(Scalar s) : number(s) {}
-  // The value of an argument: a tensor, or any number.
+  // Makes an operand of an argument's value: a tensor, or any number.
   static Input of(const Value& v) {
     return v.is_tensor() ? Input(v.as_tensor()) : Input(Scalar::of(v));
   }
 };
 
-// PyTorch's three categories: dimensioned tensors decide before zero-dim tensors, these before
-// numbers; a lower category only raises the kind (bool, integer, float, complex) of a higher one.
+// Type promotion as in PyTorch, by three categories: tensors with dimensions decide before zero-dim
+// tensors, and these before numbers. A lower category changes the result only where its kind (bool,
+// integer, float, complex) ranks above that of the higher one.
 class ResultType {
  public:
   void add(const Input& in);
   void add(const Tensor& t) { add(Input(t)); }
   ScalarType get() const;
-  // The same, integers and bool becoming the default float type.
+  // As get(), but integers and bool become the default float type.
   ScalarType get_float() const;
 
  private:
@@ -48,76 +49,81 @@ ScalarType float_type(ScalarType t);  // integers and bool to float32
 struct Pointwise {
   const kernels::LoopTable* table = nullptr;
   const char* name = "";                        // for "not implemented" messages
-  ScalarType compute = ScalarType::Float32;     // type of the operator, chooses the loop
-  ScalarType first = ScalarType::Undefined;     // type of input 0 when it is another one
-  ScalarType produced = ScalarType::Undefined;  // what the loop writes, when not `compute`
-  ScalarType result = ScalarType::Undefined;    // of a fresh result, when not `produced`
-  const double* params = nullptr;               // kernels::kParams of them, or null
+  ScalarType compute = ScalarType::Float32;     // the type computed in, which chooses the loop
+  ScalarType first = ScalarType::Undefined;     // type of input 0, when not `compute`
+  ScalarType produced = ScalarType::Undefined;  // type that the loop writes, when not `compute`
+  ScalarType result = ScalarType::Undefined;    // type of a new result, when not `produced`
+  const double* params = nullptr;               // kernels::kParams numbers, or null
   int count = 0;
   Input in[kMaxInputs];
-  // The inputs are arguments of the operator, not used again: one that nobody else holds may give
-  // its memory to the result.
+  // The inputs are arguments of the operator that it does not use again: the result may reuse the
+  // memory of one that has no other owner.
   bool may_reuse = false;
-  // Where `compute` is a half type, operands of other types are rounded to it first; not the last
-  // one, if this is set and it has one element.
+  // Where `compute` is a half type, operands of other types are rounded to it first. If this is
+  // set, the last operand is not rounded when it has one element.
   bool last_is_exact = false;
-  // When given, written to (in place, or an out argument); else a fresh tensor is made.
+  // The tensor to write (in place, or an out= argument); undefined: a new one is made.
   Tensor out;
 };
 
-// Returns p.out, or the fresh result.
+// Runs the loop; returns p.out, or the new result.
 Tensor run(Pointwise& p);
 
-// How the type of a result follows from the operands.
+// How the type of the result follows from those of the operands.
 enum class Rule {
-  kSame,    // the operand's own type; of two operands, the common type
-  kFloat,   // the same, integers and bool becoming float32
-  kToBool,  // computed in the common type, the result is bool
+  kSame,    // the operand's own type; with two operands, their common type
+  kFloat,   // as kSame, but integers and bool become float32
+  kToBool,  // computed in the common type; the result is bool
 };
-// One operator of one or two operands; `into` is the tensor to write, when there is one.
+// Apply an operator with one or two operands. `into`, where defined, is the tensor to write.
 Tensor unary_result(const Tensor& self, kernels::Unary op, const char* name, Rule rule,
                     const double* params = nullptr, const Tensor& into = Tensor(),
                     bool may_reuse = false);
 Tensor binary_result(const Input& a, const Input& b, kernels::Binary op, const char* name,
                      Rule rule, const double* params = nullptr, const Tensor& into = Tensor(),
                      bool may_reuse = false);
-// base to the power of a number; exact where that is small.
+// base to the power of a number; common exponents (2, 3, 0.5, -1, ...) have loops of their own.
 Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor& into);
 // condition ? a : b in the given type.
 Tensor where_result(const Tensor& condition, const Input& a, const Input& b, ScalarType type,
                     const Tensor& into = Tensor());
 
-// In-place rule: raises unless values of type `from` may be written to a tensor of type `to`.
+// The rule of in-place operators: raises unless values of type `from` may be written to a tensor of
+// type `to`.
 void check_can_cast(ScalarType from, ScalarType to);
 
-// Raises unless the tensor may be written to: not constant memory, no element twice.
+// Raises unless the tensor may be written: its memory is not read-only, and no two of its elements
+// share memory.
 void check_writable(const Tensor& t);
 void check_not_read_only(const Tensor& t);
-// Raises where elements of the two share memory, though not each with its own; not `same`: at all.
+// Raises where `out` and `in`, if both are dense, share memory. `same` allows the two to be
+// identical, with every element at its own place; otherwise any overlap raises.
 void check_apart(const Tensor& out, const Tensor& in, bool same = true);
-// Equal ones in dimensions of more than one element.
+// Whether the strides are equal, but for dimensions of one element.
 bool same_strides(const Tensor& a, const Tensor& b);
-bool is_dense(const Tensor& t);  // no gaps, no element twice, in some order of the dimensions
-bool overlaps_itself(const Tensor& t);  // an expanded dimension: elements share memory
+bool is_dense(const Tensor& t);  // no gaps or shared elements, in some order of the dimensions
+bool overlaps_itself(const Tensor& t);  // an expanded dimension makes elements share memory
 
-// The loops' stand-in for a type they have no arithmetic for.
+// The type whose loops compute for `t`: float32 for half types, which have no arithmetic.
 constexpr ScalarType loop_type(ScalarType t) { return is_half(t) ? ScalarType::Float32 : t; }
 
-// Writes a number as an element of the type.
+// Converts a number to the type and writes it to memory at `to`.
 void store_number(const Scalar& s, ScalarType type, void* to);
 
 // Writes src, broadcast and converted, into every element of dst.
 void copy_into(const Tensor& dst, const Tensor& src);
-void copy_elements(const Tensor& dst, const Tensor& src);  // dst is known to be writable
+// The same without checking that dst is writable.
+void copy_elements(const Tensor& dst, const Tensor& src);
 void fill(const Tensor& dst, const Scalar& value);
 // Raises unless a number can be an element of the type.
 void check_fits(const Scalar& s, ScalarType type);
-void check_factor(const Scalar& s, ScalarType type);  // halves are computed as float32
-Tensor to_contiguous(const Tensor& t);                // itself when it is
-Tensor to_dtype(const Tensor& t, ScalarType dtype);   // itself when it has it
+// The same, with half types counting as float32.
+void check_factor(const Scalar& s, ScalarType type);
+Tensor to_contiguous(const Tensor& t);               // `t` itself when it is contiguous
+Tensor to_dtype(const Tensor& t, ScalarType dtype);  // `t` itself when it has that type
 Tensor contiguous_as(const Tensor& t, ScalarType dtype);
 
-// The shape of operands of these shapes; raises PyTorch's error when they do not broadcast.
+// The shape that two shapes broadcast to; raises PyTorch's error when they do not.
 std::vector<int64_t> broadcast_shapes(IntSpan a, IntSpan b);
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// What pointwise operators of two operands share.
+// Shared by pointwise operators with two operands.
 #include "pointwise_binary.h"
 
 namespace scriptlang {

@@ -1,15 +1,15 @@
-// Operators of two tensors, or of a tensor and a number, which run one loop of a table.
+// Operators on two tensors, or a tensor and a number, that run one loop of a table.
 #pragma once
 
 #include "pointwise_direct.h"
 
 namespace scriptlang {
 
-// Numbers beside tensors of half types are rounded to these: by all that make a tensor of the
-// number first, which mul and div do not.
+// Rounds number arguments to the half type of the tensor beside them. For operators that turn the
+// number into a tensor first, as all do but mul and div.
 Args round_numbers(Args args);
 
-// A number as an element of a half type, if it is one.
+// Rounds a number to `type`, if that is a half type.
 double round_to_half(double number, ScalarType type);
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// Fast path of pointwise operators on small or contiguous tensors of one type.
+// The fast path of pointwise operators on small or contiguous tensors of one type.
 #include "pointwise_direct.h"
 
 #include "recording.h"
@@ -22,15 +22,15 @@ bool same_shape(const Tensor& a, const Tensor& b) {
   return a.dim() == b.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin());
 }
 
-// What is to be run: rows of `n` elements of the tensor that has the result's shape, and where the
-// next row's operands lie, in bytes.
+// What to run: `count` rows of `n` elements of the tensor that has the result's shape. `advance`:
+// bytes from an operand's row to its next.
 struct RowRun {
   int64_t n = 0, count = 1;
   int64_t advance[2] = {};
 };
 
-// Runs the loop into the first operand of the result's shape that is not needed any more, or into
-// a fresh tensor.
+// Runs the loop. The result is the first operand that may be overwritten (args it may take and that
+// have no other owner), or a new tensor.
 void run_into(Args args, const bool* may_take, Value* out, kernels::Loop loop, const void** in,
               const int64_t* step, const double* params, int shaped, const RowRun& rows) {
   const Tensor& t = args[shaped].as_tensor();
@@ -48,8 +48,8 @@ void run_into(Args args, const bool* may_take, Value* out, kernels::Loop loop, c
   out[0] = std::move(result);
 }
 
-// Whether `u` is one number for all of `t`, one for each row, or the same row for all: how it lies
-// beside the rows of `t` then.
+// Whether `u` broadcasts as one number for all of `t`, one number for each row, or one row for all;
+// sets how it is read beside the rows of `t`.
 bool lies_beside(const Tensor& t, const Tensor& u, RowRun* rows, int64_t* advance, int64_t* step) {
   int64_t shift = t.dim() - u.dim(), numel = u.numel();
   if (shift < 0 || t.numel() == 0 || !u.is_contiguous()) return false;

@@ -32,7 +32,7 @@ Tensor nan_to_num(Args args, const Tensor& into) {
   return unary_result(self, Unary::k_nan_to_num, "nan_to_num", Rule::kSame, p, into);
 }
 
-// Every step is rounded, as in PyTorch's loop.
+// logit for half types: every step is rounded, as in PyTorch's loop.
 Tensor logit_of_halves(const Tensor& self, double eps) {
   using namespace express;
   Tensor x = self;

@@ -1,4 +1,4 @@
-// General path of pointwise operators: type promotion, broadcasting, the loop.
+// The general path of pointwise operators: type promotion, broadcasting, running the loop.
 #include <algorithm>
 #include <cstring>
 
@@ -139,14 +139,14 @@ struct alignas(16) Slot {
   char bytes[16];
 };
 
-// One operand of the plan: where it lies and what it must become.
+// One operand of the plan: its memory, its type and the type it is converted to.
 struct Stream {
   char* data = nullptr;
   ScalarType from = ScalarType::Float32, to = ScalarType::Float32;
   Convert convert = nullptr;
 };
 
-constexpr int64_t kBufferBytes = 8192;  // of an operand that is converted, at a time
+constexpr int64_t kBufferBytes = 8192;  // of an operand, converted at a time
 constexpr int64_t kParallelElements = 16384;
 
 struct Runner {
@@ -155,7 +155,7 @@ struct Runner {
   int count;                       // inputs
   Stream streams[1 + kMaxInputs];  // 0: the result
 
-  // n elements along one dimension, strides in bytes.
+  // Runs n elements along one dimension; strides are in bytes.
   void run_line(char* const* at, const int64_t* strides, int64_t n) const {
     int64_t step[kMaxInputs];
     const void* in[kMaxInputs];
@@ -207,7 +207,7 @@ struct Runner {
   }
 };
 
-// Sizes that do not belong together are reported before types.
+// Raises NotImplementedError; sizes that do not broadcast are reported before types.
 [[noreturn]] __attribute__((noinline, cold)) void not_implemented(const Pointwise& p) {
   std::vector<int64_t> shape;
   for (int i = 0; i < p.count; ++i) {
@@ -227,7 +227,7 @@ bool same_shape(const Tensor& a, const Tensor& b) {
   return a.dim() == b.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin());
 }
 
-// The shape of the result and how the inputs lie in it.
+// Broadcasts the inputs and gives the plan their strides.
 void plan_inputs(StridedPlan* plan, const Pointwise& p, const bool* dimensioned) {
   plan->begin(1 + p.count);
   for (int i = 0; i < p.count; ++i) {
@@ -267,7 +267,7 @@ RecordedStep recorded(const Runner& r, const Pointwise& p) {
   return step;
 }
 
-// A number beside tensors of this type, where the conversion is a cast.
+// Stores a number for tensors of this type, if the conversion is a plain cast.
 bool store_plain(const Scalar& s, ScalarType type, Slot* to) {
   if (s.kind != Scalar::Double && s.kind != Scalar::Int) return false;
   double exact = s.kind == Scalar::Int ? double(s.i) : s.d;
@@ -282,8 +282,8 @@ bool store_plain(const Scalar& s, ScalarType type, Slot* to) {
   return true;
 }
 
-// The common case needs no plan: contiguous tensors of one shape and of the loop's own type,
-// numbers beside them. False, and nothing done, for others.
+// The common case, which needs no plan: contiguous tensors of the same shape and the loop's own
+// type, and numbers. Returns false, and does nothing, in other cases.
 bool run_directly(Pointwise& p, Loop loop) {
   ScalarType produced = p.produced == ScalarType::Undefined ? p.compute : p.produced;
   if (p.first != ScalarType::Undefined) return false;
@@ -347,7 +347,7 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   const ScalarType compute = loop_type(p.compute);
   const ScalarType produced = p.produced == ScalarType::Undefined ? compute : loop_type(p.produced);
 
-  // What every operand is, and whether all of them lie alike.
+  // Determine what every operand is, and whether all have the same layout.
   Slot slots[kMaxInputs];
   const Tensor* shape = nullptr;  // the tensor whose shape the others are compared to
   bool alike = true, symbolic = false;
@@ -438,10 +438,10 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   plan_inputs(&plan, p, dimensioned);
   if (!given) {
     int64_t strides[kMaxDims];
-    // One-element tensors count for the order of the result's dimensions like any other.
+    // One-element tensors affect the order of the result's dimensions like any others.
     plan.result_strides(strides);
     p.out = Tensor::empty(plan.shape(), result);
-    // The strides are of the same elements without gaps, in another order of dimensions.
+    // The strides are dense too, with another order of the dimensions.
     if (p.out.dim() > 0) p.out.impl()->set_geometry(plan.shape(), {strides, p.out.dim()});
   }
   plan.set_operand(0, p.out.sizes(), p.out.strides(), p.out.itemsize());
@@ -458,13 +458,13 @@ Tensor run_planned(Pointwise& p, Loop loop) {
 Tensor run_as_given(Pointwise& p) {
   Loop loop = (*p.table)[loop_type(p.compute)];
   if (loop == nullptr) not_implemented(p);
-  // Some operators have loops for the 16-bit floats, too.
+  // Some operators also have loops for the 16-bit floats.
   Loop own = loop_type(p.compute) == p.compute ? loop : (*p.table)[p.compute];
   if (own != nullptr && run_directly(p, own)) return std::move(p.out);
   return run_planned(p, loop);
 }
 
-// Operands of other types are rounded to the half type first, by conversions of their own.
+// Operands of other types are first converted, and thereby rounded, to the half type.
 __attribute__((noinline)) Tensor run_in_halves(Pointwise& p) {
   Tensor made[kMaxInputs];
   for (int i = 0; i < p.count; ++i) {

@@ -152,7 +152,7 @@ SL_OP(aten_special_psi) { unary(args, out, Unary::k_digamma, "digamma", kToFloat
 SL_OP(aten_special_i0) { unary(args, out, Unary::k_i0, "i0", kToFloat); }
 SL_OP(aten_special_sinc) { unary(args, out, Unary::k_sinc, "sinc", kToFloat); }
 
-// Results of the operand's type; some types are refused by the table of loops.
+// Results of the operand's type; the loop tables do not support some types.
 SL_OP(aten_abs) { unary(args, out, Unary::k_abs, "abs", kSame); }
 SL_OP(aten_abs_) { unary_(args, out, Unary::k_abs, "abs", kSame); }
 SL_OP(aten_neg) { unary(args, out, Unary::k_neg, "neg", kSame); }

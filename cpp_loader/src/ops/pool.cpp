@@ -1,4 +1,4 @@
-// Pooling: windows over the last one, two or three dimensions; the dimensions before are planes.
+// Pooling over the last one, two or three dimensions; the dimensions before them form planes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,7 +32,8 @@ void check_count(const char* name, const char* what, const Ints& values, int64_t
 void check_planes(const char* name, const Tensor& self, int64_t n) {
   SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, name, "(): Expected ", n + 1, "D or ", n + 2,
            "D input tensor, but got: ", to_string(self.sizes()));
-  // Averages of no channels are no channels, and so are greatest ones of a single image.
+  // Without channels, adaptive averages are empty results, and so are adaptive maxima of a single
+  // image.
   const std::string_view kind(name);
   const bool adaptive = kind.substr(0, 8) == "adaptive";
   bool any_channels = kind.substr(0, 12) == "adaptive_avg" || (adaptive && self.dim() == n + 1);
@@ -141,19 +142,19 @@ T lowest() {
   else return std::numeric_limits<T>::lowest();
 }
 
-// A row of results and where they stand, brought up to date with a row of the input that begins at
-// `begin`: tap after tap, without branches, which elements in no order would mislead.
+// Updates a row of maxima and their places with the input row that starts at `begin`: one tap after
+// the other, without branches, which unsorted elements would mispredict.
 template <class T>
 void raise_row(const Window& w, const T* x, int64_t begin, T* y, int64_t* places) {
   const int64_t stride = w.stride[2];
   for (int64_t k = 0; k < w.kernel[2]; ++k) {
-    int64_t shift = k * w.dilation[2] - w.padding[2];  // of the tap's first element
+    int64_t shift = k * w.dilation[2] - w.padding[2];  // input offset of the tap for o = 0
     if (shift >= w.in[2]) break;
     int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
     int64_t end = std::min(w.out[2], (w.in[2] - 1 - shift) / stride + 1);
     for (int64_t o = first; o < end; ++o) {
       int64_t at = begin + o * stride + shift;
-      const T values[2] = {y[o], x[at]};  // a choice that a compiler makes no branch of
+      const T values[2] = {y[o], x[at]};  // selected by index, so that it compiles without a branch
       const int64_t better = beats(values[1], values[0]);
       y[o] = values[better];
       places[o] ^= (places[o] ^ at) & -better;
@@ -181,7 +182,7 @@ void max_plane(const Window& w, const T* x, T* y, int64_t* places) {
   }
 }
 
-// y[i] = the greater of y[i] and x[i], NaN beyond all.
+// y[i] = max(y[i], x[i]), where NaN is the greatest.
 template <class T>
 void raise_to(int64_t n, T* y, const T* x) {
   constexpr ScalarType kType = kernels::scalar_type<T>();
@@ -190,14 +191,14 @@ void raise_to(int64_t n, T* y, const T* x) {
   kernels::loops(kernels::Binary::k_maximum)[kType](n, y, in, step, nullptr);
 }
 
-// A row of results: one pass for every tap, whose elements are first put side by side.
+// A row of maxima, in one pass for every tap. The tap's elements are first copied side by side.
 template <class T>
 void max_row(const Window& w, const T* row, T* y, T* taps) {
   int64_t n = w.out[2], stride = w.stride[2];
   const auto& copies = *kernels::kernels().copies;
   bool empty = true;
   for (int64_t k = 0; k < w.kernel[2]; ++k) {
-    int64_t shift = k * w.dilation[2] - w.padding[2];  // of the tap's first element
+    int64_t shift = k * w.dilation[2] - w.padding[2];  // input offset of the tap for o = 0
     int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
     int64_t end = std::min(n, w.in[2] > shift ? (w.in[2] - 1 - shift) / stride + 1 : 0);
     if (first >= end) continue;
@@ -219,7 +220,7 @@ void max_row(const Window& w, const T* row, T* y, T* taps) {
   if (empty) std::fill_n(y, n, lowest<T>());
 }
 
-// Without places the window's rows are first combined into one.
+// Where no places are wanted, the rows of a window are first combined into one row of maxima.
 template <class T>
 void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
   int64_t width = w.in[2];
@@ -227,7 +228,7 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
     Range rd = inside(w, 0, d);
     for (int64_t h = 0; h < w.out[1]; ++h) {
       Range rh = inside(w, 1, h);
-      const T* combined = nullptr;  // the first row as it lies, until there is another
+      const T* combined = nullptr;  // the first row in place, until there is another
       for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
         for (int64_t j = rh.first; j < rh.last; j += w.dilation[1]) {
           const T* from = x + (i * w.in[1] + j) * width;
@@ -243,15 +244,15 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
   }
 }
 
-// Images of float32 with channels last are pooled as they lie.
+// Whether float32 images in channels-last format can be pooled without a conversion.
 bool pools_last(const Tensor& self, const Window& w) {
   return w.n == 2 && self.dim() == 4 && self.dtype() == ScalarType::Float32 &&
          suggested_format(self) == kChannelsLast && is_in_format(self, kChannelsLast) &&
          self.numel() > 0;
 }
 
-// f(window, output pixel's height and width) settles which pixels a window has and what becomes
-// of them; the result is channels last.
+// Calls f(window, output row, output column) for every output pixel; f chooses the window's pixels
+// and computes the output. The result is channels last.
 template <class F>
 Tensor pool_last(const Tensor& self, const Window& w, F f) {
   Tensor y = Tensor::empty(result_sizes(self, w), ScalarType::Float32);
@@ -275,7 +276,7 @@ Tensor pool_last(const Tensor& self, const Window& w, F f) {
   return y;
 }
 
-// Lets a window have the pixels of two ranges; false when there are none.
+// Sets a window to the pixels of two ranges; false where they are empty.
 bool lay_window(const Window& w, Range h, Range o, kernels::PoolWindow* p) {
   auto steps = [&](Range r, int d) {
     return r.last > r.first ? (r.last - r.first - 1) / w.dilation[d] + 1 : 0;
@@ -382,7 +383,7 @@ void average_plane(const Window& w, bool count_padding, int64_t divisor, const T
                         std::max<int64_t>(0, rh.last - rh.first) *
                         std::max<int64_t>(0, rw.last - rw.first);
         double by = double(divisor ? divisor : count);
-        if (!divisor && count_padding) {  // as numbers: a product of paddings may be any
+        if (!divisor && count_padding) {  // in double: the product may overflow int64
           by = double(covered(w, 0, d)) * double(covered(w, 1, h)) * double(covered(w, 2, o));
         }
         *y++ = count > 0 ? total / T(by) : T(0);
@@ -417,9 +418,9 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
   return n < 3 ? as_input(y, self, n) : y;
 }
 
-// ---- adaptive: out windows of nearly equal size that cover the input
+// ---- adaptive: windows of nearly equal size that cover the input
 
-// f(d, h, w ranges, linear place of the result)
+// Calls f(depth range, height range, width range, index of the result) for every window.
 template <class F>
 void for_windows(const Window& w, F f) {
   int64_t at = 0;
@@ -431,11 +432,11 @@ void for_windows(const Window& w, F f) {
       }
 }
 
-// Elements of an image that are a piece worth a thread, and pieces of one.
+// The elements of a piece of an image that is worth a thread, and the most pieces of an image.
 constexpr int64_t kPieceElements = 16384, kMostPieces = 16;
 
-// Means of all pixels. The rows of an image are summed by pieces, then these: as many pieces for
-// any number of threads, so that sums do not depend on it.
+// The means over all pixels. The rows of an image are summed in pieces, and then the pieces. Their
+// number does not depend on the number of threads, so that the sums do not either.
 Tensor whole_average_last(const Tensor& self, const Window& w) {
   const auto& functions = *kernels::kernels().last_pool;
   const int64_t images = self.size(0), channels = self.size(1), pixels = w.in_pixels();
@@ -564,7 +565,7 @@ SL_OP(aten_adaptive_avg_pool2d) {
   out[0] = adaptive_average("adaptive_avg_pool2d", 2, args.tensor(0), args[1]);
 }
 SL_OP(aten_adaptive_avg_pool3d) {
-  // Means of whole volumes need no channels; other sizes do.
+  // Means over whole volumes are allowed without channels; other output sizes are not.
   const Tensor& self = args.tensor(0);
   bool whole = true;
   for (int64_t n : args.ints(1, 3)) whole = whole && n == 1;

@@ -1,4 +1,4 @@
-// Windows of pools, which pools and their derivatives share.
+// Pooling windows, shared by the pooling operators and their derivatives.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace scriptlang::pools {
 
-// Depth, height, width, with ones in front of a 1-d or 2-d pooling.
+// Sizes by depth, height and width; missing leading dimensions of 1-d and 2-d pooling are 1.
 struct Window {
   int64_t n = 0;  // dimensions
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
@@ -18,19 +18,20 @@ struct Window {
   int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
 };
 
-// The windows of a pool over the last n dimensions, its settings checked; `name` is the operator's.
+// Checks the settings and returns the windows of a pooling over the last n dimensions. `name` is
+// the operator's, for messages.
 Window window(const char* name, const Tensor& self, int64_t n, const Ints& kernel,
               const Ints& stride, const Ints& padding, const Ints& dilation, bool ceil_mode);
 // Windows of nearly equal size that cover the input; `sizes`: a list, or a number for all.
 Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Value& sizes);
 Sizes result_sizes(const Tensor& self, const Window& w);
-// A result of pooling over n dimensions in the format of the input; of signals, as images of one
-// row have it.
+// Gives a pooling result over n dimensions the memory format of the input. Signals (n = 1) are
+// treated as images of one row.
 Tensor as_input(const Tensor& y, const Tensor& input, int64_t n);
 
-// The range of a window's taps that lie inside the input.
+// The input positions of a window's taps that lie inside the input, along one dimension.
 struct Range {
-  int64_t first, last;  // of the input, in steps of the dilation
+  int64_t first, last;  // input positions, in steps of the dilation
 };
 inline Range inside(const Window& w, int d, int64_t o) {
   int64_t start = o * w.stride[d] - w.padding[d];
@@ -39,7 +40,7 @@ inline Range inside(const Window& w, int d, int64_t o) {
   return {start, end};
 }
 
-// At most.
+// An upper bound on the number of taps in three ranges (it ignores dilation).
 inline int64_t taps_of(Range d, Range h, Range w) {
   return std::max<int64_t>(0, d.last - d.first) * std::max<int64_t>(0, h.last - h.first) *
          std::max<int64_t>(0, w.last - w.first);

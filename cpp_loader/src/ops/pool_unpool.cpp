@@ -14,7 +14,7 @@ using namespace express;
 
 namespace {
 
-// Each value put at its position in an otherwise zero plane of `n` dimensions.
+// Writes each value at its index into an otherwise zero plane of `n` dimensions.
 Tensor max_unpool(const Tensor& self, const Tensor& indices, const Ints& output, int64_t n) {
   SL_CHECK(output.size() == n, "There should be exactly ", n, " elements in output_size, but got ",
            output.size(), " elements.");
@@ -47,7 +47,7 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const Ints& output,
   return n == 2 ? in_format_of(result, self) : result;
 }
 
-// Where the windows start: a pseudo-random sequence made of `sample`.
+// The starts of the windows: a pseudo-random sequence computed from `sample`.
 template <class T>
 Working<int64_t> intervals(T sample, int64_t size, int64_t out, int64_t kernel) {
   Working<int64_t> starts(size_t(out), size - kernel);

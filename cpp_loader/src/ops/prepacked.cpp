@@ -1,6 +1,6 @@
-// Layers of archives that PyTorch optimised for mobile devices: weights in objects for XNNPACK. The
-// one slot of such an object is the state that archives have; its weights are packed for our own
-// kernels when they are first used.
+// Layers of archives that PyTorch optimised for mobile devices, with weights in objects for
+// XNNPACK. The one slot of such an object holds the state that archives store. The weights are
+// packed for our own kernels at their first use.
 #include <cmath>
 
 #include "values/type.h"
@@ -32,7 +32,7 @@ const Tuple::Items& state_of(const Value& context, const char* name, size_t size
   return state;
 }
 
-// What the kernels can do with the bounds themselves, by its name; "none" for other bounds.
+// The name of the activation that clamps to these bounds in the kernel; "none" for other bounds.
 const char* ending_of(const Value& low, const Value& high) {
   auto number = [](const Value& v, double none) {
     return v.is_none() ? none : Scalar::of(v).to_double();
@@ -42,7 +42,7 @@ const char* ending_of(const Value& low, const Value& high) {
   return from == 0 && to == 6 ? "relu6" : "none";
 }
 
-// The numbers between the bounds, which `done` has not seen to.
+// Clamps to the bounds, unless the activation `done` has done so already.
 Value bounded(Context& ctx, Value y, const Value& low, const Value& high, std::string_view done) {
   if (done != "none" || (low.is_none() && high.is_none())) return y;
   Value given[3] = {std::move(y), low, high}, made;

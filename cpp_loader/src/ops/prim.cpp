@@ -63,7 +63,7 @@ SL_OP(prim_TimePoint) {
 }
 namespace {
 
-// FNV-1a, of 64 bits.
+// The 64-bit FNV-1a hash.
 class Hash {
  public:
   void add(std::string_view bytes) {
@@ -75,7 +75,7 @@ class Hash {
     std::memcpy(bytes, &number, sizeof(T));
     add({bytes, sizeof(T)});
   }
-  void add_double(double x) {  // equal numbers have equal bits, and all NaN, too
+  void add_double(double x) {  // gives equal numbers, and all NaN, equal bits
     add_number(std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x + 0.0);
   }
   int64_t value() const { return int64_t(total_); }
@@ -84,7 +84,8 @@ class Hash {
   uint64_t total_ = 0xcbf29ce484222325;
 };
 
-// An int is its own hash; other values hash alike in every process and on the Python engine.
+// An int is its own hash. Other values have the same hash in every process, and on the Python
+// engine.
 int64_t hash_of(const Value& v) {
   Hash hash;
   if (v.is_string()) {
@@ -130,7 +131,7 @@ SL_OP(aten_device_with_index) {
   out[0] = Value(device);
 }
 namespace {
-// A module that a ModuleList or ModuleDict holds: containers name theirs by index or key.
+// A submodule of a ModuleList or ModuleDict, by its index or key.
 Value contained(const Value& container, std::string_view name) {
   SL_CHECK(container.is_object(), "a ModuleList or ModuleDict was expected, got ",
            tag_name(container.tag()));
@@ -164,7 +165,7 @@ SL_OP(prim_index) {
   out[0] = index < 0 ? Value() : Value(int64_t(index));
 }
 
-// ---- what a tensor is
+// ---- properties of tensors
 
 SL_OP(prim_NumToTensor_Scalar) { out[0] = language::number_to_tensor(args[0]); }
 SL_OP(prim_NumToTensor_bool) { out[0] = language::number_to_tensor(args[0]); }

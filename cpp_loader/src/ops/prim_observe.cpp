@@ -16,12 +16,12 @@ namespace observe {
 
 namespace {
 
-constexpr size_t kMostNumbers = size_t{1} << 24;  // 128 MB; later notes are dropped
+constexpr size_t kMostNumbers = size_t{1} << 24;  // 128 MB; later events are dropped
 
 std::atomic<bool> is_on{false};
 std::atomic<int64_t> threads{0};
 std::mutex mutex;
-// Under the mutex. Never destroyed: nothing is to run when the library is loaded.
+// Guarded by the mutex. Never destroyed, so that no destructor runs at exit.
 std::vector<int64_t>& notes() {
   static auto* const kept = new std::vector<int64_t>;
   return *kept;
@@ -33,7 +33,7 @@ int64_t this_thread() {
   return number - 1;
 }
 
-// Adds the tensors of a value, which is one or a list of some.
+// Adds the tensors of a value: a tensor, or a list of some.
 void add(const Value& value, size_t count) {
   constexpr size_t kMostItems = 64;
   if (value.is_list()) {

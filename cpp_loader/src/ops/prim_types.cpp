@@ -1,4 +1,4 @@
-// Questions of programs about types, and assertions about tensors.
+// Queries about types, and assertions about tensors.
 #include <string_view>
 
 #include "express.h"
@@ -16,7 +16,7 @@ ScalarType type_of(const Value& v) {
   return r.get();
 }
 
-// Raises the message unless the one element of a tensor is true.
+// Raises with the message unless the one element of a tensor is true.
 void assert_one(const Tensor& condition, std::string_view message) {
   SL_CHECK(condition.numel() == 1, "Boolean value of Tensor with ", condition.numel(),
            " values is ambiguous");

@@ -1,4 +1,4 @@
-// Fake quantization: numbers moved to the nearest that codes stand for.
+// Fake quantization: rounds numbers to the nearest that a code represents.
 #include <algorithm>
 #include <cmath>
 
@@ -10,8 +10,8 @@ namespace scriptlang {
 
 namespace {
 
-// In the type of x, which is float32 or float64; the parameters are float32. What lies between two
-// codes goes to the even one, or, with zero points that are whole, to that an even way from zero.
+// Computes in the type of x, float32 or float64; the parameters are float32. Ties go to the even
+// code; with integer zero points, to the code at an even distance from the zero point.
 template <class T>
 void move(const T* x, int64_t n, float scale, float zero, bool is_whole, double low, double high,
           T* y) {
@@ -25,7 +25,7 @@ void move(const T* x, int64_t n, float scale, float zero, bool is_whole, double 
   }
 }
 
-// Channel c has scales[c] and zeros[c]; one channel stands for all elements.
+// Channel c uses scales[c] and zeros[c]; a single channel applies to all elements.
 Tensor moved(const Tensor& given, const Tensor& scales, const Tensor& zeros, int64_t axis,
              int64_t low, int64_t high) {
   SL_CHECK(is_floating(given.dtype()), "fake quantization takes floating point numbers, not ",
@@ -129,7 +129,7 @@ SL_OP(aten_fake_quantize_per_channel_affine) {
   out[0] = per_channel(args.tensor(0), args.tensor(1), args.tensor(2), args.integer(3),
                        args.integer(4), args.integer(5));
 }
-// With the parameters as they are: ranges are observed in training only.
+// Uses the parameters as they are; observing ranges (training) is not supported.
 SL_OP(aten_fused_moving_avg_obs_fake_quant) {
   const Tensor& x = args.tensor(0);
   SL_CHECK(!first_is_set(args.tensor(1)),

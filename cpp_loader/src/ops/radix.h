@@ -1,4 +1,4 @@
-// Stable sorting by digits, of keys whose unsigned order is the order that is wanted.
+// Stable radix sort, of keys whose unsigned order is the wanted order.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace scriptlang::radix {
 template <class T>
 using KeyOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
-// NaN is greater than all others, and zeros are equal.
+// An unsigned key with the order of the elements: NaN is the greatest, and both zeros are equal.
 template <class T>
 KeyOf<T> key_of(T x) {
   using Key = KeyOf<T>;
@@ -45,11 +45,11 @@ struct Keyed {
   uint32_t place;
 };
 
-// Sorts n < 2^32 items; `space` has room for as many.
+// Sorts n < 2^32 items; `space` is scratch memory of the same size.
 template <class Key>
 __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* space) {
   constexpr int kDigits = sizeof(Key);
-  constexpr int64_t kFew = 24;  // counters would cost more
+  constexpr int64_t kFew = 24;  // insertion sort is faster than counting digits
   if (n <= kFew) {
     for (int64_t i = 1; i < n; ++i) {
       Keyed<Key> item = items[i];
@@ -68,7 +68,7 @@ __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* sp
   Keyed<Key>* from = items;
   for (int d = 0; d < kDigits; ++d) {
     uint32_t* count = counts[d];
-    if (count[from[0].key >> (8 * d) & 255] == n) continue;  // a digit that all share
+    if (count[from[0].key >> (8 * d) & 255] == n) continue;  // all share this digit
     uint32_t next = 0;
     for (int v = 0; v < 256; ++v) {
       uint32_t here = count[v];
@@ -91,13 +91,14 @@ __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* sp
   });
 }
 
-// The places of x's elements in their order, of which equal ones keep theirs.
+// The indices of x's elements in sorted order; equal elements keep their order.
 template <class T>
 class Order {
  public:
   explicit Order(int64_t n) : items_(n), space_(n) {
-    // What is sorted lands all over the space, whose pages the system makes at their first use,
-    // some at a time: here one after the other, so that the thread may look between them.
+    // A sort writes all over the space, and the system makes pages at their first use, which may
+    // take long. Touching them here one after the other lets the thread check in between whether it
+    // is to stop.
     auto* bytes = reinterpret_cast<char*>(space_.data());
     in_pieces(n * int64_t(sizeof(*space_.data())),
               [&](int64_t begin, int64_t) { bytes[begin] = 0; });
@@ -108,7 +109,7 @@ class Order {
     });
     if (items_.size() > 0) radix::sort(items_.size(), items_.data(), space_.data());
   }
-  // By insertion of one after the other: none passes a NaN, but to become the first.
+  // Insertion sort, by comparisons: no element moves past a NaN, except to become the first.
   void insert(const T* x) {
     for (int64_t i = 0; i < items_.size(); ++i) {
       kernels::worked(i);

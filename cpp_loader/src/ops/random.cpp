@@ -1,4 +1,4 @@
-// Random numbers: fills tensors from PyTorch's generator, by distribution.
+// Random numbers: fills tensors from PyTorch's generator, with various distributions.
 #include "random.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
 
-// Runs f(Draw) -> double for every element in order, into any type.
+// Fills a tensor of any type with f(Draw) -> double, called for the elements in order.
 template <class F>
 void fill_each(const Tensor& given, Generator& generator, F f) {
   check_writable(given);
@@ -59,7 +59,7 @@ void fill_each(const Tensor& given, Generator& generator, F f) {
   copy_into(t, values);
 }
 
-// Runs f(uniform number) -> double for every element in order, into any type.
+// Fills a tensor of any type with f(uniform number) -> double, called for the elements in order.
 template <class F>
 void fill_from_uniform(const Tensor& given, Generator& generator, F f) {
   constexpr int64_t kBlock = 256;
@@ -85,7 +85,7 @@ void fill_from_uniform(const Tensor& given, Generator& generator, F f) {
   if (!direct) copy_into(t, values);
 }
 
-// low + x * range, rounded once; most often x itself.
+// low + x * range, rounded once; often just x.
 template <class T>
 T scaled(T x, T range, T low) {
   return range == T(1) && low == T(0) ? x : std::fma(x, range, low);
@@ -98,8 +98,8 @@ void fill_uniform_row(T* data, int64_t n, T range, T low, Draw draw) {
   for (int64_t i = 0; i < n; ++i) data[i] = scaled(data[i], range, low);
 }
 
-// Blocks of sixteen uniform numbers become normal ones: by Box and Muller, each of the first eight
-// with one of the last eight.
+// Turns blocks of sixteen uniform numbers into normal ones by the Box-Muller transform, which pairs
+// each of the first eight with one of the last eight.
 template <class T>
 void normal_blocks(T* data, int64_t blocks, T mean, T std) {
   using kernels::Unary;
@@ -133,10 +133,12 @@ void normal_blocks(T* data, int64_t blocks, T mean, T std) {
   }
 }
 
-// `whole_only`: nothing is drawn for the rest behind the last whole block.
+// Fills n >= 16 normal numbers. The last n % 16 come from a last block of sixteen that is drawn
+// again. `whole_only`: no numbers are drawn for that rest before, as PyTorch does for half types.
 template <class T>
 void fill_normal_blocks(T* data, int64_t n, T mean, T std, Draw draw, bool whole_only) {
-  // What is drawn becomes normal while it is in the first cache; the rest is drawn before.
+  // Numbers are transformed while they are in the L1 cache; those of the rest are drawn and
+  // discarded.
   constexpr int64_t kPiece = 1024;
   for (int64_t done = 0; done < n - n % 16; done += kPiece) {
     int64_t count = std::min(kPiece, n - n % 16 - done);
@@ -151,7 +153,7 @@ void fill_normal_blocks(T* data, int64_t n, T mean, T std, Draw draw, bool whole
   }
 }
 
-// Takes blocks of words to where their numbers are wanted.
+// Draws blocks of random words and converts them to numbers at `to`.
 template <class T, class Convert>
 void draw_uniform(int64_t n, T* to, Generator& generator, Convert convert) {
   constexpr int64_t kBlock = 512, kWords = sizeof(T) / sizeof(uint32_t);
@@ -187,8 +189,8 @@ double Draw::normal(double mean, double std) {
 
 namespace {
 
-// The real numbers that a tensor of complex ones consists of, as one row: filled in order and
-// copied back.
+// Fills a complex tensor: fill() gets the real and imaginary parts as one row of real numbers,
+// which are then copied back.
 template <class Fill>
 void fill_parts(const Tensor& given, Fill fill) {
   Tensor t = as_it_lies(given);
@@ -197,7 +199,7 @@ void fill_parts(const Tensor& given, Fill fill) {
   copy_into(t, whole);
 }
 
-// A number that the half type rounds up to the end, which is out of the range, becomes its start.
+// A number that rounding to the half type takes to the (exclusive) end becomes the start instead.
 template <class Half>
 void stay_below(const Tensor& values, double from, double to) {
   const float start = float(Half(float(from))), end = float(Half(float(to)));
@@ -209,7 +211,7 @@ void stay_below(const Tensor& values, double from, double to) {
 
 }  // namespace
 
-// Types narrower than float draw and compute as float does.
+// Types narrower than float are drawn and computed as float.
 void fill_uniform(const Tensor& given, double from, double to, Generator& generator) {
   ScalarType type = given.dtype();
   if (is_complex(type)) {
@@ -247,7 +249,7 @@ void fill_uniform(const Tensor& given, double from, double to, Generator& genera
 void fill_normal(const Tensor& t, double mean, double std, Generator& generator) {
   SL_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   if (is_complex(t.dtype())) {
-    // Each part has half of the variance, and the mean.
+    // Each part has half the variance, and the same mean.
     const double part = std * std::sqrt(0.5);
     return fill_parts(t, [&](const Tensor& parts) {
       if (t.is_contiguous()) fill_normal(parts, mean, part, generator);
@@ -293,8 +295,8 @@ Tensor normal(const Tensor& t, Generator& generator) {
   return t;
 }
 
-// PyTorch draws in the type of the probabilities: numbers of 53 bits for double, of 24 for the
-// narrower types.
+// Draws in the type of the probabilities as PyTorch does: numbers of 53 bits for double, of 24 bits
+// for narrower types.
 template <class T>
 void draw_each(const Tensor& p, T* out, Draw draw) {
   constexpr int64_t kBlock = 256;
@@ -342,8 +344,8 @@ void check_deviations(const Tensor& std) {
            "normal expects all elements of std >= 0.0");
 }
 
-// Normal values drawn in the type of the last argument, which takes their shape; with a number as
-// deviation PyTorch broadcasts the means with that argument's own shape.
+// The out= variants of normal: values are drawn in the type of the last argument, which takes their
+// shape. With a number as deviation, PyTorch broadcasts the means with that argument's own shape.
 Tensor normal_out(Args args, Context& ctx) {
   const Tensor& to = args.tensor(3);
   Generator& generator = args.generator(2, ctx);
@@ -381,7 +383,7 @@ Tensor geometric(const Tensor& t, double p, Generator& generator) {
   double scale = std::log1p(-p);
   fill_from_uniform(t, generator, [&](double u) {
     double number = std::ceil(std::log(u) / scale);
-    // A draw of 0 would give infinity, which is no integer.
+    // A draw of 0 gives infinity, which integers cannot hold.
     return std::isfinite(number) || is_floating(t.dtype()) ? number : 1e18;
   });
   return t;
@@ -472,7 +474,7 @@ SL_OP(aten_bernoulli__float) {
 }
 SL_OP(aten_bernoulli__Tensor) {
   const Tensor& self = args.tensor(0);
-  // The probabilities in the order in which the elements lie.
+  // The probabilities in the order in which the elements lie in memory.
   Tensor places = as_it_lies(Tensor::on_storage(self.storage(), self.dtype(), self.sizes(),
                                                 self.strides(), self.storage_offset()));
   Tensor p = Tensor::empty_like(self, args.tensor(1).dtype());
@@ -499,7 +501,7 @@ SL_FILLED(aten_log_normal, aten_log_normal_)
 SL_FILLED(aten_geometric, aten_geometric_)
 SL_FILLED(aten_normal_functional, aten_normal_)
 
-// Generators: the default one, and those that are values.
+// Generators: the default one, and generator objects.
 SL_OP(aten_manual_seed) {
   std::lock_guard<std::mutex> lock(ctx.generator->mutex);
   ctx.generator->manual_seed(uint64_t(args.integer(0)));

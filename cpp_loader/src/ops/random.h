@@ -5,7 +5,7 @@
 
 namespace scriptlang {
 
-// Draws from a generator whose mutex the caller holds.
+// Draws numbers from a generator whose mutex the caller holds.
 class Draw {
  public:
   explicit Draw(Generator& generator) : generator_(generator) {}
@@ -17,7 +17,7 @@ class Draw {
   // In [0, 1), with as many random bits as the type's significand holds.
   float uniform_float() { return float(bits32() & ((1u << 24) - 1)) * 0x1p-24f; }
   double uniform() { return double(bits64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
-  // What n calls of the functions above give.
+  // Same as n calls of the functions above.
   void bits32(int64_t n, uint32_t* to) { generator_.engine.draw(n, to); }
   void uniform(int64_t n, float* to);
   void uniform(int64_t n, double* to);
@@ -33,7 +33,7 @@ void fill_uniform(const Tensor& t, double from, double to, Generator& generator)
 void fill_normal(const Tensor& t, double mean, double std, Generator& generator);
 // 1 with probability p, else 0; any type.
 void fill_bernoulli(const Tensor& t, double p, Generator& generator);
-// What dropout multiplies by: 0 with probability p, else 1 / (1 - p).
+// The factors of dropout: 0 with probability p, else 1 / (1 - p).
 Tensor dropout_noise(IntSpan sizes, ScalarType dtype, double p, Generator& generator);
 
 }  // namespace scriptlang

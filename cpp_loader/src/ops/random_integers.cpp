@@ -14,7 +14,7 @@ using namespace drawing;
 
 namespace {
 
-// low + a word of 32 bits modulo range, in the elements of an int64 tensor.
+// Fills an int64 tensor with low + (32 random bits modulo range).
 void fill_remainders(const Tensor& t, uint32_t range, int64_t low, Draw draw) {
   constexpr int64_t kBlock = 512;
   uint32_t words[kBlock];
@@ -37,7 +37,7 @@ void check_random(const Tensor& t) {
   check_writable(t);
 }
 
-// Integers that a type has no place for are no bounds of random numbers.
+// Raises where a type cannot hold the bound.
 void check_in_range(ScalarType type, int64_t bound, const char* what) {
   bool fits = true;
   if (type == ScalarType::Bool) fits = bound == 0 || bound == 1;
@@ -51,8 +51,8 @@ void check_in_range(ScalarType type, int64_t bound, const char* what) {
   SL_CHECK(fits, what, " is out of bounds for ", dtype_name(type));
 }
 
-// Integers from `low` on, of a range; 0 means all that 64 bits hold. Ranges from 2^28 on take 64
-// bits, as PyTorch does.
+// Integers in [low, low + range); a range of 0 means all of 64 bits. As in PyTorch, ranges from
+// 2^28 on draw 64 bits.
 Tensor integers_from(const Tensor& given, int64_t low, uint64_t range, Generator& generator) {
   Tensor t = as_it_lies(given);
   Tensor values = Tensor::empty(t.sizes(), ScalarType::Int64);
@@ -74,7 +74,7 @@ Tensor integers_from(const Tensor& given, int64_t low, uint64_t range, Generator
   return given;
 }
 
-// How many binary digits the numbers of a type of floats have.
+// The number of bits of a float type's significand.
 int digits_of(ScalarType type) {
   switch (type) {
     case ScalarType::Float64: return 53;
@@ -84,15 +84,15 @@ int digits_of(ScalarType type) {
   }
 }
 
-// The nearest number that a type of floats holds, of the integers of 64 bits.
+// Rounds an integer of up to 64 bits to the nearest number of a float type.
 double rounded_to(ScalarType type, double n) {
   if (n == 0) return n;
   double step = std::ldexp(1.0, std::ilogb(n) - digits_of(type) + 1);
   return step <= 1 ? n : std::nearbyint(n / step) * step;
 }
 
-// Bounds of integers in [low, high) that a type of floats holds: where rounding carries the first
-// or the last of them out of the range, the bound goes one step of the type inwards.
+// Narrows [low, high) for a float type: where rounding takes the first or last integer out of the
+// range, the bound moves inwards by one step of the type.
 void bring_inside(ScalarType type, int64_t* low, int64_t* high) {
   auto step = [&](int64_t n) {
     return std::ldexp(1.0, std::max(0, std::ilogb(double(n)) - digits_of(type) + 1));
@@ -108,7 +108,7 @@ void bring_inside(ScalarType type, int64_t* low, int64_t* high) {
   }
 }
 
-// Integers of [low, high).
+// Random integers in [low, high).
 Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& generator) {
   check_random(given);
   if (is_floating(given.dtype())) bring_inside(given.dtype(), &low, &high);
@@ -151,7 +151,7 @@ int64_t largest_random(ScalarType t) {
   }
 }
 
-// Integers over the non-negative range of the type: 64 bits are drawn for the wide types only.
+// Random integers over the non-negative range of the type; only wide types draw 64 bits.
 Tensor any_integers(const Tensor& given, Generator& generator) {
   check_random(given);
   Tensor t = as_it_lies(given);
@@ -177,7 +177,7 @@ Tensor any_integers(const Tensor& given, Generator& generator) {
 
 }  // namespace
 
-// The schema says int64; a type that a program gives as None is the default one.
+// The schema's default is int64, but a dtype of None means the default float type.
 SL_OP(aten_randint) {
   out[0] = integers(Tensor::empty(args.ints(1), options(args, 2, ScalarType::Float32)), 0,
                     args.integer(0), *ctx.generator);

@@ -1,4 +1,4 @@
-// Draws of places with given probabilities.
+// Draws of indices with given probabilities.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -30,8 +30,8 @@ void check_weights(const Tensor& rows) {
   }
 }
 
-// The places of the largest quotients of weights and exponential noise, drawn in the type of the
-// weights that were given, in the order in which those lie in memory.
+// Draws without replacement: the indices of the largest quotients of weights and exponential noise.
+// The noise is computed in the type of the given weights and drawn in their memory order.
 void draw_by_noise(const Tensor& rows, const Tensor& given, Generator& generator,
                    const Tensor& out) {
   int64_t n = rows.size(1), count = out.size(1);

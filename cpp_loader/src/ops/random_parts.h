@@ -1,4 +1,4 @@
-// What operators on random numbers share.
+// Shared by operators on random numbers.
 #pragma once
 
 #include <mutex>
@@ -10,8 +10,8 @@ namespace scriptlang::drawing {
 
 using Lock = std::lock_guard<std::mutex>;
 
-// A view of the tensor with its dimensions in the order in which they lie, the slowest first:
-// numbers are drawn in that order.
+// A view of the tensor with its dimensions in memory order, outermost first. Numbers are drawn in
+// that order.
 Tensor as_it_lies(const Tensor& t);
 
 inline Tensor like(Args args, int first) {
@@ -22,7 +22,7 @@ inline Tensor like(Args args, int first) {
 
 }  // namespace scriptlang::drawing
 
-// The forms that fill a new tensor like the given one.
+// Defines the functional form of an in-place operator: it fills a new tensor like the given one.
 #define SL_FILLED(pure, in_place)                                              \
   SL_OP(pure) {                                                                \
     Tensor fresh = Tensor::empty_like(args.tensor(0), args.tensor(0).dtype()); \

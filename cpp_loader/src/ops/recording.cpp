@@ -7,7 +7,7 @@ namespace scriptlang {
 
 namespace {
 
-// What a careless read of one element finds.
+// What a mistaken read of one element of a symbolic tensor finds.
 alignas(kAlignment) char nothing[kAlignment];
 
 thread_local Recording* open_recording = nullptr;
@@ -17,7 +17,7 @@ thread_local Recording* open_recording = nullptr;
 std::atomic<Storage*> symbolic_storage{nullptr};
 
 Recording::Recording() : outer_(open_recording) {
-  // As large as any: views of what has no elements are checked when the program runs.
+  // As large as possible: views of symbolic tensors are checked when the program runs.
   static Storage* const made = Storage::borrow(nothing, INT64_MAX, nullptr, nullptr, true);
   symbolic_storage.store(made, std::memory_order_relaxed);
   open_recording = this;
@@ -36,7 +36,7 @@ Tensor Recording::make(IntSpan sizes, IntSpan strides, ScalarType type) {
   Storage* storage = symbolic_storage.load(std::memory_order_relaxed);
   storage->retain();
   t.impl()->storage = storage;
-  // Nothing reads elements of what is recorded; a run proves its own.
+  // No element of symbolic tensors is read; a run checks its own tensors.
   if (strides.size == sizes.size && sizes.size > 0) t.impl()->set_geometry(sizes, strides);
   else t.impl()->set_contiguous(sizes);
   values_.push_back(t);

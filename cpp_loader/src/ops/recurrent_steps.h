@@ -1,4 +1,4 @@
-// What operators of all times of one direction of a recurrent layer share.
+// Shared by operators that run all time steps of one direction of a recurrent layer.
 #pragma once
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/scratch.h"
@@ -13,7 +13,7 @@ struct Steps {
   bool reverse;
 
   int64_t states() const { return batch * hidden; }
-  // The i-th time that is computed.
+  // The time step that is computed as the i-th.
   int64_t time(int64_t i) const { return reverse ? times - 1 - i : i; }
 };
 
@@ -25,7 +25,7 @@ void apply(kernels::Unary function, int64_t n, const T* x, T* y) {
       n, y, in, step, nullptr);
 }
 
-// c [m][n] = (what it starts with) + a [m][k] * b, whose strides are given.
+// c [m][n] = (the value chosen by `start`) + a [m][k] * b [k][n]; a and b have the given strides.
 template <class T>
 void multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_column,
               const T* b, int64_t b_row, int64_t b_column, const T* packed, T* c,
@@ -46,7 +46,7 @@ void multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_
   kernels::kernels().gemm<T>().multiply(g);
 }
 
-// The weight as products read it, made once for all times.
+// The weight packed for products, once for all time steps.
 template <class T>
 class Packed {
  public:
@@ -60,8 +60,9 @@ class Packed {
   kernels::Scratch space_;
 };
 
-// of_weight [wide][hidden] = sums over all times of what the sums got, of_sums [times * batch]
-// [wide], with the state before: those of the first time, then the rest.
+// Computes of_weight [wide][hidden], the gradient of a hidden weight: the sum over all time steps
+// of the gradients of the gate sums, of_sums [times * batch][wide], times the state before the
+// step. The first step, whose state is `first_state`, comes first, then the rest in one product.
 template <class T>
 void weight_gradient(const Steps& s, int64_t wide, const T* of_sums, const T* first_state,
                      const T* outputs, T* of_weight) {
@@ -76,7 +77,8 @@ void weight_gradient(const Steps& s, int64_t wide, const T* of_sums, const T* fi
            kernels::Start::kResult);
 }
 
-// One of the results of the forward run, or its gradient, as it is computed in.
+// Checks the sizes and type of a result of the forward pass, or of its gradient, and returns it
+// contiguous in the type computed in.
 inline Tensor of_sizes(const char* name, const Tensor& t, ScalarType dtype, ScalarType computed,
                        IntSpan sizes) {
   SL_CHECK(t.sizes() == sizes && t.dtype() == dtype, name, ": a tensor of size ",

@@ -1,4 +1,4 @@
-// Reductions over dimensions: sums and means, by rows or where the elements lie.
+// Reductions over dimensions: sums and means, by rows or with the elements read in place.
 #include "reduce.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The type that sums are kept in: integers in int64, small floats in float32.
+// The type that sums are computed in: int64 for integers, float32 for half types.
 ScalarType sum_type(ScalarType t) {
   if (is_integral(t, true)) return ScalarType::Int64;
   if (is_half(t)) return ScalarType::Float32;
@@ -42,7 +42,7 @@ Tensor count_bytes(const Tensor& self, const Dims& dims, bool keepdim) {
   return to;
 }
 
-// As a conversion of elements that follow each other.
+// Replaces NaN by 0. It has the signature of a conversion of contiguous elements.
 template <class T>
 void copy_without_nan(int64_t n, void* to, int64_t, const void* from, int64_t) {
   const T* x = static_cast<const T*>(from);
@@ -61,7 +61,8 @@ kernels::Convert without_nan(ScalarType computed, ScalarType from) {
   return &copy_without_nan<float>;
 }
 
-// Short rows of float32 without a call for each, their sums divided by `by`. False for others.
+// Sums short float32 rows without a call for each, and divides the sums by `by`; false in other
+// cases.
 bool sum_short_rows(const Reduction& r, const Tensor& to, bool numbers, float by = 1) {
   constexpr int64_t kLongest = 512;
   const int64_t n = r.n;
@@ -79,11 +80,12 @@ bool sum_short_rows(const Reduction& r, const Tensor& to, bool numbers, float by
   return true;
 }
 
-// `numbers`: NaN counts as 0; the elements are then of the type that sums are kept in, or halves.
+// `numbers`: NaN counts as 0; elements then have the type that sums are computed in, or a half
+// type.
 Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result,
            bool numbers = false) {
   ScalarType computed = sum_type(result);
-  if (result == ScalarType::Bool && self.dtype() != result) {  // each element becomes one first
+  if (result == ScalarType::Bool && self.dtype() != result) {  // convert elements to bool first
     if (is_symbolic(self)) Recording::give_up();
     return sum(to_dtype(self, result), dims, keepdim, result, numbers);
   }
@@ -185,7 +187,7 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
 }
 
 Tensor product(const Tensor& given, const Dims& dims, bool keepdim, ScalarType result) {
-  // What is not zero is true, also below 1.
+  // Numbers between 0 and 1 are true as well.
   const Tensor self = result == ScalarType::Bool ? to_dtype(given, result) : given;
   ScalarType computed = sum_type(result);
   bool widened = is_floating(self.dtype()) && self.itemsize() == 2 && is_floating(computed);
@@ -215,7 +217,7 @@ Tensor product(const Tensor& given, const Dims& dims, bool keepdim, ScalarType r
   return to_dtype(to, result);
 }
 
-// The bits of the elements, widened to 64, combined by exclusive or.
+// Reduces the bits of the elements, widened to 64, by exclusive or.
 Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
   if (is_complex(self.dtype()) || is_barebones(self.dtype())) {
     raise(ErrorKind::NotImplementedError, "\"xor_sum_cpu\" not implemented for '",
@@ -242,7 +244,7 @@ Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
   return to;
 }
 
-// any and all. A uint8 tensor gives uint8, all others bool.
+// any and all. The result is uint8 for uint8 tensors, else bool.
 Tensor truth(const Tensor& self, const Dims& dims, bool keepdim, bool any) {
   Columns c;
   if (Tensor flags = to_dtype(self, ScalarType::Bool); c.find(flags, dims) && c.inner > 1) {
@@ -297,8 +299,7 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
   }
   int64_t count = 1;
   for (int64_t d : dims) count *= real.size(d);
-  if (count == 1 && p != 0 &&
-      !(real.dim() == 0 && std::isnan(p))) {  // without powers, which may overflow
+  if (count == 1 && p != 0 && !(real.dim() == 0 && std::isnan(p))) {  // powers may overflow
     p = 1;
     function = nullptr;
   }
@@ -339,7 +340,7 @@ double order_of_norm(const Scalar& p) {
   return p.to_double();
 }
 
-// Of numbers of one type, computed in another that is as wide.
+// Checks that a norm may be computed in the target type: it must not be narrower.
 void check_type_of_norm(ScalarType given, ScalarType target) {
   SL_CHECK(is_floating(given) || is_complex(given),
            "linalg.vector_norm: Expected a floating point "
@@ -430,7 +431,7 @@ Tensor sum_without_nan(const Tensor& self, const Dims& dims, bool keepdim, Scala
   return sum(without_nan(self), dims, keepdim, result);
 }
 
-// Dimensions where an empty list means none, not all.
+// As reduced_dims, but an empty list means no dimensions.
 Dims stated_dims(const Value& dims, int64_t ndim) {
   return !dims.is_none() && Ints(dims).empty() ? Dims() : reduced_dims(dims, ndim);
 }
@@ -439,7 +440,7 @@ Dims stated_dims(const Value& dims, int64_t ndim) {
 
 Tensor sum_over(const Tensor& self, const Dims& dims, bool keepdim) {
   ScalarType result = is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype();
-  return sum(self, self.dim() ? dims : Dims(), keepdim, result);  // one number has no dimension 0
+  return sum(self, self.dim() ? dims : Dims(), keepdim, result);  // zero-dim: no dimension 0
 }
 
 Tensor mean_of_all(const Tensor& self) { return mean(self, Value(), false, Value()); }

@@ -1,4 +1,4 @@
-// Reductions: the dimensions to reduce are brought last, so that a kernel sees contiguous rows.
+// Reductions. The dimensions to reduce are moved last, so that kernels see contiguous rows.
 #pragma once
 
 #include <algorithm>
@@ -20,26 +20,28 @@ struct Reduction {
   int64_t outer = 1, n = 1;
   Dims sizes;  // of the result
 
-  // A result of `outer` elements, to be filled in order.
+  // A new tensor for the result, whose `outer` elements are filled in order.
   Tensor result(ScalarType dtype) const { return Tensor::empty(sizes, dtype); }
 };
 
-// Which dimensions: wrapped, without repetition; an empty list or None means all.
+// The dimensions to reduce: wrapped and sorted. An empty list or None means all; raises where one
+// is repeated.
 Dims reduced_dims(const Value& dims, int64_t ndim);
 inline Dims all_dims(const Tensor& t) { return reduced_dims(Value(), t.dim()); }
 Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim, ScalarType computed);
 
-// Notes the reduction of a symbolic tensor by a function of rows, which may be null.
+// Records the reduction of a symbolic tensor by a row function, which may be null (see
+// Recording::add_rows).
 Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim, ScalarType computed,
                         ScalarType result, const RowFunction* function, std::vector<double> params,
                         Whole whole);
 
-// Runs a function of rows that reduces, on rows of the result's type or of one that is converted to
-// it row by row; by `convert`, if that is given.
+// Runs a reducing row function on every row and writes the results to `to`. Rows of another type
+// are converted to that of `to` row by row, by `convert` if it is given.
 void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
                  const double* params = nullptr, kernels::Convert convert = nullptr);
 
-// Calls f(row, n) -> R for every row and stores what it returns.
+// Calls f(row, n) -> R for every row and stores the results in `to`.
 template <class T, class R, class F>
 void for_rows(const Reduction& r, const Tensor& to, F f) {
   const T* from = r.rows.data<T>();
@@ -55,17 +57,18 @@ void for_rows(const Reduction& r, const Tensor& to, F f) {
                         });
 }
 
-// A reduction that can go through the data where it lies: of a contiguous tensor, over a run of
-// dimensions with enough elements behind it. Columns are `inner` elements side by side.
+// A reduction that reads the data in place, without bringing the reduced dimensions last: of a
+// contiguous tensor, over adjacent dimensions that enough elements follow. Each of the `outer`
+// blocks is a matrix of n rows and `inner` columns, and the columns are reduced.
 struct Columns {
   int64_t outer = 1, n = 1, inner = 1;
 
   static constexpr int64_t kLeast = 4, kBand = 512;
 
-  // False where it cannot.
+  // Sets the sizes; returns false where such a reduction is not possible.
   bool find(const Tensor& self, const Dims& dims);
-  // f(at, width) for every band of columns; `at` is the place of its first element in the data,
-  // `to` that in the result.
+  // Calls f(at, to, width) for every band of up to kBand columns, in parallel. `at` is the index of
+  // the band's first element in the data, `to` its index in the result.
   template <class F>
   void for_bands(F f) const {
     int64_t bands = (inner + kBand - 1) / kBand;
@@ -80,39 +83,42 @@ struct Columns {
   }
 };
 
-// Whether there are dimensions behind those that are reduced.
+// Whether dimensions follow the reduced ones.
 inline bool has_more_behind(const Tensor& self, const Dims& dims) {
   return !dims.empty() && dims.back() + 1 < self.dim();
 }
 
-// Sorted dimensions that follow each other; and of others those of the last run, and the rest.
+// Whether sorted dimensions are adjacent. last_run: the last adjacent ones; before_last_run: the
+// rest.
 inline bool is_run(const Dims& dims) {
   return dims.empty() || dims.back() - dims.front() + 1 == int64_t(dims.size());
 }
 Dims last_run(const Dims& dims);
 Dims before_last_run(const Dims& dims);
 
-// Where the elements lie close together, but not in the order of the dimensions, as in a transposed
-// matrix: the same elements in the order in which they lie, with the dimensions to reduce, if those
-// that are left keep their order. Else undefined.
+// For tensors whose elements are dense in memory but not in the order of the dimensions, such as
+// transposed matrices: a contiguous view with the dimensions in memory order; *dims becomes the
+// reduced dimensions of that view. Undefined where that would change the order of the dimensions
+// that stay, or where there is nothing to reorder.
 Tensor in_memory_order(const Tensor& self, Dims* dims);
 
-// The sizes of a result.
+// The sizes of the result of a reduction.
 Dims reduced_sizes(const Tensor& self, const Dims& dims, bool keepdim);
 
-// The type to compare elements in: 16-bit floats are compared as float32, which holds them exactly.
+// The type that elements are compared in: float32 for 16-bit floats, all of which it holds exactly.
 constexpr ScalarType comparable(ScalarType t) {
   return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
 }
-// The same for the operators that take uint16, uint32 and uint64 too; see `ordered`.
+// As comparable(), for operators that also take uint16, uint32 and uint64 (see `ordered` for the
+// last).
 constexpr ScalarType sortable(ScalarType t) {
   return t == ScalarType::UInt16                              ? ScalarType::Int32
          : t == ScalarType::UInt32 || t == ScalarType::UInt64 ? ScalarType::Int64
                                                               : comparable(t);
 }
 
-// For elements of uint64 that are compared as int64: the order is right once the highest bits are
-// turned over, here in place. Elements that come from another type stay as they are.
+// Flips the highest bit of uint64 elements, in place, so that comparing them as int64 gives their
+// order. Elements of other types stay as they are.
 inline Tensor ordered(const Tensor& computed, ScalarType from) {
   if (from != ScalarType::UInt64) return computed;
   int64_t* x = computed.data<int64_t>();
@@ -149,7 +155,7 @@ void for_type(ScalarType dtype, const char* name, F&& f) {
   }
 }
 
-// The same for complex types too.
+// As for_type, for complex types too.
 template <class F>
 void for_type_or_complex(ScalarType dtype, const char* name, F&& f) {
   if (is_complex(dtype)) kernels::check_kept(dtype);

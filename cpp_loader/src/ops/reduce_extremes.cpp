@@ -1,4 +1,4 @@
-// Largest and smallest elements, their places, and medians.
+// Largest and smallest elements, their indices, and medians.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -16,7 +16,7 @@ namespace scriptlang {
 
 namespace {
 
-// Types that there are kernels over rows and columns for.
+// Element types for which row and column kernels exist.
 bool has_lines(ScalarType t) {
   return t == ScalarType::Float32 || t == ScalarType::Float64 || t == ScalarType::Int64;
 }
@@ -25,7 +25,7 @@ template <class T>
 constexpr bool kHasLines =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>;
 
-// The first of the greatest (or least) elements, one after the other; a NaN is beyond all others.
+// The index of the first largest (or smallest) element, by a sequential loop; NaN beats all others.
 template <class T>
 int64_t first_extreme(const T* x, int64_t n, bool greatest) {
   int64_t best = 0;
@@ -36,7 +36,7 @@ int64_t first_extreme(const T* x, int64_t n, bool greatest) {
   return best;
 }
 
-// The greatest (or least) element, in lanes that do not wait for each other.
+// The largest (or smallest) element, computed in independent lanes.
 template <class T>
 T extreme_of(const T* x, int64_t n, bool greatest) {
   constexpr int kLanes = 32;
@@ -67,7 +67,7 @@ T extreme_of(const T* x, int64_t n, bool greatest) {
   return nan ? x[first_extreme(x, n, greatest)] : best[first_extreme(best, kLanes, greatest)];
 }
 
-// As first_extreme: where it pays, of what the greatest (or least) is, the first.
+// As first_extreme. Where it is faster, the extreme is computed first, and then searched for.
 template <class T>
 int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {
   constexpr int64_t kFew = 32;
@@ -90,7 +90,8 @@ void check_not_empty(const Tensor& self, const Dims& dims, const char* name) {
   }
 }
 
-// Integers as unsigned ones, all bits of the mask turned over: the greatest is the extreme.
+// Extremes of integers, compared as unsigned after an xor with the mask, so that the largest is the
+// extreme.
 template <class U>
 void extremes_of_integers(const Columns& c, const Tensor& self, const Tensor& to, U mask,
                           void (*fold)(int64_t, int64_t, const U*, int64_t, U, U*)) {
@@ -119,7 +120,7 @@ bool try_extremes_of_integers(const Tensor& self, const Dims& dims, const Tensor
   return true;
 }
 
-// Extremes of columns, where they are among those that there are kernels for.
+// Extremes of columns, in place; false where no kernel exists for them.
 bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to, bool greatest) {
   Columns c;
   if (try_extremes_of_integers(self, dims, to, greatest)) return true;
@@ -132,7 +133,7 @@ bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
     auto fold = greatest ? lines.maximum_of_columns : lines.minimum_of_columns;
     T* out = to.data<T>();
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
-      constexpr int64_t kRows = 16;  // that are converted at a time
+      constexpr int64_t kRows = 16;  // rows converted at a time
       if (!convert) {
         const T* from = self.data<T>() + at;
         std::copy_n(from, width, out + result);
@@ -156,7 +157,7 @@ bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
   return true;
 }
 
-// The same with their places.
+// The same, with the indices of the extremes.
 bool try_places_in_columns(const Tensor& self, const Dims& dims, const Tensor& values,
                            const Tensor& places, bool greatest) {
   Columns c;
@@ -276,7 +277,7 @@ Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, 
   return to;
 }
 
-// Values and places along one dimension, by a function that finds the place.
+// Values and indices along one dimension; `find` returns the index in a row.
 template <class Find>
 void with_place(const Tensor& self, int64_t dim, bool keepdim, const char* name, Value* out,
                 Find find) {
@@ -297,7 +298,7 @@ void with_place(const Tensor& self, int64_t dim, bool keepdim, const char* name,
   out[1] = places;
 }
 
-// The place of the k-th smallest, counted from 0; NaN sorts last, equal ones as they lie.
+// The index of the k-th smallest, counted from 0. NaN sorts last; equal elements keep their order.
 template <class T>
 int64_t place_of_rank(const T* x, int64_t n, int64_t k) {
   WorkingBlock<T> values(n);
@@ -318,7 +319,7 @@ int64_t place_of_rank(const T* x, int64_t n, int64_t k) {
       before += std::count_if(x + from, x + to, [value](T v) { return v < value; });
     });
   }
-  // As many equal ones come first as are ranked before it.
+  // Skip as many equal elements as rank before it.
   int64_t i = 0;
   for (int64_t skip = k - before; i < n; ++i) {
     if ((found ? x[i] == value : is_nan(x[i])) && skip-- == 0) break;
@@ -336,7 +337,7 @@ int64_t place_of_median(const T* x, int64_t n, bool skip_nan) {
   return place_of_rank(x, n, (n - nans - 1) / 2);
 }
 
-// What is looked for in a row: the k-th smallest, counted from 0, or the median.
+// The rank to find in a row: the k-th smallest, counted from 0, or the median.
 struct Rank {
   bool median, skip_nan;
   int64_t k = 0;

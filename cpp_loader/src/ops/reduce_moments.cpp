@@ -1,4 +1,4 @@
-// Variances and standard deviations, with the means they are taken about.
+// Variances and standard deviations, and the means that they are about.
 #include <cmath>
 
 #include "layers.h"
@@ -15,7 +15,7 @@ struct Moments {
   Tensor variance, mean;
 };
 
-// The variance of complex numbers is a real one.
+// The variance of complex numbers is real.
 Moments complex_moments(const Tensor& self, const Dims& dims, double correction, bool keepdim,
                         bool root) {
   Reduction r = reduction(self, dims, keepdim, ScalarType::Complex128);
@@ -72,7 +72,7 @@ Moments moments(const Tensor& self, const Dims& dims, double correction, bool ke
   return m;
 }
 
-// The variance alone, or its root.
+// The variance, or its square root, without the mean.
 Tensor spread(const Tensor& self, const Dims& dims, double correction, bool keepdim, bool root,
               const char* name) {
   if (!is_symbolic(self)) return moments(self, dims, correction, keepdim, root, name).variance;
@@ -94,7 +94,7 @@ Tensor spread(const Tensor& self, const Dims& dims, double correction, bool keep
 double correction_of(Args args, int i) { return args.none(i) ? 1.0 : args.scalar(i).to_double(); }
 double unbiased(Args args, int i) { return args.boolean(i) ? 1 : 0; }
 
-// Operators (self, dims, correction, keepdim), and those of all dimensions.
+// For operators with arguments (self, dims, correction, keepdim), or over all dimensions.
 void give_spread(Args args, Value* out, double correction, bool root) {
   const Tensor& self = args.tensor(0);
   SL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),

@@ -40,7 +40,7 @@ Tensor renorm(Context& ctx, const Tensor& self, const Value& p, int64_t dim, dou
   return to_contiguous(to_dtype(mul(self, scale), self.dtype()));
 }
 
-// The rows that are looked up and longer than `most`, in place.
+// Scales the indexed rows whose norm exceeds `most` down to it, in place.
 void embedding_renorm(Context& ctx, const Tensor& self, const Tensor& indices, double most,
                       const Value& p) {
   SL_CHECK(self.dim() == 2, "embedding_renorm_: expected a matrix, got size ",
@@ -86,7 +86,7 @@ SL_OP(aten_norm_except_dim) {
     raise(ErrorKind::IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
   }
   std::vector<int64_t> others = all_but(v.dim(), wrap_dim(dim, v.dim()));
-  if (others.empty()) {  // no list of dimensions: that would mean all
+  if (others.empty()) {  // an empty list would mean all dimensions
     Tensor columns = view_unsqueeze(v, 1);
     out[0] = view_squeeze(norm_over(ctx, columns, Value(args.integer(1)), {1}, true), {1});
     return;

@@ -1,4 +1,4 @@
-// Which dimensions a reduction goes over, and how its rows lie.
+// Which dimensions a reduction goes over, and how its rows lie in memory.
 #include "reduce.h"
 #include "row_functions.h"
 
@@ -118,10 +118,10 @@ Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim, Scal
   return Recording::current().add_rows(rows, std::move(whole), sizes, result);
 }
 
-// Few long rows are cut into pieces; the order of additions is the same.
+// Few long rows are cut into pieces for several threads; the order of additions stays the same.
 void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
                  const double* params, kernels::Convert convert) {
-  if (r.outer == 0) return;  // a row that nobody has may have any length
+  if (r.outer == 0) return;  // without rows, n may be any number
   int64_t n = r.n, from_size = r.rows.itemsize(), size = to.itemsize(), count = row::pieces(n);
   const char* from = static_cast<const char*>(r.rows.raw());
   char* out = static_cast<char*>(to.raw());
@@ -138,7 +138,7 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
   };
   if (whole) {
     const kernels::Ahead ahead(r.outer, n * from_size);
-    // Short rows are converted several at a time.
+    // Several short rows are converted at a time.
     const int64_t together = convert ? std::max<int64_t>(1, 2048 / std::max<int64_t>(1, n)) : 1;
     kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
                           [&](int64_t begin, int64_t end) {

@@ -22,8 +22,8 @@ namespace {
 
 enum class Cell { kTanh, kRelu, kGru, kLstm };
 
-// The parameters of one direction of one layer; undefined where there is none. Of quantized layers
-// the products are made with codes, or numbers that were rounded to float16.
+// The parameters of one direction of one layer; those that it lacks are undefined. Quantized layers
+// compute products with int8 codes, or with weights rounded to float16.
 struct Weights {
   Tensor input, hidden, input_bias, hidden_bias, projection;
   bool quantized = false, reduce_range = false;
@@ -37,7 +37,7 @@ struct Weights {
   }
 };
 
-// What a step carries on: [batch, hidden]; `c` for LSTM only.
+// The state that a step passes on: [batch, hidden]; `c` is for LSTM only.
 struct State {
   Tensor h, c;
 };
@@ -100,7 +100,7 @@ State simple_step(const Tensor& input_gates, const State& state, const Weights& 
   return {unary_result(gates, op, "rnn", Rule::kSame), Tensor()};
 }
 
-// input_gates: the input's share, already multiplied by w.input.
+// One step of a cell. input_gates: the input already multiplied by w.input, plus its bias.
 State step(Cell cell, const Tensor& input_gates, const State& state, const Weights& w) {
   switch (cell) {
     case Cell::kLstm: return lstm_step(input_gates, state, w);
@@ -110,15 +110,16 @@ State step(Cell cell, const Tensor& input_gates, const State& state, const Weigh
   }
 }
 
-// A sequence as rows: step t is rows [start(t), start(t) + size(t)); sizes never grow.
+// A sequence stored as rows: step t has rows [starts[t], starts[t] + sizes[t]); sizes never grow.
 struct Steps {
   std::vector<int64_t> sizes, starts;
 };
 
-// The steps of a layer on plain memory: what run_direction does, without a tensor for every step.
+// The fast path of run_direction, for float32 LSTM and GRU: it works on plain memory, without
+// creating tensors in every step.
 class PlainSteps {
  public:
-  // gates: [steps * batch, all gates], the input's share.
+  // gates: [steps * batch, all gates], the input's share of the gate sums.
   PlainSteps(Cell cell, Tensor gates, const State& initial, const Weights& w)
       : lstm_(cell == Cell::kLstm),
         batch_(initial.h.size(0)),
@@ -131,7 +132,7 @@ class PlainSteps {
         c_(lstm_ ? copy_of(initial.c) : Tensor()),
         product_(Tensor::empty({batch_, wide_}, ScalarType::Float32)),
         outputs_(Tensor::empty({gates_.size(0), n_}, ScalarType::Float32)) {
-    // To pack the weights takes as long as some thirty products with one row save.
+    // Packing the weights takes as long as it saves in some thirty products with one row.
     if (gates_.size(0) == batch_ || gates_.size(0) < 32) return;
     const auto& gemm = kernels::kernels().gemm<float>();
     packed_ = Tensor::empty({gemm.packed_size(n_, wide_)}, ScalarType::Float32);
@@ -171,7 +172,7 @@ class PlainSteps {
     return copy;
   }
 
-  // From the state h at step t; the next one.
+  // Computes step t from the state h; returns the next state.
   const float* step(const float* h, int64_t t) {
     kernels::Gemm<float> g;
     g.m = batch_;
@@ -209,8 +210,8 @@ class PlainSteps {
   Tensor gates_, weight_, bias_, h_, c_, product_, outputs_, packed_;
 };
 
-// One direction over all steps. `x` holds the rows of all steps; the result has the same rows.
-// The final state of a sequence is that of its own last step.
+// Runs one direction over all steps. `x` holds the rows of all steps; the result has the same rows.
+// The final state of each sequence is that of its own last step.
 Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps, const State& initial,
                      const Weights& w, bool reverse, State* last) {
   int64_t count = int64_t(steps.sizes.size());
@@ -220,7 +221,7 @@ Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps, const State
   }
   std::vector<Tensor> outputs;
   outputs.resize(size_t(count));
-  std::vector<Tensor> ended_h, ended_c;  // states of sequences that have ended, shortest first
+  std::vector<Tensor> ended_h, ended_c;  // states of ended sequences, shortest first
   bool packed = steps.sizes.front() != steps.sizes.back();
   State state = initial;
   auto rows = [](const Tensor& t, int64_t first, int64_t last_row) {
@@ -266,8 +267,8 @@ struct Layers {
   Generator* generator;
 };
 
-// One direction of a quantized layer: ("quantized_dynamic", [biases], [], [reduce_range], [packed
-// weights]), or "quantized_fp16".
+// Unpacks one direction of a quantized layer: ("quantized_dynamic", [biases], [], [reduce_range],
+// [packed weights]), or the same with "quantized_fp16".
 Weights read_quantized(const Value& params) {
   const Tuple::Items& state = state_of(params, kCellParams);
   SL_CHECK(state.size() == 5, "the weights of a recurrent layer are malformed");
@@ -318,7 +319,7 @@ std::vector<Weights> read_weights(const Layers& layers, const Value& list, bool 
   return weights;
 }
 
-// All layers. x: rows of all steps. h0, c0: [layers * directions, batch, hidden].
+// Runs all layers. x: the rows of all steps; states: [layers * directions, batch, hidden].
 Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps, const State& initial,
                   const std::vector<Weights>& weights, State* last) {
   int64_t directions = layers.bidirectional ? 2 : 1;
@@ -352,7 +353,7 @@ Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps, const Stat
   return x;
 }
 
-// Of arguments from `first` on: params, has_biases, num_layers, dropout, train, bidirectional.
+// Reads arguments from `first` on: params, has_biases, num_layers, dropout, train, bidirectional.
 Layers read_layers(Context& ctx, Cell cell, Args args, int first) {
   double dropout = args.boolean(first + 4) ? args.number(first + 3) : 0.0;
   return {cell,
@@ -441,7 +442,7 @@ Weights cell_weights(Args args) {
   return w;
 }
 
-// quantized_lstm_cell_dynamic...: packed weights, whose own biases count.
+// For quantized_lstm_cell_dynamic and the like: the biases are those in the packed weights.
 Weights quantized_cell_weights(Args args) {
   LinearWeights input = linear_weights(args[2]), hidden = linear_weights(args[3]);
   Weights w;
@@ -467,7 +468,7 @@ void check_cell(const Tensor& x, const State& state, const Weights& w) {
   }
 }
 
-// Cells take one step without the batch dimension, too.
+// Runs one step of a cell; the batch dimension may be missing.
 State run_cell(Cell cell, const Tensor& x, const State& state, const Weights& w) {
   if (x.dim() > 0) check_cell(x, state, w);
   if (x.dim() != 1) return step(cell, w.from_input(x), state, w);

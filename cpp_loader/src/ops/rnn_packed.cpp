@@ -1,4 +1,4 @@
-// Packed sequences: what is there at each time, side by side, and back.
+// Packed sequences (the elements of each time step side by side): packing and unpacking.
 #include <algorithm>
 
 #include "express.h"

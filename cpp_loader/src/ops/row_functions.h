@@ -1,5 +1,5 @@
-// What reductions and normalisations do with one row, shared by the operators and by fused groups,
-// so that both give the same bits.
+// What reductions and normalisations do with one row. Operators and fused groups share these
+// functions, so that their results are the same bit for bit.
 #pragma once
 
 #include <cmath>
@@ -10,15 +10,16 @@
 
 namespace scriptlang {
 
-// out[0] or out[0..n) of the n elements in[0][0..n) and of what else a function is given: further
-// inputs are rows of n elements (null where left out), params are numbers.
+// Computes out[0] or out[0..n) from the n elements in[0][0..n). Further inputs are rows of n
+// elements (null where left out); params are numbers.
 using RowLoop = void (*)(int64_t n, void* out, const void* const* in, const double* params);
 
 struct RowFunction {
   RowLoop run;
-  bool reduces;  // gives one element, else n, and out may be in[0]
-  // A row may be cut into pieces of kRowPiece elements (the last one shorter), whose partial
-  // results are joined in an order that depends on n only. Null: the row is done in one go.
+  bool reduces;  // writes one element; else n, and out may be in[0]
+  // `piece` is run on pieces of kRowPiece elements (the last one may be shorter), and `join`
+  // combines the partial results in an order that depends on n only. Null: the row is processed at
+  // once.
   RowLoop piece = nullptr;
   void (*join)(int64_t n, void* out, const void* partials, const double* params) = nullptr;
 };
@@ -37,8 +38,8 @@ T add_pairwise(int64_t count, const T* x) {
   return T(add_pairwise(half, x) + add_pairwise(count - half, x + half));
 }
 
-// The mean as PyTorch has it beside a variance: it is corrected from number to number, which makes
-// NaN of it where something follows an infinite number.
+// The mean as PyTorch computes it with a variance. Its running update gives NaN where another
+// number follows an infinite one.
 template <class T>
 T corrected_mean(int64_t n, const T* x, int64_t step, T mean) {
   if (std::isfinite(mean)) return mean;
@@ -48,8 +49,9 @@ T corrected_mean(int64_t n, const T* x, int64_t step, T mean) {
   return mean;
 }
 
-// The sum of squared distances from the mean divided by `count`, or the root of that. Sums of
-// floats do where they neither leave what floats hold nor are small against the mean.
+// The sum of squared distances from the mean divided by `count`, or the square root of that. Float
+// sums are used unless the variance overflows or underflows, or is tiny beside the squared mean;
+// then it is computed in double.
 template <class T>
 T spread(int64_t n, const T* x, double count, bool root, T* mean) {
   *mean = Rows<T>::sum(n, x) / T(n);
@@ -102,7 +104,7 @@ struct Function {
   static void join_minimum(int64_t n, void* out, const void* partials, const double*) {
     result(out) = Rows<T>::minimum(pieces(n), static_cast<const T*>(partials));
   }
-  // params: what the squares are divided by
+  // params: the divisor of the sum of squares
   static void variance(int64_t n, void* out, const void* const* in, const double* params) {
     T mean;
     result(out) = spread(n, at(in), params[0], false, &mean);
@@ -139,7 +141,7 @@ struct Function {
 
 template <class T>
 constexpr RowFunction kSum{Function<T>::sum, true, Function<T>::sum, Function<T>::join_sum};
-// NaN counts as 0; of float.
+// NaN counts as 0; for float only.
 constexpr RowFunction kSumNumbers{Function<float>::sum_numbers, true, Function<float>::sum_numbers,
                                   Function<float>::join_sum};
 template <class T>
@@ -168,8 +170,8 @@ constexpr RowFunction kRmsNorm{Function<T>::rms_norm, false};
 
 }  // namespace row
 
-// Calls f(T()) with the type that a row function computes in: float, double or, of sums and
-// extremes, int64_t.
+// Calls f(T()) with the type that a row function computes in: float, double or, for sums and
+// extremes only, int64_t.
 template <class F>
 void for_row_type(ScalarType computed, F&& f) {
   if (computed == ScalarType::Int64) f(int64_t());

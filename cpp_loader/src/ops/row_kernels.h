@@ -1,4 +1,5 @@
-// The row kernels by type: float32 from the instruction set at hand, others plainly.
+// The row kernels by type: float32 uses the kernels for the instruction set at hand, other types
+// plain loops.
 #pragma once
 
 #include <algorithm>
@@ -49,13 +50,14 @@ struct Rows<float> {
   }
 };
 
-// Of elements of any type, in lanes that do not wait for each other.
+// For elements of any type. Sums use independent lanes, so that additions do not wait for each
+// other.
 template <class T>
 struct PlainRows {
   static constexpr int64_t kBlock = 4096;  // elements summed before blocks are added pairwise
   static constexpr int kLanes = 8;
 
-  // Adds f(x[i]).
+  // The sum of f(x[i]).
   template <class F>
   static T added(int64_t n, const T* x, F f) {
     if (n <= kBlock) return added_block(n, x, f);
@@ -81,14 +83,14 @@ struct PlainRows {
   static T sum_squares(int64_t n, const T* x, T center) {
     return added(n, x, [center](T v) { return (v - center) * (v - center); });
   }
-  // n >= 1; NaN where there is one.
+  // The largest (smallest) element for n >= 1; NaN if there is one.
   static T maximum(int64_t n, const T* x) {
     return extreme(n, x, kernels::kernels().lines->of(T()).maximum);
   }
   static T minimum(int64_t n, const T* x) {
     return extreme(n, x, kernels::kernels().lines->of(T()).minimum);
   }
-  // That of the extremes of pieces.
+  // The extreme of the extremes of pieces.
   template <class F>
   static T extreme(int64_t n, const T* x, F of_piece) {
     constexpr int64_t kPiece = 1 << 18;
@@ -207,7 +209,8 @@ void for_float_type(ScalarType computed, F&& f) {
   f(float());
 }
 
-// The type in which a kernel of the two computes; raises for types that are no floats.
+// The type to compute in, float32 or float64; raises NotImplementedError for types that are no
+// floats.
 inline ScalarType computed_type(ScalarType t, const char* name) {
   if (is_floating(t)) return t == ScalarType::Float64 ? t : ScalarType::Float32;
   raise(ErrorKind::NotImplementedError, '"', name, "\" not implemented for '",

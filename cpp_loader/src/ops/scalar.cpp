@@ -23,7 +23,7 @@ complex add(complex a, complex b) { return a + b; }
 complex sub(complex a, complex b) { return a - b; }
 complex mul(complex a, complex b) { return a * b; }
 
-// Through float64, as PyTorch does it; what does not fit in 64 bits is the least integer.
+// Computed in float64, as in PyTorch; results that do not fit int64 become the smallest int.
 int64_t power_int(double base, double exponent) {
   if (base == 0 && exponent < 0) {
     raise(ErrorKind::RuntimeError, "0.0 cannot be raised to a negative power");
@@ -52,7 +52,7 @@ int64_t int_of(const Value& v) { return Scalar::of(v).i; }
 
 Value mixed_add(const Value& a, const Value& b) { return Value(complex_of(a) + complex_of(b)); }
 Value mixed_sub(const Value& a, const Value& b) { return Value(complex_of(a) - complex_of(b)); }
-// A real number is a factor of both parts: as a complex one it would make NaN of infinite parts.
+// A real factor multiplies both parts. Converted to complex, it would turn infinite parts into NaN.
 Value mixed_mul(const Value& a, const Value& b) {
   if (!a.is_complex()) return Value(double_of(a) * complex_of(b));
   if (!b.is_complex()) return Value(complex_of(a) * double_of(b));
@@ -167,8 +167,8 @@ SL_OP(aten_pow_int_to_int) { out[0].set_int(power_int(args.number(0), args.numbe
 #define SL_POW_COMPLEX(name) \
   SL_OP(aten_pow_##name) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
 SL_POW_COMPLEX(complex)
-// A real number has the power of its size, a real exponent turns the angle: other than as complex
-// numbers where something is infinite, NaN or zero.
+// Real operands are not converted to complex: that would change the result where something is
+// infinite, NaN or zero.
 SL_OP(aten_pow_float_complex) { out[0] = Value(std::pow(args.number(0), complex_of(args[1]))); }
 SL_OP(aten_pow_complex_float) { out[0] = Value(std::pow(complex_of(args[0]), args.number(1))); }
 
@@ -261,13 +261,13 @@ int64_t language::to_integer(const Scalar& s) {
   return int64_t(s.d);
 }
 SL_OP(aten_Int_Scalar) { out[0].set_int(language::to_integer(args.scalar(0))); }
-// Of a complex number the real part, as PyTorch's.
+// For complex numbers the real part, as in PyTorch.
 SL_OP(aten_Float_Scalar) { out[0].set_double(args.scalar(0).d); }
 SL_OP(aten_Float_int) { out[0].set_double(args.number(0)); }
 SL_OP(aten_Float_bool) { out[0].set_double(args.boolean(0)); }
 
 namespace {
-// How many digits a text begins with; they are added to the number.
+// Counts the leading digits of a text and appends them to the number.
 size_t read_digits(std::string_view text, int64_t* number) {
   size_t count = 0;
   for (; count < text.size() && unsigned(text[count] - '0') < 10; ++count) {
@@ -275,7 +275,7 @@ size_t read_digits(std::string_view text, int64_t* number) {
   }
   return count;
 }
-constexpr size_t kExactDigits = 15;  // of a number that a float is equal to
+constexpr size_t kExactDigits = 15;  // digits that a float represents exactly
 }  // namespace
 
 SL_OP(aten_Int_str) {
@@ -295,7 +295,7 @@ SL_OP(aten_Int_str) {
 }
 SL_OP(aten_Float_str) {
   std::string_view text = args.string(0);
-  if (text.size() - 1 < kExactDigits + 1) {  // decimals of numbers that are exact: one rounding
+  if (text.size() - 1 < kExactDigits + 1) {  // digits and power of ten are exact: one rounding
     constexpr double kTens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
     int64_t number = 0;
@@ -309,7 +309,7 @@ SL_OP(aten_Float_str) {
     }
   }
 #if defined(__cpp_lib_to_chars)
-  double quick;  // of plain decimals; what is written otherwise is for strtod
+  double quick;  // for plain decimals; strtod parses all others
   const char *first = text.data(), *last = first + text.size();
   bool plain = first != last && *first >= '0' && *first <= '9';
   std::from_chars_result read = {first, std::errc()};

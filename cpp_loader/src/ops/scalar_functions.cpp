@@ -25,7 +25,7 @@ double rounded(double x) { return double(float(x)); }
 constexpr double kPi = 3.14159265358979323846;
 double degrees(double v) { return v * 180 / kPi; }
 double radians(double v) { return v * kPi / 180; }
-double angle(double v) { return std::signbit(v) ? kPi : 0; }  // PyTorch's of numbers
+double angle(double v) { return std::signbit(v) ? kPi : 0; }  // as in PyTorch
 double round_even(double v) { return std::nearbyint(v); }
 
 }  // namespace
@@ -34,7 +34,7 @@ double round_even(double v) { return std::nearbyint(v); }
   SL_OP(aten_##name##_int) { out[0].set_double(function(args.number(0))); } \
   SL_OP(aten_##name##_float) { out[0].set_double(function(args.number(0))); }
 
-// Of a Scalar the result has float precision, as PyTorch computes it.
+// For Scalars the result is rounded to float, as in PyTorch.
 #define SL_MATH(name, function) \
   SL_MATH_REAL(name, function)  \
   SL_OP(aten_##name##_Scalar) { out[0].set_double(rounded(function(real_of(args[0])))); }
@@ -122,7 +122,7 @@ SL_BINARY_SCALAR(aten_mathremainder, std::remainder)
 
 namespace {
 double log_base(double v, double base) { return std::log(v) / std::log(base); }
-// Of a real number the real logarithm: NaN of a negative one, as in PyTorch.
+// For real numbers the real logarithm: NaN for negative ones, as in PyTorch.
 complex log_of(const Value& v) {
   return v.is_complex() ? std::log(complex_of(v)) : complex(std::log(real_of(v)), 0);
 }
@@ -217,8 +217,8 @@ SL_OP(prim_abs_Scalar) {
 
 namespace {
 
-// Which of two numbers wins; the second only when it is strictly better, so NaN behaves as in
-// PyTorch's comparisons.
+// Whether a < b. max and min take the second number only if it is strictly better, so that NaN
+// behaves as in PyTorch.
 bool less(const Value& a, const Value& b) {
   if (a.is_int() && b.is_int()) return a.raw_int() < b.raw_int();
   return real_of(a) < real_of(b);

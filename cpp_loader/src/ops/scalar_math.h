@@ -1,7 +1,7 @@
-// Arithmetic of the language's ints and floats: what operators and register code share.
+// Arithmetic of the language's ints and floats, shared by operators and register code.
 //
-// Ints wrap at 64 bits. // and % round as in Python. Where PyTorch stops the process (a division
-// of the smallest int by -1, a remainder by zero) these wrap or raise.
+// Ints wrap at 64 bits. // and % round as in Python. Where PyTorch crashes the process (dividing
+// the smallest int by -1, a remainder by zero) these functions wrap or raise.
 #pragma once
 
 #include <cmath>
@@ -20,11 +20,12 @@ inline int64_t wrap_sub(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uin
 inline int64_t wrap_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 inline int64_t wrap_abs(int64_t v) { return v < 0 ? wrap_sub(0, v) : v; }
 
-// The distance counts modulo 64, as the machine does it.
+// The shift distance is taken modulo 64, as processors do.
 inline int64_t shift_left(int64_t a, int64_t b) { return int64_t(uint64_t(a) << (b & 63)); }
 inline int64_t shift_right(int64_t a, int64_t b) { return a >> (b & 63); }
 
-// Divided as 32 bits, neither below zero: processors take a half to a fifth of the time.
+// Whether both are in [0, 2^32). These are divided as 32-bit numbers, which takes processors a
+// fifth to a half of the time.
 inline bool are_short(int64_t a, int64_t b) { return uint64_t(a | b) >> 32 == 0; }
 inline int64_t floordiv(int64_t a, int64_t b) {
   if (__builtin_expect(b == 0, 0)) raise(ErrorKind::RuntimeError, "division by 0");
@@ -41,15 +42,16 @@ inline int64_t remainder(int64_t a, int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// Floor division by a constant from 2 to 2^31 - 1 that is no power of two, as a multiplication.
-// With l the bits of the divisor d, the inverse is 2^(63 + l) / d rounded up: its error is below
-// 2^l, so that quotients of ints from 0 to 2^63 - 1 are right. Others are mirrored: ~(~a // d).
+// Floor division by a constant from 2 to 2^31 - 1 that is no power of two, by a multiplication.
+// Where the divisor d has l bits, the inverse is 2^(63 + l) / d rounded up. Its error is small
+// enough for the quotients of ints from 0 to 2^63 - 1 to be exact. Negative ints are mirrored: ~(~a
+// // d).
 struct Divisor {
   uint64_t inverse;
   int32_t shift;
   explicit Divisor(int32_t divisor) {
     shift = 31 - __builtin_clz(uint32_t(divisor));
-    // 2^(64 + shift) / divisor, 32 bits of it after the other.
+    // 2^(64 + shift) / divisor, computed in two steps of 32 bits each.
     const uint64_t by = uint32_t(divisor), first = uint64_t(1) << (shift + 32);
     inverse = ((first / by) << 32 | ((first % by) << 32) / by) + 1;
   }
@@ -58,7 +60,8 @@ struct Divisor {
     uint64_t high = Wide::product(uint64_t(a) ^ mirrored, inverse).high;
     return int64_t((high >> shift) ^ mirrored);
   }
-  // The multiple that is taken away may be below the least int, the rest is not.
+  // The multiple of the divisor may be below the smallest int, so that the operations wrap; the
+  // remainder itself is in range.
   static int64_t remainder(int64_t a, int64_t divisor, uint64_t inverse, int32_t shift) {
     return wrap_sub(a, wrap_mul(divisor, quotient(a, inverse, shift)));
   }
@@ -73,13 +76,14 @@ inline double power(double a, double b) {
   return std::pow(a, b);
 }
 
-// A C cast where it is defined; else what x86 gives, as PyTorch does there.
+// A C cast where that is defined; else the result on x86, which PyTorch returns.
 inline int64_t truncate(double v) {
   bool fits = v >= -9223372036854775808.0 && v < 9223372036854775808.0;
   return fits ? int64_t(v) : std::numeric_limits<int64_t>::min();
 }
 
-// What a float that must be a whole number is: math.floor, math.ceil.
+// Converts a float that is a whole number to int (for math.floor and math.ceil); raises
+// RuntimeError where int64 cannot hold it.
 inline int64_t whole(double v) {
   if (!(v >= -9223372036854775808.0 && v < 9223372036854775808.0)) {
     raise(ErrorKind::RuntimeError, "Cannot convert float ", fixed_text(v), " to integer");
@@ -96,7 +100,7 @@ inline int64_t range_length(int64_t low, int64_t high, int64_t step) {
   return empty ? 0 : int64_t((distance - 1) / stride + 1);
 }
 
-// Smith's division, as PyTorch's: by infinite numbers it gives NaN, where C++ finds a zero.
+// Smith's division, as in PyTorch: division by infinity gives NaN, where C++ gives zero.
 inline std::complex<double> divided(std::complex<double> a, std::complex<double> b) {
   double re = std::abs(b.real()), im = std::abs(b.imag());
   if (re == 0 && im == 0) return {a.real() / re, a.imag() / im};

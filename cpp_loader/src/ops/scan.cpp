@@ -1,4 +1,4 @@
-// Running results along a dimension: sums, products, extremes, logarithms of sums.
+// Cumulative operators along a dimension: sums, products, extremes, logsumexp.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -13,7 +13,7 @@ namespace scriptlang {
 
 namespace {
 
-// f(from, to, n, stride) for every line along `dim` of contiguous tensors of one shape.
+// Calls f(offset, n, stride) for every line along `dim` of contiguous tensors of one shape.
 template <class F>
 void for_lines(const Tensor& shape, int64_t dim, F f) {
   if (shape.numel() == 0) return;
@@ -38,12 +38,13 @@ T wrapping_multiply(T a, T b) {
   else return a * b;
 }
 
-// Contiguous tensors of one type, `computed` is that of T; `first` goes before all elements.
-// Lines that do not lie side by side go in bands of some columns, row by row.
+// Cumulates contiguous tensors of one type; `computed` is that of T, and `first` the value before
+// all elements. Lines whose elements are not adjacent are processed in bands of columns, row by
+// row.
 template <class T, class F>
 void cumulate_lines(const Tensor& from, const Tensor& to, int64_t dim, ScalarType computed,
                     F together, int first) {
-  // Sums of floats are kept in double, as PyTorch does.
+  // As in PyTorch, float sums are accumulated in double.
   using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
   if (to.numel() == 0) return;
   const bool converts = to.dtype() != computed;
@@ -56,8 +57,8 @@ void cumulate_lines(const Tensor& from, const Tensor& to, int64_t dim, ScalarTyp
   const int64_t outer = to.numel() / n / inner, bands = (inner + kBand - 1) / kBand;
   const char* a = static_cast<const char*>(from.raw());
   char* o = static_cast<char*>(to.raw());
-  constexpr int kLines = 4;  // whose sums do not wait for each other
-  // One step for `count` lines of at most kPiece elements, `apart` from each other.
+  constexpr int kLines = 4;  // lines processed together, with independent sums
+  // Processes `length` <= kPiece elements of `count` lines, which are `apart` from each other.
   auto along = [&](int64_t at, int64_t apart, int count, int64_t length, Sum* totals) {
     T space[kLines][kPiece];
     const T* x[kLines];
@@ -86,7 +87,7 @@ void cumulate_lines(const Tensor& from, const Tensor& to, int64_t dim, ScalarTyp
       out(length, o + (at + k * apart) * size, size, space[k], sizeof(T));
     }
   };
-  // One row of a band.
+  // Processes one row of a band.
   auto across = [&](int64_t at, int64_t width, Sum* totals) {
     T space[kBand];
     const T* x = converts ? space : reinterpret_cast<const T*>(a + at * size);
@@ -146,7 +147,7 @@ Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, 
     return to_dtype(to, result);
   }
   Tensor from = contiguous_as(self, result), to = Tensor::empty(self.sizes(), result);
-  for_type(computed, name, [](auto) {});  // raises where there are no running results of the type
+  for_type(computed, name, [](auto) {});  // raises for types that are not supported
   for_row_type(computed, [&](auto zero) {
     cumulate_lines<decltype(zero)>(
         from, to, dim, computed,
@@ -156,8 +157,8 @@ Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, 
   return to;
 }
 
-// The extremes so far of n elements that lie `stride` apart, and their places. Most elements change
-// nothing: several are looked at together.
+// The cumulative extremes of n elements that are `stride` apart, and their indices. Most elements
+// change nothing, so several are checked together.
 template <bool Greatest, class T>
 void extremes_so_far(int64_t n, int64_t stride, const T* a, T* o, int64_t* p) {
   auto takes = [](T best, T x) { return (Greatest ? x >= best : x <= best) || is_nan(x); };
@@ -259,7 +260,8 @@ Tensor log_cumulate(const Tensor& self, int64_t dim) {
   return to_dtype(to, self.dtype());
 }
 
-// Sums of bools are no bools: in place there is nothing but one element, or none, to leave.
+// Sums of bools are int64: in place, only bool tensors that no sum changes are allowed (zero-dim or
+// empty).
 void cumulate_in_place(Context& ctx, Args args, Value* out, OpFn base, const char* name) {
   const Tensor& self = args.tensor(0);
   if (self.dtype() != ScalarType::Bool) return forms::in_place(base, 0, ctx, args, out);

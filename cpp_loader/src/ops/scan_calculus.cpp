@@ -49,10 +49,10 @@ Tensor neighbour_distances(const Tensor& y, const Tensor& x, int64_t dim) {
 
 // ---- gradient: central differences inside, one-sided ones at the edges
 
-// Distances between neighbours: one number, or a tensor of n - 1.
+// The distances between neighbours: one number, or a tensor of n - 1.
 struct Steps {
   double even = 1;
-  Scalar complex;  // what the result is divided by if one number is complex
+  Scalar complex;  // a complex step, by which the result is divided
   Tensor uneven;
 };
 
@@ -72,14 +72,14 @@ Tensor edge(const Tensor& f, int64_t dim, const Steps& steps, bool first, int64_
   };
   double sign = first ? 1 : -1;
   if (order == 1) return mul(div(sub(value(1), value(0)), step(0)), Scalar(sign));
-  if (!steps.uneven.defined()) {  // which may be infinite or zero
+  if (!steps.uneven.defined()) {  // the step may be infinite or zero
     Tensor sum = add(mul(value(0), Scalar(-1.5)), mul(value(1), Scalar(2.0)));
     return mul(div(add(sum, mul(value(2), Scalar(-0.5))), Scalar(steps.even)), Scalar(sign));
   }
   Tensor near = step(0), far = step(1), both = add(near, far);
   Tensor a = neg(div(add(mul(near, Scalar(2.0)), far), mul(near, both)));
   Tensor b = div(both, mul(near, far)), c = neg(div(near, mul(far, both)));
-  Tensor outer = mul(value(0), a), inner = mul(value(2), c);  // summed in the order of places
+  Tensor outer = mul(value(0), a), inner = mul(value(2), c);  // added in memory order
   Tensor sum = add(add(first ? outer : inner, mul(value(1), b)), first ? inner : outer);
   return mul(sum, Scalar(sign));
 }
@@ -130,7 +130,7 @@ Steps steps_of(const Value& v, const Tensor& self, int64_t dim) {
   return s;
 }
 
-// spacing: none, one step, or a list of them; dims: none, an int or a list.
+// torch.gradient. spacing: None, one step or a list of them; dims: None, an int or a list.
 Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int64_t order) {
   SL_CHECK(order == 1 || order == 2, "torch.gradient only supports edge_order=1 and edge_order=2.");
   SL_CHECK(self.dtype() != ScalarType::UInt8 && self.dtype() != ScalarType::Bool,

@@ -1,4 +1,4 @@
-// diff, of the family of scans: differences of neighbours, taken again and again.
+// diff: repeated differences of neighbours.
 #include "express.h"
 #include "join.h"
 #include "view.h"

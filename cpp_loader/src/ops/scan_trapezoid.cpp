@@ -18,7 +18,7 @@ void check_real_step(const char* name, const Input& step) {
 
 namespace {
 
-// Sums of neighbours, halved: the areas of trapezoids of width `dx`.
+// The areas of the trapezoids of width `dx`: halved sums of neighbours, times dx.
 Tensor trapezoids(const Tensor& y, const Input& dx, int64_t dim) {
   int64_t n = y.size(dim);
   Tensor pairs = add(view_slice(y, dim, 0, n - 1), view_slice(y, dim, 1, n));
@@ -49,7 +49,7 @@ Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
   SL_CHECK(y.dtype() != ScalarType::Bool,
            "trapezoid: received a bool input for `y`, but bool is not supported");
   check_real_step("trapezoid", dx);
-  if (dx.tensor == nullptr) {  // all, but for half of the ends
+  if (dx.tensor == nullptr) {  // the sum, minus half of both ends
     Tensor ends = add(view_select(y, dim, 0), view_select(y, dim, y.size(dim) - 1));
     return mul(sub(sum_over(y, {dim}), mul(ends, Scalar(0.5))), dx);
   }

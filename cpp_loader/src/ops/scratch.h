@@ -1,4 +1,4 @@
-// What operators take from memory besides the tensors that they give.
+// Memory that operators allocate besides the tensors they return.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,12 @@
 namespace scriptlang {
 
 namespace memory {
-// Raises as `charge` would and counts nothing: before an operator allocates for itself.
+// Raises where `charge` would, without counting anything. Called before an operator makes
+// allocations of its own.
 void ask(int64_t count, int64_t bytes_each);
-// As `charge`, of `count` things; raises where there can be no so many.
+// As `charge`, for `count` items; raises also where the size overflows.
 void charge_items(size_t count, size_t bytes_each);
-// Before a text that an operator makes grows by so many bytes.
+// As `ask`, before a string that an operator builds grows by `more` bytes.
 inline void ask_to_grow(const std::string& text, size_t more) {
   ask(int64_t(text.size() + more), 2);
 }
@@ -33,8 +34,8 @@ class Charged {
   int64_t bytes_;
 };
 
-// Like std::vector, of what depends on data or settings: its memory counts against the program's
-// limit. It ends on the thread that made it.
+// Allocator of Working<T>, a std::vector whose size depends on data or settings: its memory counts
+// against the program's limit. The vector must be destroyed on the thread that made it.
 template <class T>
 struct WorkingAllocator {
   using value_type = T;
@@ -66,8 +67,8 @@ struct WorkingAllocator {
 template <class T>
 using Working = std::vector<T, WorkingAllocator<T>>;
 
-// Working memory that nobody has written to, of plain numbers: for what is written once and may be
-// so much that zeros would take long.
+// Uninitialised working memory of plain numbers, for elements that are written once and may be so
+// many that zeroing them would take long.
 template <class T>
 class WorkingBlock {
  public:
@@ -88,9 +89,9 @@ class WorkingBlock {
   T* data_;
 };
 
-// A tensor that nobody has written to, as a program gets it: any bytes, but bools are 0 or 1, and
-// programs with a memory limit, which their host does not trust, see zeros and not what the process
-// had there before.
+// Prepares an uninitialised tensor for a program to see: its bytes may be any, but bools are 0 or
+// 1, and programs with a memory limit, which are not trusted, see zeros instead of earlier contents
+// of the process's memory.
 const Tensor& unwritten(const Tensor& t);
 
 }  // namespace scriptlang

@@ -33,7 +33,7 @@ T folded(Fold fold, T a, T b) {
   }
 }
 
-// What a segment starts from; the value of an empty one, except a mean's, which is no number.
+// The initial value of a segment, which is also the value of an empty one (but for means: NaN).
 double start_of(Fold fold) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (fold) {
@@ -43,7 +43,8 @@ double start_of(Fold fold) {
   }
 }
 
-// x: [n][inner] of one row; y: [segments][inner]; segment s is bounds[s] to bounds[s + 1].
+// Reduces the segments of one row. x: [n][inner]; y: [segments][inner]; segment s is bounds[s] to
+// bounds[s + 1].
 template <class T>
 void fold_row(Fold fold, const T* x, int64_t inner, const int64_t* bounds, int64_t segments,
               const Value& initial, T* y) {
@@ -60,8 +61,8 @@ void fold_row(Fold fold, const T* x, int64_t inner, const int64_t* bounds, int64
   }
 }
 
-// Where segments of these lengths begin and end, [rows][segments + 1]. Unless it is unsafe, each
-// row ends at n.
+// The bounds of segments of given lengths, [rows][segments + 1]. Unless `unsafe`, each row must end
+// at n.
 Tensor bounds_of(const Tensor& given, int64_t n, bool unsafe) {
   Tensor lengths = contiguous_as(given, ScalarType::Int64);
   SL_CHECK(lengths.dim() > 0, "segment_reduce(): lengths must have dimensions");

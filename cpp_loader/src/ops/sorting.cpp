@@ -1,4 +1,4 @@
-// Sorting, the k greatest, and searching in sorted rows.
+// Sorting, the k largest elements, and searching in sorted rows.
 #include <algorithm>
 #include <functional>
 #include <vector>
@@ -12,7 +12,8 @@ namespace scriptlang {
 
 namespace {
 
-// Its key is in the order that is wanted, of whatever type the elements are: one sort does for all.
+// The unsigned key has the wanted order whatever the element type, so that one sort serves all
+// types.
 struct Item {
   uint64_t key;
   int64_t place;
@@ -24,28 +25,28 @@ struct Sorted {
   Tensor values, places;
 };
 
-// In a heap, `item` in place of the top.
+// Replaces the top of a heap by `item`.
 void replace_top(Items& heap, Item item) {
   const size_t n = heap.size();
   size_t hole = 0;
-  for (size_t child; (child = 2 * hole + 2) <= n; hole = child) {  // down to a leaf
+  for (size_t child; (child = 2 * hole + 2) <= n; hole = child) {  // move the hole down to a leaf
     if (child == n || heap[child] < heap[child - 1]) --child;
     heap[hole] = heap[child];
   }
-  for (; hole > 0 && heap[(hole - 1) / 2] < item; hole = (hole - 1) / 2) {  // and up again
+  for (; hole > 0 && heap[(hole - 1) / 2] < item; hole = (hole - 1) / 2) {  // and `item` up
     heap[hole] = heap[(hole - 1) / 2];
   }
   heap[hole] = item;
 }
 
-// The order of items, for the sorts of the library: one of these may take long.
+// The order of items for standard library sorts, which may take long: checks whether to stop.
 bool is_before(const Item& a, const Item& b) {
   kernels::worked(4);
   return a < b;
 }
 
-// Makes `items` the first of a row in their order, as many as it has, as a heap with the last on
-// top.
+// Fills `items` with the first elements of a row in sorted order, as many as `items` has, as a heap
+// with the last one on top.
 template <class T>
 void take_first(const T* row, int64_t n, bool descending, Items& items) {
   const int64_t count = int64_t(items.size());
@@ -58,8 +59,8 @@ void take_first(const T* row, int64_t n, bool descending, Items& items) {
   }
 }
 
-// Rows along `dim`, ordered by `arrange(items)`; `keep` items of each remain. Items are all of a
-// row, or of few a heap.
+// Orders every row along `dim` by `arrange(items)` and keeps the first `keep` items. `few`: the
+// items are a heap of `keep` elements, else the whole row.
 Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, bool few, bool descending,
                     const char* name, const std::function<void(Items&)>& arrange) {
   ScalarType computed = sortable(self.dtype());
@@ -106,7 +107,7 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, bool few, boo
   return {view_transpose(values, dim, -1), view_transpose(places, dim, -1)};
 }
 
-// Rows that are long enough for digits to be counted.
+// Sorts a row that is long enough for a radix sort.
 template <class T>
 void sort_row(radix::Order<T>& order, int64_t n, const T* row, bool descending, T* values,
               int64_t* places) {
@@ -141,7 +142,7 @@ Sorted sort_by_digits(const Tensor& self, bool descending) {
 
 Sorted sort_rows(const Tensor& self, int64_t dim, bool descending) {
   constexpr int64_t kLongest = int64_t{1} << 31;
-  const int64_t shortest = self.itemsize() == 8 ? 256 : 64;  // passes cost as many counters
+  const int64_t shortest = self.itemsize() == 8 ? 256 : 64;  // a radix sort pays from here
   dim = wrap_dim(dim, self.dim());
   int64_t n = self.dim() ? self.size(dim) : 1;
   if (n >= shortest && n <= kLongest && self.numel() > 0) {
@@ -154,7 +155,7 @@ Sorted sort_rows(const Tensor& self, int64_t dim, bool descending) {
       [](Items& items) { std::stable_sort(items.begin(), items.end(), is_before); });
 }
 
-// Results lie as the input does.
+// The results have the input's memory layout.
 Sorted sort(const Tensor& self, int64_t dim, bool descending) {
   Sorted s = sort_rows(self, dim, descending);
   return {laid_like(s.values, self), laid_like(s.places, self)};
@@ -178,8 +179,8 @@ Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
   return {to_contiguous(s.values), to_contiguous(s.places)};
 }
 
-// The first place where row[i] >= x, or, on the right, where row[i] > x, of an ascending row and an
-// x that is no NaN; without branches.
+// The first index where row[i] >= x, or with `right` where row[i] > x, in an ascending row; x is no
+// NaN. It is branch-free.
 template <class T>
 int64_t place_in(const T* row, int64_t n, T x, bool right) {
   const T* base = row;
@@ -199,8 +200,8 @@ bool is_ascending(const T* row, int64_t n) {
   return ascending;
 }
 
-// The same, and in rows without order the place that PyTorch's bisection leads to; a NaN comes
-// after nothing.
+// The same for any row: in unsorted rows it gives the index that PyTorch's bisection finds. No
+// element is after a NaN.
 template <class T>
 int64_t bisect(const T* row, const int64_t* order, int64_t n, T x, bool right) {
   int64_t low = 0, high = n;
@@ -214,7 +215,8 @@ int64_t bisect(const T* row, const int64_t* order, int64_t n, T x, bool right) {
   return low;
 }
 
-// For every value the first place in its sorted row that is not less (right: that is greater).
+// For every value, the first index in its sorted row whose element is not less (with `right`: is
+// greater).
 Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_int32,
               const Tensor& sorter, const char* name) {
   SL_CHECK(sorted.dim() > 0, name, "(): boundaries tensor should have at least one dimension");

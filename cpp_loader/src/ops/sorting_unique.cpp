@@ -1,4 +1,4 @@
-// Distinct elements, and what counts or looks for elements by sorting them.
+// Distinct elements, and operators that count or find elements by sorting.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -30,9 +30,9 @@ bool before(T a, T b) {
   return a < b;
 }
 
-// The least and the greatest of integers, where a table over all between is small beside `work`.
+// The range of integer elements, if a table over it is small beside `work`.
 struct Range {
-  int64_t low = 0, size = 0;  // size 0: too many for a table
+  int64_t low = 0, size = 0;  // size 0: too large for a table
 
   template <class T>
   Range(const T* x, int64_t n, int64_t work) {
@@ -51,7 +51,7 @@ struct Range {
   }
 };
 
-// As group_rows of sorted single elements, which all lie in a range.
+// As group_rows, sorted, for single elements that are all in a range.
 template <class T>
 Distinct count_in_range(const Tensor& elements, Range range) {
   const T* x = elements.data<T>();
@@ -74,7 +74,7 @@ Distinct count_in_range(const Tensor& elements, Range range) {
   return d;
 }
 
-// Groups rows of `width` elements: equal neighbours of an order share a group.
+// Groups equal rows of `width` elements. Without `sort`, only equal neighbours share a group.
 template <class T>
 Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort) {
   const T* from = rows.data<T>();
@@ -141,7 +141,7 @@ Distinct distinct_elements(const Tensor& self) {
   return d;
 }
 
-// Of neighbours, each group's first; inverse and counts where they are asked for.
+// The first element of each group of equal neighbours; inverse and counts where requested.
 Distinct distinct_neighbours(const Tensor& self, bool inverse, bool counts) {
   ScalarType computed = sortable(self.dtype());
   Tensor flat = contiguous_as(self, computed);
@@ -235,7 +235,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
   return out;
 }
 
-// A number rounded to a floating type.
+// Rounds a number to a floating type.
 double rounded(double v, ScalarType type) {
   return type == ScalarType::Float64    ? v
          : type == ScalarType::Float16  ? float(float16(float(v)))
@@ -243,7 +243,7 @@ double rounded(double v, ScalarType type) {
                                         : float(v);
 }
 
-// As below, where the type's own arithmetic does the rounding.
+// As histc, for types whose own arithmetic rounds as needed.
 template <class T>
 void count_in_bins(int64_t n, const T* x, T low, T high, T count, T width, int64_t bins,
                    double* out) {
@@ -255,7 +255,7 @@ void count_in_bins(int64_t n, const T* x, T low, T high, T count, T width, int64
   }
 }
 
-// Places of bins are found in the elements' own type, as PyTorch finds them.
+// Bins are computed in the elements' own type, as in PyTorch.
 Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   if (!is_floating(self.dtype()))
     raise(ErrorKind::NotImplementedError, "\"histogram_cpu\" not implemented for '",
@@ -295,7 +295,7 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
     kernels::worked(16);
     if (!(from[i] >= low && from[i] <= high)) continue;
     double part = rounded(rounded(from[i] - low, type) * count, type) / width;
-    int64_t bin = scalars::truncate(rounded(part, type));  // of what overflows: the least one
+    int64_t bin = scalars::truncate(rounded(part, type));  // overflow gives the lowest
     counts[std::clamp<int64_t>(bin, 0, bins - 1)] += 1;
   }
   return to_dtype(out, type);
@@ -360,7 +360,7 @@ SL_OP(aten_unique_consecutive) {
     return;
   }
   Distinct d = distinct_along(args.tensor(0), args.integer(3), false);
-  // Along a dimension PyTorch gives all three, but for a vector's dimension 0.
+  // Along a dimension PyTorch returns all three, except for dimension 0 of a vector.
   bool all = !(args.integer(3) == 0 && args.tensor(0).dim() == 1);
   give(out, d, all || args.boolean(1), all || args.boolean(2));
 }
@@ -372,7 +372,7 @@ SL_OP(aten_histc) {
   out[0] = histc(args.tensor(0), args.integer(1), args.scalar(2).to_double(),
                  args.scalar(3).to_double());
 }
-// A number as pointwise operators take it: what does not fit wraps.
+// A number as a zero-dim tensor, converted as by pointwise operators: integers wrap.
 static Tensor element(const Scalar& s, ScalarType type) {
   Tensor one = Tensor::empty(IntSpan(), type);
   store_number(s, type, one.raw());

@@ -24,7 +24,7 @@ void special(Args args, Value* out, Binary op, const char* name) {
   out[0] = binary_result(Input::of(args[0]), Input::of(args[1]), op, name, Rule::kFloat);
 }
 
-// The logarithm is rounded first, as in PyTorch's loop.
+// entr for half types: the logarithm is rounded first, as in PyTorch's loop.
 Tensor entr_of_halves(const Tensor& x) {
   using namespace express;
   const Scalar zero(0.0), least(-std::numeric_limits<double>::infinity());

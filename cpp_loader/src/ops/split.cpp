@@ -1,4 +1,4 @@
-// Tensors cut into parts, which are views.
+// Splitting tensors into parts, which are views.
 #include <algorithm>
 
 #include "express.h"
@@ -18,7 +18,7 @@ int64_t size_at(const Tensor& t, int64_t dim) {
 
 constexpr int64_t kMostParts = 1 << 24;
 
-// Refuses parts that are too many, or whose headers are more than the program may hold.
+// Raises where there are too many parts, or their headers would exceed the program's memory limit.
 void check_parts(const char* name, const char* what, int64_t count) {
   SL_CHECK(count <= kMostParts, name, ": ", count, " ", what, " are too many");
   memory::ask(count, 192);
@@ -141,7 +141,7 @@ SL_OP(aten_unbind_int) {
 
 namespace {
 
-// Parts that share no memory with the whole.
+// Replaces parts by copies, which do not share memory with the whole.
 void as_separate(Value* out) {
   List& list = out->as_list();
   for (size_t k = 0; k < list.size(); ++k) {

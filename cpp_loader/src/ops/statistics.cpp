@@ -1,4 +1,4 @@
-// Histograms of given or equal bins, in one or more dimensions.
+// Histograms with given or equal bins, in one or more dimensions.
 #include <algorithm>
 #include <cmath>
 
@@ -42,7 +42,8 @@ Edges edges_of(const Tensor& t) {
   return Edges(at, at + wide.numel());
 }
 
-// Bins of one column of x [n][columns], or its extremes where no range is given.
+// The bin edges for one column of x [n][columns]; where no range is given, from the column's
+// extremes.
 Edges edges_along(const Tensor& x, int64_t column, int64_t bins, const std::vector<double>& range) {
   double low = 0, high = 1;
   if (!range.empty()) {
@@ -70,7 +71,7 @@ int64_t bin_of(const Edges& edges, double v) {
   return std::min<int64_t>(at, int64_t(edges.size()) - 2);
 }
 
-// Counts of x [n][columns], of the type `type`.
+// The histogram of x [n][columns], in the given type.
 Tensor counts(const Tensor& x, const std::vector<Edges>& edges, const Tensor& weight, bool density,
               ScalarType type) {
   std::vector<int64_t> sizes;
@@ -82,7 +83,7 @@ Tensor counts(const Tensor& x, const std::vector<Edges>& edges, const Tensor& we
            "is provided it should have the same shape as the input, got ",
            weight.defined() ? weight.numel() : 0, " weights for ", x.size(0), " values");
   double total = 0;
-  const int64_t rows = edges.empty() ? 0 : x.size(0);  // points without coordinates are in no bin
+  const int64_t rows = edges.empty() ? 0 : x.size(0);  // points without coordinates have no bin
   for (int64_t i = 0; i < rows; ++i) {
     kernels::worked(64);
     int64_t place = 0;
@@ -124,7 +125,7 @@ Tensor as_tensor(const Edges& edges, ScalarType type) {
   return to_dtype(t, type);
 }
 
-// Edges rounded to the type in which they are given back.
+// The edges are first rounded to the type in which they are returned.
 void histogram(const Tensor& self, Edges edges, const Tensor& weight, bool density, Value* out) {
   Tensor rounded = as_tensor(edges, self.dtype());
   Tensor x = contiguous_as(reshape(self, {self.numel(), 1}), ScalarType::Float64);

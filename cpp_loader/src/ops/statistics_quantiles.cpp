@@ -1,4 +1,4 @@
-// Quantiles, and the value that is there most often.
+// Quantiles, and the most frequent value.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -47,7 +47,7 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
   Reduction r = reduction(self, dims, keepdim, ScalarType::Float64);
   Tensor points = contiguous_as(q, ScalarType::Float64);
   std::vector<int64_t> sizes(r.sizes.begin(), r.sizes.end());
-  if (q.dim() == 1) sizes.push_back(q.size(0));  // those of one place lie side by side
+  if (q.dim() == 1) sizes.push_back(q.size(0));  // all quantiles of a row are adjacent
   Tensor out = Tensor::empty(sizes, ScalarType::Float64);
   Working<double> sorted;
   sorted.reserve(size_t(r.n));
@@ -84,7 +84,7 @@ Tensor point(const Tensor& self, double q) {
   return to_dtype(Tensor::scalar(q, ScalarType::Float64), self.dtype());
 }
 
-constexpr int64_t kInserted = 16;  // rows that PyTorch sorts by insertion, which tells by NaN
+constexpr int64_t kInserted = 16;  // up to here PyTorch sorts by insertion: NaN changes the order
 
 void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
   dim = wrap_dim(dim, self.dim());
@@ -104,7 +104,7 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
       order.sort(from, false);
       const T last = from[order[r.n - 1]];
       if (last != last && r.n <= kInserted) order.insert(from);
-      // Equal elements keep their order: a run's last one is the one that is reported.
+      // Equal elements keep their order, and the last one of a run is reported.
       int64_t best = order[0], best_count = 0, count = 0;
       in_pieces(r.n, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {

@@ -1,4 +1,4 @@
-// Plans of loops over several strided operands: broadcasting, order of dimensions.
+// Plans loops over several strided operands: broadcasting, order of dimensions.
 #include "strided.h"
 
 #include "values/exact.h"
@@ -57,7 +57,8 @@ void StridedPlan::set_operand(int i, IntSpan sizes, IntSpan strides, int64_t ite
   for (int64_t d = 0; d < shift; ++d) strides_[i][d] = 0;
   for (int64_t d = 0; d < sizes.size; ++d) {
     bool stretched = sizes[d] == 1 && sizes_[d + shift] != 1;
-    // Unsigned: the stride of a dimension of one element may be any number, and is not used.
+    // Unsigned, as it may overflow: the stride of a dimension of size 1 may be any number and is
+    // not used.
     strides_[i][d + shift] = stretched ? 0 : int64_t(uint64_t(strides[d]) * uint64_t(itemsize));
     if (stretched) full_[i] = false;
   }
@@ -77,8 +78,8 @@ int64_t StridedPlan::numel() const {
   return n;
 }
 
-// Smaller strides first; among equal ones the last dimension first. An operand that is stretched
-// along one of two dimensions has no say about them.
+// Smaller strides go first; with equal ones the last dimension does. An operand that is broadcast
+// along one of two dimensions does not count for their order.
 void StridedPlan::order(int64_t* permutation) const {
   for (int64_t d = 0; d < ndim_; ++d) permutation[d] = ndim_ - 1 - d;
   auto compare = [&](int64_t a, int64_t b) {  // > 0: a belongs after b
@@ -147,7 +148,7 @@ void StridedPlan::result_strides(int64_t* strides) const {
 }
 
 void StridedPlan::finish() {
-  if (std::find(sizes_, sizes_ + ndim_, 0) != sizes_ + ndim_) {  // nothing is walked
+  if (std::find(sizes_, sizes_ + ndim_, 0) != sizes_ + ndim_) {  // nothing to iterate over
     ndim_ = 1;
     sizes_[0] = 0;
     for (int i = 0; i < operands_; ++i) strides_[i][0] = 0;

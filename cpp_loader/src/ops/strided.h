@@ -1,4 +1,4 @@
-// Walking several strided operands together, in the order that suits their memory.
+// Iterates over several strided operands together, in the order that suits their memory.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace scriptlang {
 
-// Grows `shape` to what it and `sizes` broadcast to; raises PyTorch's error when they do not.
+// Broadcasts `shape` with `sizes`, in place; raises PyTorch's error when they do not broadcast.
 void broadcast_into(std::vector<int64_t>& shape, IntSpan sizes);
 
 class StridedPlan {
@@ -19,14 +19,16 @@ class StridedPlan {
   void broadcast(IntSpan sizes);
   IntSpan shape() const { return {sizes_, ndim_}; }
 
-  // After all broadcast() calls. Strides in elements of `itemsize` bytes.
+  // Sets an operand; called after all broadcast() calls. Strides count elements of `itemsize`
+  // bytes.
   void set_operand(int i, IntSpan sizes, IntSpan strides, int64_t itemsize);
   void set_scalar(int i);
 
-  // Strides (in elements) that PyTorch gives a fresh operand 0, from those of the others.
+  // The strides, in elements, that PyTorch gives to a new operand 0, derived from those of the
+  // others.
   void result_strides(int64_t* strides) const;
 
-  // Orders the dimensions, innermost first, and merges those that lie evenly.
+  // Orders the dimensions, innermost first, and merges those that are evenly spaced.
   void finish();
 
   int64_t ndim() const { return ndim_; }
@@ -34,10 +36,10 @@ class StridedPlan {
   int64_t stride(int operand, int64_t d) const { return strides_[operand][d]; }
   int64_t numel() const;
 
-  // f(pointers, strides, n) for every line along the innermost dimension; after finish().
+  // Calls f(pointers, strides, n) for every line along the innermost dimension; after finish().
   template <class F>
   void for_each_line(char* const* base, int64_t grain, F&& f) const;
-  // f(pointers, rows) for every plane of the two innermost dimensions, or bands of rows of it.
+  // Calls f(pointers, rows) for every plane of the two innermost dimensions, or bands of its rows.
   template <class F>
   void for_each_plane(char* const* base, int64_t grain, F&& f) const;
 
@@ -57,7 +59,7 @@ class StridedPlan {
   int64_t itemsize_[kMaxOperands] = {};
 };
 
-// A line of any length, in pieces.
+// Processes a long line in pieces.
 template <class F>
 void StridedPlan::cut_line(char* const* base, const int64_t* strides, int64_t n, F&& f) const {
   for (int64_t done = 0; done < n; done += kLongLine) {
@@ -117,7 +119,7 @@ template <class F>
 void StridedPlan::for_each_plane(char* const* base, int64_t grain, F&& f) const {
   int64_t planes = 1, rows = sizes_[1];
   for (int64_t d = 2; d < ndim_; ++d) planes *= sizes_[d];
-  // Bands of whole squares, for those who transpose.
+  // Heights are multiples of 64, so that transposing copies get whole squares.
   int64_t least = (grain / sizes_[0] + 64) / 64 * 64;
   int64_t height = planes == 1 ? std::min(rows, least) : rows;
   int64_t bands = (rows + height - 1) / height;

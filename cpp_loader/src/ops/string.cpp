@@ -1,5 +1,5 @@
-// Strings. As in TorchScript a string is its UTF-8 bytes: len and indices count bytes, and the
-// character classes know ASCII.
+// Strings. As in TorchScript, a string is its UTF-8 bytes: len and indices count bytes, and
+// character classes cover ASCII only.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -27,7 +27,8 @@ Ref<List> string_list() { return List::make({}, string_type()); }
   raise(ErrorKind::RuntimeError, "ValueError: ", what);
 }
 
-// [start, end) of a search: negative positions count from behind, and -1 means up to the end.
+// The range [start, end) of a search. Negative positions count from the end; an end of -1 is the
+// end.
 struct Range {
   size_t begin, end;
 };
@@ -59,17 +60,18 @@ Value split_spaces(Text text) {
   return parts;
 }
 
-// The highest bit of each byte that is 0.
+// Sets the highest bit of each byte that is 0, and clears all other bits.
 inline uint64_t zeros(uint64_t bytes) {
   constexpr uint64_t kLow = 0x7f * kEach;
   return ~(((bytes & kLow) + kLow) | bytes | kLow);
 }
 
-// Texts that are so long that looking for one may take long.
+// A search for longer texts may take long, so it checks whether the call is to stop.
 constexpr size_t kLongText = 256;
 
-// Where a text that is not empty comes next; null where it does not. What is near is found by
-// eight places at once, by the first and the last byte; what is far by the C library.
+// Finds the next occurrence of a non-empty text; null where there is none. The first bytes are
+// searched eight places at once, comparing the first and last byte; the C library skips longer
+// distances.
 const char* next_of(std::string_view wanted, const char* at, const char* end) {
   size_t size = wanted.size();
   if (size_t(end - at) < size) return nullptr;
@@ -99,7 +101,7 @@ const char* next_of(std::string_view wanted, const char* at, const char* end) {
   return nullptr;
 }
 
-// Where a text comes last.
+// The last occurrence of a text.
 size_t last_of(Text text, Text wanted) {
   if (wanted.size() <= kLongText) {
     kernels::worked(int64_t(text.size()));
@@ -136,7 +138,7 @@ Value split(Text text, Text separator, int64_t most) {
   Ref<List> parts = string_list();
   const char *begin = text.data(), *end = begin + text.size();
   int64_t cuts = 0;
-  if (separator.size() == 1 && most < 0) {  // eight places at once, but for the last
+  if (separator.size() == 1 && most < 0) {  // counts eight bytes at a time; the last ones follow
     uint64_t wanted = kEach * uint8_t(separator[0]), bytes;
     for (const char* at = begin; end - at >= 8; at += 8) {
       std::memcpy(&bytes, at, 8);
@@ -173,8 +175,8 @@ Value rsplit(Text text, Text separator, int64_t most) {
   return parts;
 }
 
-// Every line break is one character: "\r\n" gives an empty line between. With `keep`, breaks
-// are elements of their own.
+// Every line break is one character, so that "\r\n" gives an empty line between. With `keep`, the
+// breaks are separate elements.
 Value split_lines(Text text, bool keep) {
   Ref<List> lines = string_list();
   size_t begin = 0;
@@ -192,9 +194,9 @@ Value split_lines(Text text, bool keep) {
 
 Value strip(const Args& args, bool left, bool right) {
   Text text = args.string(0), characters = args.string(1);
-  constexpr uint64_t kDefault = 0x020000'0b0c090a20;  // " \n\t\f\v" as it lies in a value
+  constexpr uint64_t kDefault = 0x020000'0b0c090a20;  // the bits of an inline value " \n\t\f\v"
   constexpr uint64_t kSpaces = uint64_t(1) << ' ' | uint64_t(15) << '\t';
-  uint64_t low = 0;  // which of the first 64 characters go
+  uint64_t low = 0;  // a bit for each of the first 64 characters: strip it
   if (args[1].is_text() && args[1].bits() == kDefault) {
     low = kSpaces;
     characters = Text();
@@ -211,7 +213,7 @@ Value strip(const Args& args, bool left, bool right) {
   return Value::of_piece(begin, size_t(end - begin), limit);
 }
 
-// Writes a text, short ones without a call. Returns where it ends.
+// Writes a text, short ones without a call, and returns its end.
 inline char* put(char* to, std::string_view text) {
   const char* from = text.data();
   size_t size = text.size();
@@ -231,7 +233,8 @@ inline char* put(char* to, std::string_view text) {
   return to + size;
 }
 
-// The same of a string that may lie in its value: up to kInlineText bytes behind it are written.
+// The same for a string that may be inline in its value; then up to kInlineText bytes behind the
+// text are overwritten.
 inline char* put(char* to, const Value& text) {
   if (!text.is_text()) return put(to, text.as_string());
   uint64_t bytes = text.bits();
@@ -239,7 +242,7 @@ inline char* put(char* to, const Value& text) {
   return to + text.as_string().size();
 }
 
-// The old text may be empty: then the fresh one comes between all characters.
+// Replaces an empty text: the new one is inserted between all characters.
 std::string spread(Text text, Text fresh, int64_t most) {
   std::string out;
   memory::ask_to_grow(out, text.size());
@@ -286,7 +289,7 @@ char one_character(Text text, int64_t index) {
 }  // namespace
 
 SL_OP(aten_add_str) {
-  out[0].append(args[0], args[1]);  // a string that dies here grows
+  out[0].append(args[0], args[1]);  // appends to args[0] in place where nobody else holds it
 }
 SL_OP(aten_len_str) { out[0].set_int(int64_t(args.string(0).size())); }
 SL_OP(aten___getitem___str) {
@@ -386,7 +389,7 @@ SL_OP(aten_join) {
   bool texts = list.kind() == List::Kind::Values;
   if (!texts && !list.empty()) {
     const Value first = list.get(0);
-    first.as_string();  // raises
+    first.as_string();  // raises: it is no string
   }
   ValueSpan parts(texts ? list.values() : nullptr, texts ? list.size() : 0);
   size_t size = 0;

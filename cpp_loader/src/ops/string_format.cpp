@@ -1,4 +1,4 @@
-// Texts of values: str, format, and the operator %.
+// Values as text: str, format, and the operator %.
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace scriptlang {
 
 namespace {
 
-// As a C++ cast to int does it where PyTorch runs.
+// A cast to int with the result on x86 where C++ does not define it, as in PyTorch.
 int32_t as_32_bits(double v) {
   return std::fabs(v) < 2147483648.0 ? int32_t(v) : std::numeric_limits<int32_t>::min();
 }

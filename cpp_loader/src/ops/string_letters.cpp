@@ -15,7 +15,8 @@ using namespace strings;
 
 namespace {
 
-// Widths come from the program: what they allocate counts before it is allocated.
+// The number of padding bytes. The width comes from the program, so memory is checked before it is
+// allocated.
 size_t padding(Text text, int64_t width) {
   if (width <= int64_t(text.size())) return 0;
   int64_t missing = width - int64_t(text.size());
@@ -95,8 +96,8 @@ bool any_of(Text text, F f) {
   return !all_of(text, [&](unsigned char c) { return f(c) == 0; });
 }
 
-// A text with the 26 letters from `first` on in the other case, eight at once. One that does not
-// lie in its value has eight.
+// Changes the case of the 26 letters from `first` on, eight bytes at once. Strings that are not
+// inline have at least eight bytes.
 Value other_case(const Value& value, char first) {
   auto flipped = [first](uint64_t bytes) {
     uint64_t low = bytes & (0x7f * kEach), from = low + (0x80 - uint8_t(first)) * kEach,
@@ -132,7 +133,7 @@ constexpr auto is_lower = [](unsigned char c) { return is_ascii_lower(c); };
 constexpr auto is_upper = [](unsigned char c) { return is_ascii_upper(c); };
 constexpr auto is_print = [](unsigned char c) { return is_ascii_print(c); };
 
-// The digits of an int in a base that is a power of two, as Python writes them.
+// Formats an int in a base that is a power of two, as Python does.
 std::string digits(int64_t value, const char* prefix, int bits) {
   uint64_t rest = value < 0 ? 0 - uint64_t(value) : uint64_t(value);
   std::string out;
@@ -210,7 +211,7 @@ SL_OP(aten_isidentifier) {
 SL_OP(aten_hex) { out[0] = Value(digits(args.integer(0), "0x", 4)); }
 SL_OP(aten_oct) { out[0] = Value(digits(args.integer(0), "0o", 3)); }
 SL_OP(aten_bin) { out[0] = Value(digits(args.integer(0), "0b", 1)); }
-// One byte of a number in the range of Python's chr.
+// chr: one byte; the code must be in the range of Python's chr.
 SL_OP(aten_chr) { out[0] = Value::of_character(language::character_of_code(args.integer(0))); }
 SL_OP(aten_ord) { out[0].set_int(language::code_of_character(args.string(0))); }
 

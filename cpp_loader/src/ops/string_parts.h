@@ -1,4 +1,4 @@
-// What the operators on strings share.
+// Shared by the operators on strings.
 #pragma once
 
 #include <string_view>
@@ -11,11 +11,11 @@ using Text = std::string_view;
 
 inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Eight bytes of 1: times a byte, that byte at eight places.
+// Eight bytes of 1. Multiplied by a byte, it repeats that byte eight times.
 constexpr uint64_t kEach = 0x0101010101010101ull;
 
-// What `write` writes: it is given the room, which is large enough for `most` bytes and those that
-// put() writes behind a text, and returns where it ends.
+// Makes a string that `write` fills: it is given a buffer for `most` bytes and the few that put()
+// may write behind a text, and returns the end of what it wrote.
 template <class Write>
 Value written(size_t most, const Write& write) {
   constexpr size_t kNear = 64, kBehind = 8;

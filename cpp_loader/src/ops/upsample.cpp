@@ -1,5 +1,5 @@
-// Resizing: every output row or column is a weighted sum of a few of the input's, with weights
-// that are worked out once per dimension.
+// Resizing: every output row or column is a weighted sum of a few input rows or columns. The
+// weights are computed once per dimension.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 
 enum class Filter { kNearest, kNearestExact, kLinear, kCubic };
 
-// PyTorch computes positions in the type of the elements: float32 but for float64 inputs.
+// PyTorch computes positions in float64 for float64 inputs, else in float32.
 template <class T>
 T scale_of(int64_t in, int64_t out, bool align_corners, double given) {
   if (align_corners) return out > 1 ? T(in - 1) / T(out - 1) : T(0);
@@ -37,7 +37,7 @@ T cubic_far(T x) {
   return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
-// A position as an index of [0, size): NaN and what lies outside becomes the nearest.
+// A position as an index in [0, size): positions outside are clamped, and NaN becomes 0.
 template <class T>
 int64_t index_at(T at, int64_t size) {
   if (!(at > 0)) return 0;
@@ -60,7 +60,7 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
       weight[0] = 1;
       continue;
     }
-    // One rounding, as in PyTorch's kernels, which are compiled to fused multiply-adds.
+    // Rounded once, as in PyTorch, whose kernels are compiled to fused multiply-adds.
     T at = align_corners ? scale * T(i) : std::fma(scale, T(i) + T(0.5), T(-0.5));
     if (filter == Filter::kLinear) {
       if (at < 0) at = 0;
@@ -73,7 +73,7 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
       continue;
     }
     T floor = std::floor(at), t = at - floor;
-    // Far outside every tap is clamped to the edge; so is what is no number.
+    // Far outside, all taps are clamped to the edge; for NaN as well.
     int64_t first = (floor > T(-4) ? int64_t(std::min(floor, T(in) + T(4))) : -4) - 1;
     for (int64_t k = 0; k < 4; ++k) place[k] = clamp(first + k);
     weight[0] = cubic_far(t + 1);
@@ -93,7 +93,7 @@ Taps taps_for(Filter filter, int64_t in, int64_t out, bool align_corners, double
   return taps;
 }
 
-// ---- anti-aliased: the filter widens with the reduction
+// ---- anti-aliased: when shrinking, the filter widens by the scale
 
 double filter_at(Filter filter, bool lanczos, double x) {
   x = std::abs(x);
@@ -176,7 +176,7 @@ void resize(const Taps& taps, int64_t outer, int64_t in, int64_t out, int64_t in
   });
 }
 
-// The last dimension: an output is one number of few others.
+// The last dimension: each output is a weighted sum of a few numbers.
 template <class T>
 void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const T* x, T* y) {
   std::vector<T> weights;
@@ -208,7 +208,8 @@ void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const
       });
 }
 
-// ---- images of float32 and halves: rows, then columns, of some rows of one plane at a time
+// ---- images of float32 and half types: rows, then columns, for a band of rows of one plane at a
+// time
 
 using FloatTaps = PackedTaps<float>;
 
@@ -216,7 +217,7 @@ struct Plane {
   int64_t in_rows, in_columns, out_rows, out_columns;
 };
 
-// Rows of halves as float32, and back.
+// Rows of half types as float32, and back.
 void read_rows(ScalarType type, int64_t n, const char* from, float* to) {
   kernels::converter(ScalarType::Float32, type)(n, to, sizeof(float), from, itemsize(type));
 }
@@ -224,7 +225,7 @@ void write_row(ScalarType type, int64_t n, const float* from, char* to) {
   kernels::converter(type, ScalarType::Float32)(n, to, itemsize(type), from, sizeof(float));
 }
 
-// The output rows [first, last) of a plane, through `space`.
+// Computes the output rows [first, last) of a plane. `space` is scratch memory.
 void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const FloatTaps& across,
                  int64_t first, int64_t last, const char* x, char* y, std::vector<float>& space) {
   const auto& f = *kernels::kernels().resize;
@@ -268,7 +269,7 @@ void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const F
   }
 }
 
-// Of the last dimension, or of the last two; `down` is null for one.
+// Resizes the last dimension, or the last two; `down` is null for one.
 Tensor resize_planes(const Tensor& x, IntSpan shape, const Taps* down, const Taps& across) {
   const int64_t n = x.dim();
   Tensor y = Tensor::empty(shape, x.dtype());
@@ -280,11 +281,11 @@ Tensor resize_planes(const Tensor& x, IntSpan shape, const Taps* down, const Tap
   for (int64_t d = 0; d < n - 2; ++d) planes *= x.size(d);
   p.in_rows = x.size(n - 2);
   p.out_rows = shape[n - 2];
-  if (!down) {  // all rows are alike
+  if (!down) {  // all rows of all planes are treated alike
     p.in_rows = p.out_rows = planes * p.in_rows;
     planes = 1;
   }
-  // As many output rows as keep what they need in the second cache, not fewer than a few.
+  // As many output rows at a time as fit the L2 cache with their inputs, but at least a few.
   constexpr int64_t kBand = 1 << 17;
   const int64_t most = std::max(p.in_columns, p.out_columns);
   const double needed = double(p.in_rows) / double(p.out_rows) * double(most) * 2;
@@ -307,7 +308,7 @@ Tensor resize_planes(const Tensor& x, IntSpan shape, const Taps* down, const Tap
   return y;
 }
 
-// ---- the nearest pixel: elements are moved, whatever they are
+// ---- nearest: elements are moved, whatever their type
 
 template <class E>
 void pick(const int64_t* places, int64_t n, const void* from, void* to) {
@@ -316,13 +317,13 @@ void pick(const int64_t* places, int64_t n, const void* from, void* to) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[places[i]];
 }
 
-// Of the last `n` dimensions of a contiguous tensor, whose taps are given in their order.
+// Resizes the last dimensions of a contiguous tensor, one for each of `taps`, in their order.
 Tensor pick_nearest(const Tensor& x, IntSpan shape, const std::vector<Taps>& taps) {
   Tensor y = Tensor::empty(shape, x.dtype());
   const int64_t n = int64_t(taps.size()), dims = x.dim(), size = x.itemsize();
   const int64_t in = x.size(dims - 1), out = shape[dims - 1];
   int64_t lines = y.numel() / out;
-  auto source = [&](int64_t line) {  // the row of x that a row of y comes from
+  auto source = [&](int64_t line) {  // the row of x that a row of y is made from
     int64_t place = 0, step = 1;
     for (int64_t d = n - 2; d >= 0; --d) {
       place += taps[size_t(d)].places[size_t(line % shape[dims - n + d])] * step;
@@ -357,7 +358,7 @@ struct Request {
   bool align_corners = false, smooth = false, lanczos = false;
 };
 
-// A dimension that keeps its size is not interpolated, whatever the factor.
+// A dimension that keeps its size is not interpolated, whatever the scale given.
 Taps taps_of(const Request& q, int64_t in, int64_t out, double given, ScalarType computed) {
   if (in == out && (q.smooth || q.filter == Filter::kLinear)) given = 0;
   return q.smooth
@@ -408,7 +409,7 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
     return in_format_of(x, self);
   }
   Tensor x = contiguous_as(self, computed);
-  // The last dimension first, where an inner loop is one element; the rows follow.
+  // The last dimension first, whose lines have an inner size of one; then the rows.
   for (int64_t i = q.n - 1; i >= 0; --i) {
     int64_t in = self.size(i + 2), out = sizes[size_t(i)];
     double given = scales.empty() ? 0 : scales[size_t(i)];

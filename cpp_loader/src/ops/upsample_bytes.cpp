@@ -1,4 +1,4 @@
-// Resizing images of bytes as PyTorch does: weights are integers of 15 bits, rows are rounded to
+// Resizing images of bytes as PyTorch does: weights are 15-bit integers, and rows are rounded to
 // bytes before columns are summed.
 #include <cmath>
 
@@ -18,13 +18,13 @@ struct ByteTaps : PackedTaps<int32_t> {
   int bits;
 };
 
-// The weights in units of 2^-bits, as many bits as the greatest leaves room for.
+// The weights as integers in units of 2^-bits, with as many bits as the largest one allows.
 ByteTaps whole_taps(Taps taps) {
   double most = 0;
   for (size_t i = 0; i < taps.count.size(); ++i) {
     double* w = &taps.weights[i * size_t(taps.width)];
     const int64_t* place = &taps.places[i * size_t(taps.width)];
-    for (int64_t k = taps.count[i] - 1; k > 0; --k) {  // taps clamped onto the edge are one
+    for (int64_t k = taps.count[i] - 1; k > 0; --k) {  // merge taps clamped to the edge
       if (place[k] != place[k - 1]) continue;
       w[k - 1] += w[k];
       w[k] = 0;
@@ -42,7 +42,7 @@ struct BytePlane {
   const ByteTaps &down, &across;
 };
 
-// The output rows [first, last) of a plane, through `space`.
+// Computes the output rows [first, last) of a plane. `space` is scratch memory.
 void resize_band(const BytePlane& p, int64_t first, int64_t last, const uint8_t* x, uint8_t* y,
                  std::vector<uint8_t>& space) {
   const auto& f = *kernels::kernels().resize;

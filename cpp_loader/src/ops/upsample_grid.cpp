@@ -1,4 +1,4 @@
-// Sampling images and volumes at the places of a grid, and affine grids.
+// Sampling images and volumes at the positions of a grid, and affine grids.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +16,7 @@ namespace {
 
 using kernels::GridSample;
 
-// Samples of volumes, whose positions are computed in another order than those in images, as
-// PyTorch's are.
+// Samples volumes. As in PyTorch, positions are computed in another order than those in images.
 struct VolumeSampler {
   kernels::Interpolation interpolation;
   kernels::Outside outside;
@@ -30,7 +29,7 @@ struct VolumeSampler {
     return align_corners ? (x + 1) / 2 * last : ((x + 1) * all - 1) / 2;
   }
 
-  // Moves a position that lies outside back in, as is asked for.
+  // Moves a position outside back in, as the padding mode says.
   template <class T>
   T inside(T x, int64_t size) const {
     const T last = T(size - 1);
@@ -49,13 +48,13 @@ struct VolumeSampler {
   }
 };
 
-// Of a position: -100, which no volume has, for what is far away or NaN.
+// Converts a position to an index; far away or NaN gives -100, which is outside of every volume.
 template <class T>
 int64_t place_of(T x) {
   return std::abs(x) < T(1e9) ? int64_t(x) : -100;
 }
 
-// Where one element of the result reads along one dimension, with weights.
+// The elements, with weights, that one result element reads along one dimension.
 template <class T>
 struct Taps {
   int count = 0;
@@ -79,7 +78,7 @@ struct Taps {
   }
 };
 
-// One element of all channels, from whatever is inside of the volume.
+// Computes one element of all channels, from those taps that are inside the volume.
 template <class T>
 void sample_element(const VolumeSampler& s, const T* at, const int64_t* sizes, const T* plane,
                     int64_t channels, T* to, int64_t to_step) {
@@ -158,7 +157,7 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t interpolatio
     s.steps = input.dtype() == ScalarType::BFloat16  ? kernels::Steps::kBfloat16
               : input.dtype() == ScalarType::Float16 ? kernels::Steps::kFloat16
                                                      : kernels::Steps::kExact;
-    // Places in larger planes do not fit int32, which go with float32.
+    // Indices in larger planes do not fit int32, which the float32 path uses.
     if (s.height > INT32_MAX / s.width) computed = ScalarType::Float64;
   }
   std::vector<int64_t> sizes{input.size(0), input.size(1)};
@@ -171,7 +170,7 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t interpolatio
   return to_dtype(out, input.dtype());
 }
 
-// The base grid [size] positions from -1 to 1.
+// The positions of an affine grid along one axis, from -1 to 1.
 Tensor axis(int64_t size, bool align_corners, ScalarType dtype) {
   Tensor t = Tensor::empty({size}, ScalarType::Float64);
   for (int64_t i = 0; i < size; ++i) {
@@ -181,7 +180,7 @@ Tensor axis(int64_t size, bool align_corners, ScalarType dtype) {
   return to_dtype(t, dtype);
 }
 
-// to[image][..][d] = theta[image][d] times (x, y, [z,] 1) of every place.
+// to[image][...][d] = theta[image][d] times (x, y, [z,] 1), for every position.
 template <class T>
 void fill_affine_grid(const Tensor& theta, const Tensor* axes, int64_t n, const Tensor& to) {
   const T* x = axes[0].data<T>();

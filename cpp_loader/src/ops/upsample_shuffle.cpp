@@ -10,7 +10,8 @@ using namespace express;
 
 namespace {
 
-// [.., channels, h, w]: r x r neighbouring pixels from r * r channels, and back.
+// [.., channels, h, w]: turns r * r channels into r x r neighbouring pixels; pixel_unshuffle
+// reverses it.
 Tensor pixel_shuffle(const Tensor& self, int64_t r) {
   SL_CHECK(self.dim() >= 3,
            "pixel_shuffle expects input to have at least 3 dimensions, but got "
@@ -50,7 +51,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
            "pixel_unshuffle expects height and width to be divisible by "
            "downscale_factor, but input.size(-2)=",
            h, " and input.size(-1)=", w, " are not divisible by ", r);
-  if (self.numel() == 0) return copy_of(self);  // PyTorch leaves its shape
+  if (self.numel() == 0) return copy_of(self);  // keeps its shape, as in PyTorch
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 3), order;
   std::vector<int64_t> result = sizes;
   for (int64_t d = 0; d < n; ++d) order.push_back(d);

@@ -1,4 +1,5 @@
-// Which inputs an output of resizing is made of, along one dimension.
+// The inputs, and their weights, that each output of a resize is computed from, along one
+// dimension.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace scriptlang {
 
-// Of lists that may be long: n times zero, and the numbers of another at the end.
+// For vectors that may be long, in pieces: fill_zeros appends zeros up to n elements, and `append`
+// appends the numbers of another vector.
 template <class T>
 void fill_zeros(int64_t n, std::vector<T>* to) {
   to->reserve(size_t(n));
@@ -24,8 +26,8 @@ void append(const std::vector<T>& from, std::vector<U>* to) {
   });
 }
 
-// Element i reads count[i] inputs, which are named from places[i * width] on, with weights that
-// start at weights[i * width]. Taps that leave the input have been clamped onto its edge.
+// Output i reads count[i] inputs. Their indices start at places[i * width] and their weights at
+// weights[i * width]. Taps outside the input have been clamped to its edge.
 struct Taps {
   int64_t width = 1;
   std::vector<int64_t> places;  // [out][width]
@@ -39,7 +41,7 @@ struct Taps {
   }
 };
 
-// Taps as the kernels read them.
+// Taps in the types that the kernels read.
 template <class W>
 struct PackedTaps {
   explicit PackedTaps(const Taps& taps) : width(taps.width) {
@@ -48,7 +50,7 @@ struct PackedTaps {
     append(taps.weights, &weight);
   }
 
-  // The inputs of outputs [first, last).
+  // The range of inputs that outputs [first, last) read.
   std::pair<int64_t, int64_t> inputs(int64_t first, int64_t last) const {
     int32_t least = INT32_MAX, most = 0;
     for (int64_t i = first; i < last; ++i) {
@@ -65,7 +67,7 @@ struct PackedTaps {
   std::vector<W> weight;
 };
 
-// upsample_bytes.cpp: the last two dimensions of a contiguous tensor of bytes.
+// Resizes the last two dimensions of a contiguous tensor of bytes; see upsample_bytes.cpp.
 Tensor resize_bytes(const Tensor& x, IntSpan shape, Taps down, Taps across);
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// Operators that give views.
+// Operators that return views.
 #include "view.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace scriptlang {
 
 namespace {
 
-// A copy of the geometry that a view changes.
+// A copy of a tensor's geometry, to be changed for a view.
 struct Geometry {
   std::vector<int64_t> sizes, strides;
   int64_t offset;
@@ -26,7 +26,7 @@ Tensor move_dims(const Tensor& t, IntSpan from, IntSpan to) {
   SL_CHECK(from.size == to.size, "movedim: Invalid source or destination dims: source (",
            to_string(from), " dims) should contain the same number of dims as destination (",
            to_string(to), " dims)");
-  const size_t places = size_t(std::max<int64_t>(t.dim(), 1));  // a number's one may be named
+  const size_t places = size_t(std::max<int64_t>(t.dim(), 1));  // zero-dim: dim 0 may be named
   std::vector<int64_t> order(places, -1);
   std::vector<bool> moved(places, false);
   for (int64_t i = 0; i < from.size; ++i) {
@@ -85,7 +85,7 @@ Tensor unfold(const Tensor& t, int64_t dim, int64_t size, int64_t step) {
   if (t.dim() > 0) {
     g.sizes[size_t(dim)] = (length - size) / step + 1;
     if (__builtin_mul_overflow(g.strides[size_t(dim)], step, &g.strides[size_t(dim)])) {
-      g.strides[size_t(dim)] = 0;  // there is one window only
+      g.strides[size_t(dim)] = 0;  // only one window fits
     }
   }
   return g.of(t);
@@ -117,7 +117,7 @@ Tensor reversed(const Tensor& t) {
   return view_permute(t, order);
 }
 
-// A complex tensor as pairs of floats, and back.
+// A view of a complex tensor as pairs of floats; real_as_complex is the inverse.
 Tensor complex_as_real(const Tensor& t) {
   SL_CHECK(is_complex(t.dtype()), "view_as_real is only supported for complex tensors");
   check_dims(t.dim() + 1);
@@ -155,8 +155,8 @@ Tensor part_of_complex(const Tensor& t, int64_t part) {
 
 }  // namespace
 
-// The body of an operator: a view of the first argument, of its own header where the operator is
-// alone with it.
+// The body of an operator that returns a view of its first argument. The view reuses the tensor's
+// header where it has no other owner.
 #define SL_VIEW(...)                                                      \
   {                                                                       \
     auto view = [&](auto&& t) { return __VA_ARGS__; };                    \

@@ -1,4 +1,4 @@
-// Views: other sizes and strides on the same storage. Every function checks what it is given.
+// Views: other sizes and strides on the same storage. All functions check their arguments.
 #pragma once
 
 #include "op.h"
@@ -21,7 +21,7 @@ Tensor view_as_shape(const Tensor& t, IntSpan sizes);
 // A view where the strides allow it, else a copy.
 Tensor reshape(const Tensor& t, IntSpan sizes);
 
-// The same of a tensor that goes: the view takes its header where nobody else has it.
+// The same for rvalues: the view reuses the tensor's header where it has no other owner.
 Tensor view_select(Tensor&& t, int64_t dim, int64_t index);
 Tensor view_slice(Tensor&& t, int64_t dim, int64_t start, int64_t end, int64_t step = 1);
 Tensor view_transpose(Tensor&& t, int64_t dim0, int64_t dim1);
@@ -37,15 +37,15 @@ Tensor flatten(const Tensor& t, int64_t start, int64_t end);
 void check_dims(int64_t ndim);     // raises where a tensor cannot have so many
 Tensor alias_of(const Tensor& t);  // a new tensor on the same storage
 
-// The geometry of `view`, on the same storage, becomes t's own.
+// Gives t the geometry of `view`, which has the same storage.
 void become(const Tensor& t, const Tensor& view);
-// Gives a tensor other sizes, row-major; its storage grows where it must. New elements are
-// uninitialised.
+// Gives a tensor other sizes, row-major. Its storage grows where needed; new elements are
+// uninitialised, except that bools become false.
 void resize(const Tensor& self, IntSpan sizes);
 
-// Strides that give `t` these sizes without moving an element; false when there are none.
+// Computes strides that give `t` these sizes without moving an element; false when there are none.
 bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides);
-// Replaces a -1 by what the number of elements asks for; raises when the sizes do not fit.
+// Replaces a -1 so that the sizes have numel elements; raises when they cannot.
 std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel);
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// Views of matrices, diagonals and adjoints, and views that change no element.
+// Views: diagonals, adjoints, elements as another type, aliases.
 #include <algorithm>
 
 #include "copy.h"
@@ -14,7 +14,7 @@ using namespace express;
 
 namespace {
 
-// The same bytes as elements of another type.
+// A view of the same bytes as elements of another type.
 Tensor view_of_bytes(const Tensor& t, ScalarType type) {
   int64_t from = t.itemsize(), to = itemsize(type);
   std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
@@ -39,7 +39,7 @@ Tensor view_of_bytes(const Tensor& t, ScalarType type) {
                             scaled(t.storage_offset(), "storage_offset()"));
 }
 
-// Loops rely on bools being 0 or 1.
+// The same; a view as bool needs bytes of 0 or 1, since loops rely on it.
 Tensor view_as_type(const Tensor& t, ScalarType type) {
   if (type == ScalarType::Bool && t.dtype() != ScalarType::Bool) {
     Tensor bytes = to_contiguous(view_of_bytes(t, ScalarType::UInt8));

@@ -1,5 +1,6 @@
-// What view.h declares: sizes and strides of views. Programs take views all the time, so these go
-// by unchecked_view: each says why its elements are elements of the tensor.
+// Sizes and strides of views (see view.h). Programs take views very often, so these functions use
+// unchecked_view; a comment at each call says why all elements of the view are elements of the
+// tensor.
 #include <algorithm>
 #include <cstring>
 
@@ -15,8 +16,8 @@ void check_dims(int64_t ndim) {
   SL_CHECK(ndim <= kMaxDims, "tensors with more than ", kMaxDims, " dimensions are not supported");
 }
 
-// The offset of a view that begins `index` strides behind `t`. Where there are no elements it means
-// nothing, and huge sizes may take it out of any range that later arithmetic could bear.
+// The offset of a view that begins `index` strides into `t`. In tensors without elements it has no
+// meaning, and huge sizes could make it overflow later arithmetic; then it is left as it is, or 0.
 static inline int64_t offset_behind(const Tensor& t, int64_t index, int64_t stride) {
   int64_t moved;
   bool leaves = __builtin_mul_overflow(index, stride, &moved) || moved > kMaxReach;
@@ -44,7 +45,7 @@ static Tensor select_of(T&& t, int64_t dim, int64_t index) {
     strides[n++] = t.stride(i);
   }
   int64_t offset = offset_behind(t, index, t.stride(dim));
-  // The elements of `t` at one index, which is in range.
+  // Elements of `t` at one index, which is in range.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, offset);
 }
 Tensor view_select(const Tensor& t, int64_t dim, int64_t index) { return select_of(t, dim, index); }
@@ -54,7 +55,8 @@ Tensor view_select(Tensor&& t, int64_t dim, int64_t index) {
 
 namespace {
 
-// Sizes and strides to be changed: of few dimensions all places at once, which is no call.
+// Copies sizes and strides for a change. With few dimensions, all inline places are copied at once,
+// which compiles without a call.
 inline void copy_geometry(const Tensor& t, int64_t* sizes, int64_t* strides) {
   if (__builtin_expect(t.dim() <= kInlineDims, 1)) {
     std::memcpy(sizes, t.sizes().data, kInlineDims * sizeof(int64_t));
@@ -67,7 +69,7 @@ inline void copy_geometry(const Tensor& t, int64_t* sizes, int64_t* strides) {
 
 }  // namespace
 
-// A view of all of a tensor; a tensor that nobody else has is one.
+// A view of the whole tensor; an rvalue without other owners is returned itself.
 static Tensor whole(const Tensor& t) {
   return unchecked_view(t, t.sizes(), t.strides(), t.storage_offset());  // its own geometry
 }
@@ -92,10 +94,11 @@ static Tensor slice_of(T&& t, int64_t dim, int64_t start, int64_t end, int64_t s
   copy_geometry(t, sizes, strides);
   int64_t length = end - start;
   sizes[dim] = length / step + (length % step != 0);
-  // Where there are no elements, or one, huge sizes or steps bring neither offset nor stride.
+  // With at most one element, huge sizes or steps could overflow: the offset and the stride are
+  // then not used, and the helpers return any valid value.
   int64_t offset = offset_behind(t, start, strides[dim]);
   strides[dim] = outer_stride(strides[dim], step);
-  // The elements at start, start + step... below end, which are clamped to those of `t`.
+  // Elements start, start + step, ... below end; both are clamped to the size of `t`.
   return unchecked_view(std::forward<T>(t), {sizes, t.dim()}, {strides, t.dim()}, offset);
 }
 Tensor view_slice(const Tensor& t, int64_t dim, int64_t start, int64_t end, int64_t step) {
@@ -131,7 +134,7 @@ static Tensor transpose_of(T&& t, int64_t dim0, int64_t dim1) {
     std::swap(strides[dim0], strides[dim1]);
   }
   int64_t n = t.dim();
-  // The elements of `t` in another order.
+  // All elements of `t`, in another order.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_transpose(const Tensor& t, int64_t dim0, int64_t dim1) {
@@ -157,7 +160,7 @@ static Tensor permute_of(T&& t, IntSpan dims) {
     strides[i] = t.stride(d);
   }
   int64_t n = dims.size;
-  // The elements of `t` in another order: each dimension was seen once.
+  // All elements of `t`, in another order: each dimension was seen once.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_permute(const Tensor& t, IntSpan dims) { return permute_of(t, dims); }
@@ -178,7 +181,7 @@ static Tensor unsqueeze_of(T&& t, int64_t dim) {
     }
   }
   int64_t n = t.dim() + 1;
-  // The elements of `t`: the stride of one element is never walked.
+  // All elements of `t`: the stride of a dimension of size 1 is never used.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_unsqueeze(const Tensor& t, int64_t dim) { return unsqueeze_of(t, dim); }
@@ -195,7 +198,7 @@ Tensor squeeze_where(T&& t, Drop drop) {
     sizes[n] = t.size(i);
     strides[n++] = t.stride(i);
   }
-  // The elements of `t`: what is left out has one index.
+  // All elements of `t`: the dimensions left out have size 1.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 
@@ -252,7 +255,7 @@ static Tensor expand_of(T&& t, IntSpan wanted) {
   }
   checked_numel({sizes, wanted.size});
   int64_t n = wanted.size;
-  // The elements of `t`: where sizes differ, it has one index, and the stride is 0.
+  // Elements of `t`: where sizes differ, `t` has size 1 and the stride is 0.
   return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_expand(const Tensor& t, IntSpan wanted) { return expand_of(t, wanted); }
@@ -293,7 +296,7 @@ std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel) {
   return {found.begin(), found.end()};
 }
 
-// Groups of old dimensions that lie evenly are cut into new ones, from the last.
+// Splits groups of evenly spaced old dimensions into new ones, from the last.
 bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides) {
   if (t.is_contiguous() || t.numel() == 0) {
     int64_t next = 1;
@@ -330,11 +333,11 @@ static Tensor shape_of(T&& t, IntSpan wanted) {
   check_dims(wanted.size);
   Sizes sizes = inferred(wanted, t.numel());
   int64_t strides[kMaxDims];
-  if (t.numel() == 0) checked_numel(sizes);  // others have the product that `t` has
+  if (t.numel() == 0) checked_numel(sizes);  // otherwise the product is that of `t`
   SL_CHECK(view_strides(t, sizes, strides),
            "view size is not compatible with input tensor's size and stride (at least one "
            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
-  // As many elements as `t` has, at the places of these: view_strides groups its dimensions.
+  // All elements of `t`: view_strides found strides that reach the same places.
   return unchecked_view(std::forward<T>(t), sizes, {strides, wanted.size}, t.storage_offset());
 }
 Tensor view_as_shape(const Tensor& t, IntSpan wanted) { return shape_of(t, wanted); }
@@ -347,7 +350,7 @@ static Tensor reshape_of(T&& t, IntSpan wanted) {
   int64_t strides[kMaxDims];
   if (t.numel() == 0) checked_numel(sizes);
   if (view_strides(t, sizes, strides)) {
-    // The elements of `t`, as above.
+    // All elements of `t`, as above.
     return unchecked_view(std::forward<T>(t), sizes, {strides, wanted.size}, t.storage_offset());
   }
   Tensor copy = Tensor::empty(t.sizes(), t.dtype());
@@ -369,7 +372,7 @@ Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
     if (i < start || i > end) {
       sizes.push_back(t.size(i));
     } else {
-      together = Exact(together) * t.size(i);  // of no elements: sizes may have any product
+      together = Exact(together) * t.size(i);  // without elements, the product may overflow
       if (i == end) sizes.push_back(together);
     }
   }
@@ -382,7 +385,7 @@ Tensor alias_of(const Tensor& t) {
 
 void become(const Tensor& t, const Tensor& view) {
   SL_CHECK(t.storage() == view.storage(), "a tensor becomes a view of its own memory only");
-  // A view of the same memory proves them.
+  // The view of the same memory has been checked.
   t.impl()->set_geometry(view.sizes(), view.strides());
   t.impl()->offset = view.storage_offset();
 }
@@ -396,11 +399,11 @@ void resize(const Tensor& self, IntSpan sizes) {
   int64_t written = self.storage()->nbytes();
   if (bytes > written) {
     self.storage()->resize(bytes);
-    if (self.dtype() == ScalarType::Bool) {  // these are 0 or 1
+    if (self.dtype() == ScalarType::Bool) {  // new bools must be 0 or 1
       std::memset(static_cast<char*>(self.storage()->data()) + written, 0, size_t(bytes - written));
     }
   }
-  self.impl()->set_contiguous(sizes);  // the storage has as many bytes now
+  self.impl()->set_contiguous(sizes);  // the storage is large enough now
 }
 
 }  // namespace scriptlang

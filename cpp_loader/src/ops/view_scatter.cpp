@@ -1,4 +1,4 @@
-// Copies of a tensor in which the elements of a view are others.
+// Copies of a tensor with the elements of a view replaced.
 #include <limits>
 
 #include "diagonal.h"
@@ -62,7 +62,7 @@ SL_OP(aten_slice_backward) {
 }
 SL_OP(aten_as_strided_scatter) {
   const Tensor &self = args.tensor(0), &src = args.tensor(1);
-  // A copy with the very strides of self, gaps too.
+  // A copy with the same strides as self, including gaps.
   int64_t reach = 1;
   for (int64_t d = 0; d < self.dim(); ++d) reach += (self.size(d) - 1) * self.stride(d);
   bool overlaps = false;

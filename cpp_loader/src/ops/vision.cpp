@@ -87,14 +87,14 @@ int64_t image_of(const T* roi, const Tensor& input) {
   return int64_t(roi[0]);
 }
 
-// One point of linear interpolation along a side: two places and their weights.
+// A sampling point along one side: two indices and their weights for linear interpolation.
 template <class T>
 struct Tap {
   int64_t low = 0, high = 0;
   T weight_low = 0, weight_high = 0;
 };
 
-// The points of all bins along one side.
+// The sampling points of all bins along one side.
 template <class T>
 struct Side {
   int64_t samples = 0;  // per bin
@@ -102,7 +102,7 @@ struct Side {
 
   Side(T start, T length, int64_t pooled, int64_t ratio, int64_t size) {
     double wanted = ratio > 0 ? double(ratio) : std::ceil(double(length / T(pooled)));
-    // A region may be as large as a program says.
+    // Limits the samples: the program may give regions of any size.
     SL_CHECK(wanted <= 1 << 16, "roi_align: a region of length ", double(length), " in ", pooled,
              " bins takes too many samples");
     samples = std::max<int64_t>(int64_t(wanted), 0);
@@ -154,7 +154,7 @@ struct PooledRegions {
   bool aligned = false, by_position = false;
 };
 
-// roi_align, and by position ps_roi_align: there each bin has channels of its own.
+// roi_align, and ps_roi_align if position-sensitive: then each bin reads its own channels.
 template <class T>
 void align_region(const Tensor& x, const T* roi, const PooledRegions& p, T* to,
                   int32_t* channel_of) {
@@ -209,7 +209,7 @@ Tensor roi_align(const Tensor& input, const Tensor& rois, const PooledRegions& p
   return to_dtype(y, input.dtype());
 }
 
-// The part [first, last) of a side that a bin covers, cut at the border of the image.
+// The range [first, last) of a side that a bin covers, clipped to the image.
 struct Part {
   int64_t first, last;
 };

@@ -1,4 +1,4 @@
-// Operators of quantized convolutions, and of the objects that hold their weights.
+// Quantized convolutions, and operators on the objects that hold their weights.
 #include "conv.h"
 
 #include "values/type.h"
@@ -31,7 +31,8 @@ int64_t number_in(const Value& v) {
   return Scalar::of(v).to_int();
 }
 
-// (weight, bias, strides, paddings, dilations, groups), the numbers in tensors.
+// Reads the first version of a state: (weight, bias, strides, paddings, dilations, groups), with
+// the numbers in tensors.
 Convolution first_version(const Tuple::Items& state) {
   Convolution c;
   c.weight = tensor_in(state[0]);
@@ -46,7 +47,8 @@ Convolution first_version(const Tuple::Items& state) {
   return c;
 }
 
-// Dimensions of space, strides, paddings, dilations, output paddings, groups, flags.
+// Reads the numbers of a state: spatial dimensions, strides, paddings, dilations, output paddings,
+// groups, flags.
 void take_numbers(Convolution& c, const std::vector<int64_t>& numbers) {
   int64_t d = numbers.empty() ? 0 : numbers[0];
   if ((d != 2 && d != 3) || int64_t(numbers.size()) < 4 * d + 3) malformed();
@@ -76,7 +78,7 @@ Value prepacked(Args args, int n, bool transposed) {
   c.dilation = per_dimension(args[transposed ? 5 : 4], n);
   c.groups = args.integer(transposed ? 6 : 5);
   c.transposed = transposed;
-  if (n == 1) {  // as one row of an image
+  if (n == 1) {  // as images of one row
     IntSpan size = c.weight.sizes(), step = c.weight.strides();
     c.weight = c.weight.as_strided({size[0], size[1], 1, size[2]},
                                    {step[0], step[1], step[2], step[2]}, c.weight.storage_offset());
@@ -99,7 +101,7 @@ void unpacked(Args args, int n, Value* out) {
   out[1] = c.bias.defined() ? Value(c.bias) : Value();
 }
 
-// (N, C, *) of the weight's dimensions: sequences are images of one row.
+// The input (N, C, *) with the weight's number of dimensions; sequences become images of one row.
 Tensor batched(const Tensor& x, int n) {
   SL_CHECK(x.dim() == n + 2, "quantized::conv", n, "d: Expected activation tensor to have ", n + 2,
            " dimensions, got ", x.dim());
@@ -111,7 +113,7 @@ Tensor as_given(const Tensor& y, int64_t rank, int n) {
   return rank == n + 1 ? view_squeeze(made, {0}) : made;
 }
 
-// The last two arguments are scale and zero point of the result.
+// The last two arguments are the result's scale and zero point.
 Tensor run(Args args, int n, bool relu) {
   const Tensor& x = args.tensor(0);
   Convolution c = Convolution::of(args[1], n);
@@ -126,8 +128,8 @@ Tensor run(Args args, int n, bool relu) {
   return quantized(as_given(y, x.dim(), n), finish.scale, finish.zero_point);
 }
 
-// The result is rounded to the codes of the input, as PyTorch's is: what lies beyond the input's
-// range becomes its end.
+// As in PyTorch, the result is rounded to codes with the input's parameters, so that it is clamped
+// to the input's range.
 Tensor run_dynamic(Args args, int n) {
   SL_CHECK(args.tensor(0).dtype() == ScalarType::Float32,
            "Quantize only works on Float Tensor, got ", dtype_display_name(args.tensor(0).dtype()));
@@ -144,7 +146,7 @@ Tensor run_dynamic(Args args, int n) {
   return numbers_of(quantized(as_given(y, x.dim(), n), scale, zero_point));
 }
 
-// Another quantized tensor is added before the sum is rounded.
+// Adds another quantized tensor before the sum is rounded.
 Tensor run_and_add(Args args, bool relu) {
   const Tensor &x = args.tensor(0), &other = args.tensor(1);
   Convolution c = Convolution::of(args[2], 2);

@@ -1,5 +1,5 @@
-// How convolutions of codes are made: as products of pixels' surroundings with the weights;
-// depthwise ones directly; transposed ones as products that are added up where they belong.
+// How convolutions of codes are computed: as products of pixel patches with the weights; depthwise
+// ones directly; transposed ones as products whose results are scattered to output pixels.
 #include <algorithm>
 #include <cstring>
 
@@ -19,9 +19,9 @@ using kernels::Sums;
 namespace {
 
 constexpr int64_t kPackedConv = 202, kPackedDepthwise = 203, kPackedTransposed = 204;
-constexpr int64_t kMostTaps = 256;  // sums of a depthwise convolution are exact in float32
+constexpr int64_t kMostTaps = 256;  // so that depthwise sums are exact in float32
 
-// Sizes with three dimensions of space, the first ones being 1 where there are fewer.
+// Sizes of three spatial dimensions; missing leading ones are set to `fill`.
 struct Space {
   int64_t d = 1, h = 1, w = 1;
 
@@ -37,8 +37,8 @@ struct Space {
 struct Geometry {
   int64_t batch, channels, outputs, groups;
   Space in, out, kernel, stride, padding, dilation;
-  int64_t inner() const { return channels / groups; }   // channels of a group
-  int64_t columns() const { return outputs / groups; }  // results of a group
+  int64_t inner() const { return channels / groups; }   // input channels per group
+  int64_t columns() const { return outputs / groups; }  // output channels per group
   int64_t pixels() const { return batch * out.count(); }
 };
 
@@ -95,7 +95,7 @@ std::vector<int64_t> channels_last(int64_t rank) {
   return order;
 }
 
-// A tensor (N, C, *) without values, whose channels lie together.
+// An uninitialised tensor (N, C, *) in channels-last format.
 Tensor empty_channels_last(int64_t batch, int64_t channels, const Space& s, int64_t n,
                            ScalarType type) {
   std::vector<int64_t> sizes{batch};
@@ -106,11 +106,11 @@ Tensor empty_channels_last(int64_t batch, int64_t channels, const Space& s, int6
   return view_permute(Tensor::empty(sizes, type), order);
 }
 
-// Keeps what is made of the weights, of any number of dimensions.
+// Caches data prepared from weights of any number of dimensions.
 template <class F>
 const float* prepared(const Convolution& c, int64_t purpose, int64_t bytes, F make) {
   const Tensor& w = c.weight;
-  // Where the weights begin; the key reads no element.
+  // A zero-dim view: only its offset matters, the key reads no element.
   Prepared::Key key(unchecked_view(w, IntSpan(), IntSpan(), w.storage_offset()), purpose);
   int64_t at = 0;
   for (int64_t d = 0; d < w.dim(); ++d) {
@@ -123,7 +123,7 @@ const float* prepared(const Convolution& c, int64_t purpose, int64_t bytes, F ma
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Codes of the weights in the order of dimensions given, row-major.
+// The codes of the weights with permuted dimensions, row-major.
 Tensor ordered_codes(const Tensor& weight, IntSpan order) {
   return to_contiguous(view_permute(codes_of(weight), order));
 }
@@ -142,7 +142,7 @@ struct Run {
   const uint8_t* x;    // channels last
   bool is_signed;
   float scale;
-  int64_t zero;  // as the type has it
+  int64_t zero;  // zero point, in the codes' own type
   const Finish& finish;
   void* y;
 
@@ -153,7 +153,7 @@ struct Run {
   }
 };
 
-// The codes around output pixels, moved to be unsigned, as rows for a product.
+// Writes the patches of codes around output pixels, shifted to be unsigned, as rows for a product.
 struct Surroundings {
   const Run& r;
   int64_t group, row_bytes;
@@ -182,7 +182,8 @@ struct Surroundings {
   }
 
  private:
-  // The taps of one row of the kernel; first: the row's first pixel in x, or negative.
+  // Copies the taps of one kernel row. first: index of the row's first pixel in x; negative:
+  // outside.
   void line(int64_t first, int64_t iw, uint8_t* to) const {
     const Geometry& g = r.g;
     int64_t inner = g.inner(), k = g.kernel.w;
@@ -251,7 +252,7 @@ bool is_depthwise(const Run& r) {
          g.out.d == 1 && g.in.d == 1 && g.kernel.d == 1 && zeros_are_zero(r.q);
 }
 
-// Pixels [first, last) of an output row, over all of which the same taps lie inside.
+// Computes pixels [first, last) of an output row, for all of which the same taps are inside.
 void depthwise_run(const Run& r, DepthwiseRow row, int64_t image, int64_t oh, int64_t first,
                    int64_t last) {
   const Geometry& g = r.g;
@@ -296,7 +297,7 @@ void depthwise(const Run& r) {
   row.relu = r.finish.relu;
   row.encoding = r.encoding();
   row.y_row = g.outputs;
-  // Where all taps of a row lie inside.
+  // The range of pixels whose taps along the row are all inside.
   int64_t reach = (g.kernel.w - 1) * g.dilation.w, room = g.in.w - 1 - reach + g.padding.w;
   int64_t first = std::min((g.padding.w + g.stride.w - 1) / g.stride.w, g.out.w);
   int64_t last = room < 0 ? first : std::max(first, std::min(room / g.stride.w + 1, g.out.w));
@@ -316,7 +317,7 @@ void depthwise(const Run& r) {
 
 // ---- transposed
 
-// Adds the products of one input pixel to the output pixels they belong to.
+// Adds the products of one input pixel to the output pixels that they belong to.
 void scatter_pixel(const Geometry& g, const int32_t* products, int64_t id, int64_t ih, int64_t iw,
                    int64_t group, int32_t* image) {
   int64_t n = g.columns();
@@ -335,13 +336,13 @@ void scatter_pixel(const Geometry& g, const int32_t* products, int64_t id, int64
   }
 }
 
-// The centred sums of one group, added to `sums` (all pixels, all outputs).
+// Adds the sums of one group, with zero points subtracted, to `sums` (all pixels, all outputs).
 void transposed_group(const Run& r, int64_t group, int32_t* sums) {
   const Geometry& g = r.g;
   int64_t k = g.inner(), n = g.kernel.count() * g.columns(), rows = g.batch * g.in.count();
   int64_t bytes = aligned(code_matrix_bytes(k, n));
   const float* packed = prepared(r.c, kPackedTransposed, bytes * g.groups, [&](float* to) {
-    // (C, O, *) as rows (tap, output) of C codes, group by group.
+    // Weights (C, O, *) become rows (tap, output) of C codes, group by group.
     std::vector<int64_t> order;
     for (int64_t d = 2; d < r.c.weight.dim(); ++d) order.push_back(d);
     order.insert(order.end(), {1, 0});

@@ -1,4 +1,5 @@
-// Embeddings whose rows are quantized, and the objects that hold weights of recurrent layers.
+// Embeddings with quantized rows, and operators on the objects that hold weights of recurrent
+// layers.
 #include <algorithm>
 
 #include "values/type.h"
@@ -20,7 +21,7 @@ Tensor rows_of(const Value& params) {
   return rows.as_tensor();
 }
 
-// The rows of an embedding that `indices` name, as numbers. Each row has a scale and a zero point.
+// The rows of an embedding at `indices`, dequantized. Each row has its own scale and zero point.
 Tensor looked_up(const Tensor& weight, const Tensor& indices) {
   SL_CHECK(is_quantized(weight.dtype()) && weight.dim() == 2,
            "an embedding's weight is not "
@@ -58,7 +59,7 @@ void embedding(Args args, Value* out) {
   out[0] = looked_up(rows_of(args[0]), args.tensor(1));
 }
 
-// Only the rows that are used become numbers: the indices count up over them.
+// Only the rows that are used are dequantized; the indices then count through them.
 void embedding_bag(Context& ctx, Args args, Value* out) {
   SL_CHECK(!args.boolean(5) && args.none(7), "embeddings with pruned rows are not supported");
   Tensor indices = args.tensor(1), offsets = args.opt_tensor(2), weights = args.opt_tensor(6);

@@ -1,4 +1,4 @@
-// Linear layers of quantized tensors, and those that quantize their input as it comes.
+// Linear layers on quantized tensors, and dynamic ones, which quantize their input themselves.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ using kernels::Sums;
 
 namespace {
 
-constexpr int64_t kPackedLinear = 201;  // of Prepared::Key
+constexpr int64_t kPackedLinear = 201;  // purpose of Prepared::Key
 constexpr float kLargestHalf = 65504.0f;
 
 void check_weight(const Tensor& w, const char* name) {
@@ -54,7 +54,7 @@ struct Run {
   Finish finish;
 };
 
-// All rows; fill as in multiply_codes, when `direct` is null.
+// Computes all rows. Where `direct` is null, `fill` is used as in multiply_codes.
 template <class Fill>
 void run(const Run& r, int64_t m, const uint8_t* direct, void* to, ScalarType type, Fill fill) {
   const Quantizer& q = quantizer_of(r.w.weight, "a linear layer");

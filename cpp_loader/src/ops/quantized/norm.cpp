@@ -14,7 +14,8 @@ void op_aten_softmax_int(Context&, Args, Value*);
 
 namespace {
 
-// The numbers go through a plain operator, whose further arguments are `rest`.
+// Dequantizes, applies a plain operator whose further arguments are `rest`, and quantizes the
+// result.
 Tensor normalised(OpFn plain, Context& ctx, Args args, std::vector<Value> rest) {
   const Tensor& x = args.tensor(0);
   activation(x, "quantized normalisation");
@@ -25,7 +26,7 @@ Tensor normalised(OpFn plain, Context& ctx, Args args, std::vector<Value> rest) 
                 args.integer(args.size() - 1), Rounding::kFirst);
 }
 
-// A factor and a summand for each channel, in units of the result's scale.
+// Applies a factor and a summand for each channel, in units of the result's scale.
 Tensor batch_norm(Args args, std::initializer_list<int64_t> ranks, bool relu) {
   const Tensor& x = args.tensor(0);
   const Quantizer& q = activation(x, "quantized::batch_norm");

@@ -29,7 +29,7 @@ Value packed_object(const char* class_name, std::vector<Value> state) {
   }
   Ref<Object> made = Object::make(cls);
   made->slots.assign(1, Tuple::make(std::move(state)));
-  made->slots[0].publish();  // as in every object
+  made->slots[0].publish();  // as for every object's slots
   return made;
 }
 

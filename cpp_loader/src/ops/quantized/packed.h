@@ -1,5 +1,5 @@
 // Objects of PyTorch's C++ classes that hold the weights of quantized layers. The one slot of such
-// an object is the state that archives have.
+// an object holds the state that archives store.
 #pragma once
 
 #include "quantized.h"
@@ -7,13 +7,13 @@
 namespace scriptlang {
 
 extern const char* const kLinearParams;  // (weight, bias)
-extern const char* const kConv2dParams;  // of one dimension too
+extern const char* const kConv2dParams;  // also for 1-d convolutions
 extern const char* const kConv3dParams;
-extern const char* const kCellParams;  // of one direction of a recurrent layer
+extern const char* const kCellParams;  // for one direction of a recurrent layer
 extern const char* const kEmbeddingParams;
 
 Value packed_object(const char* class_name, std::vector<Value> state);
-// The items of the state; raises RuntimeError for another class, or where there is none.
+// The items of the state; raises RuntimeError for objects of other classes or without state.
 const Tuple::Items& state_of(const Value& params, const char* class_name);
 
 // Weight and bias of a packed linear layer; the bias may be undefined.
@@ -22,8 +22,8 @@ struct LinearWeights {
 };
 LinearWeights linear_weights(const Value& params);
 
-// x @ weight.T + bias, float32, for a packed weight: of codes, by which x is quantized by its own
-// range, or of numbers.
+// x @ weight.T + bias in float32, for a packed weight. Where the weight is quantized, x is
+// quantized too, by its own range.
 Tensor dynamic_product(const Tensor& x, const LinearWeights& w, bool reduce_range,
                        bool relu = false);
 

@@ -13,7 +13,7 @@ namespace scriptlang {
 
 namespace {
 
-// Codes in a result as tensors quantized like x; indices and flags as they are.
+// Results that hold codes become tensors quantized like x; indices and flags stay.
 void rewrap(const Tensor& x, int outs, Value* results) {
   for (int i = 0; i < outs; ++i) {
     if (!results[i].is_tensor()) continue;
@@ -22,7 +22,7 @@ void rewrap(const Tensor& x, int outs, Value* results) {
   }
 }
 
-// The same quantizer, or the same parameters.
+// Whether two quantizers are the same, or have the same parameters.
 bool is_alike(const Quantizer* a, const Quantizer* b) {
   return a == b || (a && b && a->is_per_tensor() && b->is_per_tensor() && a->scale == b->scale &&
                     a->zero_point == b->zero_point);
@@ -42,7 +42,7 @@ void in_fixed_range(OpFn base, Context& ctx, Args args, Value* results, double s
   results[0] = encode(through_numbers(base, ctx, args), type, scale, moved, Rounding::kFirst);
 }
 
-// On the codes as numbers, without their zero point.
+// Applies an operator to the codes as numbers, minus their zero point.
 void in_codes(OpFn base, Context& ctx, Args args, Value* results, Rounding rounding) {
   Tensor x = args.tensor(0);
   const Quantizer& q = activation(x, "this operator");

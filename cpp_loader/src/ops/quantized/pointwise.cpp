@@ -25,7 +25,7 @@ const kernels::QuantizedRowFunctions& rows() { return *kernels::kernels().quanti
 
 bool is_plain(const Tensor& x) { return is_plain_encoding(x.dtype(), x.quantizer()->zero_point); }
 
-// Two operands of one shape whose codes lie densely in the same order.
+// Whether two operands have the same type and shape, and dense codes in the same memory order.
 bool lie_alike(const Tensor& a, const Tensor& b) {
   int64_t strides[kMaxDims];
   return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
@@ -37,7 +37,7 @@ kernels::Scaled scaled_of(const Quantizer& q) {
   return {scale, -float(q.zero_point) * scale};
 }
 
-// code * scale - zero point * scale, rounded once.
+// code * scale - zero point * scale, rounded once (a fused multiply-add).
 Tensor fused_numbers(const Tensor& x) {
   kernels::Scaled s = scaled_of(*x.quantizer());
   Tensor codes = to_contiguous(codes_of(x)), y = Tensor::empty(x.sizes(), ScalarType::Float32);
@@ -75,7 +75,7 @@ Tensor add(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, b
   return y;
 }
 
-// The products of whole numbers, as float32.
+// The exact products of codes minus zero points, as float32.
 Tensor exact_products(const Tensor& a, const Tensor& b) {
   Tensor x = to_dtype(codes_of(a), ScalarType::Int64), y = to_dtype(codes_of(b), ScalarType::Int64);
   x = binary_result(x, Scalar(-a.quantizer()->zero_point), Binary::k_add, "add", Rule::kSame);
@@ -107,7 +107,7 @@ Tensor mul(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, b
 
 Tensor wide_codes(const Tensor& x) { return to_dtype(codes_of(x), ScalarType::Int64); }
 
-// Whole numbers as codes of a quantized type.
+// Converts integers to codes of a quantized type.
 Tensor as_codes(const Tensor& whole, ScalarType type) {
   return to_dtype(whole, type_of_codes(type));
 }
@@ -116,7 +116,7 @@ Tensor at_least(const Tensor& whole, int64_t low) {
   return binary_result(whole, Scalar(low), Binary::k_maximum, "maximum", Rule::kSame);
 }
 
-// The scale stays where the moved zero point still is a code.
+// Adds a number by moving the zero point. The scale stays if the moved zero point is a valid code.
 Tensor add_scalar(const Tensor& x, double value, bool relu) {
   const Quantizer& q = activation(x, "quantized::add_scalar");
   int64_t low, high;
@@ -140,7 +140,8 @@ Tensor add_scalar(const Tensor& x, double value, bool relu) {
                      moved < low ? low : high);
 }
 
-// The codes stay, or are mirrored; the scale takes the factor.
+// Multiplies by a number: the scale is multiplied; the codes stay, or are mirrored if it is
+// negative.
 Tensor mul_scalar(const Tensor& x, double value, bool relu) {
   const Quantizer& q = activation(x, "quantized::mul_scalar");
   int64_t low, high;
@@ -200,7 +201,7 @@ Tensor cat(Context& ctx, Args args, bool relu) {
   return quantized(made.as_tensor(), scale, zero_point);
 }
 
-// f of every code of one byte, by a table of all of them.
+// Applies f to one-byte codes by a table of all 256.
 template <class F>
 Tensor by_table(const Tensor& x, double scale, int64_t zero_point, F of_numbers) {
   if (x.dtype() == ScalarType::QInt32 || x.numel() < 256) {
@@ -223,7 +224,7 @@ Tensor by_table(const Tensor& x, double scale, int64_t zero_point, F of_numbers)
   return y;
 }
 
-// condition(v) ? v : f(v), element by element.
+// Applies f to every number.
 template <class F>
 Tensor each_number(const Tensor& numbers, F f) {
   Tensor y = Tensor::empty_like(numbers, ScalarType::Float32), x = numbers;
@@ -241,7 +242,7 @@ Tensor through(OpFn plain, Context& ctx, const Tensor& numbers, const std::vecto
   return made.as_tensor();
 }
 
-// A plain activation: its further arguments are the operator's from `first` on.
+// Applies a plain activation; its further arguments are those of the operator from `first` on.
 Tensor activated(OpFn plain, Context& ctx, Args args, int first, int count) {
   const Tensor& x = args.tensor(0);
   activation(x, "this operator");
@@ -380,7 +381,7 @@ SL_OP(quantized_celu) {
   });
 }
 SL_OP(quantized_dropout) {
-  // PyTorch's is a copy in training, too, and takes no notice of the output's parameters.
+  // As in PyTorch: a copy, even in training; the output's parameters are ignored.
   const Tensor& x = args.tensor(0);
   const Quantizer& q = activation(x, "quantized::dropout");
   Tensor codes = codes_of(x), copy = Tensor::empty_like(codes, codes.dtype());

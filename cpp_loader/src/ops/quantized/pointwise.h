@@ -1,4 +1,4 @@
-// Pointwise operators on quantized tensors that others are made of.
+// Pointwise operators on quantized tensors that other operators use.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace scriptlang {
 
 using Bound = std::optional<float>;
 
-// Codes between those of two numbers.
+// Clamps a quantized tensor between two numbers.
 Tensor clamped(const Tensor& x, Bound low, Bound high);
 
 }  // namespace scriptlang

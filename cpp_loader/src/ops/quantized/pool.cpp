@@ -1,5 +1,5 @@
-// Maxima over windows of codes whose channels lie together: pixels of a window are compared
-// channel by channel, and the result's channels lie together, too.
+// Max pooling of codes in channels-last format: the pixels of a window are compared for all
+// channels at once, and the result is channels last, too.
 #include <algorithm>
 #include <cstring>
 
@@ -17,8 +17,8 @@ struct Windows {
   int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
 };
 
-// What the fast way handles itself; all else goes the way of plain tensors, which also finds fault
-// with arguments.
+// Whether the fast path applies; otherwise the path of plain tensors is taken, which also reports
+// wrong arguments.
 bool settle(Args args, Windows* w) {
   const Tensor& x = args.tensor(0);
   bool bytes = x.dtype() == ScalarType::QInt8 || x.dtype() == ScalarType::QUInt8;
@@ -43,7 +43,8 @@ bool settle(Args args, Windows* w) {
     int64_t room = w->in[d] + 2 * padding[d] - w->dilation[d] * (w->kernel[d] - 1) - 1;
     if (room < 0) return false;
     w->out[d] = room / w->stride[d] + 1;
-    // With ceil_mode windows may reach over the end; each begins inside or in the first padding.
+    // With ceil_mode, windows may extend past the end, but must start inside the input or its left
+    // padding.
     bool more = args.boolean(5) && room % w->stride[d] > 0 &&
                 w->out[d] * w->stride[d] < w->in[d] + padding[d];
     w->out[d] += more;
@@ -68,7 +69,7 @@ void pool_line(const Windows& w, const uint8_t* image, int64_t channels, bool is
         first = false;
       }
     }
-    if (first) std::memset(to, is_signed ? 0x80 : 0, size_t(channels));  // no pixel in the window
+    if (first) std::memset(to, is_signed ? 0x80 : 0, size_t(channels));  // an empty window
   }
 }
 

@@ -14,7 +14,7 @@ int64_t padded(int64_t n) {
          kernels::kQuantizedColumns;
 }
 
-// The parameters of `n` channels from `first` on, padded.
+// The parameters of `n` channels from `first` on, padded for the kernels.
 template <class T>
 std::vector<T> parameters(const Tensor& t, ScalarType type, int64_t first, int64_t n) {
   std::vector<T> made(size_t(padded(n)), T());

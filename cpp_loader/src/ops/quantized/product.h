@@ -1,4 +1,4 @@
-// Products with a packed matrix of codes, as linear layers and convolutions have it.
+// Products with a packed matrix of codes, for linear layers and convolutions.
 #pragma once
 
 #include "kernels/parallel.h"
@@ -14,19 +14,19 @@ struct CodeMatrix {
   const void* panels = nullptr;
 };
 
-// The bytes that `pack_matrix` writes: sums of columns, then panels.
+// The number of bytes that `pack_matrix` writes: the column sums, then the panels.
 int64_t code_matrix_bytes(int64_t k, int64_t n);
-// b: codes of n rows of k, each contiguous and `b_row` apart.
+// Packs codes b, of n contiguous rows of k elements that are `b_row` apart.
 void pack_matrix(int64_t k, int64_t n, const int8_t* b, int64_t b_row, void* to);
 CodeMatrix matrix_at(int64_t k, int64_t n, const void* packed);
 
-// What is known of each column before the products are made, padded for the kernels.
+// Terms of each result column that do not depend on the rows, padded for the kernels.
 struct ColumnTerms {
   std::vector<int32_t> offset, zeros;
   std::vector<float> factor, bias;
 };
 
-// How the sums are to be finished.
+// What becomes of the sums of products.
 struct Finish {
   kernels::Sums sums = kernels::Sums::kCodes;
   bool relu = false;
@@ -34,24 +34,24 @@ struct Finish {
   int64_t zero_point = 0;
 };
 
-// The terms for columns [first, first + n) of weights, multiplied by codes of scale and zero point
-// as `x` has them. bias: undefined, or one number a column of the weights, float32.
+// The terms for columns [first, first + n) of the weights, for products with codes x of the given
+// scale and zero point. bias: undefined, or float32 with one number for each column of the weights.
 ColumnTerms column_terms(const Quantizer& weights, const int32_t* column_sums, int64_t k,
                          int64_t first, int64_t n, float x_scale, int64_t x_zero,
                          const Tensor& bias, const Finish& finish);
 
-// Codes of a activation as the kernels take them: int8 codes are moved up by 128.
+// The zero point of an activation's codes as kernels take them: int8 codes are shifted up by 128.
 constexpr int64_t unsigned_zero(ScalarType type, int64_t zero_point) {
   return type == ScalarType::QInt8 ? zero_point + 128 : zero_point;
 }
 
-// Sums of so many products of codes fit int32.
+// Sums of up to this many products of two codes fit int32.
 constexpr int64_t kMostProducts = 33000;
 
 constexpr int64_t kRowsAtOnce = 48;
 
-// Makes p.m rows of p.n results, shared out to threads. p.a: all rows; null when `fill(first, last,
-// to)` writes the codes of rows to `to`, p.a_row apart.
+// Computes p.m rows of p.n results, split among threads. p.a points to all rows; where it is null,
+// `fill(first, last, to)` writes the codes of these rows to `to`, p.a_row apart.
 template <class Fill>
 void multiply_codes(const kernels::QuantizedProduct& p, const CodeMatrix& b, Fill fill) {
   if (p.m == 0 || p.n == 0) return;

@@ -1,4 +1,4 @@
-// Quantizing and back, and what a quantized tensor says of itself.
+// Quantization, dequantization, and queries on quantized tensors.
 #include <algorithm>
 #include <cmath>
 
@@ -20,13 +20,14 @@ constexpr double kSmallestScale = 6.1e-5;
 
 const kernels::QuantizedRowFunctions& rows() { return *kernels::kernels().quantized_rows; }
 
-// Both tensors have the same dense order of elements.
+// Calls f(begin, end) for pieces of n elements, in parallel. Tensors that it reads and writes have
+// the same dense order of elements.
 template <class F>
 void each_piece(int64_t n, F f) {
   kernels::parallel_for(n, kGrain, f);
 }
 
-// x itself when its elements lie densely in some order, else a row-major copy.
+// x itself when it is dense in some order of its dimensions, else a row-major copy.
 Tensor dense(const Tensor& x) {
   int64_t strides[kMaxDims];
   if (x.is_contiguous() || x.permuted_strides(strides)) return x;
@@ -51,7 +52,7 @@ void store_code(void* codes, ScalarType type, int64_t i, int64_t code) {
   }
 }
 
-// Channels of a row-major tensor: index i of the elements has channel (i / inner) % count.
+// The channels of a row-major tensor: the element of index i has channel (i / inner) % count.
 struct Channels {
   int64_t inner = 1, count = 1;
   std::vector<float> scales, zeros;

@@ -1,4 +1,4 @@
-// What operators on quantized tensors share.
+// Shared by operators on quantized tensors.
 #pragma once
 
 #include "kernels/kernel_set.h"
@@ -9,56 +9,59 @@ namespace scriptlang {
 
 // The quantizer of a tensor that is quantized per tensor; raises RuntimeError for others.
 const Quantizer& activation(const Tensor& x, const char* name);
-// The quantizer of a quantized tensor; raises RuntimeError for others, and where parameters of
-// channels do not fit the tensor.
+// The quantizer of a quantized tensor; raises RuntimeError for others, and where the channels of a
+// per-channel quantizer do not fit the tensor's size.
 const Quantizer& quantizer_of(const Tensor& x, const char* name);
 
-// The type, when it is quantized; raises RuntimeError for others.
+// Returns the type; raises RuntimeError unless it is quantized.
 ScalarType quantized_type(ScalarType type);
-// The smallest and the largest code.
+// The smallest and the largest code of a quantized type.
 void code_limits(ScalarType type, int64_t* low, int64_t* high);
 inline bool is_signed_code(ScalarType type) { return type == ScalarType::QInt8; }
-// Whether the kernels of one-byte codes apply.
+// Whether the kernels for one-byte codes apply.
 inline bool is_plain_encoding(ScalarType type, int64_t zero_point) {
   return type != ScalarType::QInt32 && zero_point >= -kernels::kLargestZero &&
          zero_point <= kernels::kLargestZero;
 }
-// Of a type with one-byte codes. The factor is the inverse of the scale.
+// The parameters of the encoding kernels; `factor` is the inverse of the scale.
 kernels::Encoding encoding_of(ScalarType type, double scale, int64_t zero_point);
 
-// A quantized tensor over the memory of codes.
+// A quantized tensor that shares the memory of `codes`.
 Tensor quantized(const Tensor& codes, double scale, int64_t zero_point);
-// Without values; row-major, or with the strides of a tensor (see Tensor::empty_like).
+// Uninitialised quantized tensors: row-major, or with the strides of `x` (see Tensor::empty_like).
 Tensor empty_quantized(IntSpan sizes, ScalarType type, double scale, int64_t zero_point);
 Tensor empty_quantized_like(const Tensor& x, ScalarType type, double scale, int64_t zero_point);
 
-// What codes stand for, float32 with the strides of the codes.
+// Dequantizes: the float32 values of the codes, with the strides of the codes.
 Tensor numbers_of(const Tensor& x);
-// The same of a tensor that may be plain.
+// As numbers_of; tensors that are not quantized are converted to float32.
 Tensor numbers_of_either(const Tensor& x);
-// PyTorch has two roundings: where it quantizes number by number, the zero point is added first and
-// the sum rounded; its vector kernels round first. They differ for halves when the point is odd.
+// PyTorch has two roundings. Where it quantizes numbers one by one, it adds the zero point and
+// rounds the sum; its vector kernels round before they add it. The two differ for values halfway
+// between integers when the zero point is odd.
 enum class Rounding { kMovedFirst, kFirst };
-// The nearest codes of float32 numbers.
+// Quantizes float32 numbers.
 Tensor encode(const Tensor& numbers, ScalarType type, double scale, int64_t zero_point,
               Rounding rounding = Rounding::kMovedFirst);
-// The code of a number in units of the scale: moved by the zero point, rounded, clamped.
+// The code of a number that has been divided by the scale: shifted by the zero point, rounded,
+// clamped.
 int64_t code_of(float scaled, int64_t zero_point, int64_t low, int64_t high,
                 Rounding rounding = Rounding::kMovedFirst);
-// float32 numbers in units of the scale as codes.
+// Quantizes float32 numbers that have been divided by the scale.
 Tensor requantized(const Tensor& scaled, ScalarType type, double scale, int64_t zero_point,
                    Rounding rounding = Rounding::kFirst);
-// Codes without their zero point, float32; exact.
+// The codes minus their zero point, as float32.
 Tensor centred_numbers(const Tensor& x);
-// float32, row-major: itself, or a copy.
+// The tensor as row-major float32: itself, or a copy.
 Tensor plain_floats(const Tensor& t);
 
-// A copy of a tensor, quantized or plain, in memory of its own.
+// A copy of a tensor, quantized or not, in its own memory.
 Tensor copied(const Tensor& x);
-// `self` becomes what `from`, of the same type, is, in its own memory.
+// Copies the codes of `from`, of the same type, into self's memory, and takes over its quantizer.
 void take_codes(const Tensor& self, const Tensor& from);
 
-// (scale, zero point) for codes from `low` to `high` to hold all numbers, and 0.
+// Chooses the scale and zero point so that codes from `low` to `high` cover all numbers of x, and
+// 0.
 void choose_parameters(const Tensor& x, int64_t low, int64_t high, double* scale,
                        int64_t* zero_point);
 
