@@ -1,4 +1,4 @@
-// Row-major copies.
+// Copies of tensors that are row-major, whatever the strides of the original.
 #pragma once
 
 #include "pointwise.h"
