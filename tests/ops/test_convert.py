@@ -47,5 +47,32 @@ def samples():
     yield call("to", np.array([np.nan, np.inf, -0.0], "float32"), TorchDtype(11))
 
 
-SAMPLES = list(samples())
+def parts():
+    """Views that only change a sign or a part, their copies, and single elements."""
+    for x in (A.complex(2, 3), A.complex(), A.complex(0, 2), A.complex(2, dtype="complex128")):
+        for name in ("_conj", "_conj_copy", "_neg_view", "_neg_view_copy", "view_as_real_copy"):
+            yield call(name, x)
+    for dtype in ("float32", "float64", "int64", "uint8", "bool"):
+        x = A.integers(0, 2, 2, 2).astype(dtype)
+        for name in ("_neg_view", "_neg_view_copy", "view_as_complex_copy", "view_as_real_copy"):
+            yield call(name, x)
+        yield call("_local_scalar_dense", x[0, 0])
+        yield call("_local_scalar_dense", x[:1, :1])
+        yield call("_to_copy", x)
+        for code in (0, 5, 7, 9, 11):
+            yield call("_to_copy", x, dtype=TorchDtype(code))
+    yield call("_local_scalar_dense", A.complex(1))
+    yield call("view_as_complex_copy", A.normal())
+
+
+def casts():
+    """What autocast makes of numbers that it casts, and of those that it leaves alone."""
+    for dtype in ("float16", "float32", "float64", "int64", "bool"):
+        x = A.integers(0, 2, 3).astype(dtype)
+        for on in (False, True):
+            yield call("_autocast_to_full_precision", x, False, on)
+            yield call("_autocast_to_reduced_precision", x, False, on, *[TorchDtype(5)] * 2)
+
+
+SAMPLES = [*samples(), *parts(), *casts()]
 test_recorded, test_pytorch = both_tests("convert", SAMPLES)

@@ -70,5 +70,34 @@ def samples():
     yield call("eye", 2, 0)
 
 
-SAMPLES = list(samples())
+def unwritten():
+    """Tensors that are not filled: without elements, since others hold anything."""
+    for size in ([0], [2, 0, 3], [-1], [0, -2]):
+        yield call("empty", size)
+        yield call("empty", size, dtype=TorchDtype(11))
+        yield call("new_empty", A.integers(0, 9, 2), size)
+        yield call("new_empty", A.normal(2), size, dtype=TorchDtype(7))
+    for x in (A.normal(0, 2), A.integers(0, 9, 0), A.complex(2, 0)):
+        yield call("empty_like", x)
+        yield call("empty_like", x, dtype=TorchDtype(3))
+    for size, stride in (([0], [1]), ([0, 2], [1, 1]), ([2, 0], [0, 7]), ([0], [1, 1])):
+        yield call("empty_strided", size, stride)
+        yield call("new_empty_strided", A.integers(0, 9, 2), size, stride)
+    for order in ([0, 1], [1, 0], [0], [1, 1], [0, 2], [-1, 0]):
+        yield call("empty_permuted", [2, 0], order)
+
+
+def in_place():
+    """Triangles that are cut out of the tensor itself, and what is made of a tensor."""
+    for x in (A.normal(3, 4), A.integers(0, 9, 2, 3, 3), A.uniform(2, 2) > 0.5, A.normal(0, 3)):
+        for name in ("tril_", "triu_"):
+            yield call(name, x)
+            yield call(name, x, -1)
+            yield call(name, x, 1)
+        yield call("as_tensor", x)
+        yield call("as_tensor", x, dtype=TorchDtype(4))
+    yield call("tril_", A.normal(3))
+
+
+SAMPLES = [*samples(), *unwritten(), *in_place()]
 test_recorded, test_pytorch = both_tests("create", SAMPLES)

@@ -35,6 +35,23 @@ def samples():
     yield call("pdist", A.normal(2, 3, 4))
 
 
+def steps():
+    """What distances of all pairs are made of: by formula, and by a product of matrices."""
+    for dtype in ("float32", "float64"):
+        a, b = A.normal(2, 3, 4, dtype=dtype), A.normal(1, 5, 4, dtype=dtype)
+        for p, mode in ((2.0, None), (2.0, 1), (2.0, 2), (1.0, 0), (0.0, None), (np.inf, 2)):
+            yield call("_cdist_forward", a, b, p, mode, tolerance=1e-4)
+        yield call("_euclidean_dist", a, b, tolerance=1e-4)
+        yield call("_euclidean_dist", a[0], b[0], tolerance=1e-4)
+    for few, many in (((0, 4), (3, 4)), ((1, 4), (1, 4)), ((2, 0), (3, 0))):
+        yield call("_cdist_forward", A.normal(*few), A.normal(*many), 2.0, None)
+        yield call("_euclidean_dist", A.normal(*few), A.normal(*many), tolerance=1e-4)
+    yield call("_cdist_forward", A.normal(2, 3), A.normal(2, 4), 2.0, None)  # these are refused
+    yield call("_cdist_forward", A.normal(2, 3), A.normal(2, 3), -1.0, None)
+    yield call("_cdist_forward", A.normal(2, 3), A.normal(2, 3), 2.0, 3)
+    yield call("_euclidean_dist", A.normal(2, 3), A.normal(2, 4))
+
+
 def large():
     """Half numbers whose squares are no half numbers."""
     for scale in (300, 1000):
@@ -44,5 +61,5 @@ def large():
         yield call("pairwise_distance", x, np.zeros_like(x), tolerance=2e-3)
 
 
-SAMPLES = [*samples(), *large()]
+SAMPLES = [*samples(), *steps(), *large()]
 test_recorded, test_pytorch = both_tests("distance", SAMPLES)

@@ -32,6 +32,18 @@ def samples():
         yield call("embedding_renorm_", A.normal(6, 4) * 3, A.integers(0, 6, 3), 1.0, norm)
 
 
+def shortened():
+    """Rows that are too long are shortened, in place and in a copy; and rows that are not there."""
+    for at in (np.array([0, 3, 3, 5]), np.array(4), np.array([], "int64")):
+        for norm in (1.0, 2.0):
+            yield call("embedding_renorm_", A.normal(6, 4) * 3, at, 1.0, norm)
+            yield call("embedding_renorm", A.normal(6, 4, dtype="float64"), at, 0.5, norm)
+    yield call("embedding_renorm_", A.normal(6, 4), np.array([1, 0], "int32"), 9.0, 2.0)
+    yield call("embedding_renorm_", A.normal(6, 4), np.array([6]), 1.0, 2.0)  # these are refused
+    yield call("embedding_renorm_", A.normal(6, 4), np.array([-7]), 1.0, 2.0)
+    yield call("embedding_renorm_", A.normal(6), np.array([0]), 1.0, 2.0)
+
+
 def bags():
     weight, at = A.normal(6, 70), A.integers(0, 6, 12)
     for mode in range(3):
@@ -51,5 +63,5 @@ def bags():
     yield call("embedding_bag", weight, flat, np.array([0, 9]))
 
 
-SAMPLES = [*samples(), *bags()]
+SAMPLES = [*samples(), *shortened(), *bags()]
 test_recorded, test_pytorch = both_tests("embedding", SAMPLES)

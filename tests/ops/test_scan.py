@@ -18,6 +18,7 @@ def samples():
         for name in SCANS:
             for dim in (0, -1, 3) if x.size else (0, -1):
                 yield call(name, x, dim, tolerance=tolerance)
+        yield call("diff", x)
         for n in (0, 1, 2, 5):
             yield call("diff", x, n)
         yield call("diff", x, 1, -1, x[..., :1] if x.ndim else x)

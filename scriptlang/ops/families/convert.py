@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import dtypes
 from ...tensors import Tensor
 from ..calling import functions as torch
-from ..shared.elementwise import cast, check_kind
+from ..shared.elementwise import DISPLAY, cast, check_kind
 from ..shared.fresh import formatted
 from ..shared.layout import format_of
 from ..table import composite, declare, describe, primitive
@@ -162,11 +162,15 @@ def view_as_complex(self):
     whole = dtypes.complex_of(self.dtype)
     if self.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(
-            "view_as_complex is only supported for floating point tensors, but got "
-            f"a tensor of scalar type: {self.dtype}"
+            "view_as_complex is only supported for half, float and double tensors, but got "
+            f"a tensor of scalar type: {DISPLAY[self.dtype.name]}"
         )
-    if not self._size or self._size[-1] != 2 or self._stride[-1] != 1:
-        raise RuntimeError("Tensor must have a last dimension of size 2 with stride 1")
+    if not self._size:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if self._size[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if self._stride[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
     steps = (s for n, s in zip(self._size, self._stride[:-1]) if n != 1)
     if any(s % 2 for s in steps) or self._offset % 2:
         raise RuntimeError("Tensor must have strides and a storage offset divisible by 2")

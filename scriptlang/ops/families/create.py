@@ -102,12 +102,21 @@ declare(
 @primitive(f"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor")
 def empty_permuted(size, physical_layout, dtype, *_):
     """A dense tensor whose dimensions are in memory in the order of `physical_layout`."""
-    if sorted(physical_layout) != list(range(len(size))):
+    if len(physical_layout) != len(size):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the "
             f"physical_layout; i.e. len(size) = {len(size)} is not equal to "
             f"len(physical_layout) = {len(physical_layout)}"
         )
+    for i, dim in enumerate(physical_layout):
+        if not 0 <= dim < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got "
+                f"{dim} at index {i}).  NB: negative dims not currently supported; file an issue "
+                "if you want it."
+            )
+        if dim in physical_layout[:i]:
+            raise RuntimeError("Duplicate dim not allowed")
     return empty_strided(size, dense_strides(size, physical_layout), chosen(dtype))
 
 

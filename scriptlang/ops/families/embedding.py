@@ -143,7 +143,10 @@ def one_hot(self, num_classes):
 def embedding_renorm_(self, indices, max_norm, norm_type):
     """Scale down, in place, the indexed rows whose norm is larger than max_norm."""
     if self.dim() != 2:
-        raise RuntimeError(f"embedding_renorm_: expected a matrix, got size {list(self._size)}")
+        raise RuntimeError(
+            f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for argument "
+            "#1 'self' (while checking arguments for embedding_renorm_)"
+        )
     if indices.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(
             "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
@@ -154,6 +157,11 @@ def embedding_renorm_(self, indices, max_norm, norm_type):
     table = self._array
     norm = find("aten::linalg_vector_norm").kernel
     for row in np.unique(indices._array):
+        if not -len(table) <= row < len(table):
+            raise IndexError(
+                f"select(): index {row} out of range for tensor of size {list(self._size)} "
+                "at dimension 0"
+            )
         length = float(norm(Tensor._wrap(table[row]), norm_type, None, False, None)._item())
         if length > max_norm:
             table[row] = table[row] * (max_norm / (length + 1e-7))
