@@ -80,7 +80,15 @@ def samples():
     yield call("remainder", np.array([7, -7]), np.array([0, 3]))
 
 
-SAMPLES = list(samples())
+def nothing():
+    """Remainders of no elements, and of zero by zero."""
+    whole = np.zeros((1, 3), "int32")
+    for name in ("fmod", "remainder", "floor_divide"):
+        yield call(name, whole[:0], whole)
+        yield call(name, whole, whole)
+
+
+SAMPLES = [*samples(), *nothing()]
 test_recorded, test_pytorch = both_tests("arithmetic", SAMPLES)
 
 

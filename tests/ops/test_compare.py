@@ -137,5 +137,18 @@ def written():
     yield call("copy_", A.normal(2, 3), A.normal(2, 2))
 
 
-SAMPLES = [*samples(), *relations(), *bits(), *in_place(), *written()]
+def mixtures():
+    """Operands of several types, and limits that are no numbers."""
+    whole = np.arange(4)
+    yield call("equal", whole, A.normal(4, dtype="float64"))
+    yield call("equal", whole, whole.astype("float32"))
+    yield call("masked_fill", whole, whole > 1, np.array(2.5))
+    yield call("masked_fill", whole > 1, whole > 1, np.array(2))
+    for limits in ((np.nan, None), (None, np.nan), (0.0, np.nan), (np.nan, 1.0)):
+        yield call("clamp", A.normal(3), *limits)
+        yield call("clamp", whole, *limits)
+    yield call("clamp", A.complex(3), 0, 1)
+
+
+SAMPLES = [*samples(), *relations(), *bits(), *in_place(), *written(), *mixtures()]
 test_recorded, test_pytorch = both_tests("compare", SAMPLES)

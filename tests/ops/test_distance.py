@@ -61,5 +61,14 @@ def large():
         yield call("pairwise_distance", x, np.zeros_like(x), tolerance=2e-3)
 
 
-SAMPLES = [*samples(), *steps(), *large()]
+def mixtures():
+    """Rows of several types, and without dimensions."""
+    whole, half = A.integers(0, 9, 3), A.normal(4, dtype="float16")
+    yield call("cosine_similarity", whole, A.normal(2, 3), 1)
+    yield call("cosine_similarity", whole, whole, 0)
+    yield call("cosine_similarity", np.float32(1.5), half, 0, tolerance=1e-3)
+    yield call("pairwise_distance", np.float32(1.5), np.float32(3))
+
+
+SAMPLES = [*samples(), *steps(), *large(), *mixtures()]
 test_recorded, test_pytorch = both_tests("distance", SAMPLES)

@@ -17,7 +17,7 @@ from tests.test_style import ROOT
 HERE = Path(__file__).parent
 
 NO_FAMILY = {
-    "corners": "numbers that a type does not hold, empty tensors, mixed types, of all families",
+    "corners": "numbers that a type does not hold, and outputs of other types, of all families",
     "unsigned": "uint16, uint32 and uint64, which operators of all families take or refuse",
 }
 """Files of samples that are not about a family, each with its reason."""

@@ -116,6 +116,7 @@ def samples_of_complex_numbers():
     yield call("index_copy", np.float32(1), 0, np.array([0]), np.array([2], "float32"))
     yield call("masked_fill", real, real > 0, 1j)
     yield call("masked_fill", real, real > 0, 2 + 0j)
+    yield call("index_add", A.normal(3, 0), 1, np.array([7]), A.normal(3, 1))
 
 
 def samples_of_masks():

@@ -95,10 +95,29 @@ def hinges(r):
         yield call("multilabel_margin_loss", A.normal(*shape), np.zeros(shape, "int64"), r)
 
 
+def mixtures():
+    """Scores and targets of several types, and of shapes that do not go together."""
+    half, wide, whole = A.normal(4, dtype="float16"), A.normal(4, dtype="float64"), np.arange(4)
+    x, mask = A.normal(2, 3), A.integers(0, 2, 2, 3, dtype=bool)
+    for name in ("mse_loss", "smooth_l1_loss", "huber_loss"):
+        yield call(name, x, mask)
+        if name != "huber_loss":
+            yield call(name, mask, x, 0)
+    for name in ("huber_loss", "soft_margin_loss", "binary_cross_entropy_with_logits"):
+        for a, b in ((half, wide), (wide, half), (whole, half), (wide, whole)):
+            yield call(name, a, b, *((None, None) if "logits" in name else ()), 0, tolerance=1e-3)
+    for a, b in ((half, wide), (whole, half), (wide, whole), (wide, whole > 1)):
+        yield call("kl_div", a, b, 0, tolerance=1e-3)
+    yield call("cross_entropy_loss", A.normal(3), np.array([1]))
+    yield call("nll_loss_nd", A.normal(3), np.array([1]))
+    yield call("triplet_margin_loss", A.normal(2), A.normal(1, 2), A.normal(1, 1, 2))
+
+
 SAMPLES = [
     sample
     for r in (0, 1, 2)
     for part in (pointwise, by_class, sequences, embeddings, hinges)
     for sample in part(r)
 ]
+SAMPLES += mixtures()
 test_recorded, test_pytorch = both_tests("loss", SAMPLES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("matmul")
@@ -34,6 +36,20 @@ EQUATIONS = (
     ("ij,jk", (2, 3), (4, 4)),
     ("ij,jk", (2, 3)),
 )
+
+BYTES = (
+    ("ij->", (1, 1)),
+    ("ij->i", (2, 1)),
+    ("ij,jk->i", (2, 2), (2, 1)),
+    ("ij,jk->i", (2, 2), (2, 2)),
+    ("i,j->", (2,), (2,)),
+    ("i,i->", (1,), (2,)),
+    ("i,i->", (2,), (2,)),
+    ("ii->", (2, 2)),
+    ("i,j->j", (2,), (2,)),
+    ("i,j,k->j", (2,), (2,), (2,)),
+)
+"""Equations whose sums, of int8, have the type of PyTorch's sums, or of its products."""
 
 
 def samples():
@@ -79,5 +95,36 @@ def samples():
         yield call("addr", x, a[0, :, 0], b[0, 0], beta=0.6, alpha=0.2, tolerance=1e-3)
 
 
-SAMPLES = list(samples())
+def mixtures():
+    """Factors of several types, repeated indices, sums in small types, and nothing to sum."""
+    whole, x, mask = A.integers(0, 9, 3), A.normal(2, 3), A.integers(0, 2, 2, 3, dtype=bool)
+    for equation, other in (
+        ("i,jk->ijk", x),
+        ("k,jk->jk", x),
+        ("k,jk->j", x),
+        ("j,...j", x),
+        ("i , j -> i j", A.normal(2, dtype="float16")),
+        ("ii,i->i", x[0]),
+    ):
+        left = np.diag(whole) if equation[0] == equation[1] else whole
+        yield call("einsum", equation, [left, other])
+    yield call("einsum", "ij,kj->ik", [x[:, :1], whole[:2, None]])
+    yield call("einsum", "i,jk->ijk", [whole > 3, mask])
+    yield call("einsum", "ii->i", [A.normal(3, 3)])
+    yield call("einsum", "iij->ji", [A.normal(3, 3, 2)])
+    yield call("einsum", "ii,i->i", [A.normal(3, 3), A.normal(3)])
+    for equation, *shapes in BYTES:
+        yield call("einsum", equation, [A.integers(0, 9, *s, dtype="int8") for s in shapes])
+    yield call("dot", np.arange(4) > 1, np.arange(4) > 1)
+    yield call("tensordot", A.normal(3), np.arange(3), [0], [0])
+    one, two = np.array([2], "int32"), np.array([3, 4], "int32")
+    yield call("tensordot", one, two[:1], [0], [0])
+    a, b = (A.integers(0, 9, n, 2, dtype="int32") for n in (1, 3))
+    yield call("tensordot", a, b, [0], [0])
+    yield call("linear", A.normal(3, 4), A.normal(2, 4), A.normal(3, 2))
+    yield call("linalg_vecdot", np.float32(2), np.float32(3))
+    yield call("linalg_vecdot", np.float32(2), A.normal(3))
+
+
+SAMPLES = [*samples(), *mixtures()]
 test_recorded, test_pytorch = both_tests("matmul", SAMPLES)

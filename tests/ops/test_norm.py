@@ -85,7 +85,28 @@ def samples():
     )
 
 
-SAMPLES = list(samples())
+def parameters():
+    """Parameters of other types than the input."""
+    for dtype, other in (
+        ("float64", "float32"),
+        ("float32", "float64"),
+        ("float16", "float32"),
+        ("float16", "float64"),
+        ("float16", "float16"),
+    ):
+        x, ones = A.normal(2, 4, 3).astype(dtype), np.ones(4, other)
+        mean, rest = np.zeros(4, dtype), (0.1, 1e-5, False)
+        for name, *given in (
+            ("layer_norm", [3], ones[:3], ones[:3]),
+            ("group_norm", 2, ones, ones),
+            ("batch_norm", ones, ones, mean, mean + 1, False, *rest),
+            ("batch_norm", None, None, ones - 1, ones, False, *rest),
+            ("instance_norm", ones, ones, None, None, True, *rest),
+        ):
+            yield call(name, x, *given, tolerance=2e-3)
+
+
+SAMPLES = [*samples(), *parameters()]
 test_recorded, test_pytorch = both_tests("norm", SAMPLES)
 
 

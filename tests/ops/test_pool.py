@@ -57,6 +57,7 @@ def samples():
     yield call(
         "max_unpool3d", A.normal(1, 1, 1, 2, 2), places[None], [1, 4, 4], [1, 2, 2], [0, 0, 0]
     )
+    yield call("adaptive_max_pool2d", A.normal(0, 2, 3), [4, 2])
 
 
 SAMPLES = list(samples())

@@ -56,6 +56,7 @@ def samples():
     x[1, 70] = np.nan
     yield call("nansum", np.tile(x, (1, 700)), [1], tolerance=1e-4)
     yield call("pow", A.normal(3, 50), 3)
+    yield call("sum", A.uniform(2, 3), dtype=TorchDtype(11))
 
 
 SAMPLES = list(samples())

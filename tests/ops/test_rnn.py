@@ -1,4 +1,5 @@
-"""Recurrent layers: the native engine, which steps on plain memory, against the Python one."""
+"""Steps of recurrent layers, with states that do not fit; whole layers: the native engine, which
+steps on plain memory, against the Python one."""
 
 from __future__ import annotations
 
@@ -11,13 +12,30 @@ from scriptlang.interpreter import native
 from scriptlang.ops import table
 from scriptlang.ops.families.random import manual_seed
 from scriptlang.tensors import Tensor, from_numpy
+from tests.ops.harness import Arrays, both_tests, call
 from tests.ops.one_operator import run_natively
 
-pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
+needs_native = pytest.mark.skipif(
+    bool(native.why_absent()), reason="the native engine is not built"
+)
 
+A = Arrays("rnn")
 RNG = np.random.default_rng(4)
 GATES = {"lstm": 4, "gru": 3}
 INPUTS, HIDDEN, LAYERS = 5, 19, 2
+
+
+def samples():
+    x, h, w = A.normal(2, 3), A.normal(2, 5), [A.normal(15, 3), A.normal(15, 5)]
+    yield call("gru_cell", x, h, *w)
+    yield call("gru_cell", h, h, *w)  # all of these are refused
+    yield call("gru_cell", x, h[:1], *w)
+    yield call("gru_cell", x, x, *w)
+    yield call("lstm_cell", x, [h[:, :3], h], A.normal(20, 3), A.normal(20, 5))
+
+
+SAMPLES = list(samples())
+test_recorded, test_pytorch = both_tests("rnn", SAMPLES)
 
 
 def floats(*shape: int, dtype=np.float32) -> Tensor:
@@ -33,6 +51,7 @@ def parameters(kind: str, biases: bool, directions: int, dtype) -> list[Tensor]:
     return found
 
 
+@needs_native
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("biases", [False, True])
@@ -63,6 +82,7 @@ def test_layers(kind, steps, batch, biases, bidirectional, dtype):
         np.testing.assert_array_equal(now._array, before)
 
 
+@needs_native
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_last_state_is_its_own_tensor(kind):
     op = table.find(f"aten::{kind}", "input")
@@ -84,6 +104,7 @@ def test_last_state_is_its_own_tensor(kind):
     assert not np.shares_memory(y._array, last._array)
 
 
+@needs_native
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_dropout_between_layers_draws_the_same_numbers(kind, bidirectional):

@@ -64,5 +64,18 @@ def areas():
         yield call("cumulative_trapezoid", a, b)
 
 
-SAMPLES = [*samples(), *areas()]
+def in_place():
+    """Running sums of types that they change, of no dimension and of no elements."""
+    for x in (
+        np.array(True),
+        np.zeros(0, bool),
+        np.array([True, False]),
+        np.array(3, "int32"),
+        np.array([3, 4], "uint8"),
+    ):
+        yield call("cumsum_", x, 0)
+        yield call("cumprod_", x, 0)
+
+
+SAMPLES = [*samples(), *areas(), *in_place()]
 test_recorded, test_pytorch = both_tests("scan", SAMPLES)

@@ -76,5 +76,17 @@ def rows():
         yield call("unique_consecutive", x, True, True)
 
 
-SAMPLES = [*orders(), *places(), *counts(), *rows()]
+def nothing():
+    """Sets and searches without elements; histograms of infinity and of complex numbers."""
+    for shape in ((0,), (0, 3), (3, 0)):
+        yield call("unique_dim", np.zeros(shape, "float32"), 0)
+        yield call("unique_consecutive", np.zeros(shape, "float32"), dim=0)
+    yield call("unique_dim", np.zeros((0, 0), "float32"), 0)
+    none = np.zeros((2, 0), "float32")
+    yield call("searchsorted", none, none)
+    yield call("histc", np.array([np.inf, 0], "float32"), 3)
+    yield call("histc", A.complex(3), 3)
+
+
+SAMPLES = [*orders(), *places(), *counts(), *rows(), *nothing()]
 test_recorded, test_pytorch = both_tests("sorting", SAMPLES)

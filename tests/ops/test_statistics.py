@@ -96,6 +96,7 @@ def covariances():
     yield call("cov", x, aweights=-part)
     yield call("cov", x, fweights=part)
     yield call("cov", x, aweights=whole)
+    yield call("cov", np.zeros((2, 0), "float32"))
 
 
 SAMPLES = [*rows(), *chosen(), *histograms(), *spreads(), *covariances()]

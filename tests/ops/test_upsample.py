@@ -68,5 +68,13 @@ def samples():
                 yield call(name, pixels, size, align)
 
 
-SAMPLES = list(samples())
+def shuffles():
+    """Channels that become places or change their order, also of nothing."""
+    for shape in ((0, 4, 4, 4), (0, 4, 6), (2, 0, 4, 4)):
+        yield call("pixel_unshuffle", np.zeros(shape, "float32"), 2)
+    yield call("native_channel_shuffle", A.normal(1, 4, 2, 4), 2)
+    yield call("channel_shuffle", A.normal(2, 4), 1)
+
+
+SAMPLES = [*samples(), *shuffles()]
 test_recorded, test_pytorch = both_tests("upsample", SAMPLES)

@@ -84,6 +84,7 @@ def samples():
     for x in (A.normal(2, 3, 4), A.normal(1, 3), A.normal(3, 1, 2), A.normal(0, 3), A.normal()):
         for name, *args in VIEWS:
             yield call(name, x, *args)
+    yield call("slice_scatter", A.normal(2), A.normal(1), 0, 3)
 
 
 SAMPLES = list(samples())
