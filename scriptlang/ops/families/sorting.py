@@ -346,4 +346,6 @@ def histc(self, bins, min, max):
 
 
 describe("bucketize", out_memory="free")
-describe("_unique2 bincount unique_consecutive unique_dim", dynamic_shape=True)
+describe(
+    "_unique2 bincount unique_consecutive unique_dim unique_dim_consecutive", dynamic_shape=True
+)
