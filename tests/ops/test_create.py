@@ -97,6 +97,7 @@ def in_place():
         yield call("as_tensor", x)
         yield call("as_tensor", x, dtype=TorchDtype(4))
     yield call("tril_", A.normal(3))
+    yield call("meshgrid", [A.normal(2), np.arange(3)])  # of two types: refused
 
 
 SAMPLES = [*samples(), *unwritten(), *in_place()]

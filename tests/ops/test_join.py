@@ -57,5 +57,23 @@ def samples():
     yield call("vander", np.array([2, 3], "float16"))
 
 
-SAMPLES = list(samples())
+def names():
+    """Second names, and tensors that get dimensions."""
+    rows = [A.normal(2, 3), A.integers(0, 5, 2, 3)]
+    for name in ("concat", "concatenate"):
+        yield call(name, rows)
+        yield call(name, rows, -1)
+        yield call(name, rows, 2)
+        yield call(name, [])
+    for parts in (rows, [A.normal(3), A.normal(3)], [A.normal(), A.normal()], [A.normal(0)] * 2):
+        yield call("row_stack", parts)
+    yield call("row_stack", [A.normal(2, 3), A.normal(2, 4)])
+    for name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+        for x in (A.normal(), A.normal(3), A.normal(0), A.integers(0, 5, 2, 3), A.normal(1, 2, 1)):
+            yield call(name, x)
+        yield call(name, [A.normal(), A.normal(2)])
+        yield call(name, [])
+
+
+SAMPLES = [*samples(), *names()]
 test_recorded, test_pytorch = both_tests("join", SAMPLES)
