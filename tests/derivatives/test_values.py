@@ -57,6 +57,7 @@ TABLE = {
     "number to a power": (lambda x: 2**x, normal(3)),
     "polar": (s.polar, positive(3), normal(3)),
     "lerp": (s.lerp, normal(3), normal(3), normal(3)),
+    "poisson": (lambda x: x * s.poisson(x, s.Generator().manual_seed(1)), positive(8)),
     "clamp": (lambda x: x.clamp(-0.5, 0.5), normal(8)),
     "where": (lambda x, y: s.where(x > 0, x * y, y), normal(4), normal(4)),
     "sum": (lambda x: x.sum([0, -1], keepdim=True), normal(2, 3, 2)),

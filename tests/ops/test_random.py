@@ -56,6 +56,19 @@ def samples():
     yield call("normal", A.normal(20), 2.0)
     yield call("normal", 1.0, A.uniform(20))
     yield call("normal", 1.0, 2.0, [20])
+    rates = np.array([0, 0.5, 2, 9.9, 10, 11, 30, 1e3, 5e4, 12, 3, 15])
+    for dtype in ("float32", "float64", "float16"):
+        yield call("poisson", rates.astype(dtype))
+    yield call("poisson", rates.reshape(3, 4).T)
+    yield call("poisson", np.full(300, 10.0, np.float32))
+    yield call("poisson", np.array([1e12, 1e15, 1e30, np.inf]))
+    yield call("poisson", np.linspace(1e16, 1e18, 200))
+    yield call("poisson", np.array(-0.0))
+    yield call("poisson", np.zeros((0, 3), np.float32))
+    yield call("poisson", np.array([1.0, -1.0]))
+    yield call("poisson", np.array([np.nan]))
+    for dtype in ("int64", "bool", "uint8", "complex64"):
+        yield call("poisson", np.ones(2, dtype))
     for row in (chances[0], chances):
         yield call("multinomial", row, 1)
         yield call("multinomial", row, 4)

@@ -464,6 +464,66 @@ declare(
 
 
 @primitive(
+    "aten::poisson(Tensor self, Generator? generator=None) -> Tensor",
+    shape="like_first",
+    keeps_type="floating",
+)
+def poisson(self, generator):
+    """How many events happen, where the expected number stands at each place of self."""
+    floating_only(self.dtype, "poisson_cpu")
+    rates = self._array.astype(np.float64).reshape(-1)
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    draw = of(generator)
+    with np.errstate(all="ignore"):
+        counts = [count_of(rate, draw) for rate in rates]
+    return fill(new(self._size, self.dtype.code), np.array(counts, np.int64))
+
+
+def count_of(rate: np.float64, draw: Generator) -> int:
+    """A number of events of a Poisson distribution, as PyTorch draws it: small rates by a product
+    of uniform numbers, others by Hoermann's transformed rejection (1993)."""
+    if rate == 0:
+        return 0
+    if rate < 10:
+        count, product, end = 0, draw.uniform(1)[0], np.exp(-rate)
+        while product > end:
+            count, product = count + 1, product * draw.uniform(1)[0]
+        return count
+    b = 0.931 + 2.53 * np.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    scale, most = 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)
+    while True:
+        u, v = draw.uniform(1)[0] - 0.5, draw.uniform(1)[0]
+        inner = 0.5 - abs(u)
+        k = np.floor((2 * a / inner + b) * u + rate + 0.43)
+        if inner >= 0.07 and v <= most:
+            break
+        if k < 0 or (inner < 0.013 and v > inner):
+            continue
+        bound = -rate + k * np.log(rate) - log_factorial(k)
+        if np.log(v) + np.log(scale) - np.log(a / (inner * inner) + b) <= bound:
+            break
+    return int(k) if abs(k) < 2**63 else -(2**63)
+
+
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+
+
+def log_factorial(k: np.float64) -> np.float64 | float:
+    """log k!, in the steps of the C library: of large numbers the error decides what is drawn."""
+    x = k + 1
+    if x < 8:
+        return math.lgamma(x)
+    if x >= 2**58:
+        return x * (np.log(x) - 1)
+    rest = 0.0
+    for term in reversed(STIRLING):
+        rest = term + rest / (x * x)
+    return (x - 0.5) * (np.log(x) - 1) + (math.log(2 * math.pi) / 2 - 0.5 + rest / x)
+
+
+@primitive(
     "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "
     f"{GENERATOR})"
     " -> Tensor"
