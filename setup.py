@@ -7,6 +7,7 @@ SCRIPTLANG_NATIVE=0 leaves the engine out; SCRIPTLANG_NATIVE=1 makes a failed bu
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,13 +17,36 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = pathlib.Path(__file__).resolve().parent
 WISH = os.environ.get("SCRIPTLANG_NATIVE", "auto")
+REASON = "native_build.txt"
+"""The file that says why there is no native engine, beside where it would be."""
 
 
 class OptionalExtension(build_ext):
-    """Extension modules that may not be there in the end."""
+    """Extension modules that may not be there in the end; `native_build.txt` then says why.
+
+    An older engine must not stay where the new one is missing: it would run beside newer sources.
+    """
+
+    def leave_out(self, target: pathlib.Path, reason: str) -> None:
+        """Leave the reason where the extension module would be, and no module."""
+        target.unlink(missing_ok=True)
+        target.with_name(REASON).write_text(reason + "\n")
 
     def copy_extensions_to_source(self):
-        """For an editable install: what was not built is not copied."""
+        """For an editable install: copies what was built, or the reason why there is nothing."""
+        for ext in self.extensions:
+            built = self.built_file(ext)
+            package = self.get_finalized_command("build_py").get_package_dir(
+                ext.name.rpartition(".")[0]
+            )
+            beside_sources = pathlib.Path(package, built.name)
+            reason = built.with_name(REASON)
+            if built.exists():
+                beside_sources.with_name(REASON).unlink(missing_ok=True)
+            else:
+                beside_sources.unlink(missing_ok=True)
+                if reason.exists():
+                    shutil.copyfile(reason, beside_sources.with_name(REASON))
         self.extensions = [e for e in self.extensions if self.built_file(e).exists()]
         super().copy_extensions_to_source()
 
@@ -37,15 +61,14 @@ class NativeEngine(OptionalExtension):
     def build_extension(self, ext):
         target = pathlib.Path(self.get_ext_fullpath(ext.name)).resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        reason = target.parent / "native_build.txt"
         try:
             self.build_with_cmake(target)
-            reason.unlink(missing_ok=True)
+            target.with_name(REASON).unlink(missing_ok=True)
         except (OSError, subprocess.CalledProcessError) as e:
             if WISH == "1":
                 raise
             text = f"it could not be built ({self.explain(e)})"
-            reason.write_text(text + "\n")
+            self.leave_out(target, text)
             print(
                 f"warning: the native engine: {text}\n"
                 "warning: scriptlang installs with its numpy engine only",
@@ -127,9 +150,7 @@ class NoNativeEngine(OptionalExtension):
     def build_extension(self, ext):
         target = pathlib.Path(self.get_ext_fullpath(ext.name)).resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        (target.parent / "native_build.txt").write_text(
-            "SCRIPTLANG_NATIVE=0 was set when the package was installed\n"
-        )
+        self.leave_out(target, "SCRIPTLANG_NATIVE=0 was set when the package was installed")
 
 
 setup(

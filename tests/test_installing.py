@@ -29,9 +29,16 @@ ALONE = "import scriptlang._checkout as c; c.hidden_package = lambda: ''; "
 """The package may be installed where the tests run, and hidden by the checkout that they make."""
 
 
+WITHOUT_EDITABLE = (
+    "sys.meta_path[:] = [finder for finder in sys.meta_path "
+    "if not getattr(finder, '__module__', '').startswith('__editable__')]; "
+)
+"""An editable install of the package comes before the folder in which Python starts."""
+
+
 def run(folder, program, *path):
     """What a fresh Python prints and says, started in a folder."""
-    start = f"import sys; sys.path[1:1] = {[str(p) for p in path]}; "
+    start = f"import sys; sys.path[1:1] = {[str(p) for p in path]}; " + WITHOUT_EDITABLE
     start += "" if path else ALONE
     command = [sys.executable, "-c", start + program]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
@@ -93,34 +100,74 @@ def test_children_have_the_package_that_tests_have():
     assert found == STARTS_PYTHON.keys()
 
 
-def copied(folder, monkeypatch):
-    """What setup.py copies beside the sources for an editable install, by file name."""
+def build_command(folder, monkeypatch, name):
+    """The command of setup.py that builds the engine, as for an install of the folder."""
     setuptools = pytest.importorskip("setuptools")
     monkeypatch.setattr(setuptools, "setup", lambda **how: None)
-    build_ext = runpy.run_path(str(ROOT / "setup.py"))["NativeEngine"]
+    build_ext = runpy.run_path(str(ROOT / "setup.py"))[name]
     monkeypatch.chdir(folder)
     package = "scriptlang.interpreter"
-    name = f"{package}._native"
     distribution = setuptools.Distribution(
         {
             "packages": [package],
             "package_dir": {package: "interpreter"},
-            "ext_modules": [setuptools.Extension(name, [])],
+            "ext_modules": [setuptools.Extension(f"{package}._native", [])],
         }
     )
     command = build_ext(distribution)
-    command.editable_mode = True
     command.build_lib = str(folder / "lib")
     command.ensure_finalized()
+    return command
+
+
+def copied(folder, monkeypatch):
+    """What setup.py copies beside the sources for an editable install, by file name."""
+    command = build_command(folder, monkeypatch, "NativeEngine")
+    command.editable_mode = True
     command.copy_extensions_to_source()
     return {path.name for path in (folder / "interpreter").iterdir()}
 
 
-def test_an_editable_install_copies_the_engine_into_a_fresh_clone(tmp_path, monkeypatch):
-    file = "_native" + sysconfig.get_config_var("EXT_SUFFIX")
-    built = tmp_path / "lib" / "scriptlang" / "interpreter" / file
+ENGINE = "_native" + sysconfig.get_config_var("EXT_SUFFIX")
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A folder with an `interpreter/`, and what was built beside it, as setuptools does."""
     (tmp_path / "interpreter").mkdir()
-    assert copied(tmp_path, monkeypatch) == set()  # no compiler: it ends well, without
-    built.parent.mkdir(parents=True)
-    built.write_bytes(b"")
-    assert copied(tmp_path, monkeypatch) == {file}
+    (tmp_path / "lib" / "scriptlang" / "interpreter").mkdir(parents=True)
+    return tmp_path
+
+
+def test_an_editable_install_copies_the_engine_into_a_fresh_clone(clone, monkeypatch):
+    assert copied(clone, monkeypatch) == set()  # no compiler: it ends well, without
+    (clone / "lib" / "scriptlang" / "interpreter" / ENGINE).write_bytes(b"")
+    (clone / "interpreter" / "native_build.txt").write_text("an earlier build failed")
+    assert copied(clone, monkeypatch) == {ENGINE}
+
+
+def test_a_failed_build_leaves_no_older_engine_beside_newer_sources(clone, monkeypatch):
+    reason = clone / "lib" / "scriptlang" / "interpreter" / "native_build.txt"
+    reason.write_text("it could not be built (error: expected ';')")
+    (clone / "interpreter" / ENGINE).write_bytes(b"older")
+    assert copied(clone, monkeypatch) == {"native_build.txt"}
+    assert "expected ';'" in (clone / "interpreter" / "native_build.txt").read_text()
+
+
+@pytest.mark.parametrize("wish, why", [("auto", "could not be built"), ("0", "was set")])
+def test_a_failed_build_leaves_no_older_engine_to_be_packed(clone, monkeypatch, wish, why):
+    """`pip install .` again in a checkout finds what it built the last time in build/."""
+    monkeypatch.setenv("SCRIPTLANG_NATIVE", wish)
+    command = build_command(
+        clone, monkeypatch, "NativeEngine" if wish == "auto" else "NoNativeEngine"
+    )
+
+    def fails(target):
+        raise OSError("no compiler")
+
+    monkeypatch.setattr(command, "build_with_cmake", fails, raising=False)
+    built = clone / "lib" / "scriptlang" / "interpreter"
+    (built / ENGINE).write_bytes(b"older")
+    command.build_extension(command.extensions[0])
+    assert [path.name for path in built.iterdir()] == ["native_build.txt"]
+    assert why in (built / "native_build.txt").read_text()
