@@ -1,23 +1,24 @@
 """`python -m benchmarks`: measure, print ratios, optionally write a page.
 
-Peers run under the interpreter given by --peers (an environment with torch, onnxruntime and numpy);
-scriptlang under this one.  `python -m benchmarks.prepare` makes the model files first.
+Peers run under the interpreter given by --peers (an environment with torch, onnxruntime, openvino
+and numpy); scriptlang under this one.  `python -m benchmarks.prepare` makes the model files first.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import sys
 
-from . import harness, processes, report, rows, workloads
+from . import harness, machine, processes, report, rows, workloads
 
 
 def main() -> int:
     ap = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     ap.add_argument("rows", nargs="*", help="names of rows or groups; all when none is given")
-    ap.add_argument("--peers", metavar="PYTHON", help="interpreter that has torch and onnxruntime")
+    ap.add_argument("--peers", metavar="PYTHON", help="interpreter that has the peers")
     ap.add_argument("--rounds", type=int, default=9)
     ap.add_argument("--batch", type=float, default=0.4, help="seconds of a timed batch")
     ap.add_argument("--threads", type=lambda s: tuple(map(int, s.split(","))))
@@ -25,12 +26,13 @@ def main() -> int:
     ap.add_argument("--report", metavar="FILE", help="write a page with charts and tables")
     a = ap.parse_args()
     pythons = {"scriptlang": sys.executable, "torch": a.peers or sys.executable}
+    print(machine.here())
     sections = measure(a, pythons)
     if a.json:
         everything = [vars(r) for s in sections for r in s.results]
         pathlib.Path(a.json).write_text(json.dumps(everything, indent=1))
     if a.report:
-        pathlib.Path(a.report).write_text(report.page(sections, processes.machine()))
+        pathlib.Path(a.report).write_text(report.page(sections, str(machine.here())))
     return 0
 
 
@@ -42,7 +44,7 @@ def measure(a: argparse.Namespace, pythons: dict[str, str]) -> list[report.Secti
 
     def keep(name: str, title: str, results: list[harness.Result]) -> None:
         sections.append(report.Section(name, title, groups.get(name, "processes"), results))
-        print(report.text(title, results), flush=True)
+        print(report.text(title, results, machine.here().gigaflops), flush=True)
 
     def wanted(name: str) -> bool:
         return not a.rows or name in a.rows or groups.get(name, "processes") in a.rows
@@ -50,12 +52,8 @@ def measure(a: argparse.Namespace, pythons: dict[str, str]) -> list[report.Secti
     for row in rows.ROWS:
         if wanted(row.name):
             if a.threads:
-                row = harness.Row(
-                    row.name,
-                    row.title,
-                    row.candidates,
-                    tuple(t for t in row.threads if t in a.threads),
-                )
+                counts = tuple(t for t in row.threads if t in a.threads)
+                row = dataclasses.replace(row, threads=counts)
             keep(row.name, row.title, harness.run_row(row, pythons, a.rounds, a.batch))
     for name, title, programs in rows.FRESH:
         if wanted(name):

@@ -168,6 +168,23 @@ def with_onnxruntime(workload: str, threads: int):
     return lambda: session.run(None, feed)
 
 
+def with_openvino(workload: str, threads: int):
+    """In float32: where a processor has bfloat16, it would round to that."""
+    import openvino
+
+    core = openvino.Core()
+    wishes = {
+        "INFERENCE_NUM_THREADS": threads,
+        "INFERENCE_PRECISION_HINT": "f32",
+        "PERFORMANCE_HINT": "LATENCY",
+    }
+    request = core.compile_model(str(FILES / f"{workload}.onnx"), "CPU", wishes)
+    request = request.create_infer_request()
+    for i, array in enumerate(find(workload).arguments()):
+        request.set_input_tensor(i, openvino.Tensor(array, shared_memory=True))
+    return request.infer
+
+
 def with_cpython(workload: str, threads: int):
     w = find(workload)
     program = as_written(w)

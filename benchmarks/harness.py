@@ -37,6 +37,7 @@ class Row:
     title: str
     candidates: tuple[Candidate, ...]
     threads: tuple[int, ...] = (1, 2)
+    operations: int = 0
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Result:
     ratios: list[float] = field(default_factory=list)
     note: str = ""
     unit: str = "seconds"
+    operations: int = 0
 
     def add(self, value: float, base: float | None) -> None:
         """One round: what this candidate took, and the reference beside it (None: it failed)."""
@@ -65,6 +67,11 @@ class Result:
     def ratio(self) -> float | None:
         """Seconds of this candidate over the reference's; over 1: the reference is faster."""
         return statistics.median(self.ratios) if self.ratios else None
+
+    @property
+    def gigaflops(self) -> float | None:
+        """Operations a nanosecond, where the row says how many there are."""
+        return self.operations / self.median * 1e-9 if self.operations and self.median else None
 
     @property
     def spread(self) -> float | None:
@@ -139,7 +146,10 @@ def run_row(row: Row, pythons: dict[str, str], rounds: int, batch: float) -> lis
         workers = [
             (c, Worker(c, pythons.get(c.python, sys.executable), threads)) for c in row.candidates
         ]
-        here = {c.name: Result(row.name, threads, c.name, note=w.note) for c, w in workers}
+        here = {
+            c.name: Result(row.name, threads, c.name, note=w.note, operations=row.operations)
+            for c, w in workers
+        }
         for worker in (w for _, w in workers if w.alive):
             worker.time(batch)  # warm
         for turn in range(rounds):

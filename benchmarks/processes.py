@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from typing import Mapping, Sequence
 
@@ -78,12 +77,3 @@ def sizes(pythons: Mapping[str, str]) -> list[harness.Result]:
         base = size if label == "scriptlang" else base
         result.add(size, base)
     return results
-
-
-def machine() -> str:
-    """One line about where this ran."""
-    model = ""
-    if os.path.exists("/proc/cpuinfo"):
-        with open("/proc/cpuinfo") as f:
-            model = next((line.split(":")[1].strip() for line in f if "model name" in line), "")
-    return f"{model or sys.platform}, {os.cpu_count()} cores, Python {sys.version.split()[0]}"

@@ -15,6 +15,7 @@ COLOURS = {
     "scriptlang": "#1f6f54",
     "torch": "#c4532d",
     "onnxruntime": "#4a67a8",
+    "OpenVINO": "#7fa3d1",
     "numpy": "#8a6bb0",
     "CPython": "#a08427",
 }
@@ -36,6 +37,7 @@ svg { max-width: 100%; height: auto; } svg text { font: 13px system-ui, sans-ser
 GROUPS = {
     "networks": "Networks",
     "products": "Linear layers",
+    "layers": "Layers, one by one",
     "training": "Training steps",
     "forces": "Forces, asked for inside programs",
     "gradients": "Losses with their gradients",
@@ -74,13 +76,25 @@ def times(result: Result) -> str:
     return f"{result.ratio:.2f}{spread}"
 
 
-def text(title: str, results: Sequence[Result]) -> str:
+def share(result: Result, gigaflops: float) -> str:
+    """The rate of multiply-adds, as GFLOP/s and of what as many cores can do."""
+    rate = result.gigaflops
+    if rate is None:
+        return ""
+    part = f", {rate / gigaflops / result.threads:.0%} of the processor's" if gigaflops else ""
+    return f"{rate:.3g} GFLOP/s{part}"
+
+
+def text(title: str, results: Sequence[Result], gigaflops: float = 0.0) -> str:
+    """`gigaflops` is the rate of one core."""
     lines = [
         f"\n{title}",
         f"{'threads':>7}  {'candidate':34} {'median':>12}  {'times the first':>15}",
     ]
     for r in results:
-        shown = f"{quantity(r):>12}  {times(r):>15}" if r.seconds else f"{'-':>12}  {r.note}"
+        shown = f"{'-':>12}  {r.note}"
+        if r.seconds:
+            shown = f"{quantity(r):>12}  {times(r):>15}  {share(r, gigaflops)}".rstrip()
         lines.append(f"{r.threads:7}  {r.candidate:34} {shown}")
     return "\n".join(lines)
 
@@ -112,7 +126,7 @@ def best(results: Sequence[Result], peer: str) -> float | None:
 
 def summary(sections: Sequence[Section]) -> str:
     """One line a row and thread count: the fastest form of each peer against the reference."""
-    peers = ("torch.jit", "torch.compile", "onnxruntime", "numpy", "CPython")
+    peers = ("torch.jit", "torch.compile", "onnxruntime", "OpenVINO", "numpy", "CPython")
     rows = []
     for section in sections:
         for threads in dict.fromkeys(r.threads for r in section.results):

@@ -32,7 +32,7 @@ def candidates(w: Workload) -> tuple[Candidate, ...]:
             one("torch.compile", "training_torch", TORCH, form="compiled"),
         )
     made = [one("scriptlang", "with_scriptlang")]
-    if w.group in ("networks", "products"):
+    if w.group in ("networks", "products", "layers"):
         made = [
             one("scriptlang, optimized", "with_scriptlang", optimize=True),
             one("scriptlang, as loaded", "with_scriptlang"),
@@ -48,6 +48,8 @@ def candidates(w: Workload) -> tuple[Candidate, ...]:
         made.append(one("torch.compile", "with_torch", TORCH, form="compiled"))
     if w.onnx:
         made.append(one("onnxruntime", "with_onnxruntime", TORCH))
+    if w.onnx and w.group in ("networks", "layers"):
+        made.append(one("OpenVINO", "with_openvino", TORCH))
     if w.numpy:
         made.append(one("numpy", "with_numpy"))
     if w.cpython:
@@ -85,7 +87,11 @@ def trained(net: str, optimizer: str) -> Row:
 
 TRAINING = tuple(trained(net, optimizer) for net in NETS for optimizer in ("SGD", "Adam"))
 
-ROWS = (SILERO, *TRAINING, *(Row(w.name, w.title, candidates(w), w.threads) for w in WORKLOADS))
+ROWS = (
+    SILERO,
+    *TRAINING,
+    *(Row(w.name, w.title, candidates(w), w.threads, w.operations) for w in WORKLOADS),
+)
 
 FRESH = (
     (

@@ -31,6 +31,8 @@ class Workload:
     torch: bool = True
     threads: tuple[int, ...] = (1, 2)
     group: str = "networks"
+    operations: int = 0
+    """Multiplications and additions of a call, where they are what takes the time."""
 
     def arguments(self) -> list:
         """The inputs: numpy arrays and numbers, the same in every process."""
@@ -97,6 +99,7 @@ def linear(m: int, k: int, n: int) -> Workload:
         ((m, k),),
         {"inputs": k, "outputs": n},
         group="products",
+        operations=2 * m * k * n,
     )
 
 
@@ -174,6 +177,184 @@ ELEMENTS = (
         group="elements",
     ),
 )
+
+
+def layer(name: str, title: str, program: str, *inputs: tuple, operations: int = 0, **options):
+    return Workload(
+        name, title, f"layers:{program}", inputs, options, group="layers", operations=operations
+    )
+
+
+def convolution(
+    size: int, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
+) -> Workload:
+    kind = "Depthwise convolution" if groups == inputs == outputs else "Convolution"
+    grouped = f" in {groups} groups" if 1 < groups < inputs else ""
+    options = {"stride": stride, "groups": groups}
+    return layer(
+        f"conv_{size}_{inputs}_{outputs}_k{kernel}s{stride}g{groups}",
+        f"{kind} {kernel}x{kernel}, stride {stride}{grouped}, {inputs} to {outputs} channels of "
+        f"{size}x{size}, relu",
+        "convolution",
+        ((1, inputs, size, size)),
+        operations=2 * (-(-size // stride)) ** 2 * outputs * inputs // groups * kernel**2,
+        **{"inputs": inputs, "outputs": outputs, "kernel": kernel},
+        **options,
+    )
+
+
+def product(name: str, x: tuple, y: tuple) -> Workload:
+    shapes = " by ".join("x".join(map(str, shape)) for shape in (x, y))
+    work = 2 * int(np.prod(x)) * y[-1]
+    return layer(name, f"Product of {shapes}", "Product", x, y, operations=work)
+
+
+def attention(name: str, title: str, program: str, queries: int, keys: int, **options) -> Workload:
+    """Twelve heads of 64."""
+    q, k = (1, 12, queries, 64), (1, 12, keys, 64)
+    work = 2 * 2 * 12 * queries * keys * 64 // (2 if options else 1)
+    return layer(name, title, program, q, k, k, operations=work, **options)
+
+
+def recurrent(cell: str, batch: int) -> Workload:
+    gates = {"lstm": 4, "gru": 3}[cell]
+    return layer(
+        f"{cell}_layer_b{batch}",
+        f"{cell.upper()} of 256 units, 64 steps, batch of {batch}",
+        "Recurrent",
+        (batch, 64, 256),
+        operations=2 * batch * 64 * gates * 256 * 512,
+        **{"cell": cell, "inputs": 256, "units": 256},
+    )
+
+
+def shaped(name: str, title: str, program: str, *inputs: tuple, **options) -> Workload:
+    """A layer whose time goes into memory or into functions, not into multiply-adds."""
+    return layer(name, title, program, *inputs, **options)
+
+
+def linear_layer(m: int, k: int, n: int, program: str = "linear") -> Workload:
+    after = ", gelu" if program == "linear_gelu" else ""
+    return Workload(
+        f"{program}_layer_{m}_{k}_{n}",
+        f"Linear, {m} x {k} by {k} x {n}{after}",
+        f"layers:{program}" if after else f"operators:{program}",
+        ((m, k),),
+        {"inputs": k, "outputs": n},
+        group="layers",
+        operations=2 * m * k * n,
+    )
+
+
+PICTURE, TOKENS = (1, 64, 112, 112), ("tokens", 30522, (1, 128))
+LAYERS = (
+    *(
+        linear_layer(*sizes)
+        for sizes in (
+            (1, 768, 3072),
+            (8, 768, 3072),
+            (32, 768, 3072),
+            (1, 4096, 4096),
+            (128, 3072, 768),
+            (49, 2048, 512),
+        )
+    ),
+    linear_layer(128, 768, 3072, "linear_gelu"),
+    *(product(f"matmul_{n}", (n, n), (n, n)) for n in (16, 64, 128, 256, 512, 1024)),
+    product("bmm_12_128_64_128", (12, 128, 64), (12, 64, 128)),
+    convolution(224, 3, 64, 7, 2),
+    convolution(224, 3, 32, 3, 2),
+    convolution(56, 64, 64, 3),
+    convolution(28, 128, 128, 3),
+    convolution(14, 256, 256, 3),
+    convolution(7, 512, 512, 3),
+    convolution(28, 128, 256, 3, 2),
+    convolution(56, 64, 256, 1),
+    convolution(14, 1024, 256, 1),
+    convolution(14, 96, 576, 1),
+    convolution(28, 128, 128, 3, groups=32),
+    convolution(112, 32, 32, 3, groups=32),
+    convolution(56, 144, 144, 3, groups=144),
+    convolution(14, 576, 576, 3, groups=576),
+    convolution(14, 672, 672, 5, groups=672),
+    convolution(28, 192, 192, 3, 2, groups=192),
+    layer(
+        "conv_bn_relu_56_64",
+        "Convolution 3x3, batch norm, relu, 64 channels of 56x56",
+        "normalized_convolution",
+        (1, 64, 56, 56),
+        operations=2 * 56 * 56 * 64 * 64 * 9,
+        **{"inputs": 64, "outputs": 64, "kernel": 3},
+    ),
+    layer(
+        "conv1d_512_k3",
+        "Convolution of 512 channels of 1600, width 3",
+        "sequence_convolution",
+        (1, 512, 1600),
+        operations=2 * 1600 * 512 * 512 * 3,
+        **{"inputs": 512, "outputs": 512, "kernel": 3},
+    ),
+    layer(
+        "conv_transpose_28_64",
+        "Transposed convolution 4x4, stride 2, 64 channels of 28x28",
+        "transposed_convolution",
+        (1, 64, 28, 28),
+        operations=2 * 28 * 28 * 64 * 64 * 16,
+        **{"inputs": 64, "outputs": 64, "kernel": 4, "stride": 2},
+    ),
+    shaped(
+        "maximum_pool", "Maximum of 3x3, stride 2, 64 channels of 112x112", "maximum_pool", PICTURE
+    ),
+    shaped("average_pool", "Mean of 2048 channels of 7x7", "average_pool", (1, 2048, 7, 7)),
+    shaped("upsample", "Bilinear, 64 channels of 28x28 to 56x56", "Upsample", (1, 64, 28, 28)),
+    *(
+        shaped(f"{name}_layer", f"{name}, 100,000 elements", name.capitalize(), (100, 1000))
+        for name in ("sigmoid", "silu", "erf", "relu")
+    ),
+    shaped("swiglu", "silu(x) y, 128 x 2048", "Swiglu", (128, 2048), (128, 2048)),
+    *(
+        Workload(name, title, f"operators:{program}", (shape,), group="layers")
+        for name, title, program, shape in (
+            ("softmax_1_1000", "softmax, 1 x 1000", "Softmax", (1, 1000)),
+            ("softmax_128_768", "softmax, 128 x 768", "Softmax", (128, 768)),
+            ("softmax_1536_128", "softmax, 1536 x 128", "Softmax", (1536, 128)),
+            ("softmax_4096_128", "softmax, 4096 x 128", "Softmax", (4096, 128)),
+            ("layer_norm_1_768", "layer norm, 1 x 768", "LayerNorm", (1, 768)),
+            ("layer_norm_128_768", "layer norm, 128 x 768", "LayerNorm", (128, 768)),
+            ("layer_norm_4096_128", "layer norm, 4096 x 128", "LayerNorm", (4096, 128)),
+            ("rms_norm_128_2048", "RMS norm, 128 x 2048", "RmsNorm", (128, 2048)),
+        )
+    ),
+    shaped("log_softmax", "log_softmax, 128 x 30522", "LogSoftmax", (128, 30522)),
+    shaped("mean", "Mean of a million", "Mean", (1000, 1000)),
+    shaped("mean_last", "Means of rows, 1024 x 1024", "Mean", (1024, 1024), dim=1),
+    shaped("mean_first", "Means of columns, 1024 x 1024", "Mean", (1024, 1024), dim=0),
+    shaped("cumsum", "Running sums of rows, 1024 x 1024", "Running", (1024, 1024)),
+    shaped(
+        "concatenate", "Four times 64 channels of 56x56, joined", "Concatenate", (1, 64, 56, 56)
+    ),
+    shaped("heads", "Heads of 128 rows, copied", "Heads", (1, 128, 12, 64)),
+    shaped("gather", "gather, 1024 x 1024", "Gather", (1024, 1024), ("tokens", 1024, (1024, 1024))),
+    shaped("best_ten", "The ten greatest of 50,257", "Best", (1, 50257)),
+    shaped("rows", "128 rows of a table of 30,522 x 768", "Rows", TOKENS, rows=30522, width=768),
+    attention("attention", "Attention, 12 heads, 128 x 128", "Attention", 128, 128),
+    attention(
+        "attention_causal", "Causal attention, 512 x 512", "Attention", 512, 512, causal=True
+    ),
+    attention("attention_step", "Attention, one query, 512 keys", "Attention", 1, 512),
+    attention(
+        "attention_written", "Attention as written out, 128 x 128", "WrittenAttention", 128, 128
+    ),
+    *(recurrent(cell, batch) for cell in ("lstm", "gru") for batch in (1, 16)),
+    layer(
+        "encoder",
+        "A layer of BERT-base, 128 tokens",
+        "Encoder",
+        (1, 128, 768),
+        operations=2 * 128 * 768 * 768 * 12 + 2 * 2 * 12 * 128 * 128 * 64,
+    ),
+)
+"""What networks are made of, each alone: the list of goals for processors without AVX-512."""
 
 
 def loop(
@@ -287,4 +468,4 @@ DERIVATIVES = (
 )
 """Programs with their derivatives: no mode that switches them off is on."""
 
-WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS, *DERIVATIVES)
+WORKLOADS = (*NETWORKS, *PRODUCTS, *LAYERS, *ELEMENTS, *LOOPS, *DERIVATIVES)

@@ -17,8 +17,8 @@ from benchmarks import (
     expressions,
     harness,
     loops,
+    machine,
     postprocessing,
-    processes,
     report,
     rows,
     worker,
@@ -124,7 +124,7 @@ def test_the_page_shows_every_candidate_and_says_what_failed():
         report.Section("row", "A & B", "networks", [ours, peer, lost]),
         report.Section("engine_size", "Size", "processes", size),
     ]
-    page = report.page(sections, processes.machine())
+    page = report.page(sections, str(machine.Machine("a processor", 100.0, 10.0)))
     checker = Checker()
     checker.feed(page)
     said = "".join(checker.said)
@@ -132,3 +132,16 @@ def test_the_page_shows_every_candidate_and_says_what_failed():
     assert "3 ms (3.00" in said and "6.0 MB" in said
     text = report.text("A & B", sections[0].results)
     assert "it is <not> there" in text and "3.00" in text
+
+
+def test_a_rate_is_said_with_its_share_of_the_processors():
+    r = result("scriptlang", [1e-3] * 5, [1e-3] * 5, operations=50_000_000)
+    assert "50 GFLOP/s, 50% of the processor's" in report.text("A", [r], 100.0)
+    assert "50 GFLOP/s" in report.text("A", [r]) and "of the" not in report.text("A", [r])
+
+
+def test_the_machine_says_its_rates_or_that_nothing_could_measure_them(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert machine.rates() == (0.0, 0.0)
+    assert "not measured" in str(machine.Machine("a processor"))
+    assert "100 GFLOP/s" in str(machine.Machine("a processor", 100.0, 10.0))
