@@ -30,7 +30,7 @@ PLACES: dict[str, str] = {
     "names.special_forms": "HASATTR ISINSTANCE has_attribute instance_types",
     "python.resolver": "PythonResolver class_type code_of functional meaning_of",
     "python.declared_overloads": "overloaded",
-    # A type may be that of a class, whose members have types.
+    # The type of a class depends on its members, which have types.
     "python.classes": "compiled_type define_from_syntax type_of_class",
     "python.inheritance": "class_method super_of_class",
     "modules.module_values": "super_value",
@@ -41,7 +41,7 @@ HOME = {name: module for module, names in PLACES.items() for name in names.split
 
 
 class Compilation:
-    """The front end as a whole; its attributes are the functions and classes of PLACES."""
+    """An object whose attributes are the functions and classes in PLACES."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in HOME:

@@ -1,4 +1,4 @@
-"""Assignment to names, attributes, elements and patterns; augmented assignment."""
+"""Emits assignments, also augmented ones, to names, attributes, elements and tuples of targets."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _declared_in_body(e: Emitter, target: ast.Attribute) -> T.Type | None:
 
 
 def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
-    """`x: T = value`."""
+    """Emit `x: T = value`."""
     type = e.type(node.annotation)
     if node.value is None:
         raise CompileError(

@@ -88,7 +88,7 @@ def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
 
 
 def _together(errors: list[CompileError], name: str) -> CompileError:
-    """One error that reports all errors of a function."""
+    """Combine the errors of a function to one error that reports all of them."""
     for error in errors:
         if not error.chain:
             error.message = friendly(error.message)

@@ -42,7 +42,7 @@ class SliceValue(SugaredValue):
         return self.lower, self.upper, self.step
 
     def arguments(self, span: Span) -> list[Arg]:
-        """The last three arguments of aten::slice."""
+        """The last three arguments of `aten::slice`: start, end and step."""
         lower, upper, step = self.parts
         nothing = Arg(ConstantValue(None), span)
         return [lower or nothing, upper or nothing, step or Arg(ConstantValue(1), span)]

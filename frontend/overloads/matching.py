@@ -89,7 +89,8 @@ class NoOverload(CompileError):
     called = ""
 
 
-Shape = tuple[Any, ...]  # (type, conversions.Openness)
+# What matching considers of an argument: (type, conversions.Openness).  It is not a tensor shape.
+Shape = tuple[Any, ...]
 
 
 def try_match(
@@ -99,7 +100,10 @@ def try_match(
     self_shape: Shape | None,
     implicit: bool,
 ) -> Match:
-    """Fit one schema to the shapes of the arguments.  Raises Mismatch."""
+    """Fit one schema to the arguments of a call; `self_shape` is the object of a method.
+
+    `implicit` allows implicit conversions.  Raises Mismatch.
+    """
     slots: list[Slot] = []
     variables: dict[str, T.Type] = {}
     used_keywords = set()
@@ -197,7 +201,10 @@ def _wrong_type(formal: Argument, actual: T.Type, source: Any) -> Mismatch:
 def _fit(
     formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool, source: Any
 ) -> Step | None:
-    """The conversion that fits an argument to a formal; binds type variables."""
+    """The conversion of an argument to the type of a formal; binds type variables.
+
+    Raises Mismatch if the argument does not fit.
+    """
     actual, empty = shape
     wanted = formal.type
     if actual is wanted:

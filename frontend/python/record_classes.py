@@ -26,7 +26,7 @@ ORDER = {
 
 
 def is_record(cls: Any) -> bool:
-    """Whether a class itself is a dataclass."""
+    """Whether a class is a dataclass itself, not only one of its bases."""
     return "__dataclass_fields__" in cls.__dict__
 
 

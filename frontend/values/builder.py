@@ -59,7 +59,7 @@ class Builder:
         return isinstance(value, (SimpleValue, ConstantValue))
 
     def name_value(self, value: Value, name: str) -> None:
-        """Give an unnamed value of the current block the name of its variable."""
+        """Name a value after its variable, if it has no name and is in the current block."""
         if not value.name and value.node.block is self.graph.insert_point.block:
             value.name = name
 
@@ -257,7 +257,7 @@ class Builder:
     def make_named_tuple(
         self, type: T.TupleType, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        """`Point(x, y=2)`: a call of a NamedTuple class."""
+        """Emit a call of a NamedTuple class, as `Point(x, y=2)`."""
         defaults = [NO_DEFAULT] * (len(type.elements) - len(type.defaults)) + list(type.defaults)
         schema = Schema(
             type.name,

@@ -436,7 +436,7 @@ def _cast(code: int) -> Callable[..., Any]:
 def _type(
     b: Builder, value: Value, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
 ) -> Any:
-    """`x.type(dtype)`."""
+    """Emit `x.type(dtype)`."""
     return b.call_operator("aten::to", args, kwargs, span, Arg(SimpleValue(value), span))
 
 

@@ -75,7 +75,7 @@ class SugaredValue:
         return self.value(b, span).type
 
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
-        """`value.name`."""
+        """The meaning of `value.name`."""
         self.fail(f"has no attribute {name!r}", span, "check the name, and what it is asked of")
 
     def has_attr(self, b: Builder, name: str, span: Span) -> bool:
@@ -83,7 +83,7 @@ class SugaredValue:
         return False
 
     def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
-        """`value.name = ...`."""
+        """Emit `value.name = ...`."""
         self.fail(
             "does not allow its attributes to be set",
             span,
@@ -93,7 +93,7 @@ class SugaredValue:
     def call(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        """`value(*args, **kwargs)`."""
+        """Emit `value(*args, **kwargs)`; returns its result."""
         self.fail(
             "cannot be called", span, "only functions, methods, classes and modules can be called"
         )
