@@ -1,9 +1,9 @@
-"""Python source or a traced run -> Graph.
+"""The front end: turns Python source, the code of archives, or a traced run into a Graph.
 
-A room imports from the rooms above it.  What a part needs of one that stands on it, as a call needs
-the function that is called to be compiled, it asks the whole for (`whole.py`).
+A folder imports only from folders above it in this list.  What a module needs from a module that
+imports it (compiling a call compiles the called function) is reached through `whole.py`.
 
-syntax/     what the syntax of a program says by itself: names, lines, marks, annotations
+syntax/     what the syntax of a program says by itself: names, lines, decorators, annotations
 overloads/  which overload a call means (matching.py), and what converts its arguments
 values/     what an expression may stand for (sugared.py, simple.py); scopes; the builder
 bodies/     the body of a function becomes a graph (emit.py): statements and expressions

@@ -1,8 +1,9 @@
-"""What parts of the front end ask of the whole.
+"""Access to modules that cannot be imported at the top of a file without a circle of imports.
 
-Compiling goes round: a call compiles the function that is called, an element of a list may be any
-expression, a class has methods.  No import goes round: a part that needs one that stands on it asks
-`whole` for it, and PLACES says where it is.  `tests/test_layers.py` knows each of these questions.
+Compiling is recursive: a call compiles the function that is called, an element of a list may be any
+expression, a class has methods.  Imports must not be circular.  A module that needs a function of a
+module that imports it writes `whole.name` instead; PLACES says which module has the name, and that
+module is imported when the name is first used.  `tests/test_layers.py` checks these uses.
 """
 
 from __future__ import annotations
@@ -11,24 +12,25 @@ import importlib
 from typing import Any
 
 PLACES: dict[str, str] = {
-    # A call compiles what it calls: functions, composites, overloads in the language, inner ones.
+    # A call compiles what it calls: functions, composite operators, overloads that are written in
+    # the language, nested functions.
     "bodies.emit": "emit_function join_types",
     "bodies.signatures": "function_schema infer_schema",
     "bodies.emitter": "Emitter",
     "python.script": "declare script_function variadic_function",
-    # Statements hold statements and expressions, which hold expressions and bind names.
+    # Statements contain statements and expressions; expressions contain expressions and bind names.
     "bodies.statements": "emit_statements leave_function",
     "bodies.assignment": "assign combine",
     "bodies.control_flow": "choose_value keep_named merge",
     "bodies.expressions": "compare",
     "bodies.indexing": "item_method",
-    # A name may stand for anything that Python knows.
+    # A name may stand for any object of Python.
     "names.namespaces": "TORCH",
     "names.python_builtins": "builtin",
     "names.special_forms": "HASATTR ISINSTANCE has_attribute instance_types",
     "python.resolver": "PythonResolver class_type code_of functional meaning_of",
     "python.declared_overloads": "overloaded",
-    # A type may be that of a class, whose members have types.
+    # The type of a class depends on its members, which have types.
     "python.classes": "compiled_type define_from_syntax type_of_class",
     "python.inheritance": "class_method super_of_class",
     "modules.module_values": "super_value",
@@ -39,7 +41,7 @@ HOME = {name: module for module, names in PLACES.items() for name in names.split
 
 
 class Compilation:
-    """The front end as a whole; its attributes are the functions and classes of PLACES."""
+    """An object whose attributes are the functions and classes in PLACES."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in HOME:

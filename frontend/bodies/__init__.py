@@ -1,1 +1,1 @@
-"""The body of a function becomes a graph: its statements and expressions."""
+"""Compiles the body of a function, its statements and expressions, to a graph."""

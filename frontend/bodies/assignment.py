@@ -1,4 +1,4 @@
-"""Assignment to names, attributes, elements and patterns; augmented assignment."""
+"""Emits assignments, also augmented ones, to names, attributes, elements and tuples of targets."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def emit_assign(e: Emitter, node: ast.Assign) -> None:
 
 
 def _declared_in_body(e: Emitter, target: ast.Attribute) -> T.Type | None:
-    """The type of an attribute that `__init__` makes, where the class body annotates it."""
+    """The type of an attribute assigned in `__init__` if the class body annotates it; else None."""
     own = e.self_type
     if (
         own is None
@@ -90,7 +90,7 @@ def _declared_in_body(e: Emitter, target: ast.Attribute) -> T.Type | None:
 
 
 def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
-    """`x: T = value`."""
+    """Emit `x: T = value`."""
     type = e.type(node.annotation)
     if node.value is None:
         raise CompileError(
@@ -117,7 +117,7 @@ def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
 
 
 def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> None:
-    """Let a target stand for a value; `span` is the value's place."""
+    """Assign a value to a target of any kind; `span` is the span of the value."""
     if isinstance(target, ast.Name):
         bind(e.frame, e.b, target.id, value, e.span(target))
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -141,7 +141,7 @@ def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> Non
 def _declare_attribute(
     e: Emitter, owner: SugaredValue, target: ast.Attribute, type: T.Type
 ) -> None:
-    """The first assignment to an attribute in `__init__` declares it."""
+    """Add an attribute to the class if this is its first assignment in `__init__`."""
     known, name = e.self_type, target.attr
     if known is None or known.is_module or not e.name.endswith("__init__"):
         return
@@ -162,7 +162,10 @@ def _declare_attribute(
 
 
 def _refuse_own(e: Emitter, target: ast.Attribute, type: T.Type) -> None:
-    """What `__init__` keeps in an object holds no objects of its class, as in PyTorch."""
+    """Raises CompileError if an attribute set in `__init__` could hold objects of its own class.
+
+    PyTorch refuses such attributes, too.
+    """
     own = e.self_type
     if own is not None and not own.is_module and e.name.endswith("__init__") and _holds(type, own):
         raise CompileError(
@@ -173,7 +176,7 @@ def _refuse_own(e: Emitter, target: ast.Attribute, type: T.Type) -> None:
 
 
 def _holds(type: T.Type, wanted: T.Type) -> bool:
-    """Whether values of a type hold objects of a class, directly or in their attributes."""
+    """Whether values of a type can hold values of the type `wanted`, also in their attributes."""
     if type is wanted:
         return True
     inner = [a.type for a in type.attributes] if isinstance(type, T.ClassType) else type.contained
@@ -183,7 +186,10 @@ def _holds(type: T.Type, wanted: T.Type) -> bool:
 def unpack(
     e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: Span, place: Span
 ) -> None:
-    """`a, b = value`; one target may be starred."""
+    """`a, b = value`; one target may be starred.
+
+    `span` is the span of the value, `place` that of the targets.
+    """
     stars = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if len(stars) > 1:
         raise CompileError("only one target may be starred", place, "name the others")
@@ -234,7 +240,7 @@ def unpack(
 
 
 def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
-    """`target op= value`: in place for tensors, lists and objects that can."""
+    """`target op= value`: in place for tensors and lists, and objects with methods for it."""
     span, target = e.span(node), node.target
     if isinstance(target, ast.Subscript):
         indexing.augment_item(e, target, type(node.op), node.value, span)
@@ -258,7 +264,7 @@ def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
 
 
 def updated(e: Emitter, op: type, old: Value, node: ast.AugAssign, span: Span) -> SugaredValue:
-    """The value of `old op value`, computed in place if `op=` means that for the type."""
+    """The result of `old op= value` for the value of a node; see `combine`."""
     return combine(e, op, old, e.expr(node.value), e.span(node.target), e.span(node.value), span)
 
 

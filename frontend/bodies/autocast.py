@@ -1,4 +1,4 @@
-"""`with torch.autocast(...)`: what a program says of it, which is known while it is compiled."""
+"""`with torch.autocast(...)`: its arguments, which must be known at compile time."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ AUTOCAST = (
 
 
 def autocast_dtype(context: Value, span: Span) -> int | None:
-    """What `with` notes of an autocast object (see passes.autocast); None where it concerns other
-    devices.  Raises CompileError unless its arguments are known."""
+    """The dtype code of an autocast object, or DISABLED; None if it is for another device.
+
+    The pass `passes.autocast` reads it from the `prim::Enter` node.  Raises CompileError if the
+    arguments of the object are not constants.
+    """
     init = next(
         (
             node

@@ -1,4 +1,4 @@
-"""Calls: evaluates arguments of all kinds (positional, keyword, starred), then calls the callee."""
+"""Emits calls: evaluates the arguments (positional, keyword, starred), then calls the callee."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def emit_call(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredVal
 
 
 def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:
-    """Positional and keyword arguments; starred tuples and static dicts are taken apart."""
+    """The positional and keyword arguments of a call.
+
+    Starred tuples, and the `**kwargs` of the function that is compiled, are unpacked.
+    """
     args: list[Arg] = []
     for part in node.args:
         if not isinstance(part, ast.Starred):

@@ -1,4 +1,7 @@
-"""`if`, `while`, `for`, the ternary: blocks of the graph, and variables merged where they meet."""
+"""Emits `if`, `while`, `for`, `with` and the conditional expression.
+
+Their parts become blocks of the graph.  Variables that a block assigns become outputs of the node.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ def emit_if(e: Emitter, node: ast.If) -> None:
 
 
 def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
-    """Merge the variables that two branches bind, into outputs of the node."""
+    """Make the variables that two branches bind outputs of their node.
+
+    `frames` are those of the two branches.
+    """
     then, other = frames
     if then.exits and other.exits:
         e.frame.exits = True
@@ -73,7 +79,7 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
 def _merge_facts(
     e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
 ) -> None:
-    """Merge what branches know about the type of a name that none of them assigned."""
+    """Refine the type of a name that no branch assigned, if the branches know a narrower one."""
     types = [f.find(name).type(e.b, span) for f in (then, other) if not f.exits]
     known = T.unify(types[0], types[-1])
     if known is not None and then.exits != other.exits:
@@ -85,10 +91,10 @@ def _merge_facts(
 def keep_facts(
     e: Emitter, branch: Node, facts: dict[str, T.Type], goes_on: int, span: Span
 ) -> None:
-    """Let variables have the types that the one block that goes on knows.
+    """Refine variables after a branch of which only the block with index `goes_on` continues.
 
-    The narrower value is an output of the branch, as in PyTorch: after it, nothing depends on a
-    cast that the other way would make of a None.
+    As in PyTorch, the refined value is an output of the branch, and the cast to the narrower type
+    is in the block that continues.  So the cast is not executed for a value of another type.
     """
     for name, type in sorted(facts.items()):
         known = e.frame.find(name)
@@ -106,7 +112,10 @@ def keep_facts(
 
 
 def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span) -> None:
-    """One name that a branch assigned."""
+    """Make a name that at least one branch assigned an output of their node.
+
+    If the branches do not agree on its type or kind, it becomes unusable after the branch.
+    """
     values: list[SugaredValue | None] = []
     for frame in (then, other):
         value = None if frame.exits else frame.find(name)
@@ -150,7 +159,8 @@ def _merge_values(
         with e.graph.at(block):
             plain.append(None if value is None else value.value(e.b, span))
     if None not in plain and T.unify(plain[0].type, plain[1].type) is None:
-        values[0].declare(plain[1].type)  # results of operators without schema
+        # Results of operators without schema take the type of the other branch.
+        values[0].declare(plain[1].type)
         values[1].declare(plain[0].type)
     types = [v.type for v in plain if v is not None]
     type = T.unify(types[0], types[-1])
@@ -182,9 +192,9 @@ def _merge_values(
 
 
 def keep_named(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
-    """Let names that `:=` binds in a part of an expression be known after it.
+    """Merge the names that `:=` binds in one branch of a conditional expression.
 
-    Where the part did not run, a new name has no value; Python has none there either.
+    If that branch did not run, a new name is uninitialized; in Python it is not defined then.
     """
     for name in sorted(frames[0].assigned() | frames[1].assigned()):
         for frame, other in (frames, frames[::-1]):
@@ -195,7 +205,7 @@ def keep_named(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> Non
 
 
 def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> SugaredValue:
-    """`a if condition else b`."""
+    """Emit `a if condition else b`."""
     test = condition(e, node.test)
     if test.static is not None:
         refine(e, test.if_true if test.static else test.if_false, e.span(node.test))
@@ -236,7 +246,8 @@ def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
 
 
 def _carried(e: Emitter, body: list[ast.AST]) -> list[str]:
-    """Names that the parts of a loop assign and that have a value before it, in order."""
+    """The loop-carried variables, sorted: names that are assigned in `body` and have a value before
+    the loop."""
     names = []
     for name in sorted(assigned_names(body)):
         value = e.frame.find(name)
@@ -269,7 +280,10 @@ def emit_while(e: Emitter, node: ast.While) -> None:
 
 
 def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
-    """What a loop condition tells in the body; the nodes it takes to find out are dropped."""
+    """The types of variables that a loop condition implies in the body of the loop.
+
+    The condition is emitted to find them, and its nodes are removed again.
+    """
     before, saved = e.graph.insert_point.prev, e.frame
     e.frame = Frame(saved)
     try:
@@ -331,7 +345,11 @@ def emit_loop(
     node: ast.While | ast.For,
     start: Callable[..., Any],
 ) -> Node:
-    """A prim::Loop: `start(frame, turn)` binds what a turn begins with.  Returns the node."""
+    """Emit a prim::Loop with trip count `count` and initial condition `go`; returns the node.
+
+    `start(frame, turn)` is called at the start of the body, where `turn` is the number of the
+    iteration: it binds the target of a `for`, or refines types by the condition of a `while`.
+    """
     span = e.span(node)
     initial = [e.frame.find(n).value(e.b, span) for n in loop.names]
     made = e.b.insert("prim::Loop", [count, go, *initial], (), span)
@@ -361,7 +379,7 @@ def emit_loop(
 
 
 def next_turn(e: Emitter, loop: Loop, span: Span) -> None:
-    """End a turn: the condition of the next one and the carried variables."""
+    """End an iteration: emit the condition for the next one, and the loop-carried variables."""
     if loop.condition is None:
         go = e.b.constant(True, span)
     else:
@@ -403,7 +421,11 @@ def _open_loop(e: Emitter, node: ast.stmt, what: str) -> Loop:
 
 
 def emit_with(e: Emitter, node: ast.With) -> None:
-    """`with a as x, b:`; the exits run in reverse, also where the body returns."""
+    """Emit `with a as x, b:`.
+
+    The `__exit__` methods run in reverse order, also if the body is left by a return, break or
+    continue.
+    """
     ignored = ignoring(e, node)
     if ignored is not None:
         emit_ignoring(e, node, ignored)

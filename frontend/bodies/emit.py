@@ -1,6 +1,6 @@
-"""The entry of the front end: the syntax of one function becomes a graph.
+"""The entry of the front end: compiles the syntax of one function to a graph.
 
-One emitter serves scripts and the code of archives; what differs is the Resolver.
+Scripts and the code of archives are compiled in the same way; only the Resolver differs.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def emit_function(
 ) -> Graph:
     """The graph of a function.
 
-    definition: its syntax, with positions in `source`.  schema: its types, where they are known;
-    else they are read from the annotations.  A result that is not declared is inferred.
-    self_type: the type of the first argument of a method without annotation.  Raises CompileError.
+    `definition` is its syntax, with positions in `source`.  `schema` has its types; if it is not
+    given, they are read from the annotations.  The type of a result that is not declared is
+    inferred.  `self_type` is the type of the first argument of a method, if that has no annotation.
+    Raises CompileError.
     """
     if schema is None:
         schema = function_schema(definition, source, resolver, name, self_type)
@@ -71,7 +72,7 @@ def emit_function(
 
 
 def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
-    """The end of the body is a `return None`."""
+    """Emit the implicit `return None` at the end of the body."""
     span = e.span(definition.body[-1])
     if e.result not in (None, T.NONE):
         e.report(
@@ -87,7 +88,7 @@ def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
 
 
 def _together(errors: list[CompileError], name: str) -> CompileError:
-    """One error that reports all errors of a function."""
+    """Combine the errors of a function to one error that reports all of them."""
     for error in errors:
         if not error.chain:
             error.message = friendly(error.message)
@@ -104,7 +105,7 @@ def _together(errors: list[CompileError], name: str) -> CompileError:
 
 
 def _finish(e: Emitter) -> None:
-    """Give the graph its result and its final shape."""
+    """Add the result to the graph, and replace the constructs that only the emitter uses."""
     type = e.result or join_types(e.returns)
     (value,) = exits.eliminate(e, e.graph.block, e.returns, [type])
     e.graph.block.add_return(value)
@@ -117,7 +118,7 @@ def _finish(e: Emitter) -> None:
 
 
 def join_types(returns: list[Node]) -> T.Type:
-    """The type of a result that several exits give."""
+    """The type of the result of a function with these returns.  Raises CompileError."""
     joined = returns[0].inputs[0].type if returns else T.NONE
     for node in returns[1:]:
         type = node.inputs[0].type
@@ -133,7 +134,7 @@ def join_types(returns: list[Node]) -> T.Type:
 
 
 def _settle_empty_list(node: Any) -> None:
-    """An `[]` that nothing gave a type is a list of tensors; one that is not used goes."""
+    """Make an `[]` whose type was not determined by a use an ordinary list of tensors."""
     new = node.graph.create("prim::ListConstruct", (), (node.output.type,), like=node)
     new.insert_before(node)
     node.replace_with(new.output)
@@ -152,7 +153,7 @@ DISPOSABLE = {
 
 
 def _sweep(block: Block) -> None:
-    """Remove unused nodes that emitting left behind, and casts that change nothing."""
+    """Remove nodes of DISPOSABLE kinds that are not used, and casts that are not needed."""
     for node in block.nodes_reversed:
         for inner in node.blocks:
             _sweep(inner)
@@ -164,7 +165,7 @@ def _sweep(block: Block) -> None:
 
 
 def _is_widening(node: Node) -> bool:
-    """Whether the value already is of a narrower type and every use may take it so."""
+    """Whether a cast is to a wider type, and every use accepts the value without it."""
     before, after = node.inputs[0].type, node.output.type
     if isinstance(before, T.TupleType) and not all(
         user.kind == "prim::Return"

@@ -1,4 +1,4 @@
-"""The emitter: what the parts of the front end share while one function is compiled."""
+"""The emitter: the state that the parts of the front end share while a function is compiled."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ from .refused import REFUSED
 class Loop:
     """A loop that is being emitted.
 
-    names: the variables it carries, in the order of its parameters.  condition: the expression of
-    a `while`, None for `for`.  exits: the nodes that leave a turn, see exits.py.  returns: those of
-    them that leave the function too.  static: it is unrolled, nothing may leave it.
+    `names` are the loop-carried variables, in the order of its parameters.  `condition` is the
+    expression of a `while`, None for `for`.  `exits` are the nodes that end an iteration (see
+    exits.py); `returns` are those of them that also leave the function, as pairs (node, returned
+    value).  `breaks`: it contains a break.  `static`: it is unrolled, so that it cannot contain
+    break and continue.
     """
 
     names: list[str]
@@ -42,10 +44,12 @@ class Loop:
 
 @record(eq=False)
 class Emitter:
-    """State of one function: where nodes go, what names mean, which loops are open.
+    """The state of the compilation of one function.
 
-    result: the declared type of the result, None where it is inferred.  returns: the nodes that
-    leave the function.
+    `result` is the declared type of the result, None if it is inferred.  `b` inserts nodes.
+    `frame` has the names of the current block, `loops` the loops around it.  `returns` are the
+    nodes that leave the function.  `errors` are those found so far: compilation continues after an
+    error to report all of them.
     """
 
     graph: Graph
@@ -64,20 +68,23 @@ class Emitter:
     # Places
 
     def span(self, node: ast.AST) -> Span:
-        """The place of a syntax node in the source."""
+        """The span of a syntax node in the source."""
         return span_of(node, self.source)
 
     # Expressions
 
     def expr(self, node: ast.expr, expected: T.Type | None = None) -> SugaredValue:
-        """The meaning of an expression; `expected` helps literals to find their type."""
+        """Emit an expression; returns its meaning.
+
+        `expected` is the type that is wanted, which may determine the type of literals.
+        """
         emit = EXPRESSIONS.get(type(node))
         if emit is None:
             self.refuse(node)
         return emit(self, node, expected)
 
     def value(self, node: ast.expr, expected: T.Type | None = None) -> Value:
-        """The value of an expression in the graph."""
+        """Emit an expression; returns its value in the graph."""
         return self.expr(node, expected).value(self.b, self.span(node))
 
     def type(self, node: ast.expr) -> T.Type:
@@ -92,7 +99,10 @@ class Emitter:
         raise CompileError(f"{what} not part of the language", self.span(node), help)
 
     def report(self, error: CompileError) -> None:
-        """Keep an error; unrolled loops and second calls find the same one again."""
+        """Add an error to `errors`, unless it is there.
+
+        Code of unrolled loops and of closures is compiled several times, with the same errors.
+        """
         if all(
             error.message != e.message
             or error.span is None
@@ -105,7 +115,7 @@ class Emitter:
     # Names
 
     def lookup(self, name: str, span: Span) -> SugaredValue:
-        """The meaning of a name: a variable, what the resolver knows, a builtin of Python."""
+        """The meaning of a name: a variable, else a name of the resolver, else a Python builtin."""
         found = self.frame.find(name)
         if found is not None:
             return found
@@ -134,7 +144,7 @@ class Emitter:
 
     @contextmanager
     def block(self, block: Block, frame: Frame | None = None) -> Iterator[Frame]:
-        """Emit into a block, with a frame of its own."""
+        """Emit into a block, in `frame` or a new frame; restores the current frame at the end."""
         saved = self.frame
         self.frame = frame or Frame(saved)
         try:
@@ -144,7 +154,7 @@ class Emitter:
             self.frame = saved
 
     def uninitialized(self, type: T.Type) -> Value:
-        """A value of a type that is never read, made once at the start of the function."""
+        """A value of this type that is never read.  It is made once, at the start of the graph."""
         value = self._uninitialized.get(type)
         if value is None:
             span = Span(self.source, 0, 0)
@@ -154,7 +164,7 @@ class Emitter:
         return value
 
     def drop_after(self, before: Node) -> None:
-        """Remove the nodes between one and the insertion point: their statement failed."""
+        """Remove the nodes between `before` and the insertion point, and references to them."""
         node = self.graph.insert_point.prev
         while node is not before:
             previous = node.prev
@@ -169,7 +179,7 @@ class Emitter:
         }
 
     def _is_placed(self, node: Node) -> bool:
-        """Whether a node is in the graph, and so are the blocks around it."""
+        """Whether a node, and all nodes whose blocks contain it, are still in the graph."""
         block: Block | None = node.block
         while block is not None and block is not self.graph.block:
             block = block.owner.block if block.owner is not None else None
@@ -179,7 +189,7 @@ class Emitter:
         return self.b.simple(value)
 
     def to_bool(self, value: SugaredValue, span: Span) -> Value:
-        """The truth of a value, as `bool(value)`."""
+        """The truth value of a value, as `bool(value)`."""
         plain = value.value(self.b, span)
         if plain.type == T.BOOL:
             return plain
@@ -188,7 +198,8 @@ class Emitter:
                 if method in plain.type.methods:
                     result = self.b.call_method(plain, method, (), {}, span)
                     return self.to_bool(result, span)
-        if plain.type == T.NUMBER:  # as an int, in PyTorch, too: 0.5 is false
+        # As in PyTorch, a value of type number is first converted to int: so 0.5 is false.
+        if plain.type == T.NUMBER:
             plain = self.b.emit("aten::Int", [plain], span)
         if plain.type in (T.INT, T.FLOAT, T.TENSOR):
             return self.b.emit("aten::Bool", [plain], span)

@@ -1,8 +1,9 @@
-"""Structure early exits: `return`, `break` and `continue` become branches and flags.
+"""Turns early exits (`return`, `break`, `continue`) into branches and flags.
 
-While a body is emitted, an exit is a node `scriptlang::leave` whose inputs are what its target (a
-loop turn or the function) ends with.  `eliminate` then moves what follows an exiting branch into
-the other branch; where that is not enough, a bool flag says whether the exit was taken:
+While a body is emitted, an exit is a node `scriptlang::leave`.  Its inputs are the final values of
+its target, which is the function or an iteration of a loop.  `eliminate` then moves the nodes after
+a branch with an exit into the other branch.  Where that is not possible, a bool flag says whether
+the exit was taken:
 
     if c:                          %r = prim::If(%c)
         return a          ->         block0(): -> (%a)
@@ -35,9 +36,10 @@ ENDLESS = 2**63 - 1
 
 @record
 class Outcome:
-    """How a block ends: `flag` is True (left by an exit), False (not), a value, or None (raised).
+    """How a block ends.
 
-    values: what its target ends with where it was left.
+    `flag` is True (always left by an exit), False (never), a value of the graph that says it at run
+    time, or None (it raises).  `values` are the final values of the target if it is left.
     """
 
     flag: Any
@@ -59,7 +61,10 @@ RAISES = Outcome(None, [])
 def eliminate(
     e: Emitter, target: Block, leaving: Sequence[Node], types: Sequence[T.Type]
 ) -> list[Value]:
-    """Turn the exits of `target` into structure.  Returns its final values, one per type."""
+    """Replace the exits `leaving` of the block `target` by branches.
+
+    Returns the final values of the block, which have the given types.
+    """
     if len(leaving) == 1 and leaving[0].block is target:
         values = list(leaving[0].inputs)
         leaving[0].destroy()
@@ -80,13 +85,14 @@ class _Elimination:
 
     def run(self) -> list[Value]:
         outcome = self.block(self.target, self.target.start.next)
-        return outcome.values or self.nothing()  # its end is not reached without an exit
+        # Without an exit the end of the target is never reached, so the values are not read.
+        return outcome.values or self.nothing()
 
     def nothing(self) -> list[Value]:
         return [self.e.uninitialized(t) for t in self.types]
 
     def block(self, block: Block, node: Node) -> Outcome:
-        """The outcome of a block from `node` on; its exits are gone after."""
+        """The outcome of a block from `node` on; removes the exits in it."""
         while node is not block.end:
             if node in self.leaving:
                 values = list(node.inputs)
@@ -105,7 +111,10 @@ class _Elimination:
         return GOES_ON
 
     def branch(self, block: Block, node: Node) -> Outcome | None:
-        """The outcome of `block` after a prim::If with exits inside; None when it just goes on."""
+        """The outcome of `block` after the prim::If `node`, which contains exits.
+
+        None if no exit can be taken, so that the block continues after the node.
+        """
         outcomes = [self.block(b, b.start.next) for b in node.blocks]
         if all(o.never_goes_on for o in outcomes):
             return self.both_leave(block, node, outcomes)
@@ -123,7 +132,7 @@ class _Elimination:
         return self.guard(block, node, self.flagged(node, outcomes))
 
     def region(self, block: Block, node: Node) -> Outcome | None:
-        """As `branch`, for a `with`: its first block may leave, its second always runs."""
+        """As `branch`, for a WITH node, whose first block contains exits."""
         body = node.blocks[0]
         outcome = self.block(body, body.start.next)
         if outcome.goes_on:
@@ -135,13 +144,13 @@ class _Elimination:
         return self.guard(block, node, self.flagged(node, [outcome]))
 
     def guard(self, block: Block, node: Node, maybe: Outcome) -> Outcome:
-        """Make the nodes after `node` run only if no exit was taken."""
+        """Move the nodes after `node` into a branch that runs only if no exit was taken."""
         guard = self.graph.create("prim::If", [maybe.flag], like=node).insert_after(node)
         guard.add_block(), guard.add_block()
         return self.continue_in(block, guard, [Outcome(True, maybe.values), GOES_ON], 1)
 
     def continue_in(self, block: Block, node: Node, outcomes: list[Outcome], i: int) -> Outcome:
-        """Move the nodes after `node` into its `i`-th branch, the only one without an exit."""
+        """Move the nodes after `node` into its branch `i`, the only one that continues."""
         going, left = node.blocks[i], node.blocks[1 - i]
         first = node.next
         while node.next is not block.end:
@@ -160,7 +169,7 @@ class _Elimination:
         return self.flagged(node, outcomes)
 
     def flagged(self, node: Node, outcomes: list[Outcome]) -> Outcome:
-        """Give a node further outputs: whether an exit was taken, and its values."""
+        """Add outputs to a node: whether an exit was taken, and the values of the target."""
         if all(o.flag in (False, None) for o in outcomes):
             return GOES_ON
         for block, outcome in zip(node.blocks, outcomes):
@@ -175,7 +184,10 @@ class _Elimination:
         return Outcome(flag, [node.add_output(t) for t in self.types])
 
     def both_leave(self, block: Block, node: Node, outcomes: list[Outcome]) -> Outcome:
-        """Both branches exit: the node returns the final values of the target."""
+        """Make the final values of the target the outputs of a node whose branches all exit.
+
+        The nodes after it are removed.
+        """
         for out in node.outputs:
             out.replace_all_uses_with(self.e.uninitialized(out.type))
         _clear_results(node)
@@ -195,7 +207,7 @@ def _clear_results(node: Node) -> None:
 
 
 def _drop(block: Block, first: Node) -> None:
-    """Destroy the nodes of a block from `first` on; nothing reads them."""
+    """Destroy the nodes of a block from `first` on, whose results are not used."""
     node = block.end.prev
     stop = first.prev
     while node is not stop:
@@ -205,7 +217,11 @@ def _drop(block: Block, first: Node) -> None:
 
 
 def close_loop(e: Emitter, loop: Loop, made: Node, span: Span) -> None:
-    """End the body of a loop: its exits become structure; a return inside goes on outwards."""
+    """Replace the exits in the body of a loop by branches.
+
+    If the body contains returns, a branch after the loop returns from the function, or leaves the
+    outer loop.
+    """
     body = made.blocks[0]
     types = [T.BOOL, *(v.type for v in made.outputs)]
     if loop.returns:
@@ -223,7 +239,10 @@ def close_loop(e: Emitter, loop: Loop, made: Node, span: Span) -> None:
 
 
 def _carry_result(e: Emitter, loop: Loop, made: Node, span: Span) -> list[T.Type]:
-    """Let a loop carry whether a return was reached, and its value; their types."""
+    """Add two variables to a loop: whether a return was reached, and its value.
+
+    Returns their types.
+    """
     results: dict[Node, Value] = dict(loop.returns)
     type: Any = None
     for value in results.values():
@@ -246,7 +265,10 @@ def _carry_result(e: Emitter, loop: Loop, made: Node, span: Span) -> list[T.Type
 
 
 def count_turns(e: Emitter, made: Node) -> None:
-    """Make a counted loop that may be left early an endless one that counts by itself."""
+    """Turn a counted loop that can be left early into a `while` loop with its own counter.
+
+    So a loop has a trip count or a condition, but not both, as in PyTorch.
+    """
     body, graph, span = made.blocks[0], e.graph, made.span
     go = body.returns[0]
     if go.is_constant and go.constant is True:
@@ -268,7 +290,7 @@ def count_turns(e: Emitter, made: Node) -> None:
 
 
 def flatten_regions(graph: Graph) -> None:
-    """Put both blocks of every `with` region in line."""
+    """Replace every WITH node by the nodes of its two blocks, one after the other."""
     for node in list(graph.walk()):
         if node.kind != WITH:
             continue

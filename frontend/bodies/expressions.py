@@ -1,4 +1,4 @@
-"""Expressions: one function per kind of syntax node, in the table at the end."""
+"""Emits expressions: one function for each kind of syntax node, listed in EXPRESSIONS."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ def binary(
     spans: tuple[Span, Span],
     span: Span,
 ) -> SugaredValue:
-    """`left kind right`, by the method of a class or by the operator."""
+    """Emit `left kind right`: a call of a method if `left` is an object, else of an operator.
+
+    `kind` is the class of a syntax node, such as `ast.Add`.
+    """
     operator, method, sign = BINARY.get(kind) or COMPARE[kind]
     x, y = left.value(e.b, spans[0]), right.value(e.b, spans[1])
     if isinstance(x.type, T.ClassType) and method:
@@ -112,7 +115,7 @@ def binary(
 
 
 def _tuple_operation(e: Emitter, kind: type, x: Value, y: Value, span: Span) -> SugaredValue | None:
-    """`+`, `==` and `!=` of tuples, element by element."""
+    """Emit `+`, `==` or `!=` of two tuples; returns None for other operators."""
     a, c = e.b.unpack_tuple(x, span), e.b.unpack_tuple(y, span)
     if kind is ast.Add:
         return SimpleValue(e.b.tuple([*a, *c], span))
@@ -154,7 +157,7 @@ def emit_unary(e: Emitter, node: ast.UnaryOp, expected: T.Type | None) -> Sugare
 
 
 def emit_condition(e: Emitter, node: ast.expr, expected: T.Type | None) -> SugaredValue:
-    """Comparisons and `and`/`or`: their value; what they tell about types is for `if`."""
+    """The value of a condition.  What it implies about types matters only for branches."""
     return e.simple(refinement.condition(e, node).value)
 
 
@@ -165,7 +168,7 @@ def emit_compare(e: Emitter, node: ast.Compare, expected: T.Type | None) -> Suga
 
 
 def compare(e: Emitter, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Span) -> SugaredValue:
-    """One comparison; `is` and `in` included."""
+    """Emit one comparison, including `in` and `not in`."""
     x, y = e.expr(left), e.expr(right)
     spans = (e.span(left), e.span(right))
     if isinstance(op, (ast.In, ast.NotIn)):
@@ -181,7 +184,7 @@ def compare(e: Emitter, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Sp
 def contains(
     e: Emitter, container: SugaredValue, item: SugaredValue, spans: tuple[Any, ...], span: Span
 ) -> SugaredValue:
-    """`item in container`."""
+    """Emit `item in container`; `spans` are those of the container and of the item."""
     parts = None
     if isinstance(container, variadic.KeywordsValue):
         return ConstantValue(container.contains(e.b, Arg(item, spans[1])))
@@ -211,11 +214,12 @@ def emit_ternary(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
 
 
 def emit_joined(e: Emitter, node: ast.JoinedStr, expected: T.Type | None) -> SugaredValue:
-    """An f-string as aten::format."""
+    """Emit an f-string as `aten::format`."""
     form, values = "", []
     for part in node.values:
         if isinstance(part, ast.Constant):
-            if "{}" in part.value:  # aten::format knows no escapes
+            # `aten::format` has no escape for `{}`, so text that contains it is an argument.
+            if "{}" in part.value:
                 values.append(e.b.constant(part.value, e.span(node)))
             form += "{}" if "{}" in part.value else part.value
             continue

@@ -1,7 +1,8 @@
-"""`fork` and `_awaitable`: the body of the call becomes a graph of its own.
+"""`fork` and `_awaitable`: the call that they start becomes a separate graph.
 
-While a function is emitted, a fork is a node with a block, so that closures see the variables
-around them.  `lift` then gives every such node a Subgraph that takes what the block used as inputs:
+While a function is emitted, a fork is a node with a block, so that closures can read the variables
+of the function.  `lift` then replaces the block by a `Subgraph` attribute, whose inputs are the
+outer values that the block used:
 
     %f : Future[Tensor] = prim::fork()            %f : Future[Tensor] = prim::fork_0(%x)
       block0():                              ->   with prim::fork_0 = graph(%x : Tensor):
@@ -33,12 +34,12 @@ KINDS: dict[str, Callable[[T.Type], T.Type]] = {
 
 
 def emit_fork(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
-    """`fork(f, *args, **kwargs)`: a Future of a call, which may run meanwhile."""
+    """`fork(f, *args, **kwargs)`: a Future for a call, which may run in parallel."""
     return _deferred(e, node, "fork", "prim::fork")
 
 
 def emit_awaitable(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
-    """`_awaitable(f, *args, **kwargs)`: a call that runs when its result is first asked for."""
+    """`_awaitable(f, *args, **kwargs)`: a call that runs when its result is first needed."""
     return _deferred(e, node, "_awaitable", "prim::awaitable")
 
 
@@ -62,7 +63,7 @@ def _deferred(e: Emitter, node: ast.Call, name: str, kind: str) -> SugaredValue:
 
 
 def lift(graph: Graph) -> None:
-    """Give every fork of the graph, inner ones first, a Subgraph in place of its block."""
+    """Replace the block of every fork in the graph by a Subgraph, inner forks first."""
     for node in reversed([n for n in graph.walk() if n.kind in KINDS and n.blocks]):
         _lift_node(node)
 
@@ -87,12 +88,12 @@ def _lift_node(node: Node) -> None:
 
 
 def captures(block: Block) -> list[Value]:
-    """Values from outside that a block uses, but for constants, in order of their first use."""
+    """The outer values that a block uses, without constants, in the order of their first use."""
     return [v for v in _from_outside(block) if not v.is_constant]
 
 
 def constants_around(block: Block) -> list[Value]:
-    """Constants from outside that a block uses."""
+    """The outer constants that a block uses, in the order of their first use."""
     return [v for v in _from_outside(block) if v.is_constant]
 
 

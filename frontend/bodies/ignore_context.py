@@ -1,7 +1,7 @@
-"""`with torch.jit._IgnoreContextManager(a="inp:int", b="out:int"):` leaves its body to Python.
+"""`with torch.jit._IgnoreContextManager(a="inp:int", b="out:int"):`, whose body runs in Python.
 
-The keywords name the variables that go in and come out, and their types.  The body becomes a
-function of Python, whose call is one node, as that of an ignored function is.
+The keywords name the variables that the body reads and sets, with their types.  The body becomes a
+Python function, which is called by one node, as an ignored function is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HELP = 'write `with torch.jit._IgnoreContextManager(a="inp:int", b="out:List[int
 
 
 class IgnoreContext(SugaredValue):
-    """The context manager as a name: it stands only after `with`."""
+    """The context manager.  It can be used only after `with`, so that a call of it is an error."""
 
     kind = "'torch.jit._IgnoreContextManager'"
 
@@ -43,7 +43,7 @@ IGNORE_CONTEXT = IgnoreContext()
 
 
 def ignoring(e: Emitter, node: ast.With) -> ast.Call | None:
-    """The call of the context manager, where it is what a `with` enters."""
+    """The call of this context manager if a `with` enters only it; else None."""
     call = node.items[0].context_expr
     if (
         len(node.items) != 1
@@ -57,7 +57,7 @@ def ignoring(e: Emitter, node: ast.With) -> ast.Call | None:
 
 
 def emit_ignoring(e: Emitter, node: ast.With, call: ast.Call) -> None:
-    """The body as a call of Python: variables in, variables out."""
+    """Emit the body as a call of a Python function; assigns the variables that it sets."""
     span = e.span(call)
     ways: dict[str, list[tuple[str, T.Type]]] = {"inp": [], "out": []}
     for keyword in call.keywords:
@@ -81,7 +81,7 @@ def emit_ignoring(e: Emitter, node: ast.With, call: ast.Call) -> None:
 
 
 def _declared(e: Emitter, keyword: ast.keyword) -> tuple[str, T.Type]:
-    """`"inp:int"` as its two parts."""
+    """The two parts of a keyword such as `a="inp:int"`: "inp" or "out", and the type."""
     text = getattr(keyword.value, "value", None)
     way, _, type = text.partition(":") if isinstance(text, str) else ("", "", "")
     if keyword.arg is None or way not in ("inp", "out"):
@@ -99,8 +99,9 @@ def _declared(e: Emitter, keyword: ast.keyword) -> tuple[str, T.Type]:
 
 
 def _function(e: Emitter, node: ast.With, inputs: list[str], outputs: list[str]) -> Any:
-    """The body as a function of Python; it sees the names that the program's function sees."""
-    names = e.resolver.names  # archives cannot name the context
+    """The body as a Python function, with the global names that the compiled function uses."""
+    # Only the resolver of Python source has `names`; archives cannot use this context manager.
+    names = e.resolver.names
     arguments = ast.arguments([], [ast.arg(n) for n in inputs], None, [], [], None, [])
     results: list[ast.expr] = [ast.Name(n, ast.Load()) for n in outputs]
     returned = ast.Return(

@@ -1,4 +1,4 @@
-"""Subscripts: elements and slices of lists, tuples, strings, dicts, tensors and objects."""
+"""Emits subscripts, and assignments to them: of lists, tuples, str, dicts, tensors and objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class SliceValue(SugaredValue):
-    """`a:b:c` inside an index, or `slice(a, b, c)`; a part that is left out is None."""
+    """`a:b:c` in an index, or `slice(a, b, c)`.  A part that is left out is None."""
 
     kind = "a slice"
 
@@ -42,13 +42,13 @@ class SliceValue(SugaredValue):
         return self.lower, self.upper, self.step
 
     def arguments(self, span: Span) -> list[Arg]:
-        """The last three arguments of aten::slice."""
+        """The last three arguments of `aten::slice`: start, end and step."""
         lower, upper, step = self.parts
         nothing = Arg(ConstantValue(None), span)
         return [lower or nothing, upper or nothing, step or Arg(ConstantValue(1), span)]
 
     def static(self, b: Builder) -> slice:
-        """The slice, where its parts must be known at compile time."""
+        """The slice with its constant bounds.  Raises CompileError if they are not constant."""
         return slice(*(_bound(b, p) for p in self.parts))
 
 
@@ -71,7 +71,7 @@ SLICE = BuiltinFunction("slice", _make_slice)
 
 
 def slice_of(e: Emitter, node: ast.expr) -> SliceValue | None:
-    """The slice that an index is; None where it is something else."""
+    """The slice that an index is; None if it is something else."""
     if isinstance(node, ast.Slice):
         return SliceValue(
             *(
@@ -92,7 +92,7 @@ def slice_of(e: Emitter, node: ast.expr) -> SliceValue | None:
 
 
 def item_method(tensor: Value) -> SpecialForm:
-    """`x.__getitem__(i)` of a tensor, which is the same as `x[i]`."""
+    """`x.__getitem__` of a tensor; calling it with `i` is the same as `x[i]`."""
 
     def emit(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
         span = e.span(node)
@@ -130,7 +130,10 @@ def emit_subscript(e: Emitter, node: ast.Subscript, expected: T.Type | None) -> 
 def member_at_run_time(
     e: Emitter, owner: Value, index: Value, wanted: T.InterfaceType, span: Span
 ) -> Value:
-    """A member of a container of modules, as an interface that all members have."""
+    """Emit the lookup of a module in a container with an index that is known only at run time.
+
+    All modules of the container must have the interface `wanted`.
+    """
     overload = "dict" if index.type == T.STR else "list"
     schema = next(s for s in overloads("prim::ModuleContainerIndex") if s.overload == overload)
     return e.graph.insert(
@@ -139,7 +142,7 @@ def member_at_run_time(
 
 
 def item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
-    """`owner[index]` of everything but tensors."""
+    """Emit `owner[index]` for values other than tensors."""
     if isinstance(owner.type, T.TupleType):
         return _tuple_item(e, owner, index, span)
     if isinstance(owner.type, T.OptionalType):
@@ -193,7 +196,7 @@ def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> Sugare
 
 
 def _slice(e: Emitter, owner: Value, part: SliceValue, span: Span) -> SugaredValue:
-    """`owner[a:b:c]` of lists, strings and tuples."""
+    """Emit `owner[a:b:c]` for lists, strings and tuples."""
     if isinstance(owner.type, T.TupleType):
         return e.simple(e.b.tuple(e.b.unpack_tuple(owner, span)[part.static(e.b)], span))
     if isinstance(owner.type, T.ClassType):
@@ -231,9 +234,10 @@ INT64 = 4
 
 @record
 class _Cursor:
-    """Where in the dimensions of a tensor the next index works.
+    """The dimension of a tensor to which the next part of an index applies.
 
-    Before `...` dimensions count from the front; after it `behind` of them are still to come.
+    Before `...` it is `dim`, counted from the front.  After it, `behind` is the number of remaining
+    dimensions, and the dimension is counted from the end.
     """
 
     view: Value
@@ -245,7 +249,7 @@ class _Cursor:
         return self.dim if self.behind is None else -self.behind
 
     def kept(self) -> None:
-        """One dimension was used and is still there."""
+        """Move on after an index that keeps its dimension."""
         if self.behind is None:
             self.dim += 1
         else:
@@ -259,9 +263,10 @@ class _Cursor:
 def view_of(
     e: Emitter, owner: Value, index: ast.expr, span: Span
 ) -> tuple[Value, list[Value | None]]:
-    """Apply ints, slices, None and ... of an index; the view and the index tensors that are left.
+    """Apply the ints, slices, None and `...` of an index to a tensor.
 
-    The list of index tensors has a None for every dimension before one that is indexed by a tensor.
+    Returns the view, and a list of the index tensors that remain to be applied to it.  The list has
+    a None for each dimension before the last of these that no tensor indexes.
     """
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     cursor = _Cursor(owner)
@@ -285,7 +290,7 @@ def view_of(
 
 
 def is_ellipsis(part: ast.expr) -> bool:
-    """Whether a part of an index is `...`, or its name, which no variable can take."""
+    """Whether a part of an index is `...` or the name `Ellipsis`."""
     return (
         isinstance(part, ast.Constant)
         and part.value is Ellipsis
@@ -295,7 +300,7 @@ def is_ellipsis(part: ast.expr) -> bool:
 
 
 def _dimensions(e: Emitter, parts: list[ast.expr]) -> int:
-    """How many dimensions the indices after `...` use."""
+    """How many dimensions the parts of an index after `...` use."""
     return sum(
         not (is_ellipsis(p) or isinstance(p, ast.Constant) and p.value is None) for p in parts
     )
@@ -316,7 +321,8 @@ def _apply_index(
 ) -> None:
     place = e.span(part)
     value = e.value(part)
-    if isinstance(value.type, T.ListType):  # numbers, also of bools
+    # A list of any element type becomes a tensor of int64, even a list of bools.
+    if isinstance(value.type, T.ListType):
         value = e.b.emit("aten::tensor", [value], place, dtype=e.b.constant(INT64, place))
     if value.type == T.NONE:
         position = cursor.position - (cursor.behind is not None)
@@ -359,7 +365,7 @@ def _gather(e: Emitter, view: Value, indices: list[Value | None], span: Span) ->
 
 
 def assign_item(e: Emitter, target: ast.Subscript, value: Value, span: Span) -> None:
-    """`owner[index] = value`."""
+    """Emit `owner[index] = value`; `span` is the span of the value."""
     owner, place = e.value(target.value), e.span(target)
     if owner.type == T.TENSOR:
         view, indices = view_of(e, owner, target.slice, place)
@@ -392,7 +398,7 @@ def assign_item(e: Emitter, target: ast.Subscript, value: Value, span: Span) -> 
 
 
 def _as_tensor(e: Emitter, value: Value, view: Value, span: Span) -> Value:
-    """A number that is stored into a tensor becomes a tensor like it."""
+    """Convert a number to a tensor of the dtype and device of `view`; other values stay."""
     if value.type not in (T.INT, T.FLOAT, T.BOOL, T.COMPLEX):
         return value
     dtype = e.b.emit("prim::dtype", [view], span)
@@ -401,7 +407,7 @@ def _as_tensor(e: Emitter, value: Value, view: Value, span: Span) -> Value:
 
 
 def store(e: Emitter, view: Value, indices: list[Value | None], value: Value, span: Span) -> None:
-    """Assign to an index of a tensor."""
+    """Emit the assignment to a part of a tensor, which `view_of` described."""
     if indices:
         e.b.emit("aten::index_put_", [view, _indices(e, indices, span), value], span)
     else:
@@ -409,7 +415,7 @@ def store(e: Emitter, view: Value, indices: list[Value | None], value: Value, sp
 
 
 def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, span: Span) -> None:
-    """`owner[index] op= value`; owner and index are evaluated once."""
+    """Emit `owner[index] op= value`; owner and index are evaluated once."""
     owner, place, right = e.value(target.value), e.span(target), e.span(value)
     if owner.type == T.TENSOR:
         view, indices = view_of(e, owner, target.slice, place)

@@ -1,4 +1,4 @@
-"""Literals of lists, tuples and dicts, and comprehensions."""
+"""Emits literals of lists, tuples and dicts, and comprehensions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def elements(e: Emitter, nodes: list[ast.expr]) -> list[SugaredValue]:
-    """Values of the elements of a literal; starred tuples are taken apart."""
+    """The elements of a literal; starred tuples are unpacked."""
     found: list[SugaredValue] = []
     for node in nodes:
         if not isinstance(node, ast.Starred):
@@ -50,7 +50,7 @@ def emit_tuple(e: Emitter, node: ast.Tuple, expected: T.Type | None) -> SugaredV
 
 
 def _options(expected: T.Type | None, kind: type[T.Type]) -> list[T.Type]:
-    """The types of one kind that a literal may have if `expected` is the declared type."""
+    """The types of the class `kind` that a literal may have if `expected` is the declared type."""
     if expected is None:
         return []
     return [
@@ -63,7 +63,7 @@ def _options(expected: T.Type | None, kind: type[T.Type]) -> list[T.Type]:
 
 
 def _refuse_open(choices: list[T.Type], name: str, span: Span) -> None:
-    """An empty literal that could be of several of the declared types is refused."""
+    """Raises CompileError for an empty literal that could have several of the declared types."""
     if len(choices) > 1:
         raise CompileError(
             f"an empty {name} could be each of {', '.join(t.annotation for t in choices)}",
@@ -73,7 +73,7 @@ def _refuse_open(choices: list[T.Type], name: str, span: Span) -> None:
 
 
 def _list_hint(expected: T.Type | None) -> T.Type | None:
-    """The type of the elements that a list literal should have."""
+    """The type that the elements of a list literal must have; None if it is not determined."""
     found = _options(expected, T.ListType)
     return found[0].contained[0] if len(found) == 1 else None
 
@@ -93,7 +93,10 @@ def emit_list(e: Emitter, node: ast.List, expected: T.Type | None) -> SugaredVal
 
 
 def _check_element(actual: T.Type, wanted: T.Type, span: Span) -> None:
-    """Elements have the declared type as they are: nothing is converted for it."""
+    """Raises CompileError if an element does not have the declared type.
+
+    Elements are not converted to it.
+    """
     if not T.is_subtype(actual, wanted):
         raise CompileError(
             f"a list of {wanted.annotation} cannot hold {actual.annotation}",
@@ -103,7 +106,7 @@ def _check_element(actual: T.Type, wanted: T.Type, span: Span) -> None:
 
 
 def common_type(values: list[Value]) -> T.Type:
-    """The type of a list of these values."""
+    """The type of the elements of a list of these values; a union if they do not unify."""
     type = values[0].type
     for v in values[1:]:
         type = T.unify(type, v.type) or T.union(type, v.type)
@@ -168,7 +171,10 @@ def _dict_type(e: Emitter, node: ast.Dict, pairs: list[Value]) -> T.DictType:
 def emit_list_comprehension(
     e: Emitter, node: ast.ListComp | ast.GeneratorExp, expected: T.Type | None
 ) -> SugaredValue:
-    """`[f(x) for x in xs if c]` as a loop that appends."""
+    """Emit `[f(x) for x in xs if c]` as a loop that appends.
+
+    It is unrolled if the number of elements of `xs` is known.
+    """
     span, hint = e.span(node), _list_hint(expected)
     result = e.b.insert("prim::ListConstruct", (), (T.ListType(hint or T.TENSOR),), span)
 
@@ -201,7 +207,7 @@ def emit_list_comprehension(
 
 
 def forget_named(e: Emitter, node: ast.expr) -> None:
-    """Names that `:=` binds inside a comprehension have no value after it."""
+    """Make names that `:=` binds inside a comprehension unusable after it."""
     for part in ast.walk(node):
         if isinstance(part, ast.NamedExpr):
             e.frame.forget(
@@ -217,9 +223,9 @@ def forget_named(e: Emitter, node: ast.expr) -> None:
 def _static_list(
     e: Emitter, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, span: Span
 ) -> list[Value] | None:
-    """The values where the comprehension runs over a tuple or modules, None where it loops.
+    """The values of a comprehension over a tuple or modules; None if it needs a loop.
 
-    Those of a dict are keys and values in turn.
+    A dict comprehension gives keys and values alternately.
     """
     first = node.generators[0]
     if len(node.generators) > 1 or first.ifs:
@@ -264,7 +270,10 @@ def _undo(e: Emitter, before: Node) -> None:
 def assign_fresh(
     e: Emitter, target: ast.expr, value: SugaredValue, span: Span, assign: Callable[..., Any]
 ) -> None:
-    """Bind the targets of a comprehension: new names, whatever they are outside."""
+    """Bind the target of a comprehension.
+
+    Its names are new variables: outer variables of the same names do not restrict their types.
+    """
     saved, e.frame.is_scope = e.frame.is_scope, True
     try:
         assign(e, target, value, span)
@@ -305,7 +314,7 @@ def _comprehend(
 def emit_dict_comprehension(
     e: Emitter, node: ast.DictComp, expected: T.Type | None
 ) -> SugaredValue:
-    """`{k: v for ...}` as a loop that stores."""
+    """Emit `{k: v for ...}` as a loop that stores; unrolled as in list comprehensions."""
     span = e.span(node)
     hint = T.without_none(expected) if expected is not None else None
     known = isinstance(hint, T.DictType)

@@ -1,4 +1,4 @@
-"""`match` on ints, strings, bools and enums: the comparisons that it stands for, one `if` a case.
+"""Emits `match` on ints, strings, bools and enums as a chain of `if` statements.
 
 match kind:                          if kind == "a" or kind == "b":
     case "a" | "b": return 1   ->        return 1
@@ -25,7 +25,7 @@ HELP = "match takes ints, strings, bools and enums; take other values apart with
 
 
 def emit_match(e: Emitter, node: ast.Match) -> None:
-    """Evaluate the subject once, then the cases as a chain of `if`."""
+    """Emit a `match`.  The subject is evaluated once."""
     subject = node.subject
     if not isinstance(subject, ast.Name):
         name = f"_match_{node.lineno}_{node.col_offset}"
@@ -41,7 +41,7 @@ def emit_match(e: Emitter, node: ast.Match) -> None:
 
 
 def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[ast.stmt]:
-    """The statements that the cases from the first one on stand for."""
+    """The statements to which these cases are equivalent."""
     if not cases:
         return []
     case, rest = cases[0], cases[1:]
@@ -50,7 +50,8 @@ def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[a
     if name is not None:
         target = ast.copy_location(ast.Name(name, ast.Store()), case.pattern)
         before = [ast.copy_location(ast.Assign([target], subject, type_comment=None), case.pattern)]
-    if case.guard is not None:  # a guard sees the name; so do later cases
+    # The guard may read the name, so the name is bound before the test, as in Python.
+    if case.guard is not None:
         parts = [case.guard] if test is None else [test, case.guard]
         test = (
             case.guard
@@ -68,7 +69,10 @@ def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[a
 def _test(
     e: Emitter, pattern: ast.pattern, subject: ast.Name
 ) -> tuple[ast.expr | None, str | None]:
-    """(test of the subject, None if the pattern always fits; name that the pattern binds)."""
+    """The test for a pattern, and the name that it binds.
+
+    The test is None if the pattern always matches, the name is None if it binds none.
+    """
     if isinstance(pattern, ast.MatchValue):
         return _compare(pattern, subject, ast.Eq(), pattern.value), None
     if isinstance(pattern, ast.MatchSingleton):

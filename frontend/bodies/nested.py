@@ -1,7 +1,7 @@
-"""Functions defined inside functions.
+"""Functions that are defined inside functions.
 
-One that reads no variables of the function around is compiled on its own.  One that does is a
-closure: its body is copied to where it is called.
+A function that reads no variables of the outer function is compiled separately.  One that does is a
+closure: its body is emitted anew at each call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class _Inner:
-    """The names of an inner function that is compiled on its own."""
+    """Resolves the names of an inner function that is compiled separately."""
 
     def __init__(self, outer: Emitter) -> None:
         self.outer, self.frame = outer, outer.frame
@@ -46,7 +46,7 @@ class _Inner:
 
 
 def define_nested(e: Emitter, node: ast.FunctionDef) -> None:
-    """`def` inside a function."""
+    """Emit a `def` inside a function."""
     if node.decorator_list:
         raise CompileError(
             "a decorator inside a function is not part of the language",
@@ -75,7 +75,7 @@ def _is_variable(e: Emitter, name: str) -> bool:
 
 
 def names_read(node: ast.FunctionDef) -> set[str]:
-    """Names that a function reads and does not assign itself."""
+    """The names that occur in a function and are neither its parameters nor assigned in it."""
     a = node.args
     stars = [s for s in (a.vararg, a.kwarg) if s is not None]
     own = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *stars)}
@@ -101,7 +101,10 @@ def _function(e: Emitter, node: ast.FunctionDef) -> Function:
 
 
 class ClosureValue(SugaredValue):
-    """An inner function that reads variables of the function around it."""
+    """An inner function that reads variables of the outer function.
+
+    `is_open` is true while its body is being emitted, to detect recursion.
+    """
 
     def __init__(self, e: Emitter, node: ast.FunctionDef) -> None:
         self.e, self.node, self.frame = e, node, e.frame
@@ -135,7 +138,7 @@ class ClosureValue(SugaredValue):
         return b.simple(region.add_output(value.type))
 
     def _body(self, result: Any, span: Span) -> Any:
-        """Emit the body into the current block, and return its result."""
+        """Emit the body into the current block; returns its result."""
         e = self.e
         saved = e.loops, e.returns, e.result
         e.loops, e.returns, e.result = [], [], result

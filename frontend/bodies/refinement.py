@@ -1,6 +1,7 @@
-"""Conditions: their value, whether it is known at compile time, and type refinement.
+"""Emits conditions, and finds what they imply about the types of variables (type refinement).
 
-If `x is not None and x > 0` is true then x is not None, also in the right half of the condition.
+In `if x is not None and x > 0:`, x is not None in the body, and also in the second part of the
+condition.  Some conditions are known at compile time.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ Refinements = dict[str, T.Type]
 
 @record
 class Condition:
-    """The bool value of a condition; `static` its value where it is known now.
+    """A condition that was emitted.
 
-    if_true, if_false: types of variables where it holds and where it does not.
+    `value` is its bool value.  `if_true` and `if_false` are the types of variables that follow if
+    it is true or false.  `static` is its value if known at compile time, else None.
     """
 
     value: Value
@@ -38,7 +40,7 @@ class Condition:
 
 
 def condition(e: Emitter, node: ast.expr) -> Condition:
-    """Emit a condition."""
+    """Emit an expression as a condition."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _not(e, node)
     if isinstance(node, ast.BoolOp):
@@ -68,7 +70,7 @@ def _not(e: Emitter, node: ast.UnaryOp) -> Condition:
 
 
 def _truth(e: Emitter, node: ast.expr) -> Condition:
-    """An expression as a condition; an Optional holds when it is not None and true."""
+    """Emit the truth value of an expression.  That of an Optional is false if it is None."""
     span = e.span(node)
     meaning = e.expr(node)
     if isinstance(meaning, ConstantValue) and isinstance(meaning.constant, (bool, int, float)):
@@ -100,7 +102,7 @@ def _optional_truth(e: Emitter, node: ast.expr, value: Value, span: Span) -> Con
 
 
 def _short_circuit(e: Emitter, nodes: list[ast.expr], is_and: bool, span: Span) -> Condition:
-    """`and`, `or`: the right half runs only if the left half does not decide the result."""
+    """Emit `and` or `or`: later operands are evaluated only if the first does not decide it."""
     left = condition(e, nodes[0])
     if len(nodes) == 1:
         return left
@@ -133,7 +135,7 @@ def _short_circuit(e: Emitter, nodes: list[ast.expr], is_and: bool, span: Span) 
 
 
 def _common(a: Refinements, b: Refinements) -> Refinements:
-    """What holds when one of two sets of facts does."""
+    """The refinements that hold if at least one of `a` and `b` holds."""
     found = {}
     for name in a.keys() & b.keys():
         unified = T.unify(a[name], b[name])
@@ -143,7 +145,7 @@ def _common(a: Refinements, b: Refinements) -> Refinements:
 
 
 def _compare(e: Emitter, node: ast.Compare) -> Condition:
-    """A chain of comparisons; `is None` is where types are refined."""
+    """Emit a chain of comparisons.  Only `is None` and `is not None` refine types."""
     operands = [node.left, *node.comparators]
     if len(node.ops) == 1:
         op = node.ops[0]
@@ -165,9 +167,10 @@ def _compare(e: Emitter, node: ast.Compare) -> Condition:
 
 
 def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) -> Condition:
-    """`left is right`; against None the answer may be known, and types are refined.
+    """Emit `left is right`, or `is not` if `negated`.
 
-    As in PyTorch a variable that is None keeps its type: another value may be assigned to it.
+    A comparison with None may be known at compile time, and refines types.  As in PyTorch, a
+    variable found to be None keeps its Optional type, so that other values may be assigned to it.
     """
     meanings = e.expr(left), e.expr(right)
     if any(
@@ -177,7 +180,8 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
         and m.type(e.b, span) == T.NONE
         for m in meanings
     ) and not all(map(e.b.is_simple, meanings)):
-        return _static(e, negated, span)  # functions, classes, modules of Python
+        # The other operand is a function, class or module, so it is not None.
+        return _static(e, negated, span)
     x, y = (m.value(e.b, e.span(node)) for m, node in zip(meanings, (left, right)))
     operator = "aten::__isnot__" if negated else "aten::__is__"
     named = left
@@ -187,7 +191,7 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
         return Condition(e.b.emit(operator, [x, y], span))
     is_none = x.type == T.NONE or isinstance(named, ast.Name) and e.frame.is_none(named.id)
     if is_none or x.type == T.ANY or not T.may_be_none(x.type):
-        # PyTorch says that what is declared as Any is not None, even where it is: it asks the type.
+        # As in PyTorch only the type counts: a value of type Any is never None.
         return _static(e, is_none is not negated, span)
     value = e.b.emit(operator, [x, y], span)
     some: Refinements = {}
@@ -198,7 +202,7 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
 
 
 def _static_call(e: Emitter, node: ast.Call) -> Condition | None:
-    """Calls whose answer may be known: isinstance, hasattr."""
+    """A call of `isinstance` or `hasattr` as a condition; None for other calls."""
     if not isinstance(node.func, (ast.Name, ast.Attribute)):
         return None
     name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
@@ -213,7 +217,7 @@ def _static_call(e: Emitter, node: ast.Call) -> Condition | None:
 
 
 def is_instance(e: Emitter, node: ast.Call) -> Condition:
-    """`isinstance(x, T)`: known at compile time if the type of x decides it, else tested."""
+    """Emit `isinstance(x, T)`; it is known at compile time if the type of `x` decides it."""
     span = e.span(node)
     if len(node.args) != 2 or node.keywords:
         raise CompileError("isinstance takes a value and a type", span, "write isinstance(x, int)")
@@ -258,13 +262,13 @@ def _is_a(t: T.Type, wanted: T.Type) -> bool:
 
 
 def narrows(e: Emitter, known: SugaredValue, type: T.Type, span: Span) -> bool:
-    """Whether a type says more of a variable than is known."""
+    """Whether `type` is narrower than the type of the value `known`."""
     own = known.type(e.b, span)
     return own != type and (T.is_subtype(type, own) or own == T.ANY)
 
 
 def refine(e: Emitter, facts: Refinements, span: Span) -> None:
-    """Let the named variables have the types that are known, in the current frame."""
+    """Narrow the types of variables in the current frame to those in `facts`."""
     for name, type in sorted(facts.items()):
         known = e.frame.find(name)
         if known is None or not e.b.is_simple(known):

@@ -1,4 +1,4 @@
-"""Constructs of Python that the language does not have, with what to write instead."""
+"""The constructs of Python that are not part of the language, with what to write instead."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ REFUSED: dict[type, tuple[str, str | None]] = {
 
 
 def refuse_dead(e: Emitter, statements: Sequence[ast.stmt]) -> None:
-    """A branch that is never compiled holds statements of the language all the same."""
+    """Report statements that are not part of the language in a branch that is not compiled.
+
+    PyTorch refuses them there, too.
+    """
     for statement in statements:
         for node in ast.walk(statement):
             if (

@@ -1,9 +1,9 @@
-"""Signatures: the schema that the annotations and defaults of a function declare.
+"""Makes the schema of a function from its annotations and defaults.
 
     def f(x, n: int = 2, *, flag: bool = False) -> Tensor: ...
 
 Types are read from annotations or from type comments: `# type: (Tensor, int) -> Tensor` after the
-head, or one comment beside each argument and `# type: (...) -> Tensor`.
+first line, or one comment beside each argument and `# type: (...) -> Tensor`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .emitter import Emitter
 
 
 def infer_schema(schema: Schema, graph: Graph) -> Schema:
-    """The schema with the type of the result that a graph has."""
+    """The schema with its result type replaced by that of a graph."""
     return Schema(
         schema.name, schema.overload, schema.arguments, (Argument("", graph.outputs[0].type),)
     )
@@ -45,9 +45,10 @@ def function_schema(
 ) -> Schema:
     """The schema that the annotations of a function declare.
 
-    Arguments without annotation are Tensors; a result without one is inferred later and stands as
-    NoneType here.  `defaults` are the values of defaults by argument, where they are known; else
-    the syntax is read.  Raises CompileError.
+    Arguments without annotation are Tensors.  The result type is NoneType if it has no annotation;
+    it is inferred later.  `self_type` is the type of the first argument of a method.  `defaults`
+    maps arguments to the values of their defaults; defaults that it lacks are read from the syntax.
+    Raises CompileError.
     """
     e = Emitter(Graph(name), source, resolver, name, None, None)
     a = definition.args
@@ -89,7 +90,7 @@ def function_schema(
 
 
 def _annotated(e: Emitter, name: str, annotation: ast.expr | None) -> T.Type:
-    """The type of a parameter: by its syntax, else by what Python made of that."""
+    """The type of a parameter: from the syntax of its annotation, else from its Python value."""
     if annotation is None:
         return T.TENSOR
     try:
@@ -102,10 +103,13 @@ def _annotated(e: Emitter, name: str, annotation: ast.expr | None) -> T.Type:
 
 
 def note_type(e: Emitter, annotation: ast.expr, name: str) -> T.Type | None:
-    """The type of what Python made of an annotation."""
+    """The type of the Python object to which an annotation was evaluated; None if it has none.
+
+    `name` is that of the parameter, or "return".
+    """
     try:
         return getattr(e.resolver, "type_of_note", lambda name: None)(name)
-    except CompileError as error:  # a class without a source
+    except CompileError as error:  # The annotation is a class that cannot be compiled.
         raise placed(error, e.span(annotation)) if error.span is None else error
 
 
@@ -115,7 +119,7 @@ def note_type(e: Emitter, annotation: ast.expr, name: str) -> T.Type | None:
 def _comment_types(
     e: Emitter, definition: ast.FunctionDef, parameters: list[ast.arg], is_method: bool
 ) -> tuple[dict[str, T.Type], T.Type] | None:
-    """Types of the parameters by name and of the result, where comments give them."""
+    """Types of the parameters by name, and type of the result; None without type comments."""
     text = definition.type_comment
     if not text:
         return None
@@ -155,7 +159,7 @@ def _comment_types(
 
 
 def _own_comment(e: Emitter, parameter: ast.arg) -> T.Type:
-    """The type in the comment beside a parameter."""
+    """The type in the comment beside a parameter; Tensor if it has none."""
     text = parameter.type_comment
     if not text:
         return T.TENSOR
@@ -176,10 +180,11 @@ def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
 
 
 def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: bool) -> Any:
-    """The run-time value of a default.  inferred: the parameter has no annotation.
+    """The run-time value of a default, which must have the type of its parameter.
 
-    None for a Tensor is taken, as in PyTorch, where no operator takes what it stands for: here a
-    call has to give the argument.
+    `inferred`: the parameter has no annotation.  None as the default of a Tensor is accepted, as in
+    PyTorch.  There it is an undefined tensor, which no operator accepts; here the parameter gets no
+    default (NO_DEFAULT), so that calls must give the argument.  Raises CompileError.
     """
     if value is None and type == T.TENSOR:
         return NO_DEFAULT
@@ -211,7 +216,7 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
 
 
 def is_default(value: Any, type: T.Type, size: int | None) -> bool:
-    """Whether a value may be the default of a parameter of a type."""
+    """Whether a value may be the default of a parameter; `size` is N of a `BroadcastingListN`."""
     return (
         value is None
         and type == T.TENSOR
@@ -220,7 +225,7 @@ def is_default(value: Any, type: T.Type, size: int | None) -> bool:
 
 
 def _taken(value: Any, type: T.Type) -> Any:
-    """Values of torch and scriptlang as programs have them."""
+    """The run-time value for a Python value, such as a dtype, device, enum member or tensor."""
     code = whole.code_of(value)
     if code is not None:
         return code
@@ -229,14 +234,14 @@ def _taken(value: Any, type: T.Type) -> Any:
     if isinstance(value, enum.Enum):
         plain = isinstance(value, (str, int, float))
         if plain and not isinstance(T.without_none(type), T.EnumType):
-            return value.value  # a member of a StrEnum is a str
+            return value.value  # A member of a StrEnum is also a str.
         found = whole.type_of_class(value.__class__)
         return EnumValue(found, value.name, value.value)
     return as_tensor(value) if is_tensor(value) and not isinstance(value, Tensor) else value
 
 
 def _fitted(value: Any, type: T.Type, size: int | None) -> Any:
-    """The value as one of the type; NO_DEFAULT where it is none."""
+    """The value converted to the type; NO_DEFAULT if that is not possible."""
     plain = T.without_none(type)
     try:
         found = infer_type(value)
@@ -260,7 +265,7 @@ def _fitted(value: Any, type: T.Type, size: int | None) -> Any:
 
 
 def static_value(e: Emitter, node: ast.expr, type: T.Type | None = None) -> Any:
-    """The Python value of an expression that is known at compile time (a default)."""
+    """The Python value of a default, which must be known at compile time.  Raises CompileError."""
     value = _static(e, node)
     if (
         type is not None

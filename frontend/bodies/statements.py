@@ -1,4 +1,4 @@
-"""Statements: one function per kind of syntax node, in the table at the end."""
+"""Emits statements: one function for each kind of syntax node, listed in STATEMENTS."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def emit_statements(e: Emitter, body: Sequence[ast.stmt]) -> None:
-    """Emit statements in order, up to the first that never goes on.
+    """Emit statements in order, up to the first that leaves the block.
 
-    An error in one is kept in `e.errors` and leaves the others to be read: names that it would have
-    assigned are unusable, and uses of those are no errors of their own.
+    An error in a statement is added to `e.errors`, and the following statements are still compiled.
+    Names that it would have assigned are unusable; their uses are not reported as errors.
     """
     for statement in body:
         if e.frame.exits:
@@ -43,10 +43,10 @@ def emit_statements(e: Emitter, body: Sequence[ast.stmt]) -> None:
 
 
 def leave_out(e: Emitter, statement: ast.stmt, before: Node) -> None:
-    """Let a statement end the program with the error that an operator is missing.
+    """Replace a statement by one that raises an error about an unknown operator.
 
-    It is in an archive, behind a call of an operator without schema, whose result has another type
-    than it was taken for: what the rest of the block means cannot be known.
+    This happens in archives, after a call of an operator without schema.  The type of its result
+    was guessed, so the error may be a wrong guess; the rest of the block cannot be compiled.
     """
     e.drop_after(before)
     kind, span = e.b.unknown[-1], e.span(statement)
@@ -57,7 +57,7 @@ def leave_out(e: Emitter, statement: ast.stmt, before: Node) -> None:
 
 
 def recover(e: Emitter, statement: ast.stmt, error: CompileError) -> None:
-    """Keep the error of a statement, and go on as if it had run."""
+    """Report the error of a statement, and make the names that it assigns unusable."""
     if not isinstance(error, Consequence):
         e.report(placed(error, e.span(statement)))
     own = {statement.name} if isinstance(statement, ast.FunctionDef) else set()
@@ -74,7 +74,7 @@ def emit_statement(e: Emitter, node: ast.stmt) -> None:
 
 
 def emit_expression(e: Emitter, node: ast.Expr) -> None:
-    if isinstance(node.value, ast.Constant):  # a docstring, or `...`
+    if isinstance(node.value, ast.Constant):  # A docstring or `...`
         return
     e.expr(node.value)
 
@@ -94,7 +94,10 @@ def emit_return(e: Emitter, node: ast.Return) -> None:
 
 
 def result_value(e: Emitter, value: Value, span: Span) -> Value:
-    """The value to return, checked against the declared type of the result."""
+    """The value to return, converted to the declared type of the result, if any.
+
+    Raises CompileError if it does not fit.
+    """
     if e.result is None:
         return value
     converted = e.b.convert(value, e.result, span, True)
@@ -114,7 +117,7 @@ def result_value(e: Emitter, value: Value, span: Span) -> Value:
 
 
 def leave_function(e: Emitter, value: Value, span: Span) -> None:
-    """Return a value from the function, through the surrounding loop if there is one."""
+    """Emit the return of a value from the function, or first from the innermost loop."""
     e.frame.exits = True
     dynamic = [loop for loop in e.loops if not loop.static]
     if dynamic:
@@ -153,14 +156,17 @@ def raise_exception(e: Emitter, message: Value, name: str, span: Span) -> None:
 
 
 def emit_assert(e: Emitter, node: ast.Assert) -> None:
-    """`assert c, m`."""
+    """Emit `assert test, message`."""
     require(e, node.test, node.msg, "builtins.AssertionError", e.span(node))
 
 
 def require(
     e: Emitter, test: ast.expr, message: ast.expr | None, exception: str, span: Span
 ) -> None:
-    """A branch that raises unless the condition holds; type refinements hold after it."""
+    """Emit a branch that raises `exception` unless a condition holds.
+
+    What the condition implies about types is known after it.
+    """
     wanted = condition(e, test)
     if wanted.static is True:
         refine(e, wanted.if_true, span)

@@ -1,1 +1,1 @@
-"""Modules of Python in programs: their types, attributes, containers and hooks."""
+"""Modules of layers (`torch.nn.Module`) in programs: types, attributes, containers and hooks."""

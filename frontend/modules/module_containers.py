@@ -1,4 +1,6 @@
-"""Containers of modules and parameters, and the walks over modules: known at compile time.
+"""Containers of modules and parameters, and methods such as `named_modules` that list modules.
+
+Their members are known at compile time:
 
 for i, m in enumerate(self.layers)        unrolled
 for name, m in self.named_children()      unrolled, the names are constants
@@ -35,13 +37,13 @@ DICTS = ("dict", "parameter dict")
 
 
 def is_plain_container(origin: ModuleOrigin) -> bool:
-    """Whether a module is a list or dict of modules without a forward of its own."""
+    """Whether a module is a container that defines no `forward`."""
     owner = origin.owner_of("forward")
     return bool(origin.facts.kind) and (owner is None or owner.__name__ == "Module")
 
 
 def child_names(type: T.ClassType) -> list[str]:
-    """Attributes that hold modules, in order."""
+    """The names of the attributes that are modules, in order."""
     return [
         a.name
         for a in type.attributes
@@ -50,7 +52,7 @@ def child_names(type: T.ClassType) -> list[str]:
 
 
 def member_names(m: ModuleValue) -> list[str]:
-    """The keys of a container's members, in order."""
+    """The attribute names of the members of a container, in order."""
     type, kind = m.module_type, m.origin.facts.kind
     if kind in ("list", "dict"):
         return child_names(type)
@@ -65,7 +67,10 @@ def values_of(m: SugaredValue, b: Builder, names: list[str], span: Span) -> list
 
 
 def members(m: ModuleValue, b: Builder, span: Span) -> list[SugaredValue] | None:
-    """What a loop over a container runs over; None for a module that is none."""
+    """What a loop over a container iterates over: members, or the keys of a dict.
+
+    None for a module that is not a container.
+    """
     kind = m.origin.facts.kind
     if not kind:
         return None
@@ -125,7 +130,7 @@ def _items(m: ModuleValue, b: Builder, span: Span) -> Named:
 
 
 def knows(origin: ModuleOrigin, name: str) -> bool:
-    """Whether `attribute` would find a name."""
+    """Whether `attribute` finds a name."""
     if not _is_inherited(origin, name):
         return False
     if name in WALKS:
@@ -138,13 +143,13 @@ def knows(origin: ModuleOrigin, name: str) -> bool:
 
 
 def _is_inherited(origin: ModuleOrigin, name: str) -> bool:
-    """Whether a method is that of torch's or our own class, not one of the program."""
+    """Whether a method is not defined by the program but by a class of torch or scriptlang."""
     owner = origin.owner_of(name)
     return owner is None or owner.__module__.partition(".")[0] in PACKAGES
 
 
 def attribute(m: ModuleValue, b: Builder, name: str, span: Span) -> SugaredValue | None:
-    """A method of containers, or a walk; None for another name."""
+    """The meaning of a method of containers, or of one in WALKS; None for another name."""
     if not knows(m.origin, name):
         return None
     if name in WALKS:
@@ -192,9 +197,10 @@ def _contains(m: ModuleValue, b: Builder, arg: Arg, span: Span) -> SugaredValue:
 def subscript(
     m: ModuleValue, e: Emitter, node: ast.Subscript, expected: T.Type | None
 ) -> SugaredValue | None:
-    """`container[index]`; None where the class has a `__getitem__` of its own, or is no container.
+    """Emit `container[index]`.
 
-    expected: an interface that a member chosen at run time is used as.
+    None if the module is not a container, or its class defines `__getitem__`.  If the index is
+    known only at run time, `expected` must be an interface that all members have.
     """
     kind, span = m.origin.facts.kind, e.span(node)
     if not kind or not _is_inherited(m.origin, "__getitem__"):
@@ -267,7 +273,7 @@ def _chosen_at_run_time(
 
 
 def _compile_for(type: T.Type, wanted: T.InterfaceType, span: Span) -> None:
-    """Compile the methods of a module that an interface names."""
+    """Compile the methods of a module that an interface declares."""
     origin = getattr(type, "origin", None)
     for name in wanted.methods if origin is not None else ():
         fn = origin.class_attribute(name)

@@ -1,7 +1,7 @@
 """Forward hooks and pre-hooks of modules in programs.
 
-A pre-hook is `hook(self, input: Tuple[...])` and may give the arguments of forward anew; a hook is
-`hook(self, input: Tuple[...], output)` and may give the result anew.  `input` is the tuple of the
+A pre-hook is `hook(self, input: Tuple[...])` and may return new arguments for forward.  A hook is
+`hook(self, input: Tuple[...], output)` and may return a new result.  `input` is the tuple of the
 arguments of forward.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def header(hook: Callable[..., Any]) -> Span:
-    """The place of the name and the arguments of a hook."""
+    """The span of the name and the parameters of a hook, for errors."""
     definition, source = source_of(hook)
     place = span_of(definition, source)
     return (
@@ -41,7 +41,10 @@ def header(hook: Callable[..., Any]) -> Span:
 
 
 def check_result_declared(fn: Callable[..., Any]) -> None:
-    """Check that a pre-hook declares its result, since that becomes the arguments of forward."""
+    """Check that a pre-hook declares the type of its result, which replaces forward's arguments.
+
+    Raises CompileError.
+    """
     definition, _ = source_of(fn)
     if not has_result_type(definition):
         raise CompileError(
@@ -118,7 +121,7 @@ def call_with_hooks(
     kwargs: Mapping[str, Arg],
     span: Span,
 ) -> SugaredValue:
-    """`module(*args)` with the hooks around it."""
+    """Emit `module(*args)`: pre-hooks, forward, hooks."""
     if kwargs:
         named = next(iter(kwargs.values()))
         raise CompileError(

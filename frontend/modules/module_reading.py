@@ -1,7 +1,7 @@
-"""What a Python module (torch's or ours) says about itself: the facts that its type is made of.
+"""Reads a Python module of torch or scriptlang: the facts from which its type is made.
 
-Modules are known by what they hold (`_parameters`, `_buffers`, `_modules`), so that PyTorch need
-not be there.  Nothing of a module is changed.
+Modules are recognized by their attributes (`_parameters`, `_buffers`, `_modules`), so that this
+works without PyTorch.  Reading does not change a module.
 
     Linear(2, 3)  ->  attributes  weight: Tensor (parameter), bias: Tensor (parameter),
                                   training: bool
@@ -71,9 +71,12 @@ CONSTANT_TYPES = (bool, int, float, str, type(None), complex)
 class Facts:
     """What is read from one module.
 
-    attributes: name -> (type, kind as in T.Attribute).  modules: name -> the Python submodule, with
-    `interfaces` for those whose annotation is an interface.  failed: attributes without a type,
-    with the reason, told when a program uses them.  hooks and pre_hooks: Python functions.
+    `cls` is its class; `kind` is that of a container, else "".  `attributes` maps names to (type,
+    kind as in T.Attribute), `modules` to Python submodules, and `interfaces` to the types of those
+    submodules whose annotation is an interface.  `failed` maps attributes without a type to the
+    reason, which is reported if a program uses them.  `overloads` maps methods to their
+    declarations.  `hooks` and `pre_hooks` are Python functions.  `ignored` are attributes that
+    `__jit_ignored_attributes__` lists.
     """
 
     cls: type
@@ -95,8 +98,11 @@ adopt: Callable[[Any], Any] | None = None
 
 
 def prepared(module: Any) -> Any:
-    """What is scripted in place of a module: what its `__prepare_scriptable__` gives, or, for one
-    that PyTorch compiled already, the same program here."""
+    """The module that is scripted in place of a module; usually the module itself.
+
+    It is the result of its `__prepare_scriptable__`, if it has that method.  A module that PyTorch
+    compiled is converted to a ScriptModule of scriptlang.
+    """
     if adopt is not None and _is_compiled_by_torch(module):
         return adopt(module)
     prepare = getattr(type(module), "__prepare_scriptable__", None)
@@ -111,7 +117,11 @@ def _is_compiled_by_torch(module: Any) -> bool:
 
 
 def read_module(module: Any) -> Facts:
-    """The facts of a module.  Raises CompileError for one that cannot be scripted at all."""
+    """The facts of a module.
+
+    Raises CompileError if it cannot be scripted, and NotInferable if the type of a parameter,
+    buffer or annotation cannot be found.
+    """
     _check_initialised(module)
     return _Reading(module).read()
 
@@ -207,7 +217,7 @@ class _Reading:
         names |= dict.fromkeys(n for n, note in self.annotations.items() if is_final(note))
         for name in names:
             if name in self.facts.attributes or name in self.facts.modules:
-                continue  # held by a slot; PyTorch only warns
+                continue  # It is also an attribute.  PyTorch only warns, too.
             if hasattr(self.module, name):
                 value = getattr(self.module, name)
                 self.facts.constants[name] = self.constant(name, value)
@@ -231,7 +241,7 @@ class _Reading:
         )
 
     def attribute(self, name: str, value: Any) -> None:
-        """An entry of the module's `__dict__`."""
+        """Read an entry of the module's `__dict__`."""
         facts = self.facts
         if isinstance(
             value, (python_types.FunctionType, python_types.BuiltinFunctionType)
@@ -251,7 +261,7 @@ class _Reading:
 
 
 def _is_scripted(value: Any) -> bool:
-    """Whether a value is a ScriptModule of ours."""
+    """Whether a value is a ScriptModule of scriptlang."""
     type = getattr(getattr(value, "_raw_", None), "type", None)
     return getattr(type, "is_module", False)
 
@@ -262,7 +272,7 @@ def is_attribute(value: Any) -> bool:
 
 
 def plain_value(value: Any) -> Any:
-    """The value that an entry of a module stands for."""
+    """The value of an attribute: that in it if it is a `torch.jit.Attribute`, else itself."""
     return value.value if is_attribute(value) else value
 
 
@@ -272,7 +282,7 @@ def _is_operator(value: Any) -> bool:
 
 
 def annotations_of(cls: type) -> Mapping[str, Any]:
-    """Annotations of the first class, from `cls` on upwards, that has any."""
+    """The annotations of the first class in the method resolution order that has any."""
     known = _annotations.get(cls)
     if known is None:
         owner = next((c for c in cls.__mro__ if own_annotations(c)), cls)
@@ -287,14 +297,16 @@ def annotations_of(cls: type) -> Mapping[str, Any]:
 def own_annotations(cls: type) -> Mapping[str, Any]:
     try:
         return inspect.get_annotations(cls)
-    except NameError:  # Python 3.14 evaluates them only now
+    except NameError:  # Python 3.14 evaluates annotations here, and a name is not defined.
         return {}
 
 
 def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
-    """The type that an annotation of a module class names; None for one that names no type.
+    """The type that an annotation in a module class names.
 
-    Texts are read with the names of the module that defines the class.
+    None for `Final` without a type and for module classes.  A string is resolved with the globals
+    of `function`, if given, else with those of the Python modules of the class and its bases.
+    Raises NotInferable for other annotations that name no type.
     """
     if isinstance(note, str):
         return _annotated_text(note, cls, function)
@@ -336,7 +348,7 @@ def _annotated_text(note: str, cls: type, function: Any) -> T.Type | None:
 
 
 def _names_module_class(note: Any) -> bool:
-    """Whether an annotation is a class of modules: it says nothing that the module does not."""
+    """Whether an annotation is a module class.  It is ignored: the submodule has its own type."""
     return isinstance(note, type) and is_module_class(note) and not is_interface(note)
 
 
@@ -352,7 +364,7 @@ def is_final(note: Any) -> bool:
 
 
 def overloads_of(cls: type) -> dict[str, tuple[Callable[..., Any], ...]]:
-    """Methods that have several declarations (`_overload_method`): name -> the declarations."""
+    """Method with several declarations (by `_overload_method`) -> the declarations."""
     found = {}
     for table in overload_tables():
         for key, by_class in table.items():
@@ -369,7 +381,7 @@ def overloads_of(cls: type) -> dict[str, tuple[Callable[..., Any], ...]]:
 
 
 def overload_tables() -> list[Mapping[str, Mapping[str, list[Any]]]]:
-    """Where PyTorch and we note the overloads of methods."""
+    """The tables in which PyTorch and scriptlang store the declarations of overloaded methods."""
     internal = sys.modules.get("torch._jit_internal")
     tables = [] if internal is None else [internal._overloaded_methods]
     ours = getattr(sys.modules.get("scriptlang.jit"), "_overloaded_methods", None)
@@ -377,7 +389,10 @@ def overload_tables() -> list[Mapping[str, Mapping[str, list[Any]]]]:
 
 
 def entry_names(module: Any, facts: Facts) -> list[str]:
-    """The methods that are compiled though nothing calls them: forward, and exported ones."""
+    """The methods that are compiled even if nothing calls them: forward and exported ones.
+
+    Overloaded methods are left out.
+    """
     names = []
     forward = getattr(module, "forward", None)
     if (
@@ -394,7 +409,7 @@ def entry_names(module: Any, facts: Facts) -> list[str]:
 
 
 def _is_abstract(module: Any) -> bool:
-    """Whether the `forward` of a module is that of the base class, which only raises."""
+    """Whether a module has no `forward`, or only that of the base class, which raises an error."""
     if "forward" in vars(module):
         return False
     owner = next((c for c in type(module).__mro__ if "forward" in vars(c)), None)

@@ -1,10 +1,10 @@
-"""The types of Python modules: one ClassType for all modules that say the same about themselves.
+"""The types of Python modules: one ClassType for all modules with the same facts.
 
     module_type(Linear(2, 3)) is module_type(Linear(2, 3))      the same sizes: one type
     module_type(Linear(2, 3)) is not module_type(Linear(2, 4))  constants differ: another
 
-The type's `origin` is a `ModuleOrigin`: it compiles methods of the Python class when they are
-first named, and knows constants, functions and everything else that is no slot.
+The type's `origin` is a `ModuleOrigin`.  It compiles methods of the Python class when they are
+first used, and has the constants and functions of the module.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 class ModuleOrigin:
     """What a module type was made from.
 
-    facts: what was read from the first module of the type.  is_compiled: its entry methods are.
+    `facts` were read from the first module of the type.  `is_compiled`: `compile_module` has
+    compiled the methods that can be called from outside.  `starred` are its methods with `*args` or
+    `**kwargs`.
     """
 
     def __init__(self, facts: Facts, type: T.ClassType) -> None:
@@ -51,24 +53,27 @@ class ModuleOrigin:
         self.starred: dict[str, VariadicValue] = {}
 
     def meaning(self, value: Value) -> SugaredValue:
-        """What a value of this type is in a program."""
+        """The sugared value for a value of this type."""
         return ModuleValue(value)
 
     # Methods
 
     def class_attribute(self, name: str) -> Any:
-        """The attribute of the Python class, unbound; None if there is none."""
+        """The attribute of the Python class, not bound to an object; None if there is none."""
         for cls in self.facts.cls.__mro__:
             if name in vars(cls):
                 return vars(cls)[name]
         return None
 
     def owner_of(self, name: str) -> type | None:
-        """The class that defines a name."""
+        """The class that defines a name: the Python class or a base; None if there is none."""
         return next((c for c in self.facts.cls.__mro__ if name in vars(c)), None)
 
     def compile(self, name: str, fn: Callable[..., Any], place: Span | None = None) -> Function:
-        """Make a Python function a method; once for each name.  Raises CompileError."""
+        """Compile a Python function to the method `name`, unless that exists.
+
+        `place` is the span of the call that needs it.  Raises CompileError.
+        """
         known = self.type.methods.get(name)
         if known is not None:
             return known
@@ -81,7 +86,7 @@ class ModuleOrigin:
         return function
 
     def variadic(self, name: str, fn: Callable[..., Any]) -> VariadicValue | None:
-        """The meaning of a method with `*args` or `**kwargs`; None for another one."""
+        """The meaning of a method with `*args` or `**kwargs`; None for other methods."""
         plain = inspect.unwrap(fn)
         if is_ignored(fn) or not plain.__code__.co_flags & STARS:
             return None
@@ -112,7 +117,7 @@ class ModuleOrigin:
         return ignored_function(fn, f"{self.type.name}.{name}", self.type)
 
     def compile_overloads(self, name: str) -> list[str]:
-        """The methods `name__0`, `name__1`, ...: declarations of their own, one body."""
+        """Compile the overloads of a method to `name__0`, `name__1`, ...; returns these names."""
         made = [f"{name}__{i}" for i in range(len(self.facts.overloads[name]))]
         if made[0] in self.type.methods:
             return made
@@ -140,7 +145,7 @@ class ModuleOrigin:
             raise
 
     def compile_property(self, name: str, found: property) -> None:
-        """Getter and setter as methods."""
+        """Compile the getter and setter of a property to methods."""
         getter, setter = f"__{name}_getter", None
         self.compile(getter, found.fget)
         if found.fset is not None and not is_ignored(found.fset):
@@ -171,7 +176,7 @@ class ModuleOrigin:
 
 
 def constant_meaning(value: Any, span: Span) -> SugaredValue:
-    """A constant of a module in a program."""
+    """The sugared value for a constant of a module."""
     if type(value).__name__ in ("device", "Device") and not isinstance(value, Device):
         value = Device(str(value))
     if isinstance(value, Device):
@@ -192,14 +197,14 @@ _types: dict[type, dict[Any, T.ClassType]] = {}
 
 
 class Modules:
-    """The Python modules of one call of `script`: each is prepared and read once."""
+    """The Python modules of one call of `script`.  Each is prepared and read only once."""
 
     def __init__(self) -> None:
         self._prepared: dict[int, tuple[Any, Any]] = {}
         self._types: dict[int, T.Type] = {}
 
     def prepared(self, module: Any) -> Any:
-        """What is compiled in place of a module."""
+        """The module that is compiled in place of a module; see module_reading.prepared."""
         known = self._prepared.get(id(module))
         if known is None:
             made = prepared(module)
@@ -208,7 +213,7 @@ class Modules:
         return known[1]
 
     def type(self, module: Any) -> T.Type:
-        """The type of a Python module, of a scripted one, too.  Raises CompileError."""
+        """The type of a Python module or of a ScriptModule.  Raises CompileError."""
         module = self.prepared(module)
         found = self._types.get(id(module))
         if found is None:
@@ -236,12 +241,15 @@ class Modules:
 
 
 def module_type(module: Any) -> T.Type:
-    """The type of a Python module, of a scripted one, too.  Raises CompileError."""
+    """The type of a Python module or of a ScriptModule.  Raises CompileError."""
     return Modules().type(module)
 
 
 def _key(facts: Facts, children: dict[str, T.Type]) -> tuple[Any, ...]:
-    """Equal for modules whose programs are the same."""
+    """A key that is equal for modules of one class that have the same type.
+
+    `children` are the types of its submodules.
+    """
     return (
         tuple((n, *pair) for n, pair in facts.attributes.items()),
         tuple(children.items()),
@@ -271,7 +279,7 @@ def _make(facts: Facts, children: dict[str, T.Type]) -> Any:
 
 
 def forget(type: T.ClassType) -> None:
-    """Drop a type whose methods did not compile."""
+    """Forget a type whose methods could not be compiled, so that the next module gets a new one."""
     same = _types.get(type.origin.facts.cls, {})
     for key in [k for k, t in same.items() if t is type]:
         del same[key]
@@ -284,11 +292,11 @@ def forget(type: T.ClassType) -> None:
 def compile_module(
     module: Any, modules: Modules, wanted: T.InterfaceType | None = None, is_inner: bool = False
 ) -> Any:
-    """The type of a module with all that can be called from outside compiled, submodules first.
+    """Compile all methods of a module that can be called from outside; returns its type.
 
-    modules: those of this call of `script`.  wanted: only the methods of that interface are
-    compiled.  is_inner: it is a submodule, whose forward with stars is compiled where it is called.
-    Raises CompileError.
+    Submodules are compiled first.  `modules` are those of this call of `script`.  If `wanted` is
+    given, only the methods of this interface are compiled.  `is_inner`: the module is a submodule;
+    a forward with `*args` or `**kwargs` is then compiled for each call.  Raises CompileError.
     """
     module = modules.prepared(module)
     type = modules.type(module)
@@ -296,7 +304,7 @@ def compile_module(
     if not is_module(module) or not isinstance(origin, ModuleOrigin):
         return type
     try:
-        for name in origin.facts.modules:  # those of interfaces may be of any type
+        for name in origin.facts.modules:  # A submodule with an interface may have any class.
             try:
                 compile_module(
                     getattr(module, name), modules, origin.facts.interfaces.get(name), True
@@ -333,7 +341,7 @@ def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str], is_inn
 
 
 def _compile_hooks(origin: ModuleOrigin) -> None:
-    """Hooks as methods named as their functions."""
+    """Compile the hooks of a module to methods with the names of their functions."""
     facts, type = origin.facts, origin.type
     for functions, names in ((facts.pre_hooks, type.pre_hooks), (facts.hooks, type.hooks)):
         for fn in functions:

@@ -1,4 +1,4 @@
-"""Modules in programs: `self`, `self.conv`, `self.layers[0]`, `for m in self.layers`."""
+"""Sugared values of modules: `self`, `self.conv`, `self.layers[0]`, `for m in self.layers`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 class ModuleValue(SimpleValue):
-    """A module that was compiled from a Python module; what it lacks the Python class may have."""
+    """A module that is compiled from a Python module.
+
+    Methods of the Python class are compiled when they are first used.
+    """
 
     @property
     def module_type(self) -> T.ClassType:
@@ -72,7 +75,7 @@ class ModuleValue(SimpleValue):
         ) or module_containers.knows(self.origin, name)
 
     def find(self, b: Builder, name: str, span: Span) -> SugaredValue | None:
-        """What an attribute means; compiles the method it names."""
+        """The meaning of an attribute; None if there is none.  Compiles a method that it names."""
         type, facts = self.module_type, self.origin.facts
         slot = type.attribute(name)
         if slot is not None:
@@ -94,9 +97,10 @@ class ModuleValue(SimpleValue):
         return module_containers.attribute(self, b, name, span) or self._of_class(b, name, span)
 
     def _of_class(self, b: Builder, name: str, span: Span) -> SugaredValue | None:
-        """An attribute that the Python class defines."""
+        """The meaning of an attribute that the Python class defines; None if there is none."""
         owner = self.origin.owner_of(name)
-        if owner is None or name == "forward" and is_base(owner):  # it only raises
+        # The `forward` of the base class only raises an error.
+        if owner is None or name == "forward" and is_base(owner):
             return None
         if name != "forward" and is_part_of_base(owner, self.origin.facts.cls):
             self.fail(
@@ -145,7 +149,7 @@ class ModuleValue(SimpleValue):
     def call(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        """`module(x)`: pre-hooks, forward, hooks."""
+        """Emit `module(x)`: pre-hooks, forward, hooks."""
         forward = self.find(b, "forward", span)
         if forward is None or module_containers.is_plain_container(self.origin):
             self.fail("has no forward and cannot be called", span, "call what it holds")
@@ -177,12 +181,15 @@ class ModuleValue(SimpleValue):
     def subscript(
         self, e: Emitter, node: ast.Subscript, expected: T.Type | None
     ) -> SugaredValue | None:
-        """`self.layers[i]`; None for a module that is no container."""
+        """Emit `self.layers[i]`; None if the module is not a container."""
         return module_containers.subscript(self, e, node, expected)
 
 
 class SuperValue(SugaredValue):
-    """`super()` in a method of a module: attributes are those of the classes after its own."""
+    """`super()` in a method of a module.
+
+    Its attributes are looked up in the classes after `after` in the method resolution order.
+    """
 
     def __init__(self, owner: ModuleValue, after: type) -> None:
         self.owner, self.after = owner, after
@@ -204,7 +211,7 @@ class SuperValue(SugaredValue):
 
 
 def super_value(e: Emitter, node: ast.Call) -> SugaredValue | None:
-    """The meaning of `super()` or `super(C, self)`; None outside of methods of modules."""
+    """The meaning of `super()` or `super(C, self)` in a method of a module; None elsewhere."""
     own = e.self_type
     if own is None or own.origin is None:
         return None
@@ -218,7 +225,7 @@ def super_value(e: Emitter, node: ast.Call) -> SugaredValue | None:
 
 
 def _function(fn: Any, span: Span) -> SugaredValue | None:
-    """A function that a module or its class holds."""
+    """The meaning of a function that is an attribute of a module or of its class."""
     function = getattr(fn, "_function", None)
     if isinstance(function, Function):
         return FunctionValue(function)

@@ -1,10 +1,9 @@
-"""`torch._check`, `torch._assert` and their kin: assertions by another name.
+"""`torch._check`, `torch._assert` and similar functions, which are compiled as assertions.
 
     torch._check(x.dim() == 2, "a matrix")      ->  assert x.dim() == 2, "a matrix"
 
-Each raises an exception of its own.  PyTorch compiles `_check` and `_assert` with a text; here
-the others are part of the language, too, and a message may be a lambda, whose body runs where the
-check fails.
+They differ in the exception that they raise.  PyTorch compiles only `_check` and `_assert`, and
+only with a text as message.  Here a message may also be a lambda; its body runs if the check fails.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def _emit(name: str) -> Callable[..., Any]:
 
 
 def _parts(e: Emitter, node: ast.Call, name: str) -> dict[str, ast.expr]:
-    """The arguments by name: condition, message, and max of a size."""
+    """The arguments of a call by name: condition, message, and max (of `_check_is_size`)."""
     given = dict(zip(("condition", "message"), node.args))
     first = "i" if name == "_check_is_size" else "cond"
     for keyword in node.keywords:
@@ -74,7 +73,7 @@ def _parts(e: Emitter, node: ast.Call, name: str) -> dict[str, ast.expr]:
 
 
 def _test(name: str, node: ast.Call, parts: dict[str, ast.expr]) -> ast.expr:
-    """The condition that has to hold."""
+    """The syntax of the condition that has to hold."""
     test = parts["condition"]
     if name == "_check_tensor_all":
         test = ast.Call(ast.Attribute(test, "all", ast.Load()), [], [])

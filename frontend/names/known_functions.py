@@ -1,4 +1,4 @@
-"""Functions of Python and PyTorch that mean something else in a program than their source says."""
+"""Functions of Python and PyTorch that are not compiled from their source, but mapped to nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _constant(value: bool) -> Callable[..., SugaredValue]:
 
 
 def _warn(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
-    """`warnings.warn(message, category, stacklevel)`; the category is not kept."""
+    """`warnings.warn(message, category, stacklevel)`; the category is dropped."""
     args = [a for a in args if not isinstance(a.value, (ExceptionValue, TypeValue))]
     kwargs = {n: a for n, a in kwargs.items() if n != "category"}
     return b.call_operator("aten::warn", args, kwargs, span)
@@ -51,7 +51,7 @@ def _assert(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Sp
 
 
 def _broadcast(count: int) -> Callable[..., SugaredValue]:
-    """`_pair(x)`: a list of `count` numbers, from one number or a list."""
+    """`_pair(x)`: a number becomes a list of `count` equal numbers; a tuple becomes a list."""
 
     def emit(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> Any:
         value = args[0].value.value(b, args[0].span)
@@ -91,7 +91,7 @@ NOT_IN_PROGRAMS = ("has_torch_function", "_has_torch_function")
 
 
 def known_function(obj: Any) -> SugaredValue | None:
-    """The meaning of a function that is known by name; None for any other."""
+    """The meaning of a function that this module knows; None for any other."""
     module, name = getattr(obj, "__module__", None) or "", getattr(obj, "__name__", "")
     if name.startswith(NOT_IN_PROGRAMS):
         return BuiltinFunction(name, _constant(False))
@@ -101,15 +101,18 @@ def known_function(obj: Any) -> SugaredValue | None:
 
 
 def _ntuple(obj: Any) -> SugaredValue | None:
-    """`_pair` and its like are closures over their number."""
+    """The meaning of `_pair` and similar functions, which are closures over their `n`."""
     cells = dict(zip(obj.__code__.co_freevars, obj.__closure__ or ()))
     count = cells["n"].cell_contents if "n" in cells else None
     return BuiltinFunction("_ntuple", _broadcast(count)) if isinstance(count, int) else None
 
 
 def dispatched(obj: Any) -> tuple[str, int, bool, Any, Any] | None:
-    """(argument name, its position, its default, function if True, function if False) of a function
-    that torch chooses by a bool argument (`max_pool2d(return_indices=...)`); None for another."""
+    """How a bool argument chooses between two functions, as in `max_pool2d(return_indices=...)`.
+
+    Returns (argument name, its position, its default, function if True, function if False); None if
+    `obj` is not such a function.
+    """
     import sys
 
     own = getattr(obj, "boolean_dispatch", None)

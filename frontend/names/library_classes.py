@@ -1,6 +1,6 @@
-"""Classes of torch that programs use, written in the language: `with torch.no_grad():`.
+"""Classes of torch that programs use, such as `no_grad`, written in the scripted language.
 
-They are stored in archives under PyTorch's names, so that PyTorch finds what it knows.
+Archives store them under the names that they have in PyTorch, which PyTorch recognizes.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ REFUSED: dict[str, str] = {"enable_grad": _MODE, "inference_mode": _MODE, "set_g
 
 
 class RefusedContext(SugaredValue):
-    """A context of torch that is not part of the language."""
+    """A context manager of torch that is not part of the language; calling it raises an error."""
 
     def __init__(self, name: str) -> None:
         self.name, self.kind = name, f"'torch.{name}'"
@@ -129,7 +129,7 @@ def refused_context(cls: type) -> RefusedContext | None:
 
 
 def library_name(cls: type) -> str | None:
-    """The name of a class of torch or scriptlang that programs may use; None for another."""
+    """The name in SOURCES of a class of torch or scriptlang; None if it has none."""
     package = cls.__module__.partition(".")[0]
     if package not in ("torch", "scriptlang"):
         return None
@@ -143,7 +143,7 @@ def library_name(cls: type) -> str | None:
 
 @cache
 def library_class(name: str) -> ClassValue | None:
-    """A class of torch by its name in torch; compiled on first use."""
+    """The class of this name in torch, compiled when it is first used; None if there is none."""
     if name not in SOURCES:
         return None
     module, text = SOURCES[name]

@@ -1,6 +1,6 @@
-"""The modules that programs name: `torch`, `torch.nn.functional`, `torch.jit`, `math`, `torch.ops`.
+"""Namespaces of programs: `torch`, `torch.nn.functional`, `torch.jit`, `torch.ops`, `math`.
 
-Names are looked up by what they are called, so a program compiles whether or not PyTorch is there.
+Their attributes are looked up by name in tables, so a program compiles without PyTorch installed.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ LIST_DTYPES: dict[T.Type, int] = {
 
 
 def _of_list(operator: str) -> Callable[..., Any]:
-    """`torch.tensor(x)`: the dtype follows from the type of a list, also of an empty one."""
+    """`torch.tensor(x)`: the type of a list determines the dtype, even if the list is empty."""
 
     def emit(
         b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
@@ -187,7 +187,7 @@ def _of_list(operator: str) -> Callable[..., Any]:
 
 
 def _has_numbers(value: Any) -> bool:
-    """Whether a value is a number, or a list literal that surely holds one."""
+    """Whether a value is not a list, or is a list literal that contains such a value."""
     if not isinstance(value.type, T.ListType):
         return True
     return value.node.kind == "prim::ListConstruct" and any(map(_has_numbers, value.node.inputs))
@@ -215,7 +215,10 @@ def _ops(namespace: str) -> SugaredValue | None:
 
 
 def _namespaced(qualified: str) -> SugaredValue | None:
-    """An operator of any namespace; archives may name ones that are not known, so all are given."""
+    """An operator of any namespace.
+
+    It need not be known: archives may name unknown operators.
+    """
     return BuiltinOperator(qualified)
 
 
@@ -265,7 +268,7 @@ TORCH = Namespace("torch", _torch)
 
 
 def _program_torch(name: str) -> SugaredValue | None:
-    """What `torch.name` means in a program: some functions are more there than in an archive."""
+    """What `torch.name` means in Python source; archives lack some of these functions."""
     if name in typed_tensors.BY_NAME:
         return typed_tensors.BY_NAME[name]
     if name in CHECKS:

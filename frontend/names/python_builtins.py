@@ -1,4 +1,4 @@
-"""Python's builtins in the language: `len`, `range`, `print`, `int`, the exceptions, ..."""
+"""What Python's builtins mean in programs: `len`, `range`, `print`, `int`, the exceptions, ..."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CASTS: dict[str, tuple[T.Type, str, str]] = {
 
 
 class CastValue(TypeValue):
-    """`int(x)` and its like; also the type itself."""
+    """`int`, `float`, `bool`, `str` or `complex`: a type, whose call converts a value."""
 
     def __init__(self, name: str) -> None:
         type, self.operator, self.method = CASTS[name]
@@ -177,7 +177,7 @@ def _reversed(
 
 
 def _is_static(b: Builder, meaning: SugaredValue) -> bool:
-    """Whether it has elements known at compile time: a static sequence or a list of modules."""
+    """Whether the elements are known at compile time, as those of a list of modules."""
     if not b.is_simple(meaning):
         return True
     value = getattr(meaning, "simple_value", None)
@@ -203,7 +203,7 @@ def _operator(name: str) -> Callable[..., Any]:
 
 
 def _as_list(b: Builder, arg: Arg) -> SugaredValue:
-    """A tuple of one type as a list, so that min, sum, ... take it."""
+    """A tuple whose elements have one type becomes a list, so that `min`, `sum` etc. take it."""
     value = arg.value.value(b, arg.span)
     if (
         isinstance(value.type, T.TupleType)

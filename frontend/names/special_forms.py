@@ -1,4 +1,4 @@
-"""Calls that read the syntax of their arguments: types, names of attributes, iterables."""
+"""Functions that need the syntax of their arguments, as these may be types or attribute names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _args(e: Emitter, node: ast.Call, name: str, least: int, most: int | None = 
 
 
 def _annotate(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
-    """`annotate(T, x)`: x as a T."""
+    """`annotate(T, x)`: `x` converted to the type `T`."""
     type_node, value_node = _args(e, node, "annotate", 2)
     type = e.type(type_node)
     value = e.value(value_node, type)
@@ -64,7 +64,7 @@ def _isinstance(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredV
 
 
 def instance_types(e: Emitter, node: ast.expr) -> list[T.Type]:
-    """The types that the second argument of isinstance names."""
+    """The types that the second argument of `isinstance` names."""
     if isinstance(node, (ast.Tuple, ast.List)):
         return [t for part in node.elts for t in instance_types(e, part)]
     if isinstance(node, ast.Name) and node.id in ("list", "tuple"):
@@ -104,7 +104,10 @@ def _hasattr(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValu
 
 
 def _getattr(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
-    """`getattr(x, "name")`, with a default as third argument if x may lack it."""
+    """`getattr(x, "name")`, or with a default as third argument.
+
+    Whether `x` has the attribute is decided at compile time.
+    """
     _args(e, node, "getattr", 2, 3)
     owner, name = _attribute_name(e, node, "getattr")
     if len(node.args) == 3 and not owner.has_attr(e.b, name, e.span(node)):
@@ -113,7 +116,7 @@ def _getattr(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValu
 
 
 def _list(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
-    """`list(x)`: a new list of the elements of x."""
+    """`list(x)`: a new list of the elements of `x`."""
     if not node.args and not node.keywords:
         return e.expr(ast.copy_location(ast.List([], ast.Load()), node), expected)
     source, span = _args(e, node, "list", 1)[0], e.span(node)
@@ -133,7 +136,10 @@ def _list(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
 def gather(
     e: Emitter, iterable: SugaredValue, span: Span, expected: T.Type | None = None
 ) -> SugaredValue:
-    """A list of all elements of an iterable."""
+    """Emit a list of all elements of an iterable.
+
+    If their number is not known, it is filled by a loop.
+    """
     parts = known_elements(e.b, iterable, span)
     if parts is not None:
         values = [p.value(e.b, span) for p in parts]
@@ -162,7 +168,7 @@ def gather(
 
 
 def _tuple(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
-    """`tuple(x)` of something whose number of elements is known."""
+    """`tuple(x)`; the number of elements of `x` must be known at compile time."""
     if not node.args and not node.keywords:
         return e.simple(e.b.tuple([], e.span(node)))
     source, span = _args(e, node, "tuple", 1)[0], e.span(node)

@@ -1,4 +1,4 @@
-"""`torch.LongTensor(...)` and its like: tensors of one dtype, from values or of a size.
+"""`torch.LongTensor(...)` and similar: tensors of one dtype, from a list of values or of a size.
 
 torch.LongTensor([1, 2])  ->  aten::tensor(values, dtype=int64)
 torch.LongTensor(2, 3)    ->  aten::empty(size, dtype=int64)
@@ -34,7 +34,7 @@ DTYPES = {
 
 
 class TypedTensor(TypeValue):
-    """The class as a name: it is the type Tensor in annotations, and makes tensors when called."""
+    """Such a class: the type Tensor in annotations; calling it makes a tensor."""
 
     def __init__(self, name: str) -> None:
         super().__init__(T.TENSOR)
@@ -61,7 +61,7 @@ class TypedTensor(TypeValue):
 
 
 def _as_list(b: Builder, value: Any, span: Span) -> Any:
-    """A tuple of values as a list."""
+    """A tuple whose elements have one type becomes a list; other values are returned unchanged."""
     if not isinstance(value.type, T.TupleType) or len(set(value.type.elements)) != 1:
         return value
     return b.list(b.unpack_tuple(value, span), value.type.elements[0], span)

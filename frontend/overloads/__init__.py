@@ -1,1 +1,1 @@
-"""Which overload a call means, and what converts its arguments."""
+"""Overload resolution, and implicit conversions of arguments."""

@@ -1,7 +1,7 @@
-"""Implicit conversions: how a value of one type may stand where another type is wanted.
+"""Implicit conversions of values to the type that is wanted.
 
-`plan` decides without touching the graph; `apply` emits what was decided.  A plan is None (the
-value serves as it is) or a `Step`.
+`plan` decides on a conversion without changing the graph; `apply` emits it.  A plan is a `Step`, or
+None if the value needs no conversion.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ Openness: TypeAlias = "bool | tuple[Openness, ...]"
 def plan(
     actual: T.Type, wanted: T.Type, implicit: bool, is_open: Openness = False
 ) -> tuple[Step | None, T.Type]:
-    """(conversion, resulting type).  The caller checks that the type fits `wanted`."""
+    """The conversion of a value of type `actual`, and the type of the result.
+
+    The result may not fit `wanted`: the caller checks that.  `implicit` allows the conversions of
+    IMPLICIT.
+    """
     if actual is wanted or actual == wanted:
         return None, actual
     if isinstance(wanted, T.OptionalType):
@@ -90,12 +94,12 @@ def plan(
 
 
 def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
-    """The value after a planned conversion."""
+    """Emit a planned conversion; returns the converted value."""
     if step is None:
         return value
     if step.kind == "operator":
         return b.emit(step.operator, [value], span)
-    if step.kind == "empty_list":  # the literal itself takes the type
+    if step.kind == "empty_list":  # The literal itself gets the type; no node is added.
         value.type, value.node.kind = step.type, "prim::ListConstruct"
         return value
     if step.kind == "repeat":
@@ -108,7 +112,10 @@ def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
 
 
 def openness(value: Value) -> Openness:
-    """Which `[]` of a literal have a type that is still open: nothing but the literal uses them."""
+    """Which `[]` of a literal have a type that is not determined yet.
+
+    A literal whose value is already used elsewhere has none.
+    """
     if value.uses:
         return False
     return _open_in(value)
@@ -124,7 +131,7 @@ def _open_in(value: Value) -> Openness:
 
 
 def settle(value: Value) -> None:
-    """The open lists of a value that got a name are lists of tensors from here on."""
+    """Make lists whose type is not determined lists of tensors, since the value gets a name."""
     if value.node.kind == EMPTY_LIST:
         value.node.kind = "prim::ListConstruct"
     elif value.node.kind == "prim::TupleConstruct":
@@ -133,7 +140,7 @@ def settle(value: Value) -> None:
 
 
 def remedy(wanted: T.Type, actual: T.Type) -> str | None:
-    """What to write where a value of one type does not fit another."""
+    """The advice of an error about a value of type `actual` where `wanted` is needed; or None."""
     if T.may_be_none(actual) and T.is_subtype(T.without_none(actual), wanted):
         return "rule out None first: `assert x is not None`, or `if x is not None:`"
     if wanted == T.FLOAT and actual == T.INT:

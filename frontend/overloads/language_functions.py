@@ -1,6 +1,6 @@
-"""Overloads that are written in the language itself: `1 - x`, `"b" in "abc"`, `5 // tensor`.
+"""Overloads that are written in the scripted language, for `1 - x`, `"b" in "abc"` and others.
 
-They are tried after the operators of the same name and copied into the caller.
+They are tried after the operators of the same name, and are inlined into the caller.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def function_of_text(name: str, text: str) -> Function:
 
 
 class LanguageResolver:
-    """Names of texts that are part of the front end: `torch` and the types."""
+    """Resolves the names in these texts: `torch`, and the types."""
 
     def value(self, name: str, span: Span) -> Any:
         return whole.TORCH if name == "torch" else None

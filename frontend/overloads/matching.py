@@ -1,7 +1,7 @@
-"""Which overload a call means, as PyTorch's schema matching decides.
+"""Overload resolution, with the same results as PyTorch's schema matching.
 
 Candidates are tried in order, first without implicit conversions, then with them.  The first that
-fits is taken.  A decision depends on types only, so it is remembered by types.
+fits is taken.  A decision depends on the types of the arguments only, so it is cached by them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Actual:
-    """An argument of a call as matching sees it."""
+    """An argument of a call: its value, and its span for errors."""
 
     value: Value
     span: Span
@@ -36,16 +36,18 @@ class Actual:
         return self.value.type, conversions.openness(self.value)
 
 
+# Sources of a Slot that are not the index of a positional argument.
 DEFAULT = -1
 SELF = -2
 
 
 @record(frozen=True)
 class Slot:
-    """What gives one argument of a schema its value.
+    """Where the value of one argument of a schema comes from.
 
-    source: index of a positional argument, name of a keyword, SELF, DEFAULT, or for `gathered`
-    the first of the positional arguments that become one list.
+    `source` is the index of a positional argument, the name of a keyword argument, SELF or DEFAULT.
+    `step` converts the value.  If `gathered` is given, the positional arguments from index `source`
+    on become one list; it has a conversion for each.
     """
 
     source: int | str
@@ -55,7 +57,11 @@ class Slot:
 
 @record(frozen=True)
 class Match:
-    """A schema that fits a call: a slot per argument, and the types of the returns."""
+    """A schema that fits a call: a slot for each argument, and the types of the results.
+
+    `index` is the position of the schema among the candidates.  Positional arguments from index
+    `extra` on are those of a variadic schema.
+    """
 
     schema: Schema
     slots: tuple[Slot, ...]
@@ -65,7 +71,10 @@ class Match:
 
 
 class Mismatch(Exception):
-    """Why one candidate does not fit; `source` names the argument at fault as Slot.source does."""
+    """Why a candidate does not fit.
+
+    `source` says which argument is at fault, in the form of Slot.source; None for no single one.
+    """
 
     def __init__(
         self, reason: str, source: int | str | None = None, help: str | None = None
@@ -75,12 +84,13 @@ class Mismatch(Exception):
 
 
 class NoOverload(CompileError):
-    """No candidate takes the arguments of a call; `called` names it as `choose` was given it."""
+    """No candidate takes the arguments of a call; `called` is the name that `choose` was given."""
 
     called = ""
 
 
-Shape = tuple[Any, ...]  # (type, conversions.Openness)
+# What matching considers of an argument: (type, conversions.Openness).  It is not a tensor shape.
+Shape = tuple[Any, ...]
 
 
 def try_match(
@@ -90,7 +100,10 @@ def try_match(
     self_shape: Shape | None,
     implicit: bool,
 ) -> Match:
-    """Fit one schema to the shapes of the arguments.  Raises Mismatch."""
+    """Fit one schema to the arguments of a call; `self_shape` is the object of a method.
+
+    `implicit` allows implicit conversions.  Raises Mismatch.
+    """
     slots: list[Slot] = []
     variables: dict[str, T.Type] = {}
     used_keywords = set()
@@ -136,19 +149,22 @@ def try_match(
 
 
 def _keyword(schema: Schema, formal: Argument, kwargs: dict[str, Shape]) -> str:
-    """What a call names an argument: `self` of an operator is `input` to Python."""
+    """The keyword by which a call gives an argument: Python calls `self` of operators `input`."""
     if formal.name == "self" and "self" not in kwargs and schema.name.startswith("aten::"):
         return "input"
     return formal.name
 
 
 def _positional(schema: Schema, bound: bool) -> int:
-    """How many positional arguments a caller can give; a method's first is there already."""
+    """How many positional arguments a caller can give; `self` of a method (`bound`) is not one."""
     return sum(not a.kwarg_only for a in schema.arguments) - bound
 
 
 def _takes_rest_as_list(schema: Schema, i: int) -> bool:
-    """Whether the formal is the last positional one and a list, as `size` of zeros(2, 3)."""
+    """Whether argument `i` takes all remaining positional arguments, as `size` in `zeros(2, 3)`.
+
+    It must be a list without a fixed size, and the last positional argument.
+    """
     formal, following = schema.arguments[i], schema.arguments[i + 1 : i + 2]
     return (
         isinstance(formal.type, T.ListType)
@@ -185,7 +201,10 @@ def _wrong_type(formal: Argument, actual: T.Type, source: Any) -> Mismatch:
 def _fit(
     formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool, source: Any
 ) -> Step | None:
-    """The conversion that fits an argument to a formal; binds type variables."""
+    """The conversion of an argument to the type of a formal; binds type variables.
+
+    Raises Mismatch if the argument does not fit.
+    """
     actual, empty = shape
     wanted = formal.type
     if actual is wanted:
@@ -220,7 +239,7 @@ def _fit(
 
 
 def _repeats(formal: Argument, actual: T.Type) -> Step | None:
-    """A single number for `int[N]` or `float[N]` is repeated N times."""
+    """The conversion of a single number to `int[N]` or `float[N]`, which repeats it N times."""
     if formal.size is None or actual not in (T.INT, T.FLOAT):
         return None
     wanted = T.without_none(formal.type)
@@ -241,7 +260,11 @@ def choose(
     self_arg: Actual | None,
     span: Span,
 ) -> Match:
-    """The first candidate that fits.  Raises CompileError that lists why each does not."""
+    """The first candidate that fits.
+
+    Raises NoOverload, which says why candidates do not fit.  Decisions are cached for operators
+    only, as the names of other functions may mean different ones.
+    """
     shapes = tuple(a.shape for a in args)
     named = {n: a.shape for n, a in kwargs.items()}
     own = self_arg.shape if self_arg else None
@@ -275,7 +298,7 @@ def refusal(
     self_arg: Actual | None,
     span: Span,
 ) -> NoOverload:
-    """The error of a call that no candidate fits."""
+    """The error for a call that no candidate fits."""
     shapes, named = [a.shape for a in args], {n: a.shape for n, a in kwargs.items()}
     reasons: list[tuple[Schema, Mismatch]] = []
     for schema in candidates:
@@ -316,7 +339,7 @@ def refusal(
 def _nearest(
     reasons: list[tuple[Schema, Mismatch]], kwargs: Mapping[str, Any]
 ) -> list[tuple[Schema, Mismatch]]:
-    """The candidates that fit furthest."""
+    """The candidates that fit at least in part (`_progress`); all if there is none."""
     asked = _asked(reasons, kwargs)
     return [(s, why) for s, why in asked if _progress(why) > 0] or asked
 
@@ -324,7 +347,7 @@ def _nearest(
 def _asked(
     reasons: list[tuple[Schema, Mismatch]], kwargs: Mapping[str, Any]
 ) -> list[tuple[Schema, Mismatch]]:
-    """The candidates; without out= variants, if the call has no `out`."""
+    """The candidates, without `out=` variants if the call has no `out`."""
     return [
         (s, why)
         for s, why in reasons
@@ -333,7 +356,10 @@ def _asked(
 
 
 def _progress(why: Mismatch) -> int:
-    """How many arguments fitted before the one that did not."""
+    """How many positional arguments fit before the one at fault.
+
+    It is 1 if a keyword argument or the number of arguments is at fault.
+    """
     if why.source is None or isinstance(why.source, str):
         return 1
     return 0 if why.source == SELF else why.source
@@ -359,7 +385,7 @@ def _bare(name: str) -> str:
 
 
 def describe(schema: Schema) -> str:
-    """A schema as error texts show it: in Python's spelling, without alias sets."""
+    """A schema as error messages show it: with Python's names of types, without alias sets."""
     parts, starred = [], False
     for a in schema.arguments:
         if a.kwarg_only and not starred:
@@ -380,7 +406,7 @@ def materialise(
     self_arg: Actual | None,
     span: Span,
 ) -> list[Value]:
-    """Emit conversions and defaults; the inputs of the node in the order of the schema."""
+    """Emit conversions and defaults; returns the inputs of the node in the order of the schema."""
     inputs: list[Value] = []
     for slot, formal in zip(match.slots, match.schema.arguments):
         if slot.gathered is not None and isinstance(slot.source, int):
@@ -404,7 +430,7 @@ def materialise(
 
 
 def default_value(b: Builder, formal: Argument, span: Span) -> Value:
-    """A constant for a default; a number for `int[N]` is repeated."""
+    """Emit the default of an argument as a constant; a number for `int[N]` is repeated."""
     value, type = formal.default, formal.type
     plain = T.without_none(type)
     if value is None:

@@ -1,4 +1,4 @@
-"""What the front end asks the operator table: the overloads of a name, names that look alike."""
+"""Lookups of the front end in the operator table: the overloads of a name, similar names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMESPACES = ("aten", "prim")
 
 
 def overloads(name: str) -> tuple[Schema, ...]:
-    """Schemas of a qualified name (`aten::add`) in the order they are tried; () for none."""
+    """The schemas of a qualified name (`aten::add`) in the order they are tried; () if none."""
     known = _overloads.get(name)
     if known is None:
         from scriptlang.ops import table
@@ -31,8 +31,10 @@ def overloads(name: str) -> tuple[Schema, ...]:
 
 
 def foreign(name: str) -> list[Any]:
-    """Operators of a library that is loaded into PyTorch: programs may name them, no engine has
-    them."""
+    """Declares the operators of this name of a library that is loaded into PyTorch; returns them.
+
+    Programs may call them by name, but no engine can run them.
+    """
     from scriptlang.ops import table
 
     torch = sys.modules.get("torch")
@@ -43,7 +45,7 @@ def foreign(name: str) -> list[Any]:
 
 
 def in_order(name: str, schemas: list[Schema]) -> tuple[Schema, ...]:
-    """The overloads in PyTorch's order; several may fit a call, and the first is taken."""
+    """The overloads in PyTorch's order.  It matters, as several may fit a call."""
     if len(schemas) < 2:
         return tuple(schemas)
     ranks = {o.strip("-"): i for i, o in enumerate(_order().get(name, "").split())}
@@ -52,7 +54,7 @@ def in_order(name: str, schemas: list[Schema]) -> tuple[Schema, ...]:
 
 @cache
 def _order() -> dict[str, str]:
-    """Name -> its overloads in order, from ops/order.txt."""
+    """Name -> its overloads in PyTorch's order, separated by spaces, from ops/order.txt."""
     from scriptlang.ops import table
 
     with open(os.path.join(os.path.dirname(table.__file__), "order.txt"), encoding="utf-8") as file:
@@ -63,13 +65,13 @@ _overloads: dict[str, tuple[Schema, ...]] = {}
 
 
 def forget(name: str) -> None:
-    """Look the overloads of a name up again: there is another one."""
+    """Drop the cached overloads of a name, because one was declared."""
     _overloads.pop(name, None)
 
 
 @cache
 def find_operator(name: str) -> str | None:
-    """The qualified name of a bare operator name, or None."""
+    """The qualified name of an operator name without namespace; None if there is none."""
     for namespace in NAMESPACES:
         qualified = f"{namespace}::{name}"
         if overloads(qualified) or is_language_function(qualified):
@@ -78,7 +80,7 @@ def find_operator(name: str) -> str | None:
 
 
 def similar_names(name: str) -> list[str]:
-    """Up to three operators whose bare names are near `name`."""
+    """Up to three operator names, without namespace, that are similar to `name`."""
     import difflib
 
     from scriptlang.ops import table

@@ -1,1 +1,1 @@
-"""Python's functions, classes and objects, as functions, types and values of programs."""
+"""Turns Python's functions, classes and objects into functions, types and values of programs."""

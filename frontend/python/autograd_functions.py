@@ -1,9 +1,9 @@
-"""Classes of `torch.autograd.Function`: a program runs `forward`, without what it keeps for later.
+"""Subclasses of `torch.autograd.Function`: programs call their `forward`, without the context.
 
 class Square(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        ctx.save_for_backward(x)        # left out, as all statements that only speak of ctx
+        ctx.save_for_backward(x)        # left out, as all statements that only use ctx
         return x * x
 
 Square.apply(x)     ->  a call of forward(x)
@@ -37,7 +37,7 @@ def is_autograd_function(cls: Any) -> bool:
 
 
 class AutogradFunctionValue(SugaredValue):
-    """The class as a name: `apply`, and static methods, which are functions as they are."""
+    """Such a class.  `apply` is compiled from `forward`; other functions in it can be called."""
 
     def __init__(self, cls: Any) -> None:
         self.cls = cls
@@ -62,7 +62,7 @@ _compiled: dict[type, Function] = {}
 
 
 def _forward(cls: Any) -> Function:
-    """`forward` as a function of the arguments after ctx."""
+    """Compile `forward` as a function of the arguments after `ctx`."""
     fn = inspect.unwrap(cls.forward)
     definition, source = source_of(fn)
     made = copy.deepcopy(definition)
@@ -79,8 +79,10 @@ def _forward(cls: Any) -> Function:
 
 
 def _type_of_default(value: Any, place: ast.arg) -> ast.expr | None:
-    """The type of a parameter that has a default and no annotation: PyTorch, which calls Python
-    there, takes any.  None where it is a Tensor."""
+    """The annotation for a parameter that has a default but no annotation; None for a Tensor.
+
+    PyTorch calls `forward` in Python, so that such a parameter may have any type.
+    """
     text = "Optional[Tensor]" if value is None else type(value).__name__
     if value is not None and not isinstance(value, (bool, int, float, str)):
         return None
@@ -91,13 +93,16 @@ def _type_of_default(value: Any, place: ast.arg) -> ast.expr | None:
 
 
 def _has_setup(cls: Any) -> bool:
-    """Whether the context is set up by a method of its own, so that forward takes none."""
+    """Whether the class has a method `setup_context`, so that `forward` takes no context."""
     base: Any = sys.modules["torch.autograd"].Function
     return cls.setup_context is not base.setup_context
 
 
 class _Without(ast.NodeTransformer):
-    """Takes out the statements that only write to the context."""
+    """Replaces statements that only write to the context by `pass`.
+
+    Raises CompileError if the context is read.
+    """
 
     def __init__(self, context: str, source: Source) -> None:
         self.context, self.source = context, source

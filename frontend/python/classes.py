@@ -1,7 +1,7 @@
-"""Python classes as types: script classes, NamedTuples, Enums, interfaces.
+"""Compiles Python classes to types: script classes, NamedTuples, Enums, interfaces.
 
-A script class has the attributes that its `__init__` assigns; an annotation in the class body says
-the type of one.  Methods that it inherits are compiled for it, as if they were its own.
+A script class has the attributes that its `__init__` assigns; annotations in the class body give
+their types.  Inherited methods are compiled for each class, as if it defined them itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ NOT_OF_PROGRAMS = ("builtins", "typing", "collections", "typing_extensions", "ab
 
 
 def type_of_class(cls: Any) -> T.Type | None:
-    """The type of a class of the program, compiled on first use; None where it has none."""
+    """The type of a class of the program; None if programs cannot use the class.
+
+    Script classes are compiled when they are first used.  Raises CompileError.
+    """
     known: Any = python_classes.get(cls)
     if known is None:
         if issubclass(cls, enum.Enum):
@@ -64,7 +67,7 @@ def type_of_class(cls: Any) -> T.Type | None:
 
 
 def compiled_type(cls: Any) -> T.Type | None:
-    """The type of a class that `script` was applied to already, here or in PyTorch; else None."""
+    """The type of a class to which `script` of scriptlang or PyTorch was applied; else None."""
     known: Any = python_classes.get(cls)
     state = sys.modules.get("torch.jit._state")
     if known is None and state is not None and state._get_script_class(cls) is not None:
@@ -122,7 +125,10 @@ def _fields(type: T.TupleType) -> str:
 
 
 def _check_field_default(cls: Any, name: str, type: T.Type, value: Any, annotated: bool) -> None:
-    """Defaults of a NamedTuple are no tensors: all tuples would share them."""
+    """Raises CompileError for a default of a field that is a Tensor, or that needs an annotation.
+
+    A Tensor would be shared by all tuples.
+    """
     if is_tensor(value):
         raise CompileError(
             f"the default of {name!r} of {cls.__name__} is a Tensor, which all tuples would share",
@@ -140,7 +146,7 @@ def _check_field_default(cls: Any, name: str, type: T.Type, value: Any, annotate
 
 @alone
 def script_class(cls: Any) -> T.ClassType:
-    """Compile a class: its methods and those it inherits, with the attributes of `__init__`."""
+    """Compile a class with its own and inherited methods.  Raises CompileError."""
     known: Any = python_classes.get(cls)
     if known is not None:
         return known
@@ -165,7 +171,7 @@ def script_class(cls: Any) -> T.ClassType:
 
 
 def _define(cls: Any, type: T.ClassType) -> None:
-    """The methods of a Python class; each sees the names of its own function."""
+    """Add the attributes and methods of a Python class to its type, and compile the methods."""
     members = members_of(cls, type)
     record = record_classes.is_record(cls)
     if record:
@@ -179,7 +185,7 @@ def _define(cls: Any, type: T.ClassType) -> None:
 
 
 def _assigned_in_init(members: list[Member]) -> set[str]:
-    """Names of the attributes that `__init__` assigns, to the class's own and the inherited."""
+    """The names of the attributes that `__init__` assigns, including inherited ones."""
     return {
         n.attr
         for m in members
@@ -195,7 +201,10 @@ def define_from_syntax(
     type: T.ClassType,
     resolver: Callable[[ast.FunctionDef], Any],
 ) -> None:
-    """Declare the methods of a class of a text, then compile all."""
+    """Add the methods of a class that is given as syntax to its type, and compile them.
+
+    `resolver` returns the resolver of names in a method.
+    """
     _declare_all(
         [
             Member(s.name, s, source, resolver(s))
@@ -207,7 +216,7 @@ def define_from_syntax(
 
 
 def _declare_all(members: list[Member], type: T.ClassType) -> None:
-    """Declare methods, then compile all, `__init__` first: it makes attributes."""
+    """Declare all methods, then compile them; `__init__` first, because it adds the attributes."""
     for member in members:
         _declare(member, type)
     if "__init__" in type.methods:
@@ -247,7 +256,7 @@ def _declare(member: Member, type: T.ClassType) -> None:
 
 
 def _property(member: Member, type: T.ClassType) -> None:
-    """A getter or setter: `name`, `name.setter`."""
+    """Declare the getter or setter of a property."""
     setter = is_setter(member.statement)
     method = f"__{member.name}_{'setter' if setter else 'getter'}"
     type.methods[method] = whole.declare(

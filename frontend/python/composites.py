@@ -1,4 +1,4 @@
-"""Compiles the bodies of composite operators; importing it installs the table's hook."""
+"""Compiles the bodies of composite operators.  Importing this module sets the table's hook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .resolver import PythonResolver
 
 
 def compile_composite(operator: table.Operator) -> Function:
-    """The body of a composite operator as a function with the operator's schema."""
+    """The body of a composite operator as a function with the schema of the operator.
+
+    It is compiled when it is first used.
+    """
     definition, source = source_of(operator.kernel)
     resolver = PythonResolver.of(operator.kernel)
     names = [
@@ -41,7 +44,7 @@ def compile_composite(operator: table.Operator) -> Function:
 
 
 def _result(schema: Schema) -> Argument:
-    """The results of an operator as the one result of a function: a tuple of several, or None."""
+    """The result of a function for an operator: its only result, a tuple of several, or None."""
     if len(schema.returns) == 1:
         return schema.returns[0]
     types = tuple(r.type for r in schema.returns)
@@ -49,7 +52,7 @@ def _result(schema: Schema) -> Argument:
 
 
 def _spread(graph: Graph) -> None:
-    """Let a graph that returns a tuple return its elements."""
+    """Make a graph that returns a tuple return its elements, and one that returns None nothing."""
     value = graph.block.returns[0]
     graph.block.end.remove_inputs()
     if isinstance(value.type, T.TupleType):

@@ -1,4 +1,8 @@
-"""Functions and methods with several declarations and one body: `_overload`, `_overload_method`."""
+"""Functions and methods with several declarations and one body.
+
+They are declared by `torch.jit._overload` and `_overload_method`.  The body is compiled once for
+each declaration.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def function_overloads(fn: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    """The declarations of a function that has several; none for a plain one."""
+    """The declarations of an overloaded function; () for a function without overloads."""
     key = f"__torch__.{fn.__module__}.{fn.__name__}"
     for table in _tables():
         if table.get(key):
@@ -39,13 +43,16 @@ def function_overloads(fn: Callable[..., Any]) -> tuple[Callable[..., Any], ...]
 
 
 def _compiled_by_torch(fn: Callable[..., Any]) -> bool:
-    """Whether PyTorch compiled the function's overloads: it forgets their declarations then."""
+    """Whether PyTorch has compiled the function's overloads, and so dropped their declarations."""
     state = sys.modules.get("torch.jit._state")
     return state is not None and bool(state._try_get_jit_cached_overloads(fn))
 
 
 def _declared_in_source(fn: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    """The functions of the same name before `fn` in its module's source, made once more."""
+    """The declarations of `fn`, made again from the source of its module.
+
+    They are the functions of the same name before it.
+    """
     text = "".join(inspect.findsource(fn)[0])
     body = ast.parse(text).body
     heads = [
@@ -79,7 +86,7 @@ def overload_functions(
     names: Sequence[str],
     self_type: T.Type | None = None,
 ) -> list[Function]:
-    """One function for each declaration, with the body of `fn`."""
+    """A function for each declaration, under the given names, with the body of `fn`."""
     body, source = source_of(fn)
     made = []
     for declaration, name in zip(declarations, names):
@@ -127,7 +134,10 @@ def _fitting(
     defaults: dict[str, Any],
     self_type: T.Type | None,
 ) -> dict[str, Any]:
-    """The defaults of the body that a declaration takes: others are of other overloads."""
+    """The defaults of the body whose values fit the types in a declaration.
+
+    The others belong to other overloads.
+    """
     schema = function_schema(head, source, resolver, head.name, self_type, {})
     return {
         a.name: defaults[a.name]
@@ -137,13 +147,16 @@ def _fitting(
 
 
 def argument_of(head: ast.FunctionDef, name: str) -> ast.arg:
-    """The parameter of that name."""
+    """The parameter of this name."""
     args = head.args
     return next(a for a in (*args.posonlyargs, *args.args, *args.kwonlyargs) if a.arg == name)
 
 
 def _placed(head: ast.FunctionDef, body: Any) -> tuple[ast.arguments, ast.expr | None]:
-    """The signature of a declaration, at the place of the body: errors show that text."""
+    """The signature of a declaration without its defaults.
+
+    Its nodes get the position of the body, which is the text that errors show.
+    """
     args, returns = copy.deepcopy((head.args, head.returns))
     args.defaults, args.kw_defaults = [], [None] * len(args.kwonlyargs)
     for part in [args, returns]:
@@ -155,7 +168,7 @@ def _placed(head: ast.FunctionDef, body: Any) -> tuple[ast.arguments, ast.expr |
 
 
 class OverloadedFunction(SugaredValue):
-    """A function with several declarations: a call takes the first that fits."""
+    """A function with several declarations.  A call uses the first that fits."""
 
     def __init__(self, name: str, functions: Sequence[Function]) -> None:
         self.name, self.functions = name, functions
@@ -171,7 +184,7 @@ class OverloadedFunction(SugaredValue):
 
 
 class OverloadedMethod(SugaredValue):
-    """A method with several declarations."""
+    """A method with several declarations.  A call uses the first that fits."""
 
     def __init__(self, owner: Value, name: str, methods: Sequence[str]) -> None:
         self.owner, self.name, self.methods = owner, name, methods
@@ -195,7 +208,7 @@ class OverloadedMethod(SugaredValue):
 
 
 def forget_declarations(fn: Callable[..., Any]) -> None:
-    """A function that is defined later under the same name has declarations of its own."""
+    """Drop the declarations of a function, as a later function of the same name has its own."""
     ours = getattr(sys.modules.get("scriptlang.jit"), "_overloaded_fns", {})
     ours.pop(f"__torch__.{fn.__module__}.{fn.__name__}", None)
 
@@ -204,7 +217,7 @@ _compiled: dict[Callable[..., Any], OverloadedFunction] = {}
 
 
 def overloaded(fn: Callable[..., Any]) -> OverloadedFunction | None:
-    """The meaning of a function that has overloads; None for a plain one."""
+    """The meaning of an overloaded function; None for a function without overloads."""
     known = _compiled.get(fn)
     if known is None:
         declarations = function_overloads(fn)

@@ -1,4 +1,4 @@
-"""Compiles the expressions of derivative rules, as functions with the types of their operator."""
+"""Compiles the expressions of derivative rules to functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .resolver import PythonResolver
 
 
 def compile_expression(expression: Expression) -> Function:
-    """The expression as a function of what it names, in that order.  Raises CompileError."""
+    """The expression as a function whose arguments are the values that it names, in this order.
+
+    Raises CompileError.
+    """
     text = expression.source
     definition = ast.parse(text).body[0]
     source = Source(text, expression.place)

@@ -1,6 +1,8 @@
-"""Programs that PyTorch compiled, where ours meet them: they are read as archives are.
+"""Functions and modules that PyTorch compiled and that scriptlang's programs use.
 
-scripted = torch.jit.script(f)         # of torch
+They are saved by PyTorch, and read as archives:
+
+scripted = torch.jit.script(f)
 scriptlang.script(lambda x: scripted(x))
 """
 
@@ -40,7 +42,7 @@ def _of_torch(obj: Any) -> bool:
 
 
 def foreign_function(obj: Any) -> Function:
-    """The function that a torch.jit.ScriptFunction is."""
+    """A torch.jit.ScriptFunction as a function of scriptlang."""
     if obj not in _functions:
         method = _object(obj).type.methods["forward"]
         _functions[obj] = _without_self(method, f"__torch__.{obj.name}")
@@ -48,7 +50,7 @@ def foreign_function(obj: Any) -> Function:
 
 
 def foreign_module(obj: Any) -> ScriptObject:
-    """The object that a torch.jit.ScriptModule is, with copies of its tensors."""
+    """A torch.jit.ScriptModule as an object of scriptlang, with copies of its tensors."""
     if obj not in _modules:
         _modules[obj] = _object(obj)
     return _modules[obj]
@@ -60,7 +62,7 @@ def _object(obj: Any) -> Any:
 
 
 def _without_self(method: Function, name: str) -> Function:
-    """A function from a method that does not use its object."""
+    """A function with the body of a method that does not use `self`."""
     graph = Graph(name)
     source = method.graph.block
     env = {v: graph.block.add_parameter(v.type, v.name) for v in source.parameters[1:]}

@@ -1,7 +1,8 @@
-"""Functions that stay in Python: `@ignore` is called when the program runs, `@unused` raises.
+"""Functions whose bodies are not compiled: those with `@ignore` and `@unused`.
 
-A call of an ignored function is one node with the callable as its constant; only the Python engine
-runs it, and it cannot be kept in an archive.
+A call of an ignored function calls Python.  It is one node, which has the function as a constant;
+only the Python engine can run it, and archives cannot store it.  A call of an unused function
+raises an error.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ DIRECTLY = "Cannot call @unused methods"
 def ignored_function(
     fn: Callable[..., Any], name: str, self_type: T.Type | None = None, said: str = _CALLED
 ) -> Function:
-    """The function of the program that stands for an ignored or unused one of Python."""
+    """The function that programs call in place of an ignored or unused Python function.
+
+    `said` is the message of the error that an unused function raises.
+    """
     definition, source = source_of(fn)
     resolver = whole.PythonResolver.of(inspect.unwrap(fn))
     if modifier(fn) in DROPPED:
@@ -58,9 +62,9 @@ def ignored_function(
 
 
 class PythonModuleValue(SugaredValue):
-    """A module that a function finds among its globals: it runs in Python, on Tensors.
+    """A Python module of layers among the globals of a function.  A call of it calls Python.
 
-    As in PyTorch, what has no declared types takes Tensors and gives one.
+    As in PyTorch, it takes Tensors and returns a Tensor, because it has no declared types.
     """
 
     def __init__(self, module: Any) -> None:
@@ -91,14 +95,17 @@ _functions: weakref.WeakKeyDictionary[Callable[..., Any], Function] = weakref.We
 
 
 def ignored_once(fn: Callable[..., Any]) -> Function:
-    """The function that stands for an ignored or unused one outside of classes."""
+    """`ignored_function` for a function outside of classes; made only once."""
     if fn not in _functions:
         _functions[fn] = ignored_function(fn, qualified_name(fn))
     return _functions[fn]
 
 
 def _plain_defaults(defaults: dict[str, Any]) -> dict[str, Any]:
-    """Defaults of a function that is never run: only that there is one counts."""
+    """Replace defaults by None if programs cannot hold them.
+
+    The function is never run, so that their values do not matter.
+    """
     return {
         n: v if isinstance(v, (bool, int, float, str, type(None))) else None
         for n, v in defaults.items()
@@ -113,7 +120,10 @@ def _without_stars(definition: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _raising(definition: ast.FunctionDef, drop: bool, said: str) -> ast.FunctionDef:
-    """The same signature, arguments of any type, and a body that raises."""
+    """The definition with arguments of type Any, and a body that raises an error.
+
+    `drop` also drops the declared type of the result.
+    """
     made = _without_stars(definition)
     place = definition.body[0]
     args = made.args = copy.copy(made.args)
@@ -136,7 +146,7 @@ def _raising(definition: ast.FunctionDef, drop: bool, said: str) -> ast.Function
 
 
 def _result_of_comment(definition: ast.FunctionDef) -> ast.expr | None:
-    """The result that a type comment declares."""
+    """The annotation of the result that a type comment declares; None without one."""
     text = (definition.type_comment or "").rpartition("->")[2].strip()
     if not text:
         return None

@@ -1,9 +1,9 @@
-"""The members of a Python class, with those it inherits: a script class is flattened.
+"""Finds the members of a Python class, including inherited ones: script classes have no bases.
 
     class B: def get(self) -> int: ...
     class C(B): def get(self) -> int: return super().get() + 1
 
-compiles C with the methods `get` and, for the call of super, `__B_get`.
+Here C is compiled with the method `get`, and with `__B_get` for the call of super.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ OF_PYTHON = ("__new__", "__init_subclass__", "__class_getitem__", "__del__")
 
 @record
 class Member:
-    """A method, property or static method of a class: its syntax and what its names mean.
+    """A method, property or static method of a class: its syntax, and the resolver of its names.
 
-    function: the Python function, None for one that is written here.  owner: the class that
-    defines it.
+    `function` is the Python function, None if scriptlang wrote the source.  `owner` is the class
+    that defines it.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Member:
 
 
 def class_header(cls: type) -> Span | None:
-    """The place of `class C`; None where the source is not there."""
+    """The span of the text `class C`, for errors; None if the source is not available."""
     try:
         node, source = source_of(cls)
     except CompileError:
@@ -68,7 +68,7 @@ def class_header(cls: type) -> Span | None:
 
 
 def members_of(cls: type, type: T.ClassType) -> list[Member]:
-    """The members that instances of a class have: its own, then what its bases add."""
+    """The members of a class: its own, and those of its bases that it does not override."""
     found: dict[tuple[str, bool], Member] = {}
     for owner in cls.__mro__:
         if f"{owner.__module__}.{owner.__name__}" in WITHOUT_MEMBERS:
@@ -101,7 +101,7 @@ def _may_be_base(owner: type) -> bool:
 
 
 def _member(owner: type, cls: type, statement: ast.FunctionDef, source: Source) -> Member | None:
-    """A member from its syntax; None for a class method, which only a call of it refuses."""
+    """A member from its syntax; None for a class method, which is compiled when it is used."""
     private = f"_{owner.__name__.lstrip('_')}{statement.name}"
     raw = function = owner.__dict__.get(statement.name, owner.__dict__.get(private))
     if isinstance(raw, classmethod):
@@ -135,13 +135,16 @@ def is_setter(statement: ast.FunctionDef) -> bool:
 
 
 def class_method(type: T.ClassType, name: str) -> Any:
-    """The function of a class method, its first argument being the class; None where there is
-    none of that name.  Compiled when it is asked for."""
+    """The function of a class method; None if the class has none of this name.
+
+    It has no argument for the class: that name stands for the Python class in its body.  It is
+    declared when it is first used.
+    """
     return class_method_of(type.python_class, type, name)
 
 
 def class_method_of(cls: Any, type: T.ClassType, name: str) -> Any:
-    """The same for the Python class that a type was made of."""
+    """As `class_method`; `cls` is the Python class of the type."""
     if name in type.static_methods:
         return type.static_methods[name]
     raw = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
@@ -161,7 +164,7 @@ def class_method_of(cls: Any, type: T.ClassType, name: str) -> Any:
 
 
 def super_of_class(e: Emitter, node: ast.Call) -> SugaredValue | None:
-    """The meaning of `super()` in a method of a script class; None outside of one."""
+    """The meaning of `super()` in a method of a script class; None elsewhere."""
     own = e.self_type
     names = getattr(e.resolver, "names", None)
     if own is None or names is None or getattr(own, "python_class", None) is None:
@@ -173,7 +176,7 @@ def super_of_class(e: Emitter, node: ast.Call) -> SugaredValue | None:
 
 
 class SuperOfClass(SugaredValue):
-    """`super()`: the methods of the classes after `cls` in the order of resolution."""
+    """`super()`: the methods of the classes after `cls` in the method resolution order."""
 
     kind = "super()"
 
@@ -193,7 +196,7 @@ class SuperOfClass(SugaredValue):
 
 
 def _inherited(type: T.ClassType, base: type, name: str) -> str:
-    """The name of a base's method that the class overrides; compiled into the class when asked."""
+    """The name under which a method of a base class is compiled into a class that overrides it."""
     mangled = f"__{base.__name__}_{name}"
     if mangled not in type.methods:
         python_class: Any = type.python_class

@@ -1,4 +1,4 @@
-"""Interfaces: classes whose methods say only what an object or module must have.
+"""Interfaces: classes that declare methods which an object or module must have, without code.
 
 @jit.interface
 class Step:
@@ -32,7 +32,7 @@ def is_interface(cls: type) -> bool:
 
 
 def interface_type(cls: type) -> T.InterfaceType:
-    """The type of a class marked as an interface.  Raises CompileError where it has code."""
+    """The type of a class that is marked as an interface.  Raises CompileError if it has code."""
     known: Any = python_classes.get(cls)
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""Which objects and classes of Python are modules of layers, and which are containers of them."""
+"""Recognizes modules of layers (`torch.nn.Module`), their classes and their containers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_module_class(cls: type) -> bool:
 
 
 def container_kind(cls: type) -> str:
-    """The kind of a container class; empty for a plain module."""
+    """The kind of a container class; "" for other classes."""
     for c in cls.__mro__:
         if c.__name__ in CONTAINERS and package_of(c) in PACKAGES:
             return CONTAINERS[c.__name__]
@@ -48,13 +48,16 @@ def package_of(cls: type) -> str:
 
 
 def is_base(cls: type) -> bool:
-    """Whether a class is the base class of all modules, torch's or ours."""
+    """Whether a class is the base class of modules of torch or scriptlang."""
     return cls.__name__ in ("Module", "ScriptModule") and package_of(cls) in PACKAGES
 
 
 def is_part_of_base(owner: type, cls: type) -> bool:
-    """Whether a class among the bases of a module's class is that of all modules, or of containers,
-    or a part of those."""
+    """Whether `owner` is a library class: the base class of modules or a container class.
+
+    `owner` is `cls`, the class of a module, or one of its bases.  Bases of library classes count,
+    too.
+    """
     return any(
         (is_base(c) or c.__name__ in CONTAINERS and package_of(c) in PACKAGES)
         and issubclass(c, owner)

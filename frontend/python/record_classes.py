@@ -1,4 +1,4 @@
-"""Dataclasses: the `__init__`, `__eq__` and comparisons that Python writes for them, as syntax."""
+"""Dataclasses: makes the source of the methods that `@dataclass` adds (`__init__`, `__eq__`...)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ORDER = {
 
 
 def is_record(cls: Any) -> bool:
-    """Whether a class itself is a dataclass."""
+    """Whether a class is a dataclass itself, not only one of its bases."""
     return "__dataclass_fields__" in cls.__dict__
 
 
@@ -35,12 +35,15 @@ def field_names(cls: Any) -> list[str]:
 
 
 def _kind(field: Any) -> str:
-    """`_FIELD`, `_FIELD_CLASSVAR` or `_FIELD_INITVAR`."""
+    """The kind of a field: `_FIELD`, `_FIELD_CLASSVAR` or `_FIELD_INITVAR`."""
     return field._field_type.name
 
 
 def written_members(cls: Any, own: set[str]) -> list[Member]:
-    """The methods that `@dataclass` adds to a class; `own` are those it defines itself."""
+    """The methods that `@dataclass` adds to a class; `own` are the names that it defines itself.
+
+    Raises CompileError.
+    """
     parameters = cls.__dataclass_params__
     if parameters.frozen:
         raise CompileError(
@@ -59,7 +62,7 @@ def written_members(cls: Any, own: set[str]) -> list[Member]:
 
 
 def _init(cls: Any) -> Member:
-    """`__init__` with the fields as parameters, in order."""
+    """The method `__init__`, whose parameters are the fields, in order."""
     given = {n: f for n, f in cls.__dataclass_fields__.items() if _kind(f) != "_FIELD_CLASSVAR"}
     plain, body, defaults = ["self"], [], {}
     keywords: list[str] = []
@@ -124,7 +127,7 @@ def _order_text(cls: Any, method: str) -> str:
 
 
 def _compared(cls: Any) -> Iterator[tuple[str, bool]]:
-    """Names of the fields that comparisons look at, and whether they may be None."""
+    """The names of the fields that are compared, and whether they may be None."""
     hints = hints_of(cls, class_header)
     for field in dataclasses.fields(cls):
         if field.compare:
@@ -138,7 +141,7 @@ def _comparison(cls: Any, name: str, lines: list[str]) -> str:
 
 
 def _written(cls: Any, name: str, text: str, defaults: dict[str, Any] | None = None) -> Member:
-    """A method from its text, placed at the header of the class."""
+    """A method from its source text.  Its position, for errors, is the header of the class."""
     place = class_header(cls)
     statement = ast.parse(text).body[0]
     statement.type_comment = None

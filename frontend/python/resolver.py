@@ -1,8 +1,7 @@
-"""PythonResolver: what the free names of a Python function stand for.
+"""PythonResolver: finds what the free names of a Python function mean.
 
-Names are looked up in the closure, then the globals of the function.  Modules and functions of
-torch, scriptlang and math are recognised by what they are called, plain functions and classes are
-compiled.
+Names are looked up in the closure, then in the globals of the function.  Modules and functions of
+torch, scriptlang and math are recognised by their names; other functions and classes are compiled.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
 
 
 class ModuleClassValue(SugaredValue):
-    """The class of a module as a name: programs use modules, Python makes them.
+    """The class of a module of layers.  Its static methods can be called.
 
-    Its static methods can be called.
+    Programs cannot make modules, so a call of the class is an error.
     """
 
     def __init__(self, cls: type) -> None:
@@ -91,9 +90,10 @@ TORCH_PACKAGES = ("torch", "scriptlang")
 
 
 class PythonResolver:
-    """Names of a Python function; `names` are those of its closure and globals.
+    """Resolves the names of a Python function.
 
-    notes: its annotations as Python evaluated them, for names that it alone could see.
+    `names` returns the object that a name refers to, or MISSING.  `notes` are the annotations as
+    Python evaluated them, which may use names that are not visible in the function.
     """
 
     def __init__(self, names: Callable[[str], Any], notes: Mapping[str, Any] | None = None) -> None:
@@ -102,16 +102,18 @@ class PythonResolver:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> PythonResolver:
-        """The resolver of a function's own names."""
+        """The resolver of the closure and globals of a function."""
         closure = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        module_names = function.__globals__  # not the function: it is a weak key
-        own, own_name = weakref.ref(function), function.__name__  # which a decorator's is not yet
+        # The resolver must not keep the function alive, because functions are weak keys of caches.
+        module_names = function.__globals__
+        # While a decorator runs, the name of the function is not yet assigned.
+        own, own_name = weakref.ref(function), function.__name__
 
         def names(name: str) -> Any:
             if name in closure:
                 try:
                     return closure[name].cell_contents
-                except ValueError:  # not assigned yet
+                except ValueError:  # The variable is not assigned yet.
                     return own() if name == own_name else MISSING
             found = module_names.get(name, MISSING)
             return own() if found is MISSING and name == own_name else found
@@ -119,7 +121,7 @@ class PythonResolver:
         return cls(names, own_annotations(function))
 
     def with_names(self, more: Mapping[str, Any]) -> PythonResolver:
-        """The same with further names, which come first."""
+        """A resolver with additional names, which take precedence."""
         known = self.names
         return PythonResolver(lambda name: more[name] if name in more else known(name), self.notes)
 
@@ -136,7 +138,7 @@ class PythonResolver:
         if found is not None:
             return found
         if name in ("inf", "nan") and isinstance(obj, float):
-            return ConstantValue(obj)  # of math, numpy or torch: they never change
+            return ConstantValue(obj)  # Imported from math, numpy or torch, so it never changes.
         if isinstance(obj, (CONSTANT_TYPES, tuple)):
             raise CompileError(
                 f"{name!r} is a global {type(obj).__name__}, which could change "
@@ -153,12 +155,12 @@ class PythonResolver:
     def type(self, expr: ast.expr, span: Span) -> T.Type:
         try:
             return type_of_syntax(expr, self._place(expr, span), self._named, self._generic)
-        except CompileError as error:  # of a class without a source
+        except CompileError as error:  # That of a class without source has no span.
             raise placed(error, span) if error.span is None else error
 
     @staticmethod
     def _place(expr: ast.expr, span: Span) -> Callable[[ast.AST], Span]:
-        """Spans of nodes inside an annotation, from the span of the whole."""
+        """A function that returns the span of a node inside an annotation with the given span."""
 
         def place(node: Any) -> Span:
             if getattr(node, "lineno", None) == expr.lineno:
@@ -170,7 +172,7 @@ class PythonResolver:
         return place
 
     def _generic(self, name: str) -> str:
-        """The name that a generic has in `typing`: a program may import it under another."""
+        """The name of a generic type in `typing`; the program may have another name for it."""
         obj = self.names(name)
         home = getattr(obj, "__module__", None)
         return getattr(obj, "_name", None) or name if home == "typing" else name
@@ -183,8 +185,10 @@ class PythonResolver:
         return None if obj is MISSING else type_of_object(obj, class_type, self.type_of_text)
 
     def type_of_note(self, name: str) -> T.Type | None:
-        """The type of a parameter, or of "return", by what its annotation was when Python read it;
-        None where that is a text or no type."""
+        """The type of the evaluated annotation of a parameter, or of "return".
+
+        None if the annotation is a string or not a type.
+        """
         note = self.notes.get(name)
         return (
             None
@@ -193,7 +197,7 @@ class PythonResolver:
         )
 
     def type_of_text(self, text: str) -> T.Type | None:
-        """The type that an annotation inside an alias names by its text."""
+        """The type that a string annotation names; None if it names none."""
         try:
             return self.type(ast.parse(text, mode="eval").body, Span(Source(text), 0, len(text)))
         except (CompileError, SyntaxError):
@@ -205,12 +209,13 @@ NOWHERE: Any = None
 
 
 def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | None:
-    """What a Python object means in a program; None for one that means nothing.
+    """What a Python object means in a program; None if it has no meaning there.
 
-    constant: whether numbers, strings and tuples may be taken as they are now.
+    `constant`: numbers, strings and tuples have a meaning, too: they are constants with the value
+    that they have now.
     """
     function = getattr(obj, "_function", None)
-    if isinstance(function, Function):  # a ScriptFunction
+    if isinstance(function, Function):  # `obj` is a ScriptFunction.
         return FunctionValue(function)
     if foreign.is_foreign_function(obj):
         return FunctionValue(foreign.foreign_function(obj))
@@ -240,7 +245,10 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
 
 
 def code_of(obj: Any) -> int | None:
-    """The number of a dtype, layout or memory format of scriptlang or torch."""
+    """The code of a dtype, layout, memory format or quantization scheme of scriptlang or torch.
+
+    None for other objects.
+    """
     cls = type(obj)
     package = cls.__module__.partition(".")[0]
     if package == "scriptlang" and cls.__name__ == "DType":
@@ -253,7 +261,10 @@ def code_of(obj: Any) -> int | None:
 
 
 def _module(module: python_types.ModuleType) -> SugaredValue:
-    """A module: what is known of it by name first, then what it holds."""
+    """The namespace of a Python module.
+
+    Attributes that the front end knows by name take precedence over those of the module.
+    """
     known = namespaces.BY_NAME.get(module.__name__)
 
     def find(name: str) -> SugaredValue | None:
@@ -333,7 +344,10 @@ OPERATOR_NAMES = {
 
 
 def _operator_name(obj: Any) -> str | None:
-    """The name of an operator that a script knows as an object: `op = torch.ops.my.op`."""
+    """The name of an operator that is an object of Python, as in `op = torch.ops.my.op`.
+
+    None for other objects.
+    """
     cls = type(obj)
     if cls.__module__.partition(".")[0] not in TORCH_PACKAGES or cls.__name__ not in OPERATOR_NAMES:
         return None
@@ -341,7 +355,7 @@ def _operator_name(obj: Any) -> str | None:
 
 
 def _is_torch_builtin(obj: Any, module: str, owner: Any) -> bool:
-    """Whether an object is one of torch's own compiled functions (`torch.add`)."""
+    """Whether an object is a function of torch that is implemented in C++, such as `torch.add`."""
     if isinstance(obj, (python_types.FunctionType, type)):
         return False
     return (
@@ -356,7 +370,10 @@ WRITTEN_IN_PYTHON = {"istft", "lu", "unique", "unique_consecutive"}
 
 
 def _written_in_python(obj: Any, module: str) -> SugaredValue | None:
-    """A function of torch.nn.functional that is compiled from PyTorch's own source."""
+    """The meaning of an attribute of torch.nn.functional, which is compiled from PyTorch's source.
+
+    None for other modules.
+    """
     if module == "torch.nn.functional" and callable(obj):
         return _callable(obj, NOWHERE)
     return None
@@ -384,7 +401,7 @@ def _torch_function(module: str, name: str) -> SugaredValue | None:
 
 
 def functional(name: str) -> SugaredValue | None:
-    """`torch.nn.functional.name`: written in the language in scriptlang.nn.functional."""
+    """The meaning of `torch.nn.functional.name`, compiled from scriptlang.nn.functional."""
     module = importlib.import_module("scriptlang.nn.functional")
     obj = getattr(module, name, None)
     if isinstance(obj, python_types.FunctionType) and obj.__module__.startswith(module.__name__):
@@ -436,5 +453,5 @@ def _class(cls: type) -> SugaredValue | None:
 
 
 def class_type(cls: type) -> T.Type | None:
-    """The type that instances of a class of the program have."""
+    """The type of instances of a class of the program; None if programs cannot use it."""
     return whole.type_of_class(cls)

@@ -1,4 +1,4 @@
-"""script: Python functions and classes become functions and types of the IR.
+"""Compiles Python functions, and texts with functions, to functions of the IR.
 
 def f(x: Tensor, n: int = 2): ...
 script_function(f)   ->  ir.Function "__torch__.f" with its graph
@@ -41,9 +41,10 @@ _functions: weakref.WeakKeyDictionary[Callable[..., Any], Function] = weakref.We
 @uncollected
 @alone
 def script_function(fn: Callable[..., Any], place: Span | None = None) -> Function:
-    """Compile a Python function, and the functions it calls; each is compiled once.
+    """Compile a Python function and the functions that it calls, each only once.
 
-    place: that of the call that led here.  Raises CompileError.
+    `place` is the span of the call that needs the function, None if `script` was applied to it.
+    Raises CompileError.
     """
     fn = inspect.unwrap(fn)
     known = _functions.get(fn)
@@ -83,7 +84,7 @@ _variadic: weakref.WeakKeyDictionary[Callable[..., Any], VariadicValue] = (
 
 @alone
 def variadic_function(fn: Callable[..., Any]) -> VariadicValue:
-    """A Python function with `*args` or `**kwargs`, compiled for each form of call."""
+    """A Python function with `*args` or `**kwargs`, which each call specialises."""
     known = _variadic.get(fn)
     if known is None:
         definition, source = source_of(fn)
@@ -101,9 +102,9 @@ def declare(
     defaults: Mapping[str, Any] | None = None,
     self_type: Type | None = None,
 ) -> Function:
-    """A function whose body is compiled on first use.
+    """A function whose body is compiled when it is first used.
 
-    Without a declared result its schema is not known before that.
+    If the type of its result is not declared, it has no schema before that.
     """
     schema = function_schema(definition, source, resolver, name, self_type, defaults)
 
@@ -120,9 +121,10 @@ def declare(
 def compile_text(
     text: str, names: Mapping[str, Any] | None = None, file: str = "<string>"
 ) -> dict[str, Function]:
-    """Compile every function of a text; `names` are further names it may use.
+    """Compile all functions in a source text, which may call each other.
 
-    The functions see each other.  Raises CompileError.
+    `names` are objects that they may also use, by name.  Returns the functions by name.  Raises
+    CompileError.
     """
     functions: dict[str, Function] = {}
     known = copy.copy(names) if isinstance(names, dict) else dict(names or {})
@@ -141,7 +143,7 @@ def compile_text(
 
 
 def _refuse_several_iterables(function: ast.FunctionDef, source: Source) -> None:
-    """`for x in a, b` without parentheses: as in PyTorch, texts do not have it."""
+    """Raises CompileError for `for x in a, b` without parentheses, which PyTorch refuses, too."""
     for node in ast.walk(function):
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
             place = span_of(node.iter, source)
@@ -154,7 +156,10 @@ def _refuse_several_iterables(function: ast.FunctionDef, source: Source) -> None
 
 
 def functions_of_text(text: str, file: str = "<string>") -> list[tuple[ast.FunctionDef, Source]]:
-    """The functions that a text defines; imports are passed over.  Raises CompileError."""
+    """The definitions of functions in a source text.
+
+    Imports are ignored.  Raises CompileError for other statements.
+    """
     source = Source(textwrap.dedent(text), file)
     found: list[tuple[ast.FunctionDef, Source]] = []
     for node in parse(source).body:

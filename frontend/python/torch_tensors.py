@@ -1,4 +1,4 @@
-"""Tensors that modules of torch hold, as ours over the same memory."""
+"""Converts tensors of torch to tensors of scriptlang that share their memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ _storages: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakV
 
 
 def tensor_over(value: Any) -> Tensor:
-    """A tensor over the memory of one of torch: views of one storage there are views of one here,
-    so that archives keep what they share.  What is no plain tensor in memory is converted alone."""
+    """A tensor that shares the memory of a tensor of torch.
+
+    Tensors that share a storage in torch share one here, too, so that archives store it only once.
+    Other values, and tensors that are not plain (`_is_plain`), are converted by `as_tensor`.
+    """
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor) or not _is_plain(torch, value):
         made = as_tensor(value)

@@ -1,1 +1,1 @@
-"""What the syntax of a program says by itself: names, lines, marks, annotations."""
+"""What the syntax of a program says by itself: names, lines, decorators, annotations."""

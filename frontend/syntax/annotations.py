@@ -1,7 +1,8 @@
-"""Annotations to types: from syntax and from Python objects, in every spelling.
+"""Translates annotations to types, from their syntax or from Python objects.
 
-PEP 484 (`typing.List[int]`), PEP 585 (`list[int]`), PEP 604 (`int | None`), PEP 563 (strings), type
-comments, `torch.Tensor`, `Tensor`, and classes that the program defines.
+It reads every spelling: PEP 484 (`typing.List[int]`), PEP 585 (`list[int]`), PEP 604
+(`int | None`), PEP 563 (strings), type comments, `torch.Tensor`, `Tensor`, and classes that the
+program defines.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ KEY_HELP = "keys are str, int, float, bool, complex, Tensor, device or enums"
 
 
 def may_be_key(t: T.Type) -> bool:
-    """Whether a dict may have keys of a type."""
+    """Whether the keys of a dict may have this type."""
     return t in KEYS or isinstance(t, (T.EnumType, T.VarType))
 
 
@@ -98,10 +99,11 @@ def type_of_syntax(
     named: Callable[[str, ast.expr], T.Type | None],
     generic: Callable[[str], str] = lambda name: name,
 ) -> T.Type:
-    """The type that annotation syntax names.
+    """The type that the syntax of an annotation names.
 
-    named(dotted name, node) gives the types of the program; it is asked first.  generic(name)
-    gives the usual name of a generic that has another here.  Raises CompileError.
+    `named(dotted name, node)` returns a type that the program defines, or None; it takes precedence
+    over the built-in names.  `generic(name)` returns the canonical name of a generic type that was
+    imported under an alias.  Raises CompileError if the annotation is not a type.
     """
     return _Reader(span, named, generic).type(expr)
 
@@ -189,13 +191,16 @@ class _Reader:
 
 
 def broadcast_size(node: ast.expr | None) -> int | None:
-    """N of an annotation `BroadcastingListN[int]`, also inside an Optional: one number will do."""
+    """N of an annotation `BroadcastingListN[int]`, also inside an Optional; else None.
+
+    A call may give a single number for such an argument; it is repeated N times.
+    """
     found = node and re.search(r"BroadcastingList(\d)\[", ast.unparse(node))
     return int(found.group(1)) if found else None
 
 
 def dotted(node: ast.expr) -> str | None:
-    """`a.b.c` of a chain of attributes, None for other syntax."""
+    """The text `a.b.c` of a chain of attributes; None for other syntax."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -241,9 +246,10 @@ def type_of_object(
     class_type: Callable[[type], T.Type | None],
     text: Callable[[str], T.Type | None] | None = None,
 ) -> T.Type | None:
-    """The type that a Python object names when used as an annotation; None where it names none.
+    """The type that a Python object names when used as an annotation; None if it names none.
 
-    class_type gives the types of classes of the program, text those of string annotations.
+    `class_type` returns the type of a class of the program, `text` that of a string annotation;
+    either may return None.
     """
 
     def recur(o: type) -> T.Type:
@@ -300,7 +306,10 @@ class _NoType(Exception):
 
 
 def own_annotations(obj: Any) -> dict[str, Any]:
-    """The annotations of a class body or function; names that are not there yet stand as text."""
+    """The annotations that a class body or function itself has, without those of base classes.
+
+    An annotation may be a string or a forward reference, if it names something not defined yet.
+    """
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -313,8 +322,10 @@ def own_annotations(obj: Any) -> dict[str, Any]:
 
 
 def names_of_class(cls: type) -> dict[str, Any]:
-    """What names mean in the body of a class: those of its module, and what its methods close
-    over."""
+    """Name -> object, for names in the body of a class.
+
+    Contains the globals of the module of the class, and the variables that its methods close over.
+    """
     names = dict(vars(sys.modules[cls.__module__])) if cls.__module__ in sys.modules else {}
     for raw in list(vars(cls).values()):
         function = getattr(raw, "__func__", getattr(raw, "fget", raw))
@@ -322,7 +333,7 @@ def names_of_class(cls: type) -> dict[str, Any]:
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
                 try:
                     names[name] = cell.cell_contents
-                except ValueError:  # not assigned yet
+                except ValueError:  # The variable is not assigned yet.
                     pass
     names[cls.__name__] = cls
     return names
@@ -331,10 +342,10 @@ def names_of_class(cls: type) -> dict[str, Any]:
 def hints_of(
     cls: type, place: Callable[[type], Span | None], strict: bool = True
 ) -> dict[str, T.Type]:
-    """Types of the annotations of a class body, those of its bases first.
+    """Attribute -> type, from the annotations of a class and its bases; those of bases come first.
 
-    place gives the place of errors.  strict: an annotation that names no type is an error; else it
-    is left out.
+    `place(cls)` is the position of errors.  An annotation that names no type is a CompileError if
+    `strict`, else it is left out.  ClassVar annotations are left out.
     """
     found = {}
     for owner in reversed(cls.__mro__):

@@ -1,4 +1,4 @@
-"""Definitions of Python: the syntax of a function or class with places, its name, its defaults."""
+"""Reads definitions of Python functions and classes: their syntax tree, name and defaults."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scriptlang.source import Source, Span
 
 from .source_lines import source_lines
 
+# A line that is the type comment of a function: `# type: (int) -> int`.
 SIGNATURE = re.compile(r"[ \t]*# type:[ \t]*(\(.*\)[ \t]*->.*)")
 
 
@@ -21,9 +22,11 @@ STRAY = re.compile(r"(?m)^([ \t]*#)[ \t]type:(?!.*->)")
 """A line that is only a type comment but not that of a function: Python does not parse those."""
 
 
+# A type comment with any spacing, such as `#type :`.
 MISSPELT = re.compile(r"#[\t ]*type[\t ]*(?!: ignore(?:\[.*\])?$):", re.MULTILINE)
 
 
+# A type comment with the spacing that Python wants.
 TYPE_COMMENT = re.compile(r"# type:(?! ignore(?:\[[a-zA-Z-]+\])?$)", re.MULTILINE)
 
 
@@ -31,9 +34,10 @@ OF_OPERATORS = re.compile(r"(scriptlang\.ops)\.\w+\.(\w+)")
 
 
 def qualified_name(obj: Any) -> str:
-    """The name under which a function or class of Python is stored, as PyTorch has it.
+    """The name under which archives store a function or class, in the form that PyTorch uses.
 
-    Archives hold such names: those of ours do not say in which room of `scriptlang.ops` they are.
+    Names of scriptlang's own operators leave out the subfolder of `scriptlang.ops`, so that
+    archives do not depend on it.
     """
     module = OF_OPERATORS.sub(r"\1.\2", obj.__module__ or "__main__")
     name = obj.__name__
@@ -43,7 +47,7 @@ def qualified_name(obj: Any) -> str:
 
 
 def defaults_of(fn: Callable[..., Any]) -> dict[str, Any]:
-    """Values of the defaults of a function, by argument."""
+    """Argument name -> default value, for the arguments of a function that have one."""
     fn = inspect.unwrap(fn)
     if not isinstance(fn, python_types.FunctionType):
         return {
@@ -57,7 +61,11 @@ def defaults_of(fn: Callable[..., Any]) -> dict[str, Any]:
 
 
 def source_of(obj: Any) -> tuple[Any, Source]:
-    """The syntax of a function or class, and its source with places in its file."""
+    """The syntax tree of a function or class, and its source.
+
+    Positions in the source are positions in its file.  Raises CompileError if the text cannot be
+    found or is not Python.
+    """
     try:
         lines, first = source_lines(obj)
     except (OSError, TypeError):
@@ -89,7 +97,10 @@ def source_of(obj: Any) -> tuple[Any, Source]:
 
 
 def _after_docstring(node: ast.FunctionDef, source: Source) -> str | None:
-    """The type comment of a function that stands behind its docstring, where PyTorch reads it."""
+    """The type comment of a function if it follows the docstring; else None.
+
+    PyTorch accepts it there; Python's parser does not.
+    """
     first = node.body[0]
     if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
         return None
@@ -113,7 +124,7 @@ def _dedented(lines: list[str]) -> str:
 
 
 def _refuse_misspelt(source: Source) -> None:
-    """A comment that was meant to declare types and does not."""
+    """Raises CompileError for a misspelt type comment if the source has no correct one."""
     found = MISSPELT.search(source.text)
     if found and not TYPE_COMMENT.search(source.text):
         raise CompileError(
@@ -143,7 +154,11 @@ def parse(source: Source) -> ast.Module:
 
 
 def _lambda(source: Source) -> ast.FunctionDef:
-    """A lambda as a function that returns its body; the source must hold exactly one."""
+    """The lambda in a source as the definition of a function `_lambda` that returns its body.
+
+    `inspect` finds only the lines of a lambda.  So these must contain exactly one lambda, and must
+    parse by themselves.
+    """
     try:
         tree = ast.parse(source.text)
     except SyntaxError:

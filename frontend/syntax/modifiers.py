@@ -1,6 +1,7 @@
-"""What decorators say about how a function is compiled: export, ignore, unused.
+"""Reads and sets the modifiers by which decorators say how a function is compiled.
 
-The mark is PyTorch's: an attribute `_torchscript_modifier` whose text begins with the word.
+Modifiers are words such as export, ignore and unused.  They are stored as PyTorch stores them: in
+an attribute `_torchscript_modifier` of the function, as one of the TEXTS.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ _WORDS = {text: word for word, text in TEXTS.items()}
 
 
 def modifier(obj: Any) -> str | None:
-    """The word that a function or method is marked with; None for no mark."""
+    """The modifier of a function or method; None if it has none."""
     text = getattr(obj, MARK, None)
     return _WORDS.get(text) if isinstance(text, str) else None
 
 
 def is_ignored(obj: Any) -> bool:
-    """Whether the body of a function is left out of programs."""
+    """Whether the body of a function is not compiled."""
     return modifier(obj) in IGNORED
 
 
 def mark(obj: Any, word: str) -> Any:
-    """Mark a function; returns it."""
+    """Set the modifier of a function, and return the function."""
     setattr(obj, MARK, TEXTS[word])
     return obj

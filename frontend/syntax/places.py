@@ -1,4 +1,4 @@
-"""Places in sources: where a syntax node stands, and how errors say where they arose."""
+"""Positions in sources: the span of a syntax node, and the positions that errors report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scriptlang.source import Source, Span
 
 
 def span_of(node: Any, source: Source) -> Span:
-    """The place of a syntax node in its source."""
+    """The span of a syntax node in its source."""
     if source.is_ascii:
         starts = source.line_starts
         return Span(
@@ -26,15 +26,17 @@ def span_of(node: Any, source: Source) -> Span:
 
 
 def _offset(source: Source, line: int, column: int) -> int:
-    """Offset of a position as `ast` gives it: columns there count UTF-8 bytes."""
+    """Offset in characters of a position that `ast` gives, whose columns count UTF-8 bytes."""
     start = source.offset(line, 0)
     text = source.line_text(start)[1]
     return start + len(text.encode()[:column].decode(errors="ignore"))
 
 
 def placed(error: CompileError, span: Span) -> CompileError:
-    """An error about something without source is at the place that led to it; one in another text
-    names that place in its chain."""
+    """Add the span that led to an error; returns the error.
+
+    An error without a span gets this one.  An error in another source names it in its chain.
+    """
     if error.span is None:
         error.span = span
     elif error.span.source.name != span.source.name:
@@ -44,12 +46,12 @@ def placed(error: CompileError, span: Span) -> CompileError:
 
 
 def friendly(text: str) -> str:
-    """A text without the packages of qualified names: `__torch__.a.b.C` is `C`."""
+    """A text in which qualified names are shortened: `__torch__.a.b.C` becomes `C`."""
     return re.sub(r"__torch__\.(?:\w+\.)*?((?:[A-Z]\w*\.)?\w+)(?![\w.])", r"\1", text)
 
 
 def called_at(error: CompileError, name: str, span: Span) -> CompileError:
-    """Add the place of the call to an error in the called function."""
+    """Add the position of a call to an error in the called function `name`; returns the error."""
     line = f"compiling {friendly(name)}"
     error.chain = tuple(f"{line}, called at {span.place}" if c == line else c for c in error.chain)
     return error

@@ -1,4 +1,4 @@
-"""Questions about Python syntax: which names a body assigns, whether it leaves its loop."""
+"""Simple analyses of Python syntax: which names a body assigns, whether it leaves its loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _SCOPES = (
 
 
 def walk_scope(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Every node of a scope: not those inside of nested functions, classes and comprehensions."""
+    """All nodes of a scope, in source order.
+
+    The node of a nested function, class or comprehension is included, but nothing inside of it.
+    """
     stack = list(reversed(nodes))
     while stack:
         node = stack.pop()
@@ -39,10 +42,10 @@ def assigned_names(body: Sequence[ast.AST]) -> set[str]:
 
 
 def leaves_loop(body: Sequence[ast.stmt]) -> bool:
-    """Whether a return, break or continue is inside."""
+    """Whether the statements contain a return, break or continue."""
     return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in walk_scope(body))
 
 
 def annotation_text(node: ast.expr) -> str:
-    """An annotation as text, for errors."""
+    """The text of an annotation, for error messages."""
     return ast.unparse(node)

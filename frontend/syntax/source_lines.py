@@ -1,7 +1,7 @@
-"""The lines of a function in its file, found by its indentation.
+"""Finds the lines of a function in its file by their indentation.
 
-Python's own `inspect.getsourcelines` reads the function token by token; this takes a tenth of the
-time and leaves to it what it cannot tell.
+This takes a tenth of the time of Python's `inspect.getsourcelines`, which reads the function token
+by token.  Where indentation does not suffice, `getsourcelines` is called.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scriptlang.source import Source, Span
 
 
 def caller() -> Span | None:
-    """The line of the user's program that is running; None where its text is not there."""
+    """The line of the user's program that called scriptlang; None if its text is not available."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scriptlang"):
         frame = frame.f_back
@@ -32,9 +32,9 @@ def caller() -> Span | None:
 
 
 def source_lines(obj: Any) -> tuple[list[str], int]:
-    """The lines of a function or class, and the number of the first, as `getsourcelines` has them.
+    """The lines of a function or class and the number of the first, as in `getsourcelines`.
 
-    Raises OSError or TypeError where there is no source.
+    Raises OSError or TypeError if there is no source.
     """
     fn = inspect.unwrap(obj) if callable(obj) and not isinstance(obj, type) else obj
     if isinstance(fn, python_types.FunctionType) and fn.__name__ != "<lambda>":
@@ -45,7 +45,7 @@ def source_lines(obj: Any) -> tuple[list[str], int]:
 
 
 def _block(fn: python_types.FunctionType) -> list[str] | None:
-    """The lines of a function; None where they cannot be told by indentation."""
+    """The lines of a function; None if indentation does not tell where it ends."""
     file = fn.__code__.co_filename
     lines = linecache.getlines(file, fn.__globals__)
     start = fn.__code__.co_firstlineno - 1
@@ -76,13 +76,16 @@ def _indent(line: str) -> int:
 
 
 def _goes_on(line: str) -> bool:
-    """Whether a line that is not indented may still belong to the function."""
+    """Whether a line may belong to the function although it is not indented."""
     text = line.strip()
     return not text or text[0] in ")]}#"
 
 
 def _is_whole(block: list[str]) -> bool:
-    """Whether no string, bracket or comment can hold text that looks like the end."""
+    """Whether the lines have complete brackets and strings, so that the end was found correctly.
+
+    Lines inside of brackets or strings may have any indentation.
+    """
     text = "".join(block)
     return (
         all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}"))

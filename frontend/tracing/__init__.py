@@ -1,1 +1,1 @@
-"""A run of a function or module becomes a graph."""
+"""Tracing: records a run of a function or module as a graph."""

@@ -1,7 +1,7 @@
-"""trace: a run of a Python function or module on example inputs becomes a program.
+"""Traces a Python function or module: makes a program from its run on example inputs.
 
-Every operator that is called on tensors is recorded (tracer.py; trace_torch.py for tensors of
-torch).  Control flow of Python leaves no trace.
+Every operator that is called on tensors is recorded, by tracer.py, or by trace_torch.py for tensors
+of torch.  Control flow of Python is not recorded.
 
     trace_function(f, (x,))            ->  ir.Function "__torch__.f"
     trace_methods(module, {"forward": (x,)})   ->  a ScriptObject of a class with those methods
@@ -74,7 +74,10 @@ def inputs_of(example_inputs: Any) -> tuple[Any, ...]:
 
 
 def copy_inputs(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copies of all tensors of the inputs, so that a run does not change the originals."""
+    """The inputs with copies of all tensors, so that a run does not change the originals.
+
+    Raises TypeError for inputs that cannot be traced.
+    """
     return tuple(map(_copy, args))
 
 
@@ -113,7 +116,7 @@ def _type_of_input(v: Any) -> T.Type:
 
 
 def _uses_torch(func: Callable[..., Any], args: Any) -> bool:
-    """Whether a run works on tensors of torch."""
+    """Whether a function works on tensors of torch, judged by its inputs, class and globals."""
     if isinstance(args, (list, tuple)) and args:
         return any(_uses_torch(func, v) for v in args)
     if isinstance(args, dict) and args:
@@ -146,7 +149,11 @@ def _one_at_a_time(record: Callable[P, R]) -> Callable[P, R]:
 
 @_one_at_a_time
 def trace_function(func: Callable[..., Any], example_inputs: Any, strict: bool = True) -> Function:
-    """Record `func` on the example inputs.  Raises TypeError for inputs that cannot be traced."""
+    """Record a run of `func` on the example inputs.
+
+    Raises TypeError for inputs that cannot be traced, and CompileError.  `strict` refuses a result
+    that is a dict, and warns of a list.
+    """
     args = copy_inputs(inputs_of(example_inputs))
     name = _name(func)
     tracer = _tracer(name, func, args)
@@ -158,8 +165,8 @@ def trace_function(func: Callable[..., Any], example_inputs: Any, strict: bool =
 def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -> ScriptObject:
     """Record methods of a module of torch.nn or scriptlang.nn, each on its example inputs.
 
-    The object has the module's parameters, buffers and submodules as attributes, and shares its
-    tensors.  Raises TypeError for inputs that cannot be traced.
+    The returned object has the parameters, buffers and submodules of the module as attributes, and
+    shares their memory.  Errors and `strict` are as in `trace_function`.
     """
     held = Held()
     obj = traced_object(module, held)
@@ -198,7 +205,7 @@ def _tracer(name: str, func: Callable[..., Any], args: tuple[Any, ...]) -> Trace
 def _record(
     tracer: Tracer, func: Callable[..., Any], args: tuple[Any, ...], names: list[str], strict: bool
 ) -> None:
-    """Run the function and record what it does."""
+    """Run the function and record its operators; `names` are those of the graph's inputs."""
     for name, v in zip(names, args):
         value = tracer.graph.block.add_parameter(_type_of_input(v), name)
         tracer.take(v, value, NOWHERE)
@@ -223,7 +230,7 @@ def _name(func: Callable[..., Any]) -> str:
 
 
 class _Outputs:
-    """What a traced function returned as a value of the graph."""
+    """Converts the result of a traced function to a value of the graph."""
 
     def __init__(self, tracer: Tracer, strict: bool, span: Span) -> None:
         self.tracer, self.strict, self.span = tracer, strict, span
@@ -273,20 +280,20 @@ class _Outputs:
 
 
 def sweep(graph: Graph) -> None:
-    """Remove sizes and constants that were recorded and not used."""
+    """Remove recorded sizes, constants and number operators whose results are not used."""
     for node in graph.block.nodes_reversed:
         if is_pure(node) and not any(v.uses for v in node.outputs) and _no_tensor(node):
             node.destroy()
 
 
 def is_pure(node: Node) -> bool:
-    """Whether a node does nothing but give its results."""
+    """Whether a node has results, and no blocks, writes or side effects."""
     writes = node.schema is not None and node.schema.is_mutable
     return bool(node.outputs) and not node.blocks and not writes and not has_side_effects(node)
 
 
 def _no_tensor(node: Node) -> bool:
-    """Operators on tensors stay, as they were called; those on numbers may go."""
+    """Whether a node may be removed: operators on tensors stay, except those that read sizes."""
     return (
         node.schema is None
         or node.kind in ("aten::size", "aten::__getitem__", "aten::numel")

@@ -1,4 +1,4 @@
-"""Whether a trace says what the function means: the recording is run again and compared."""
+"""Checks a trace: records or runs the function again, and compares the results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from scriptlang.tensors import Tensor, as_tensor
 
 
 class TracerWarning(UserWarning):
-    """What a trace recorded may differ from what the function means."""
+    """A trace may compute something else than the traced function does."""
 
 
 class TracingCheckError(ScriptError):
-    """The recording and the function gave different results."""
+    """Two recordings of a function differ, or a recording fails where the function does not."""
 
 
 def is_random(graph: Graph) -> bool:
@@ -27,7 +27,7 @@ def is_random(graph: Graph) -> bool:
 
 
 def check_graphs(first: Graph, again: Graph) -> None:
-    """Compare two recordings of the same function.  Raises TracingCheckError where they differ."""
+    """Compare two recordings of the same function.  Raises TracingCheckError if they differ."""
     a, b = ([_line(n) for n in g.walk_all() if n.kind != "prim::Constant"] for g in (first, again))
     if a != b:
         at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
@@ -67,7 +67,11 @@ def check_traced(
     copy: Callable[..., Sequence[Any]],
     tolerance: float,
 ) -> None:
-    """Run the function and its recording on each of the inputs; warn where they differ."""
+    """Run the function and its recording on each of the inputs, and warn if the results differ.
+
+    `copy` copies the inputs of a run.  Recordings with random operators are not checked.  Raises
+    TracingCheckError if the recording fails.
+    """
     if is_random(graph):
         return
     for args in inputs:
@@ -90,7 +94,10 @@ def check_traced(
 
 
 def difference(a: Any, b: Any, rtol: float, atol: float, path: str = "") -> str | None:
-    """Where two results differ (` at [0]`, "" for the whole); None where they agree."""
+    """Where two results differ, as text for a message: " at [0]", or "" for the whole result.
+
+    None if they are equal.
+    """
     ours = [
         as_tensor(v) if not isinstance(v, (bool, int, float, complex, str)) else None
         for v in (a, b)
@@ -122,9 +129,9 @@ def _same_tensor(a: Tensor, b: Tensor, rtol: float, atol: float) -> bool:
 
 
 def with_keywords(func: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Example inputs by name, in the order of the function's parameters.
+    """Example inputs that are given by name, in the order of the function's parameters.
 
-    Raises TypeError for a name that is none of them.
+    Raises TypeError for a name that is not a parameter.
     """
     target = getattr(func, "forward", func)
     bound = inspect.signature(target).bind(**given)
@@ -132,7 +139,7 @@ def with_keywords(func: Callable[..., Any], given: Mapping[str, Any]) -> tuple[A
 
 
 def parameters_of(func: Callable[..., Any], count: int) -> list[str]:
-    """Names of the first parameters of a function; those of a `*args` are numbered."""
+    """The names of the first `count` parameters of a function; those of `*args` are numbered."""
     try:
         parameters = list(inspect.signature(func).parameters.values())
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""Tracing programs of torch, where it is installed.
+"""Traces programs that use tensors of torch, if torch is installed.
 
-The run is that of torch itself, on its own tensors; a dispatch mode above autograd sees every
-operator with its overload and all its arguments.  Sizes are torch.SymInt numbers whose node
-remembers the value of the graph (traced_symbol.py).
+Torch itself runs the operators.  A dispatch mode above autograd gets every operator with its
+overload and all its arguments, and records it.  Sizes are numbers of the class torch.SymInt, whose
+node has the value of the graph (traced_symbol.py).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
 
 class TorchTracer(Tracer):
-    """A Tracer for tensors of torch; ours are taken, too."""
+    """A Tracer for tensors of torch; tensors of scriptlang are accepted, too."""
 
     skipped = (PACKAGE, HERE, TORCH)
 
@@ -113,7 +113,8 @@ class TorchTracer(Tracer):
         return super().value(v, type, span)
 
     def take(self, result: Any, value: Value, span: Span) -> Any:
-        if isinstance(result, Tensor):  # of a compiled function
+        # The results of compiled functions are tensors of scriptlang.
+        if isinstance(result, Tensor):
             result = torch.from_numpy(result.numpy().copy())
         elif isinstance(result, tuple) and any(isinstance(v, Tensor) for v in result):
             result = tuple(
@@ -150,7 +151,7 @@ class TorchTracer(Tracer):
     # What the mode calls
 
     def operator(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run one operator of torch and record it."""
+        """Run an operator of torch and record it; returns its result."""
         schema = func._schema
         span = self.span()
         with self.paused():
@@ -173,9 +174,11 @@ class TorchTracer(Tracer):
         return result
 
     def remembered(self, schema: Any, given: dict[str, Any]) -> dict[str, Any]:
-        """The arguments that torch made ordinary ints of, as the numbers that remember a shape.
+        """Arguments that torch converted to plain ints, as the traced numbers that they were.
 
-        Which of two equal ints it was is not known: a dimension it hardly is, else it stays one.
+        An argument is recognized by its value: a traced number replaces the only int argument equal
+        to it.  If several are equal to it, all stay plain ints.  Arguments `dim...` are not
+        considered, as they rarely are traced numbers.
         """
         found = {}
         for symbol in self.taken_as_int:
@@ -194,7 +197,7 @@ class TorchTracer(Tracer):
         return found
 
     def record(self, op: table.Operator, given: dict[str, Any], result: Any, span: Span) -> None:
-        """Insert the node of a call, and let its results stand for its outputs."""
+        """Insert the node of a call, and bind the results to its outputs."""
         inputs = [self.argument(a, given, span) for a in op.schema.arguments]
         returns = [
             result_type(r.type, v)
@@ -225,7 +228,7 @@ class TorchTracer(Tracer):
         return self.value(v, a.type, span)
 
     def size_of(self, tensor: torch.Tensor) -> torch.Size | tuple[Any, ...]:
-        """The shape of a tensor, in numbers that remember it."""
+        """The shape of a tensor, as traced numbers if the tensor is in the graph."""
         sizes = plain_size(tensor)
         if id(tensor) not in self.known:
             return sizes
@@ -266,7 +269,7 @@ class TorchTracer(Tracer):
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[Any]:
-        """Inside an operator: torch's own code runs as if nothing was recorded."""
+        """Do not record meanwhile; used while torch runs an operator."""
         dispatch.calls.trace(None)
         self.is_recording = False
         try:
@@ -278,7 +281,7 @@ class TorchTracer(Tracer):
 
 
 def choose(name: str, overload: str, given: dict[str, Any]) -> str:
-    """The overload to record: that for numbers, where torch was given a number for a Tensor."""
+    """The overload to record: `Scalar` if a number was given for a Tensor of overload `Tensor`."""
     op = table.find(name, overload)
     if op is None or overload != "Tensor":
         return overload
@@ -297,15 +300,14 @@ def _constant_type(value: Any, wanted: T.Type) -> T.Type | None:
 
 
 def result_type(declared: T.Type, result: Any) -> T.Type:
-    """The type of a result, with what the schema leaves open taken from the value."""
+    """The type of a result; for a result of type number, that of the value."""
     if declared == T.NUMBER:
         return T.FLOAT if isinstance(result, float) else T.INT
     return declared
 
 
 def plain(v: Any) -> Any:
-    """The value with every number that remembers a shape made an ordinary one, and our tensors
-    torch's."""
+    """The value with all traced numbers in it made plain, and scriptlang's tensors made torch's."""
     if isinstance(v, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return v.node.number if isinstance(v.node, Symbol) else v
     if isinstance(v, Tensor):
@@ -317,7 +319,7 @@ def plain(v: Any) -> Any:
     return v
 
 
-# What is put into torch while a trace is recorded
+# Functions of torch that are replaced while a trace is recorded
 
 plain_size: Callable[[torch.Tensor], torch.Size] = torch._C.TensorBase.size
 plain_count: Callable[[torch.Tensor], int] = torch._C.TensorBase.numel
@@ -328,7 +330,10 @@ _thread = 0
 
 @contextlib.contextmanager
 def sizes_from(tracer: TorchTracer) -> Iterator[Any]:
-    """Let shapes come from a tracer, and `torch.jit.is_tracing()` hold."""
+    """Replace functions of torch, so that a tracer sees sizes, indexing and compiled functions.
+
+    `torch.jit.is_tracing()` is true meanwhile.
+    """
     global _tracer, _thread
     tracing = torch._C._is_tracing
     _tracer, _thread = tracer, get_ident()
@@ -350,7 +355,7 @@ def sizes_from(tracer: TorchTracer) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def plain_sizes() -> Iterator[Any]:
-    """Use the shapes of torch, without traced sizes."""
+    """Give plain sizes instead of traced ones meanwhile."""
     global _tracer
     tracer, _tracer = _tracer, None
     try:
@@ -360,12 +365,18 @@ def plain_sizes() -> Iterator[Any]:
 
 
 def _here() -> TorchTracer | None:
-    """The tracer whose thread this is: what is put into torch is there for all threads."""
+    """The tracer, if it was started in this thread; else None.
+
+    The replaced functions are called in all threads.
+    """
     return _tracer if _tracer is not None and _thread == get_ident() else None
 
 
 def _calls(original: Callable[..., Any], meaning: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A call of a function that torch compiled: recorded as a call, not as what it runs."""
+    """A replacement for `__call__` of functions that torch compiled, which records the call.
+
+    The operators in the function are not recorded.
+    """
 
     def call(scripted: Any, *args: Any, **kwargs: Any) -> Any:
         tracer = _here()
@@ -420,7 +431,10 @@ def _python_dispatcher() -> Any:
 
 @cache
 def _mode_class() -> type:
-    """The dispatch mode.  Torch admits above autograd only modes of the classes that it knows."""
+    """The class of the dispatch mode.
+
+    It derives from a class of torch, because torch accepts only known classes above autograd.
+    """
     from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
     from torch.utils._python_dispatch import TorchDispatchMode
 

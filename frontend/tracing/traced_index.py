@@ -1,7 +1,7 @@
 """`x[...]` of a torch tensor while a trace is recorded.
 
-Torch leaves out a slice that takes everything, which another size would need; here each part of an
-index is the operator that it stands for.
+Torch calls no operator for a slice that covers the whole dimension, such as `x[:3]` of three rows.
+A tensor of another size would need it.  Here each part of an index calls its operator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BASIC = (slice, type(None), type(Ellipsis))
 
 
 def get_item(tensor: torch.Tensor, index: Any) -> torch.Tensor:
-    """The elements of a tensor, by operators for slices, numbers, None and Ellipsis."""
+    """`tensor[index]`, with an operator for each slice, number and None in the index."""
     parts = index if isinstance(index, tuple) else (index,)
     if not any(isinstance(p, slice) for p in parts) or not all(map(_is_simple, parts)):
         return original(tensor, index)
@@ -55,7 +55,7 @@ def _is_simple(part: Any) -> bool:
 
 
 def _dims(part: Any) -> int:
-    """How many dimensions of the tensor an index takes."""
+    """How many dimensions of the tensor a part of an index uses."""
     if part is None or part is Ellipsis:
         return 0
     if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):

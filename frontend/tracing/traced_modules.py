@@ -1,6 +1,7 @@
-"""The object of a module that is traced: its parameters, buffers and submodules as attributes.
+"""Makes the object for a module that is traced.
 
-Unlike a scripted module a traced one has no attributes but those, and a class of its own.
+Its attributes are the parameters, buffers and submodules of the module, and `training`.  Unlike the
+attributes of a scripted module, others are left out.  Each object has its own class.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from ..syntax.definitions import qualified_name
 
 @record
 class Held:
-    """paths: id of a tensor or scripted object -> the attributes that lead to it from the module.
+    """The tensors and scripted objects that a traced module contains.
 
-    alive: what must not die while the ids are used.  tensors: id of a tensor of the module -> ours.
+    `paths` maps the id of a tensor or object to the attribute names that lead to it from the
+    module.  `alive` keeps these alive, so that the ids stay valid.  `tensors` maps the id of a
+    tensor of the module to the tensor of the new object.
     """
 
     paths: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -31,7 +34,10 @@ class Held:
 
 
 def traced_object(module: Any, held: Held, path: tuple[str, ...] = ()) -> ScriptObject:
-    """A new object with the tensors of the module; what it holds is noted in `held`."""
+    """The object for a module: a new one, or that of a scripted module.
+
+    What the module contains is added to `held`; `path` leads to the module from the outermost one.
+    """
     scripted = getattr(module, "_object_", None)
     if isinstance(scripted, ScriptObject):
         _note(held, scripted, path)
@@ -79,7 +85,7 @@ def _note(held: Held, value: Any, path: tuple[str, ...]) -> None:
 
 
 def _tensor(tensor: Any, held: Held, path: tuple[str, ...]) -> Tensor:
-    """Our tensor over the memory of a module's; the same one for the same."""
+    """The tensor of scriptlang over the memory of a tensor of the module; made only once."""
     _note(held, tensor, path)
     if id(tensor) not in held.tensors:
         held.tensors[id(tensor)] = tensor_over(tensor)

@@ -1,6 +1,6 @@
-"""Numbers that remember the value of the graph they stand for, while a trace is recorded.
+"""Traced numbers: ints and floats with a value of the graph, used while a trace is recorded.
 
-`x.size(0) * 2` in a traced function gives a TracedInt; it computes as an int and records
+In a traced function `x.size(0) * 2` is a TracedInt.  The multiplication computes an int and records
 `aten::mul`.
 """
 
@@ -24,7 +24,7 @@ OPERATORS: dict[str, str] = {
 
 
 class _Traced:
-    """What traced ints and floats share: the tracer that made them, and their value."""
+    """Base class of traced numbers: the tracer that made them, and their value in the graph."""
 
     tracer: Any
     value: Value
@@ -63,7 +63,7 @@ class TracedFloat(_Traced, float):
 
 
 def plain(value: Any) -> Any:
-    """The value with every traced number in it made an ordinary one."""
+    """The value with all traced numbers in it, also in lists and tuples, made plain."""
     if isinstance(value, _Traced):
         return value.plain
     if type(value) in (list, tuple) and any(isinstance(v, (_Traced, list, tuple)) for v in value):
@@ -85,7 +85,8 @@ def _operation(name: str, operator: str, reflected: bool) -> Callable[..., Any]:
             return result
         left, right = (other, self) if reflected else (self, other)
         value = tracer.number_operator(operator, left, right)
-        if name == "pow" and isinstance(result, int):  # a power of ints is a float in programs
+        # In programs a power of ints is a float.
+        if name == "pow" and isinstance(result, int):
             power = TracedFloat(float(result), tracer, value)
             value = tracer.number_operator("aten::Int", power)
         made = TracedFloat if isinstance(result, float) else TracedInt

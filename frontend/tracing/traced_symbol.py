@@ -1,6 +1,6 @@
-"""The node behind a torch.SymInt or SymFloat that came from a shape in a traced program.
+"""The node of a torch.SymInt or SymFloat that comes from a shape in a traced program.
 
-Arithmetic on it is recorded; comparisons and what else torch asks give ordinary values.
+Arithmetic on it is recorded.  Comparisons and other operations are computed, but not recorded.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ COMPUTED: dict[str, Callable[..., Any]] = {
 
 
 class Symbol:
-    """A number, and the value of the graph that it stands for (None for one that is constant)."""
+    """A number with its value in the graph, which is None for a constant."""
 
     nested_int = constant = hint = None
 
@@ -91,7 +91,10 @@ class Symbol:
     maybe_as_float = maybe_as_bool = constant_int = constant_bool = singleton_int = maybe_as_int
 
     def guard_int(self, file: str, line: int) -> int:
-        """Called by torch before it calls an operator that takes an ordinary int."""
+        """The plain int; torch calls this for an operator that does not take symbolic ints.
+
+        The tracer notes the symbol, to recognize it among the arguments of the operator.
+        """
         if self.value is not None and self.tracer.is_recording:
             self.tracer.taken_as_int.append(self)
         return int(self.number)
@@ -150,7 +153,7 @@ def _recorded(name: str) -> Callable[..., Symbol]:
 
 
 def _power(self: Symbol, other: Symbol) -> Symbol:
-    """A power of ints is a float in programs."""
+    """Record a power of ints, which is a float in programs and so is converted back."""
     number, tracer = self.number**other.number, self.tracer
     if not tracer.is_recording or self.value is None or not isinstance(number, int):
         return Symbol(number, tracer)

@@ -1,8 +1,8 @@
-"""The recorder of a trace: operators that are called become nodes of a graph.
+"""Records a trace: operators that are called become nodes of a graph.
 
-Tensors are told apart by identity; sizes are numbers that remember where they came from
-(traced_number.py); tensors that the run did not compute become constants, or attributes of the
-module that is traced.
+A tensor is mapped to its value in the graph by identity.  Sizes are traced numbers, which have a
+value in the graph (traced_number.py).  Tensors that the run did not compute become attributes of
+the traced module, or constants.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def friendly_type(owner: Any) -> str:
 
 
 class Tracer:
-    """Records operator calls into a graph.  It is `dispatch.calls.tracer` while a trace runs."""
+    """Records calls of operators in a graph.  It is `dispatch.calls.tracer` while a trace runs."""
 
     skipped: tuple[str, ...] = (PACKAGE, HERE)
     """Folders of files that are not the user's program."""
@@ -64,16 +64,17 @@ class Tracer:
         self.is_recording = False
 
     def hold(self, owner: Value, held: dict[int, tuple[str, ...]]) -> None:
-        """Let attributes of a module stand for tensors and objects.
+        """Set the module that is traced: `owner` is its value in the graph.
 
-        held: id of a tensor or object -> the names of the attributes that lead to it.
+        `held` maps the id of a tensor or object that it contains to the attribute names that lead
+        to it.
         """
         self.owner, self.held = owner, held
 
     # Where in the user's program
 
     def span(self) -> Span:
-        """The line of the traced program that is running."""
+        """The span of the line of the user's program that is running."""
         frame: Any = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(self.skipped):
             frame = frame.f_back
@@ -89,7 +90,7 @@ class Tracer:
     # Values
 
     def bind(self, tensor: Tensor, value: Value) -> None:
-        """Let a tensor stand for a value from here on."""
+        """Map a tensor to its value in the graph, from here on."""
         self.known[id(tensor)] = (tensor, value)
         self.storages.setdefault(self.memory(tensor), []).append((tensor, value))
 
@@ -97,19 +98,22 @@ class Tracer:
         return isinstance(v, Tensor)
 
     def memory(self, tensor: Any) -> int:
-        """What tensors over the same memory have in common."""
+        """A key that is equal for tensors over the same memory."""
         return id(tensor._storage)
 
     def layout(self, tensor: Any) -> tuple[Any, ...]:
-        """What is equal for tensors over the same memory that are the same."""
+        """A key that is equal for tensors over the same memory with the same elements."""
         return tensor.dtype, tensor._size, tensor._stride, tensor._offset
 
     def constant(self, tensor: Any) -> Tensor:
-        """The tensor as a constant of the program."""
+        """The tensor as a constant of the graph; subclasses convert it."""
         return tensor
 
     def value(self, v: Any, type: T.Type | None, span: Span) -> Value:
-        """The value of the graph that a run-time value stands for."""
+        """The value in the graph of a tensor, number, container or constant.
+
+        `type` is the type that is wanted, if known.  Raises CompileError for other objects.
+        """
         if self.is_tensor(v):
             return self.tensor(v, span)
         if isinstance(v, (TracedInt, TracedFloat)) and v.tracer is self:
@@ -136,7 +140,7 @@ class Tracer:
             return found[1]
         for other, value in reversed(self.storages.get(self.memory(tensor), ())):
             if self.layout(other) == self.layout(tensor):
-                self.bind(tensor, value)  # detach() and its like
+                self.bind(tensor, value)  # It is the same as another tensor, as after detach().
                 return value
         if id(tensor) in self.held:
             value = self.attribute(self.held[id(tensor)], span)
@@ -146,7 +150,7 @@ class Tracer:
         return value
 
     def attribute(self, path: tuple[str, ...], span: Span) -> Value:
-        """What an attribute of an attribute ... of the module holds."""
+        """The value of the attribute of the traced module to which these names lead."""
         value = self.owner
         for name in path:
             value = self.b.simple(value).attr(self.b, name, span).value(self.b, span)
@@ -169,7 +173,7 @@ class Tracer:
     # What dispatch calls
 
     def call(self, op: table.Operator, values: list[Any]) -> Any:
-        """Run an operator and record it."""
+        """Run an operator and record it; returns its result."""
         span = self.span()
         arguments = op.schema.arguments
         inputs = [self.value(v, a.type, span) for v, a in zip(values, arguments)]
@@ -193,7 +197,10 @@ class Tracer:
         kwargs: dict[str, Any],
         run: Callable[..., Any],
     ) -> Any:
-        """Record a call of a compiled function; `run(*args, **kwargs)` makes it."""
+        """Record a call of a compiled function; returns its result.
+
+        `run(*args, **kwargs)` executes the call.
+        """
         span = self.span()
         result = self.run(
             lambda: run(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
@@ -211,8 +218,11 @@ class Tracer:
         kwargs: dict[str, Any],
         run: Callable[..., Any],
     ) -> Any:
-        """Record a call of a method of a scripted object, or of the module that stands for one,
-        that the traced module holds."""
+        """Record a call of a method of a scripted object in the traced module; returns its result.
+
+        `owner` is the object, or the module of torch for which it was made.  `run(*args, **kwargs)`
+        executes the call.
+        """
         span = self.span()
         if id(owner) not in self.held:
             raise CompileError(
@@ -231,7 +241,7 @@ class Tracer:
         return self.take(result, out, span)
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """Run something whose inner calls are not recorded."""
+        """Run a function without recording the operators that it calls."""
         self.pause()
         try:
             return call()
@@ -239,7 +249,10 @@ class Tracer:
             self.resume()
 
     def take(self, result: Any, value: Value, span: Span) -> Any:
-        """Associate results of a recorded call with graph values; numbers become traced ones."""
+        """Map the results of a recorded call to values of the graph; returns the result.
+
+        A number becomes a traced number.
+        """
         if self.is_tensor(result):
             self.bind(result, value)
         elif isinstance(result, (list, tuple)) and result and isinstance(value.type, T.ListType):
@@ -262,7 +275,7 @@ class Tracer:
         return result
 
     def shape(self, tensor: Tensor) -> Size:
-        """The shape of a tensor, as numbers that remember it."""
+        """The shape of a tensor, as traced numbers if the tensor is in the graph."""
         if id(tensor) not in self.known or dispatch.tracing() is not self:
             return Size(tensor._size)
         span = self.span()
@@ -274,7 +287,7 @@ class Tracer:
         return Size(sizes)
 
     def number(self, v: Any) -> Value | None:
-        """The value of a number that came from a shape; None for anything else."""
+        """The value in the graph of a traced number; None for other objects."""
         return v.value if isinstance(v, (TracedInt, TracedFloat)) and v.tracer is self else None
 
     def number_operator(self, name: str, *numbers: int | float) -> Value:
@@ -294,7 +307,7 @@ class Tracer:
         tensors.look_hook = None
 
     def looked_at(self, what: str) -> None:
-        """Warn that Python looks at the value of a tensor."""
+        """Warn that Python reads the value of a tensor; `what` says as which type."""
         if dispatch.tracing() is not self:
             return
         depth, frame = 1, sys._getframe(1)
@@ -304,7 +317,7 @@ class Tracer:
 
 
 def _result_type(declared: Argument, result: Any) -> T.Type:
-    """The type of a result: what the schema says, with type variables filled from the value."""
+    """The type of a result: that in the schema, or that of the value if the schema is generic."""
     if not has_variables(declared.type) and declared.type != T.NUMBER:
         return declared.type
     if isinstance(result, list):

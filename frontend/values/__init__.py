@@ -1,1 +1,1 @@
-"""What an expression may stand for while it is being compiled, and the builder."""
+"""Sugared values, which are the meanings of expressions at compile time; scopes; the builder."""

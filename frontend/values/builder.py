@@ -1,4 +1,4 @@
-"""The builder: emits typed nodes; sugared values and the emitter stand on it."""
+"""The builder, which inserts typed nodes into a graph.  Sugared values and the emitter use it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from .sugared import Arg, ConstantValue, SugaredValue
 
 
 class Builder:
-    """Inserts nodes at the insertion point of a graph, with overloads and types chosen.
+    """Inserts nodes at the insertion point of a graph; chooses overloads and types.
 
-    unknown: kinds of the operators without a schema that were called so far (in archives).
+    `unknown` lists the kinds of the operators without a schema that were called so far; the code of
+    archives may call such.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -38,24 +39,27 @@ class Builder:
         span: Span,
         **attributes: Any,
     ) -> Node:
-        """A node without a schema."""
+        """Insert a node without a schema."""
         return self.graph.insert(kind, inputs, outputs, span, attributes)
 
     def constant(self, value: Any, span: Span, type: T.Type | None = None) -> Value:
         return self.graph.constant(value, type, span)
 
     def simple(self, value: Value) -> SimpleValue:
-        """What a value of the graph is in a program; modules know more than their slots."""
+        """The sugared value of a value of the graph.
+
+        A module has more than its attributes and methods: its `origin` supplies the sugared value.
+        """
         origin = getattr(value.type, "origin", None)
         return SimpleValue(value) if origin is None else origin.meaning(value)
 
     @staticmethod
     def is_simple(value: SugaredValue) -> bool:
-        """Whether it is a value of the graph already, or a constant that can become one."""
+        """Whether it is a value of the graph, or a constant that can become one."""
         return isinstance(value, (SimpleValue, ConstantValue))
 
     def name_value(self, value: Value, name: str) -> None:
-        """Give an unnamed value of the current block the name of its variable."""
+        """Name a value after its variable, if it has no name and is in the current block."""
         if not value.name and value.node.block is self.graph.insert_point.block:
             value.name = name
 
@@ -67,7 +71,7 @@ class Builder:
         return self.insert("prim::ListConstruct", values, (T.ListType(element),), span).output
 
     def unpack_tuple(self, value: Value, span: Span) -> builtins.list[Value]:
-        """The elements of a tuple; if it was constructed just before, its operands."""
+        """The elements of a tuple; those of a `prim::TupleConstruct` are its inputs."""
         if value.node.kind == "prim::TupleConstruct":
             return list(value.node.inputs)
         return list(self.insert("prim::TupleUnpack", [value], value.type.elements, span).outputs)
@@ -81,7 +85,10 @@ class Builder:
         return self.insert("prim::unchecked_cast", [value], (type,), span).output
 
     def widen(self, value: Value, wanted: T.Type, span: Span) -> Value:
-        """A plain tuple converted to the wanted type, if its elements have narrower types."""
+        """The value, converted to `wanted` if both are tuples and `wanted` has wider elements.
+
+        Named tuples are not converted.
+        """
         wanted = T.without_none(wanted)
         if (
             not isinstance(wanted, T.TupleType)
@@ -95,17 +102,17 @@ class Builder:
         return self.insert("prim::TupleConstruct", value.node.inputs, (wanted,), span).output
 
     def convert(self, value: Value, wanted: T.Type, span: Span, implicit: bool) -> Value:
-        """The value after implicit conversions to `wanted`; perhaps still of another type."""
+        """The value after conversion to `wanted`; of another type if there is no conversion."""
         step, _ = conversions.plan(value.type, wanted, implicit, conversions.openness(value))
         return conversions.apply(self, step, value, span)
 
     def is_filled(self, container: Value, span: Span) -> Value:
-        """The truth of a list, dict or string: whether it has elements."""
+        """The truth value of a list, dict or string: whether it has elements."""
         length = self.emit("aten::len", [container], span)
         return self.emit("aten::gt", [length, self.constant(0, span)], span)
 
     def emit(self, name: str, args: Sequence[Value], span: Span, **kwargs: Value) -> Value:
-        """The one result of an operator on values."""
+        """Call an operator on values of the graph; returns its result as one value."""
         result = self.call_operator(
             name,
             [Arg(self.simple(v), span) for v in args],
@@ -117,7 +124,7 @@ class Builder:
     def actuals(
         self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
     ) -> builtins.tuple[builtins.list[Actual], dict[str, Actual]]:
-        """Arguments as values of the graph."""
+        """The positional and keyword arguments as values of the graph."""
         return (
             [Actual(a.value.value(self, a.span), a.span) for a in args],
             {n: Actual(a.value.value(self, a.span), a.span) for n, a in kwargs.items()},
@@ -134,7 +141,7 @@ class Builder:
     ) -> SugaredValue:
         """Call an operator: choose the overload, emit conversions, defaults and the node.
 
-        replaced: functions that stand in the place of overloads; their bodies are copied here.
+        `replaced` maps overload names to functions that are inlined in their place.
         """
         own = Actual(self_arg.value.value(self, self_arg.span), self_arg.span) if self_arg else None
         positional, named = self.actuals(args, kwargs)
@@ -149,7 +156,7 @@ class Builder:
             bare = name.partition("::")[2]
             raise CompileError(f"there is no operator {name!r}", span, self.similar(bare))
         candidates = [b.schema if isinstance(b, Function) else b for b in bodies]
-        # What is decided for a qualified name is remembered, which holds for today's overloads.
+        # Matching caches decisions for qualified names.  They do not hold for replaced overloads.
         known_as = name.partition("::")[2] if replaced else name
         match = matching.choose(known_as, candidates, positional, named, own, span)
         inputs = matching.materialise(self, match, positional, named, own, span)
@@ -160,7 +167,7 @@ class Builder:
         return self.pack(node, match.schema, span)
 
     def pack(self, node: Node, schema: Schema, span: Span) -> SugaredValue:
-        """The outputs of an operator as one value: None, the output, or a tuple."""
+        """The outputs of an operator as one value: None, the only output, or a tuple."""
         if not node.outputs:
             return ConstantValue(None)
         if len(node.outputs) == 1:
@@ -170,7 +177,7 @@ class Builder:
         return SimpleValue(self.insert("prim::TupleConstruct", node.outputs, (type,), span).output)
 
     def inline(self, function: Function, inputs: Sequence[Value], span: Span) -> SugaredValue:
-        """Copy the body of a function here."""
+        """Copy the body of a function to the insertion point; returns its result."""
         body = function.graph
         env = dict(zip(body.inputs, inputs))
         for node in body.nodes:
@@ -182,7 +189,10 @@ class Builder:
         return SimpleValue(env[body.outputs[0]])
 
     def similar(self, name: str, type: T.Type | None = None) -> str | None:
-        """Help that names operators like `name`; with a type, only methods of that type."""
+        """The help of an error: names of operators similar to `name`, or None.
+
+        If `type` is given, only those that are methods of this type.
+        """
         near = operators.similar_names(name.rpartition(".")[2])
         if type is not None:
             known = {n: operators.find_operator(n) for n in near}
@@ -214,7 +224,10 @@ class Builder:
         span: Span,
         owner: Value | None,
     ) -> builtins.tuple[builtins.list[Value], builtins.tuple[T.Type, ...]]:
-        """Inputs and result types of a call of a function of the program."""
+        """The inputs and result types of a call of a function or method of the program.
+
+        `owner` is the object of a method, which is its first argument.
+        """
         positional, named = self.actuals(args, kwargs)
         own = None if owner is None else Actual(owner, span)
         if owner is not None and (not schema.arguments or schema.arguments[0].name != "self"):
@@ -224,7 +237,10 @@ class Builder:
         return matching.materialise(self, match, positional, named, own, span), match.returns
 
     def schema_of(self, function: Function, span: Span) -> Schema:
-        """The schema of a function that is called here; compiled where its result is inferred."""
+        """The schema of a function that is called here.
+
+        If the type of its result is inferred, this compiles the function.
+        """
         if function.schema is None:
             if function.is_defining:
                 raise CompileError(
@@ -241,7 +257,7 @@ class Builder:
     def make_named_tuple(
         self, type: T.TupleType, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        """`Point(x, y=2)`: a call of a NamedTuple class."""
+        """Emit a call of a NamedTuple class, as `Point(x, y=2)`."""
         defaults = [NO_DEFAULT] * (len(type.elements) - len(type.defaults)) + list(type.defaults)
         schema = Schema(
             type.name,
@@ -255,7 +271,7 @@ class Builder:
     def exception_message(
         self, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> Value:
-        """The text of an exception, as `str` of its argument."""
+        """The message of an exception: `str` of its argument, or the tuple of several as text."""
         if kwargs or len(args) > 1:
             parts = [self.text(a) for a in args]
             form = "(" + ", ".join(["{}"] * len(parts)) + ")"

@@ -1,8 +1,8 @@
-"""Scopes: which value each name of the program stands for, block by block.
+"""Scopes: which value each name of the program has, for each block.
 
-Every block of the graph that a statement opens (a branch, a loop body) has a frame of its own.  A
-name that an outer frame holds keeps its type in the inner frames, as its value depends on the way
-that control takes; within one frame a name may take another type.
+Every block of the graph that a statement opens (a branch, a loop body) has its own frame.  A name
+that is bound in an outer frame keeps its type in inner frames, because its value after the
+statement depends on the path of control.  Within one frame a name may be rebound with another type.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Consequence(CompileError):
-    """An error that only says that an earlier one was made; it is not reported."""
+    """An error that only follows from an earlier one; it is not reported."""
 
 
 @record
 class Unusable:
-    """Why a name has no value here although it was assigned somewhere.
+    """Why a name has no value here although it is assigned somewhere.
 
-    An empty message: the statement that assigns it has an error of its own.
+    The message is empty if the statement that assigns it had an error, which is reported anyway.
     """
 
     message: str
@@ -44,12 +44,14 @@ class Unusable:
 
 @record
 class Frame:
-    """Names of one block.
+    """The names of one block.
 
-    unusable: names that have no value, with the reason.  exits: control never reaches the end of
-    the block (return, break, continue, raise).  refined: names that were not assigned here, only
-    known better (`x is not None`) -> what they stood for before.  is_scope: it is the outermost
-    frame of an inner function; what that assigns is its own.  nones: those found to be None.
+    `values` are the names that are bound here.  `unusable` are those that have no value, with the
+    reason.  `exits`: control never reaches the end of the block (return, break, continue, raise).
+    `refined` are names that were not assigned here but whose type is known better (after
+    `x is not None`), with their values before.  `is_scope`: this is the outermost frame of a nested
+    function, whose assignments do not change outer variables.  `nones` are names that a test found
+    to be None.
     """
 
     parent: Frame | None = None
@@ -61,7 +63,7 @@ class Frame:
     nones: set[str] = field(default_factory=set)
 
     def find_outer(self, name: str) -> SugaredValue | None:
-        """The value that a name has in the frames around, inside the same function."""
+        """The value that a name has in outer frames of the same function; None if it has none."""
         frame: Frame | None = self
         while frame.parent is not None and not frame.is_scope:
             frame = frame.parent
@@ -72,7 +74,7 @@ class Frame:
         return None
 
     def find(self, name: str) -> SugaredValue | None:
-        """The value of a name here or in the frames around."""
+        """The value of a name in this frame or in outer ones; None if it has none."""
         frame: Frame | None = self
         while frame is not None:
             if name in frame.values:
@@ -93,7 +95,7 @@ class Frame:
         return T.NONE
 
     def is_none(self, name: str) -> bool:
-        """Whether a test in reach found that the variable is None."""
+        """Whether a test in this frame or an outer one found that the variable is None."""
         frame: Frame | None = self
         while frame is not None:
             if name in frame.nones:
@@ -110,7 +112,7 @@ class Frame:
         return None
 
     def names(self) -> builtins.set[str]:
-        """Every name in reach."""
+        """All names that have a value in this frame or in outer ones."""
         names: builtins.set[str] = builtins.set()
         frame: Frame | None = self
         while frame is not None:
@@ -126,7 +128,10 @@ class Frame:
         self.nones.discard(name)
 
     def refine(self, name: str, value: SugaredValue, known: SugaredValue) -> None:
-        """Let a name be seen with a narrower type in this frame."""
+        """Bind a name to a value of a narrower type, without counting it as an assignment.
+
+        `known` is the value that the name has had so far.
+        """
         original = self.refined.get(name, known)
         assigned_here = name in self.values and name not in self.refined
         self.set(name, value)
@@ -134,11 +139,11 @@ class Frame:
             self.refined[name] = original
 
     def assigned(self) -> builtins.set[str]:
-        """Names that were bound here, and not merely refined."""
+        """The names that were assigned in this frame, not only refined."""
         return self.values.keys() - self.refined.keys()
 
     def forget(self, name: str, why: Unusable) -> None:
-        """Let a name have no value from here on."""
+        """Remove the value of a name; `why` is the reason for errors about later uses."""
         self.values.pop(name, None)
         self.refined.pop(name, None)
         self.nones.discard(name)
@@ -155,7 +160,8 @@ def bind(
 ) -> None:
     """Assign to a name: `name = value`, or `name: annotated = value`.
 
-    A name of an outer frame keeps its type; the value is converted to it where it can be.
+    A name of an outer frame keeps its type: the value is converted to it.  Raises CompileError if
+    the types do not fit.
     """
     outer = frame.find_outer(name)
     if outer is not None:
@@ -180,7 +186,7 @@ def bind(
 def _rebind(
     b: Builder, name: str, outer: SugaredValue, value: SugaredValue, span: Span
 ) -> SugaredValue:
-    """The value to store in an inner block under a name of an outer block."""
+    """The value to bind in an inner block to a name of an outer block: it has the outer type."""
     if not b.is_simple(value):
         raise CompileError(
             f"{name!r} is defined in an outer block and cannot become {value.kind} here",
@@ -209,7 +215,10 @@ def _rebind(
 def _annotate(
     b: Builder, name: str, value: SugaredValue, annotated: T.Type, span: Span
 ) -> SugaredValue:
-    """The value with exactly the annotated type; only an empty list takes another type for it."""
+    """The value with exactly the annotated type.
+
+    The annotation determines the type of an empty list; other values are not converted.
+    """
     plain = value.value(b, span)
     if openness(plain) is True:
         plain = b.convert(plain, annotated, span, False)

@@ -1,4 +1,4 @@
-"""What `range`, `enumerate`, `zip` and `reversed` stand for: things that a loop runs over."""
+"""Sugared values of the iterables that `range`, `enumerate` and `zip` make."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RangeValue(SugaredValue):
 
 
 class ZipValue(SugaredValue):
-    """Iterables side by side: an element is the tuple of theirs, as many as the shortest has."""
+    """`zip(x, y)`: its elements are tuples; the shortest iterable determines their number."""
 
     kind = "a zip"
 
@@ -75,7 +75,10 @@ class ZipValue(SugaredValue):
         return TupleOf([p.element(b, index, span) for p in self.parts])
 
     def static_elements(self, b: Builder, span: Span) -> list[SugaredValue] | None:
-        """The tuples where one part is known element by element."""
+        """The tuples, if the number of elements of one part is known; None if of no part.
+
+        Raises CompileError if it is known of some parts only.
+        """
         parts: list[Any] = [
             p if found is None else found
             for p, found in ((p, known_elements(b, p, span)) for p in self.parts)
@@ -105,13 +108,13 @@ class ZipValue(SugaredValue):
 
 
 class EnumerateValue(ZipValue):
-    """`enumerate(x, start)`: pairs of a number and an element."""
+    """`enumerate(x, start)`: a zip of a CountValue and the iterable."""
 
     kind = "an enumerate"
 
 
 class CountValue(SugaredValue):
-    """The numbers of the turns, from `start` on, without end."""
+    """The numbers from `start` on (from 0, if it is None), without end: the first of each pair."""
 
     kind = "a count"
 
@@ -131,7 +134,7 @@ class CountValue(SugaredValue):
 
 
 class TupleOf(SugaredValue):
-    """A tuple of sugared values that need not become one value."""
+    """A tuple of sugared values; it becomes a value of the graph only if one is needed."""
 
     kind = "a tuple"
 
@@ -158,7 +161,7 @@ class TupleOf(SugaredValue):
 
 
 def known_elements(b: Builder, iterable: SugaredValue, span: Span) -> list[SugaredValue] | None:
-    """The elements of an iterable, if their number is known at compile time."""
+    """The elements of an iterable if their number is known at compile time; else None."""
     if isinstance(iterable, StaticSequence):
         return iterable.elements
     if b.is_simple(iterable) and isinstance(iterable.type(b, span), T.TupleType):

@@ -1,7 +1,7 @@
-"""Sorting of objects by their `__lt__`, and of tuples that hold some: a merge sort written in the
-language.
+"""Sorting of lists of objects by their `__lt__`, and of tuples that contain such objects.
 
-One function is compiled for each type that a program sorts; it keeps the order of equals.
+It is a stable merge sort, written in the scripted language.  A function is compiled for each type
+that a program sorts.
 """
 
 from __future__ import annotations
@@ -80,8 +80,11 @@ ORDERED = (T.INT, T.FLOAT, T.BOOL, T.STR, T.TENSOR)
 
 
 def sorting_function(operator: str, type: T.Type) -> Function | None:
-    """What `aten::sort` or `aten::sorted` of a list of a type is, where its elements are objects
-    that can be compared, or tuples with some; None for other types."""
+    """The function that replaces `aten::sort` or `aten::sorted` for a list of this type.
+
+    Its elements must be objects that can be compared, or tuples with such objects.  None for other
+    operators and types.
+    """
     if operator not in ("aten::sort", "aten::sorted") or not isinstance(type, T.ListType):
         return None
     classes = list(_classes(type.element))
@@ -91,7 +94,7 @@ def sorting_function(operator: str, type: T.Type) -> Function | None:
 
 
 def _classes(type: T.Type) -> Iterator[T.ClassType]:
-    """The classes of the objects that a value is or, being a tuple, holds."""
+    """The type if it is a class; the classes among the elements if it is a tuple."""
     if isinstance(type, T.ClassType):
         yield type
     elif isinstance(type, T.TupleType):
@@ -136,7 +139,7 @@ def _text(what: str, type: T.Type) -> str:
 
 
 def _same(type: T.Type, left: str, right: str) -> str:
-    """The text that asks whether two values are the same; objects are when they are one."""
+    """An expression for whether two values are equal.  Objects are compared by identity."""
     if isinstance(type, T.TupleType):
         return " and ".join(
             _same(t, f"{left}[{i}]", f"{right}[{i}]") for i, t in enumerate(type.elements)
@@ -145,7 +148,7 @@ def _same(type: T.Type, left: str, right: str) -> str:
 
 
 def _less(type: T.Type, left: str, right: str, index: int | None = None) -> str:
-    """The text that compares two values of a type; `index`: they are elements of a tuple."""
+    """An expression for `left < right`.  `index` is their position in an outer tuple, if any."""
     if not isinstance(type, T.TupleType):
         return f"{left} < {right}"
     return f"less{'' if index is None else f'_{index}'}({left}, {right})"
@@ -167,7 +170,11 @@ def _compiled(what: str, type: T.Type, cls: T.ClassType) -> Function:
 
 
 class _Names:
-    """Names of the texts: the type that is sorted is C, and `less` orders tuples."""
+    """Resolves the names in these texts.
+
+    `C` is the type of the elements, `sort` sorts a list of them, `less` compares two of them, and
+    `less_1` compares what they have at index 1, if they are tuples.
+    """
 
     def __init__(self, sorted_type: T.Type, cls: T.ClassType) -> None:
         self.sorted_type, self.cls = sorted_type, cls

@@ -1,4 +1,4 @@
-"""Calls of Python: the function as a constant of a program, and the node that calls it."""
+"""Python functions that programs call: a constant of the graph, and the node that calls it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ KIND = "prim::IgnoredPythonOp"
 class PythonCall:
     """A Python function as a constant of a program.
 
-    Called with run-time values; gives a run-time value of the type `result`.  `see` makes of a
-    run-time value what a function sees, `take` of what it gives a run-time value of a type: both
-    are set by the public API, which knows objects as users see them.
+    It takes run-time values, and returns a run-time value of the type `result`.  `see` converts a
+    run-time value to the object that the function gets; `take` converts its result to a run-time
+    value of a type.  The public API sets both, because it defines the objects that users see.
     """
 
     see: Callable[[Any, Callable[..., Any]], Any] = staticmethod(lambda value, fn: value)

@@ -1,4 +1,7 @@
-"""SimpleValue: a value of the graph, with its attributes, calls, elements and iteration by type."""
+"""SimpleValue: a sugared value that is a value of the graph.
+
+Its type determines what its attributes, calls, elements and iteration mean.
+"""
 
 from __future__ import annotations
 
@@ -225,7 +228,7 @@ class SimpleValue(SugaredValue):
     def _operator_attr(self, b: Builder, type: Any, name: str, span: Span) -> Any:
         value = self.simple_value
         if isinstance(type, T.TupleType):
-            return None  # operators take it only as a list
+            return None  # Operators take a tuple only after conversion to a list.
         spelled = METHOD_SPELLINGS.get((type, name)) or find_operator(name)
         if type == T.TENSOR and name == "tolist":
             return _to_list(self)
@@ -353,7 +356,7 @@ class SimpleValue(SugaredValue):
 
 
 def takes_as_self(operator: str, type: T.Type) -> bool:
-    """Whether some overload of an operator can be a method of a value of that type."""
+    """Whether an overload of the operator has a `self` that takes a value of this type."""
     schemas = overloads(operator) + tuple(f.schema for f in functions(operator))
     for schema in schemas:
         first = next((a for a in schema.arguments if a.name == "self" and not a.kwarg_only), None)
@@ -373,7 +376,7 @@ ELEMENT_CODES: dict[T.Type | None, int] = {T.INT: 0, T.FLOAT: 1, T.BOOL: 2, T.CO
 
 
 def _to_list(tensor: SimpleValue) -> SpecialForm:
-    """`x.tolist()`: the type of the list is that which is expected where it stands."""
+    """`x.tolist()`.  The type of the list is the expected one, such as that of an annotation."""
 
     def emit(e: Any, node: Any, expected: T.Type | None) -> Any:
         span, element, depth = e.span(node), expected, 0
@@ -433,7 +436,7 @@ def _cast(code: int) -> Callable[..., Any]:
 def _type(
     b: Builder, value: Value, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
 ) -> Any:
-    """`x.type(dtype)`."""
+    """Emit `x.type(dtype)`."""
     return b.call_operator("aten::to", args, kwargs, span, Arg(SimpleValue(value), span))
 
 

@@ -1,9 +1,9 @@
-"""Sugared values: what a Python expression may stand for while it is being compiled.
+"""Sugared values: what a Python expression may mean while it is being compiled.
 
-Some expressions are values of the graph (`SimpleValue`); others exist only at compile time: a
-namespace (`torch`), an operator (`torch.add`), a method bound to its object, a class, a type.  Each
-kind knows what an attribute of it, a call of it and a subscript of it mean, and emits the nodes
-for it.
+Some expressions are values of the graph (`SimpleValue`).  Others exist only at compile time: a
+namespace (`torch`), an operator (`torch.add`), a method bound to its object, a class, a type.  The
+class of a sugared value defines what its attributes, calls and subscripts mean, and emits their
+nodes.
 
     torch.add(x, y)      Namespace("torch") .attr("add") -> BuiltinOperator("aten::add") .call(...)
     self.conv.forward(x) SimpleValue(%self).attr("conv") -> SimpleValue .attr("forward") ->
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Resolver(Protocol):
-    """What the names of a program mean outside of its own variables.
+    """Looks up the names of a program that are not its own variables.
 
-    value: the meaning of a free name, None where there is none (then Python's builtins are tried).
-    type: the type an annotation names; raises CompileError where it names none.
+    `value` returns the meaning of a free name, or None; then Python's builtins are tried.  `type`
+    returns the type that an annotation names; it raises CompileError if it names none.
     """
 
     def value(self, name: str, span: Span) -> SugaredValue | None: ...
@@ -44,7 +44,7 @@ class Resolver(Protocol):
 
 @record(frozen=True)
 class Arg:
-    """An argument of a call, with the place of its expression."""
+    """An argument of a call, with the span of its expression."""
 
     value: SugaredValue
     span: Span
@@ -54,7 +54,7 @@ ITERABLE_HELP = "only lists, tuples, dicts, str, tensors, ranges and module list
 
 
 class SugaredValue:
-    """The base class: every use raises an error that names the `kind` of the value."""
+    """Base class.  By default every use raises CompileError with the `kind` of the value."""
 
     kind = "value"
 
@@ -64,26 +64,26 @@ class SugaredValue:
         )
 
     def declare(self, type: T.Type) -> None:
-        """Give the result of an operator without schema the type that the program declares."""
+        """Set the type of the result of an operator without schema to what the program declares."""
 
     def value(self, b: Builder, span: Span) -> Value:
-        """The value of the graph that this is."""
+        """This as a value of the graph; may emit nodes."""
         self.fail("cannot be used as a value", span, "call it, and use what it gives")
 
     def type(self, b: Builder, span: Span) -> T.Type:
-        """The type of `value`, if possible without emitting anything."""
+        """The type of `value`.  Subclasses avoid emitting nodes where they can."""
         return self.value(b, span).type
 
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
-        """`value.name`."""
+        """The meaning of `value.name`."""
         self.fail(f"has no attribute {name!r}", span, "check the name, and what it is asked of")
 
     def has_attr(self, b: Builder, name: str, span: Span) -> bool:
-        """Whether `attr` would find it; emits nothing that stays in the graph."""
+        """Whether `attr` would find the attribute.  Leaves no nodes in the graph."""
         return False
 
     def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
-        """`value.name = ...`."""
+        """Emit `value.name = ...`."""
         self.fail(
             "does not allow its attributes to be set",
             span,
@@ -93,34 +93,37 @@ class SugaredValue:
     def call(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        """`value(*args, **kwargs)`."""
+        """Emit `value(*args, **kwargs)`; returns its result."""
         self.fail(
             "cannot be called", span, "only functions, methods, classes and modules can be called"
         )
 
     def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
-        """The elements, if their number is known at compile time (or given, for a list)."""
+        """The elements if their number is known at compile time; else None.
+
+        `count` is the number of elements that a list has to have.
+        """
         return None
 
     def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
-        """`value[index]` of values that are not simple; None leaves it to the operators."""
+        """`value[index]`.  None means that the operators for simple values apply."""
         self.fail("cannot be indexed", span, "only tensors and containers can be indexed")
 
     def iterate(self, b: Builder, span: Span) -> SugaredValue:
-        """What a `for` runs over: has `length` and `element`, or `unpack`."""
+        """What a `for` loop iterates over: a value with `length` and `element`, or `unpack`."""
         self.fail("cannot be iterated over", span, ITERABLE_HELP)
 
     def length(self, b: Builder, span: Span) -> Value | None:
-        """How many turns a loop over this iterable takes; None if it does not end."""
+        """The number of iterations of a loop over this; None if it does not end."""
         self.fail("has no length", span, "only containers, str and tensors have one")
 
     def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
-        """The element that the `index`-th turn of a loop over this iterable takes."""
+        """The element in iteration `index` (from 0) of a loop over this."""
         self.fail("cannot be iterated over", span, ITERABLE_HELP)
 
 
 class ConstantValue(SugaredValue):
-    """A Python value known at compile time; a node is made each time it is used."""
+    """A Python value that is known at compile time.  Each use makes a constant node."""
 
     def __init__(self, constant: Any, type: T.Type | None = None) -> None:
         self.constant = constant
@@ -163,7 +166,7 @@ class ConstantValue(SugaredValue):
 
 
 class Namespace(SugaredValue):
-    """A module such as `torch`: a name, and a way to find what is in it."""
+    """A module such as `torch`: its name, and a function that looks up its attributes."""
 
     def __init__(self, name: str, find: Callable[[str], SugaredValue | None]) -> None:
         self.name, self.find = name, find
@@ -181,7 +184,7 @@ class Namespace(SugaredValue):
 
 
 class BuiltinOperator(SugaredValue):
-    """An operator by its qualified name (`aten::add`), perhaps bound to its first argument."""
+    """An operator by its qualified name (`aten::add`); `self_arg` is given if it is a method."""
 
     def __init__(self, name: str, self_arg: Arg | None = None) -> None:
         self.name, self.self_arg = name, self_arg
@@ -194,9 +197,9 @@ class BuiltinOperator(SugaredValue):
 
 
 class SpecialForm(SugaredValue):
-    """A callable that looks at its arguments' syntax: `annotate`, `isinstance`, `len`, ...
+    """A callable that needs the syntax of its arguments: `annotate`, `isinstance`, `list`, ...
 
-    `emit(emitter, call, expected)` gets the ast.Call and returns a SugaredValue.
+    `emit(emitter, call, expected)` takes the `ast.Call` and returns a SugaredValue.
     """
 
     def __init__(self, name: str, emit: Callable[..., SugaredValue]) -> None:
@@ -223,7 +226,7 @@ class BuiltinFunction(SugaredValue):
 
 
 class FunctionValue(SugaredValue):
-    """A compiled function; `self_arg` binds its first argument (static methods have none)."""
+    """A compiled function."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -243,7 +246,7 @@ class FunctionValue(SugaredValue):
 
 
 class MethodValue(SugaredValue):
-    """A method of a class or interface instance."""
+    """A method bound to an instance of a class or interface."""
 
     def __init__(self, owner: Value, name: str) -> None:
         self.owner, self.name = owner, name
@@ -256,12 +259,15 @@ class MethodValue(SugaredValue):
 
 
 def class_method(type: T.ClassType, name: str) -> Function | None:
-    """A class method, compiled for its class when it is first named; None for another name."""
+    """The class method of this name, compiled when it is first used; None if there is none."""
     return None if type.python_class is None else whole.class_method(type, name)
 
 
 def refuse_class_attribute(type: T.ClassType, name: str, span: Span) -> None:
-    """Attributes of the class itself are not part of the language; raises for one."""
+    """Raises CompileError if `name` is an attribute of the Python class itself.
+
+    Class attributes are not part of the language.
+    """
     if type.python_class is not None and name in vars(type.python_class):
         raise CompileError(
             f"{name!r} is an attribute of the class {type.name} itself, which is "
@@ -272,7 +278,7 @@ def refuse_class_attribute(type: T.ClassType, name: str, span: Span) -> None:
 
 
 class ClassValue(SugaredValue):
-    """A script class as a name: calling it makes an instance and runs `__init__`."""
+    """A script class.  Calling it makes an instance and calls `__init__`."""
 
     def __init__(self, type: T.ClassType) -> None:
         self.class_type = type
@@ -323,7 +329,7 @@ class ClassValue(SugaredValue):
 
 
 class NamedTupleValue(SugaredValue):
-    """A NamedTuple class as a name: calling it makes a tuple."""
+    """A NamedTuple class.  Calling it makes a tuple."""
 
     def __init__(self, type: T.TupleType) -> None:
         self.tuple_type = type
@@ -341,7 +347,7 @@ class NamedTupleValue(SugaredValue):
 
 
 class EnumClassValue(SugaredValue):
-    """An Enum class as a name: its attributes are constants; `members` holds their values."""
+    """An Enum class.  Its attributes are the `members`, which are constants."""
 
     def __init__(self, type: T.EnumType, members: Mapping[str, Any]) -> None:
         self.enum_type, self.members = type, members
@@ -360,7 +366,7 @@ class EnumClassValue(SugaredValue):
 
 
 class ExceptionValue(SugaredValue):
-    """An exception class, or the exception that a call of it makes (`message` set)."""
+    """An exception class; if `message` is set, an exception, which a call of the class makes."""
 
     def __init__(self, qualified_name: str, message: Value | None = None) -> None:
         self.qualified_name, self.message = qualified_name, message
@@ -384,7 +390,7 @@ class TypeValue(SugaredValue):
 
 
 class StaticSequence(SugaredValue):
-    """Elements known one by one at compile time: a module list, enum members, `zip` of those."""
+    """A sequence whose elements are all known at compile time: modules of a list, enum members."""
 
     kind = "static sequence"
 

@@ -1,4 +1,4 @@
-"""The type that a Python value has in a program: of an attribute, a default, an example.
+"""Infers the type of a Python value in a program: of an attribute, a default, an example.
 
 infer_type([1, 2])          ->  List[int]
 infer_type({"a": tensor})   ->  Dict[str, Tensor]
@@ -37,11 +37,11 @@ NUMBERED = ("dtype", "DType", "layout", "memory_format", "qscheme")
 
 
 class NotInferable(Exception):
-    """A value has no type in a program; the text says why."""
+    """No type of the language fits a value; the message says why."""
 
 
 def infer_type(value: Any) -> T.Type:
-    """The type of a Python value.  Raises NotInferable."""
+    """The type of a Python value in programs.  Raises NotInferable if it has none."""
     found = PLAIN.get(type(value)) or _plain(value)
     if found is not None:
         return found
@@ -66,7 +66,7 @@ def name_of(cls: type) -> str:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a Tensor: ours or torch's, also a Parameter."""
+    """Whether a value is a tensor of scriptlang or torch, or of a subclass such as Parameter."""
     return isinstance(value, Tensor) or any(
         c.__name__ == "Tensor" and c.__module__ in ("torch", "torch._tensor")
         for c in type(value).__mro__
@@ -121,14 +121,15 @@ def _common(what: str, values: list[Any]) -> T.Type:
 
 
 def _tuple(value: tuple[Any, ...]) -> T.Type:
-    """The declared named tuple where the fields hold what is declared, else a plain tuple.
+    """The type of a tuple.
 
-    PyTorch infers a plain tuple of what the fields hold: that has no names of fields.
+    A named tuple has its declared type if its fields have the declared types.  Otherwise it has the
+    type that PyTorch infers: a plain tuple of the types of the fields, without their names.
     """
     if hasattr(value, "_fields"):
         try:
             declared = whole.type_of_class(type(value))
-        except CompileError:  # an annotation means no type
+        except CompileError:  # An annotation names no type.
             declared = None
         if isinstance(declared, T.TupleType) and _holds(value, declared):
             return declared
@@ -136,7 +137,7 @@ def _tuple(value: tuple[Any, ...]) -> T.Type:
 
 
 def _holds(value: Any, type: T.Type) -> bool:
-    """Whether a Python value is one of the type, without any conversion."""
+    """Whether a Python value has this type without conversion."""
     if isinstance(type, T.OptionalType):
         return value is None or _holds(value, type.element)
     if isinstance(type, T.UnionType):
@@ -167,7 +168,7 @@ def _enum(value: Any) -> T.Type:
 
 
 def _object(value: Any) -> T.Type | None:
-    """Instances of script classes, compiled functions and modules."""
+    """The type of a script object, a compiled function or a module; None for other values."""
     own = getattr(value, "_raw_", value)
     if isinstance(own, ScriptObject):
         return own.type

@@ -1,9 +1,10 @@
-"""Functions and methods with `*args` and `**kwargs`: one of its own for each form of call.
+"""Functions and methods with `*args` and `**kwargs`.
 
-    def total(x: int, *rest: int): ...     total(1, 2, 3)  ->  total_with_2(x, rest_0, rest_1)
+    def total(x: int, *rest: int): ...     total(1, 2, 3)  ->  total_with_0_2(x, rest_0, rest_1)
 
-How many further arguments there are and what the keywords are called is known at every call, so
-`args` is a tuple in the body, and `kwargs` stands for its entries one by one.
+Each call says how many further arguments it has and which keywords.  A function is compiled for
+each such combination with its types.  In its body `args` is a tuple, and `kwargs` is a set of
+entries that are known at compile time.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ def is_variadic(definition: ast.FunctionDef) -> bool:
 
 
 class VariadicValue(SugaredValue):
-    """A function with `*args` or `**kwargs` as a name; `defaults` are known values of defaults.
+    """A function with `*args` or `**kwargs`.
 
-    self_type: the class that it is a method of; its forms become methods of that class.
+    `defaults` has the values of its defaults.  If it is a method, `self_type` is its class, to
+    which the specialised functions are added as methods.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class VariadicValue(SugaredValue):
     def _split(
         self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
     ) -> tuple[Sequence[Arg], dict[str, Arg]]:
-        """The arguments that `*args` and `**kwargs` take."""
+        """The arguments of a call that go into `*args` and into `**kwargs`."""
         a = self.definition.args
         positional = [*a.posonlyargs, *a.args][self.self_type is not None :]
         own = {p.arg for p in (*a.args, *a.kwonlyargs)}
@@ -103,7 +105,10 @@ class VariadicValue(SugaredValue):
         return [f"{kwarg.arg}_{n}" for n in keywords] if kwarg else []
 
     def _specialised(self, count: int, keywords: list[str], types: list[T.Type]) -> Function:
-        """The function that takes `count` further arguments and these keywords."""
+        """The function for calls with `count` further arguments and these keywords.
+
+        `types` are the types of both, in this order; annotations take precedence.
+        """
         a = self.definition.args
         star = [f"{a.vararg.arg}_{i}" for i in range(count)] if a.vararg else []
         double = self._keyword_names(keywords)
@@ -136,7 +141,11 @@ class VariadicValue(SugaredValue):
         return Function(name, schema if has_result_type(plain) else None, define=define)
 
     def _without_stars(self, count: int) -> ast.FunctionDef:
-        """The definition with its named parameters; further arguments leave no default open."""
+        """The definition with only its named parameters.
+
+        It has no defaults if there are `count` further arguments, as then all positional parameters
+        are given.
+        """
         d = self.definition
         a = d.args
         own = ast.arguments(
@@ -159,7 +168,7 @@ class VariadicValue(SugaredValue):
         return [None if p.annotation is None else e.type(p.annotation) for p in parameters]
 
     def _gathering(self, star: list[str], keywords: list[str], double: list[str]) -> list[ast.stmt]:
-        """`args = (args_0, args_1)` and the binding of `kwargs`, at the head of the body."""
+        """Statements for the start of the body: `args = (args_0, args_1)`, and that of `kwargs`."""
         a, found = self.definition.args, []
         if a.vararg:
             parts = [_at(ast.Name(n, ast.Load()), a.vararg) for n in star]
@@ -188,12 +197,12 @@ _methods: weakref.WeakKeyDictionary[T.ClassType, dict[str, VariadicValue]] = (
 
 
 def add_method(type: T.ClassType, name: str, method: VariadicValue) -> None:
-    """Let objects of a class have a method with `*args` or `**kwargs`."""
+    """Add a method with `*args` or `**kwargs` to a class."""
     _methods.setdefault(type, {})[name] = method
 
 
 def bound_method(owner: Value, name: str) -> VariadicMethod | None:
-    """The method of that name of an object; None where it has none with stars."""
+    """The method with `*args` or `**kwargs` of this name of an object; None if it has none."""
     methods: Any = _methods
     found = methods.get(owner.type, {}).get(name)
     return None if found is None else VariadicMethod(owner, found)
@@ -209,7 +218,7 @@ def _assign(parameter: ast.arg, value: ast.expr) -> ast.Assign:
 
 
 class Keywords(ast.expr):
-    """Syntax that only this file makes: the entries of `**kwargs` by their names."""
+    """A syntax node of scriptlang's own: the entries of `**kwargs` in a specialised function."""
 
     _fields = ("entries",)
     entries: dict[str, ast.expr]
@@ -226,7 +235,7 @@ def emit_keywords(e: Emitter, node: Keywords, expected: T.Type | None) -> Sugare
 
 
 class KeywordsValue(SugaredValue):
-    """`**kwargs` in a body: names and values that are known one by one."""
+    """`kwargs` in the body of a function: its names are known at compile time."""
 
     kind = "**kwargs"
 
@@ -266,7 +275,7 @@ class KeywordsValue(SugaredValue):
 
 
 def known_text(b: Builder, index: Arg) -> str:
-    """A name that is known at compile time.  Raises CompileError."""
+    """The text of an index that must be a constant `str`.  Raises CompileError if it is not."""
     value = index.value.value(b, index.span)
     if not value.is_constant or not isinstance(value.constant, str):
         raise CompileError(

@@ -1,8 +1,8 @@
-"""Expressions and statements of the language over values of one type, as data.
+"""Expressions and statements of the language, as data for tests.
 
-TABLES: name -> (parameters, bodies, tuples of arguments).  A body with a `;` is statements, its
-last part the expression that is returned.  `python -m tests.frontend.record_expressions` writes
-what PyTorch makes of each into expressions.json.
+TABLES maps names to (parameters, bodies, tuples of arguments).  A body is an expression, or
+statements separated by `;`, of which the last is the expression that is returned.
+`python -m tests.frontend.record_expressions` writes PyTorch's results to expressions.json.
 """
 
 from __future__ import annotations

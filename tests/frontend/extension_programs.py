@@ -1,6 +1,6 @@
-"""Programs that go beyond PyTorch: match, generators, `:=`, *args and **kwargs.
+"""Programs with constructs that PyTorch refuses: match, generators, `:=`, *args and **kwargs.
 
-RUNS lists (function, tuples of arguments); CPython says what they must give.
+RUNS lists (function, tuples of arguments).  The expected results are those of CPython.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs that call functions side by side; RUNS lists (function, its result on `arange(3.)`)."""
+"""Programs with fork and wait; RUNS lists (function, its result for `arange(3.)`)."""
 
 from __future__ import annotations
 

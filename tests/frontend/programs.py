@@ -1,6 +1,6 @@
-"""Programs of the language with arguments to run them on: CPython says what they must give.
+"""Programs of the language without tensors, with arguments to run them on.
 
-RUNS lists (function, tuples of arguments).  None of them needs a tensor, so CPython is the judge.
+RUNS lists (function, tuples of arguments).  The expected results are those of CPython.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Random programs of tensors, for comparing engines with PyTorch.
 
-`program(seed, torch)` writes functions `f(x, y, k, n)` statement by statement and runs each at once
-eagerly, on copies of all variables: what raises is left out, or, rarely, ends the program, so that
-nearly all programs run to their end, whatever the statements do to types, shapes and memory.
+`program(seed, torch)` writes a function `f(x, y, k, n)`.  Each statement is run eagerly when it is
+written, on copies of all variables.  A statement that raises is left out, or, rarely, ends the
+program.  So nearly all programs run to their end, with any types, shapes and shared memory.
 """
 
 from __future__ import annotations

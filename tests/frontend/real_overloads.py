@@ -1,4 +1,4 @@
-"""A function whose overloads' annotations do not take the defaults of its implementation."""
+"""An overloaded function whose default does not fit the annotations of all its overloads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`python -m tests.frontend.record_expressions` records what PyTorch makes of expressions.py.
+"""Records PyTorch's results for expressions.py: `python -m tests.frontend.record_expressions`.
 
-For each entry: the results of its runs with what they print, "raises" for an exception, and
-"refused" for a text that torch.jit does not compile.
+For each entry it writes the results of its runs and what they print, "raises" for an exception, or
+"refused" if torch.jit does not compile it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Programs on tensors, with arguments that the argument makers below make.
+"""Programs on tensors, with descriptions of their arguments.
 
-RUNS lists (function, tuples of arguments); an argument that is a tuple ("t", shape) is a float
-tensor, ("i", shape) an int64 tensor of 0, 1, 2, ..., ("b", shape) a bool tensor.  The names of
-torch are resolved by what they are called; `load` gives the programs with another module as torch.
+RUNS lists (function, tuples of arguments).  An argument ("t", shape) is a float tensor, ("i",
+shape) an int64 tensor of 0, 1, 2, ..., and ("b", shape) a bool tensor.  The tests run the programs
+with scriptlang or PyTorch as the module `torch`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Types are read alike from every spelling of an annotation."""
+"""All spellings of an annotation give the same type."""
 
 from __future__ import annotations
 

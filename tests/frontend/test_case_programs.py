@@ -1,5 +1,5 @@
-"""The programs of tests/cases/programs give what is recorded there on the native engine, too, after
-an archive, and in PyTorch."""
+"""The programs of tests/cases/programs give the recorded results everywhere: on the native engine,
+after a round trip through an archive, and in PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch.jit has compiled already: `script` and `trace` take it as it is."""
+"""`script` and `trace` accept functions, classes and modules that torch.jit has compiled."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Every message of the front end has a golden case in tests/cases/errors.
 
 A site is a place in the sources that makes an error: a call of `CompileError`, of a `fail`, or of
-something that turns into an error later.  The cases are run and the sites they pass are noted; a
-new message without a case fails here, by name.
+something that becomes an error later.  The cases are run, and the sites that they reach are noted.
+The test fails for a site without a case, and names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The entries of expressions.py compile, run and are refused here as in PyTorch."""
+"""The entries of expressions.py have the same results, or are refused, as in PyTorch."""
 
 from __future__ import annotations
 

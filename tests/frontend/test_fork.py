@@ -1,4 +1,4 @@
-"""fork and wait: the same on both engines, after an archive, in plain Python, and in PyTorch."""
+"""fork and wait give the same on both engines, from an archive, in plain Python and in PyTorch."""
 
 from __future__ import annotations
 

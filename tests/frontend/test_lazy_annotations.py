@@ -1,4 +1,4 @@
-"""Annotations that Python evaluates only when they are asked for (PEP 649, from 3.14 on)."""
+"""Annotations that Python evaluates only when they are read (PEP 649, from 3.14 on)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs of libraries do that only they do: compared with torch.jit."""
+"""Unusual constructs in programs of published libraries, compared with torch.jit."""
 
 from __future__ import annotations
 

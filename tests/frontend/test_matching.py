@@ -1,4 +1,4 @@
-"""Overload choice: which candidate a call means, with which conversions."""
+"""Overload resolution: which candidate a call means, and which conversions it needs."""
 
 from __future__ import annotations
 

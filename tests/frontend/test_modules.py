@@ -1,4 +1,4 @@
-"""Modules of scriptlang.nn, scripted: attributes, methods, containers, sharing, hooks, state."""
+"""Scripted modules of scriptlang.nn: attributes, methods, containers, sharing, hooks, state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules of torch.nn, scripted here: PyTorch's answers, its tensors, and archives it loads."""
+"""Scripted modules of torch.nn: PyTorch's results, shared memory, archives that PyTorch loads."""
 
 from __future__ import annotations
 

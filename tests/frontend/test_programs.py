@@ -1,4 +1,4 @@
-"""The programs of programs.py and extension_programs.py give what CPython says."""
+"""The programs of programs.py and extension_programs.py give the same results as in CPython."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Random programs of loops, branches and early exits give what CPython gives.
+"""Random programs with loops, branches and early exits give the same results as in CPython.
 
-Loops are bounded, variables are ints, so every program ends; each is compiled, verified and run.
+Loops are bounded and variables are ints, so every program ends.  Each is compiled, verified and
+run.
 """
 
 from __future__ import annotations

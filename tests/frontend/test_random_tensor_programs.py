@@ -1,4 +1,4 @@
-"""Random programs of tensors give what PyTorch gives: values, types, strides, shared memory."""
+"""Random tensor programs give the same as in PyTorch: values, dtypes, strides, shared memory."""
 
 from __future__ import annotations
 

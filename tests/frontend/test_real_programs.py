@@ -1,4 +1,4 @@
-"""What layers and models of published libraries showed: constructs of whole modules and files."""
+"""Constructs that were found in layers and models of published libraries."""
 
 from __future__ import annotations
 

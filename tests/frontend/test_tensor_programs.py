@@ -1,4 +1,4 @@
-"""The programs of tensor_programs.py give the same eagerly, on the engine, and in PyTorch."""
+"""The programs of tensor_programs.py give the same eagerly, compiled, and in PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""trace records what ran, keeps sizes symbolic, and warns where a recording differs."""
+"""`trace` records what ran, keeps sizes symbolic, and warns if a recording differs."""
 
 from __future__ import annotations
 

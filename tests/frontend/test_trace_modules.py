@@ -1,4 +1,4 @@
-"""Traces of modules of scriptlang.nn: attributes, calls of compiled parts, checks, warnings."""
+"""Traced modules of scriptlang.nn: attributes, calls of compiled functions, checks, warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions and modules of torch are traced by running torch; recordings give what they give."""
+"""Traced functions and modules of torch give the same results as without tracing."""
 
 from __future__ import annotations
 
