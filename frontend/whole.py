@@ -35,7 +35,7 @@ PLACES: dict[str, str] = {
     "python.inheritance": "class_method super_of_class",
     "modules.module_values": "super_value",
 }
-"""Module -> what is asked of it by modules that it imports."""
+"""Module -> the names that modules which it imports use of it."""
 
 HOME = {name: module for module, names in PLACES.items() for name in names.split()}
 

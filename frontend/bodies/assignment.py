@@ -34,7 +34,7 @@ IN_PLACE: dict[type, str] = {
     ast.RShift: "aten::__irshift__",
     ast.Pow: "aten::pow",
 }
-"""What an augmented assignment to a Tensor does, as PyTorch has it."""
+"""Operator of an augmented assignment to a Tensor.  As in PyTorch, not all are in place."""
 
 LIST_IN_PLACE: dict[type, Any] = {ast.Add: "aten::add_", ast.Mult: "aten::mul_"}
 
@@ -271,6 +271,7 @@ def updated(e: Emitter, op: type, old: Value, node: ast.AugAssign, span: Span) -
 def combine(
     e: Emitter, op: type, old: Value, other: SugaredValue, left: Span, right: Span, span: Span
 ) -> SugaredValue:
+    """The result of `old op= other`, computed in place if the type of `old` supports it."""
     operator = None
     if old.type == T.TENSOR:
         operator = IN_PLACE.get(op)

@@ -9,14 +9,14 @@ from scriptlang.passes.autocast import DISABLED
 from scriptlang.source import Span
 
 BFLOAT16 = bfloat16.code
-"""The dtype of lower precision of autocast on the CPU, unless another is given."""
+"""Code of the dtype that autocast uses on the CPU if none is given."""
 
 AUTOCAST = (
     "__torch__.torch.amp.autocast_mode.autocast",
     "__torch__.torch.cpu.amp.autocast_mode.autocast",
     "__torch__.torch.cuda.amp.autocast_mode.autocast",
 )
-"""Names of the types that switch autocast on and off."""
+"""Names of the classes of context managers for autocast."""
 
 
 def autocast_dtype(context: Value, span: Span) -> int | None:

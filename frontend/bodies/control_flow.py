@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 ENDLESS = exits.ENDLESS
-"""The trip count of a loop that only its condition ends."""
+"""The trip count of a loop that ends only by its condition."""
 
 
 # if
 
 
 def emit_if(e: Emitter, node: ast.If) -> None:
+    """Emit an `if`; only one branch is compiled if the condition is known at compile time."""
     test = condition(e, node.test)
     span = e.span(node.test)
     if test.static is not None:
@@ -154,6 +155,7 @@ def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, s
 def _merge_values(
     e: Emitter, branch: Node, name: str, values: list[SugaredValue | None], span: Span
 ) -> None:
+    """Make the values of a name in two branches an output; None is that of a branch that exits."""
     plain: list[Value | None] = []
     for value, block in zip(values, branch.blocks):
         with e.graph.at(block):
@@ -257,6 +259,7 @@ def _carried(e: Emitter, body: list[ast.AST]) -> list[str]:
 
 
 def emit_while(e: Emitter, node: ast.While) -> None:
+    """Emit a `while` as a prim::Loop without a limit on its trip count."""
     if node.orelse:
         _no_else(e, node)
     span = e.span(node)
@@ -302,6 +305,7 @@ def _no_else(e: Emitter, node: ast.While | ast.For) -> NoReturn:
 
 
 def emit_for(e: Emitter, node: ast.For) -> None:
+    """Emit a `for`; it is unrolled if the number of elements is known at compile time."""
     if node.orelse:
         _no_else(e, node)
     iterable = e.expr(node.iter).iterate(e.b, e.span(node.iter))
@@ -388,6 +392,7 @@ def next_turn(e: Emitter, loop: Loop, span: Span) -> None:
 
 
 def leave_turn(e: Emitter, loop: Loop, go: Value, span: Span) -> Node:
+    """Emit the node that ends an iteration; `go` says whether the loop continues.  Returns it."""
     values = [e.lookup(n, span).value(e.b, span) for n in loop.names]
     node = e.b.insert(exits.LEAVE, [go, *values], (), span)
     loop.exits.append(node)
@@ -467,6 +472,7 @@ def _check_exit(e: Emitter, t: T.ClassType, span: Span) -> None:
 
 
 def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
+    """Emit the call of `__enter__` for a part of a `with`; returns the context manager."""
     span = e.span(item.context_expr)
     value = e.value(item.context_expr)
     t = value.type

@@ -149,7 +149,7 @@ DISPOSABLE = {
     "prim::TupleIndex",
     "prim::unchecked_cast",
 }
-"""Kinds that the emitter makes on the way and that mean nothing when they are not used."""
+"""Kinds of nodes without effects, which are removed if their results are not used."""
 
 
 def _sweep(block: Block) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LEAVE = "scriptlang::leave"
 WITH = "scriptlang::with"
-"""A region: a block that runs, then a block that runs however the first was left."""
+"""Node with two blocks: the second runs after the first, even if the first is left early."""
 
 ENDLESS = 2**63 - 1
 
@@ -73,6 +73,8 @@ def eliminate(
 
 
 class _Elimination:
+    """The work of `eliminate`.  `marked` are the blocks inside of `target` that contain exits."""
+
     def __init__(self, e: Emitter, target: Block, leaving: set[Node], types: list[T.Type]) -> None:
         self.e, self.graph, self.target = e, e.graph, target
         self.leaving, self.types = leaving, types
@@ -89,6 +91,7 @@ class _Elimination:
         return outcome.values or self.nothing()
 
     def nothing(self) -> list[Value]:
+        """Values of the right types for the target that are never read."""
         return [self.e.uninitialized(t) for t in self.types]
 
     def block(self, block: Block, node: Node) -> Outcome:

@@ -38,7 +38,7 @@ BINARY: dict[type, tuple[str, str, str]] = {
     ast.LShift: ("aten::__lshift__", "__lshift__", "<<"),
     ast.RShift: ("aten::__rshift__", "__rshift__", ">>"),
 }
-"""Syntax -> (operator, method of classes, sign)."""
+"""Syntax -> (operator, method that classes define for it, sign)."""
 
 COMPARE: dict[type, tuple[str, str, str]] = {
     ast.Eq: ("aten::eq", "__eq__", "=="),
@@ -138,6 +138,7 @@ def emit_binary(e: Emitter, node: ast.BinOp, expected: T.Type | None) -> Sugared
 
 
 def emit_unary(e: Emitter, node: ast.UnaryOp, expected: T.Type | None) -> SugaredValue:
+    """Emit `not`, `-` or `~`.  A negative literal is a constant."""
     span = e.span(node)
     if isinstance(node.op, ast.Not):
         return e.simple(refinement.condition(e, node).value)

@@ -30,7 +30,8 @@ KINDS: dict[str, Callable[[T.Type], T.Type]] = {
     "prim::fork": T.FutureType,
     "prim::awaitable": lambda t: T.RRefLikeType("Await", t),
 }
-"""Kinds of nodes with a body that runs as a call of its own -> the type of their result."""
+"""Kind of a node whose body runs as a separate call -> function from its result type to that of
+the node."""
 
 
 def emit_fork(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:

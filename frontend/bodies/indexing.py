@@ -105,6 +105,7 @@ def item_method(tensor: Value) -> SpecialForm:
 
 
 def emit_subscript(e: Emitter, node: ast.Subscript, expected: T.Type | None) -> SugaredValue:
+    """Emit `owner[index]` for all kinds of owners."""
     owner, span = e.expr(node.value), e.span(node)
     if not isinstance(owner, (SimpleValue, ConstantValue)):
         part = slice_of(e, node.slice)
@@ -164,6 +165,10 @@ def item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
 
 
 def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
+    """Emit the lookup in a tuple.
+
+    The index must be a constant, unless all elements have the same type.
+    """
     elements = owner.type.elements
     position = e.value(index)
     if position.type != T.INT:
@@ -229,7 +234,7 @@ def _bound(b: Builder, part: Arg | None) -> int | None:
 # Tensors
 
 INT64 = 4
-"""The number of the dtype that a list as an index takes."""
+"""Code of the dtype to which a list that is used as an index is converted."""
 
 
 @record
@@ -256,6 +261,7 @@ class _Cursor:
             self.behind -= 1
 
     def removed(self) -> None:
+        """Move on after an index that removes its dimension."""
         if self.behind is not None:
             self.behind -= 1
 
@@ -319,6 +325,7 @@ def _slice_dim(e: Emitter, cursor: _Cursor, part: SliceValue, span: Span) -> Val
 def _apply_index(
     e: Emitter, cursor: _Cursor, indices: list[Value | None], part: ast.expr, span: Span
 ) -> None:
+    """Apply an int or None to the view of the cursor, or add a tensor to `indices`."""
     place = e.span(part)
     value = e.value(part)
     # A list of any element type becomes a tensor of int64, even a list of bools.
@@ -358,6 +365,7 @@ def _indices(e: Emitter, indices: list[Value | None], span: Span) -> Value:
 
 
 def _gather(e: Emitter, view: Value, indices: list[Value | None], span: Span) -> Value:
+    """Emit `aten::index` of a view with index tensors."""
     return e.b.emit("aten::index", [view, _indices(e, indices, span)], span)
 
 

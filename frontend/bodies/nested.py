@@ -86,6 +86,7 @@ def names_read(node: ast.FunctionDef) -> set[str]:
 
 
 def _function(e: Emitter, node: ast.FunctionDef) -> Function:
+    """An inner function that is compiled separately; at once if its result type is inferred."""
     resolver, name = _Inner(e), f"{e.name}.{node.name}"
     schema = function_schema(node, e.source, resolver, name)
     if not has_result_type(node):

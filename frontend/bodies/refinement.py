@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 Refinements = dict[str, T.Type]
-"""Name of a variable -> the type it is known to have."""
+"""Name of a variable -> the type that it is known to have."""
 
 
 @record
@@ -86,6 +86,7 @@ def _truth(e: Emitter, node: ast.expr) -> Condition:
 
 
 def _optional_truth(e: Emitter, node: ast.expr, value: Value, span: Span) -> Condition:
+    """Emit the truth value of an Optional: it is not None, and its value is true."""
     plain = value.type.contained[0]
     some = e.b.emit("aten::__isnot__", [value, e.b.constant(None, span)], span)
     branch = e.b.insert("prim::If", [some], (T.BOOL,), span)

@@ -172,6 +172,7 @@ def _own_comment(e: Emitter, parameter: ast.arg) -> T.Type:
 
 
 def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
+    """Start and end of a definition up to its body."""
     span = e.span(definition)
     return span.start, e.span(definition.body[0]).start
 

@@ -189,6 +189,7 @@ def _message(e: Emitter, message: ast.expr | None, span: Span) -> Value:
 
 
 def emit_delete(e: Emitter, node: ast.Delete) -> None:
+    """Emit a `del` of names or elements.  A deleted name becomes unusable."""
     for target in node.targets:
         span = e.span(target)
         if isinstance(target, ast.Name):
@@ -224,7 +225,7 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
 
 
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
-"""Statements that control does not pass."""
+"""Statements after which control does not continue in the block."""
 
 STATEMENTS: dict[type, Callable[..., None]] = {
     ast.Expr: emit_expression,
@@ -245,4 +246,4 @@ STATEMENTS: dict[type, Callable[..., None]] = {
     ast.FunctionDef: nested.define_nested,
     ast.Match: match_statement.emit_match,
 }
-"""Syntax -> emit(emitter, node)."""
+"""Syntax -> function `emit(emitter, node)`."""

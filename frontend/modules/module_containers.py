@@ -84,10 +84,12 @@ def members(m: ModuleValue, b: Builder, span: Span) -> list[SugaredValue] | None
 
 
 def _children(m: SugaredValue, b: Builder, span: Span) -> Named:
+    """The submodules of a module, by name."""
     return [(n, m.attr(b, n, span)) for n in child_names(m.type(b, span))]
 
 
 def _modules(m: SugaredValue, b: Builder, span: Span, prefix: str = "") -> Named:
+    """A module, its submodules, theirs and so on, by path."""
     found = [(prefix, m)]
     for name, child in _children(m, b, span):
         if isinstance(child.type(b, span), T.InterfaceType):
@@ -101,6 +103,8 @@ def _modules(m: SugaredValue, b: Builder, span: Span, prefix: str = "") -> Named
 
 
 def _tensors(kind: str) -> Callable[..., Named]:
+    """A function that lists all parameters or buffers of a module and its submodules, by path."""
+
     def find(m: SugaredValue, b: Builder, span: Span) -> Named:
         return [
             (f"{prefix}.{a.name}" if prefix else a.name, module.attr(b, a.name, span))
@@ -122,7 +126,7 @@ WALKS: dict[str, tuple[Callable[..., Named], bool]] = {
     "named_buffers": (_tensors("buffer"), True),
     "buffers": (_tensors("buffer"), False),
 }
-"""Method of modules -> (what it iterates over, whether it yields names, too)."""
+"""Method of modules -> (function that lists the items, whether it yields names, too)."""
 
 
 def _items(m: ModuleValue, b: Builder, span: Span) -> Named:
@@ -252,6 +256,10 @@ def _slice(m: ModuleValue, e: Emitter, node: ast.Slice, span: Span) -> SugaredVa
 def _chosen_at_run_time(
     m: ModuleValue, e: Emitter, index: Value, expected: T.Type | None, span: Span
 ) -> SugaredValue:
+    """Emit the lookup of a member by an index that is not constant.
+
+    All members must have the methods of the interface `expected`.
+    """
     if not isinstance(expected, T.InterfaceType):
         raise CompileError(
             f"the index of {m.kind} is not known at compile time",

@@ -61,7 +61,7 @@ BOOKKEEPING = frozenset(
         "dump_patches",
     )
 )
-"""Entries of a module's `__dict__` that are no attributes of programs."""
+"""Entries of a module's `__dict__` that are not attributes in programs."""
 
 
 CONSTANT_TYPES = (bool, int, float, str, type(None), complex)
@@ -94,7 +94,7 @@ class Facts:
 
 
 adopt: Callable[[Any], Any] | None = None
-"""Makes a ScriptModule of ours of a module that PyTorch compiled; set by the public API."""
+"""Makes a ScriptModule of scriptlang from one of PyTorch; the public API sets it."""
 
 
 def prepared(module: Any) -> Any:
@@ -143,13 +143,15 @@ def _check_initialised(module: Any) -> None:
 
 
 _declared: weakref.WeakKeyDictionary[type, dict[str, T.Type | None]] = weakref.WeakKeyDictionary()
-"""Module class -> the types that its annotations name, as far as they were asked for."""
+"""Module class -> attribute -> the type that its annotation names; cached when first needed."""
 
 _annotations: weakref.WeakKeyDictionary[type, Mapping[str, Any]] = weakref.WeakKeyDictionary()
-"""Module class -> its annotations, or those of the nearest base that has any."""
+"""Module class -> its annotations, or those of the first base that has any."""
 
 
 class _Reading:
+    """Reads one module to Facts."""
+
     def __init__(self, module: Any) -> None:
         self.module, self.cls = module, type(module)
         self.annotations = annotations_of(self.cls)

@@ -133,6 +133,7 @@ class ModuleOrigin:
         return made
 
     def _finish(self, name: str, function: Function, place: Span | None) -> None:
+        """Compile the body of a method; removes the method if that fails."""
         try:
             function.ensure_defined()
         except CompileError as error:
@@ -193,7 +194,7 @@ def constant_meaning(value: Any, span: Span) -> SugaredValue:
 # Sharing
 
 _types: dict[type, dict[Any, T.ClassType]] = {}
-"""Python class -> the facts of its modules -> their type."""
+"""Python class -> key of the facts of a module (`_key`) -> its type."""
 
 
 class Modules:
@@ -328,6 +329,7 @@ def compile_module(
 
 
 def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str], is_inner: bool) -> None:
+    """Compile the overloaded methods of a module, and the methods with the given names."""
     for name in origin.facts.overloads:
         if not is_base(origin.owner_of(name)):
             origin.compile_overloads(name)

@@ -31,7 +31,10 @@ EXCEPTIONS = {
     "_check_is_size": "RuntimeError",
     "_check_tensor_all": "RuntimeError",
 }
-"""Function of torch -> what it raises in a program; of `_check` that is not what Python raises."""
+"""Function of torch -> the exception that it raises in a program.
+
+Called from Python, `torch._check` raises RuntimeError.
+"""
 
 
 def _emit(name: str) -> Callable[..., Any]:
@@ -89,4 +92,4 @@ def _test(name: str, node: ast.Call, parts: dict[str, ast.expr]) -> ast.expr:
 
 
 CHECKS: dict[str, SugaredValue] = {name: SpecialForm(name, _emit(name)) for name in EXCEPTIONS}
-"""Name in torch -> its meaning."""
+"""Name of the function in torch -> its meaning."""

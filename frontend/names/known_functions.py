@@ -87,7 +87,7 @@ KNOWN: dict[str, SugaredValue] = {
 """Qualified name of a Python function -> its meaning."""
 
 NOT_IN_PROGRAMS = ("has_torch_function", "_has_torch_function")
-"""Starts of names of functions that ask about overrides by subclasses: there are none here."""
+"""Prefixes of functions that check for overrides by subclasses; they are always False here."""
 
 
 def known_function(obj: Any) -> SugaredValue | None:

@@ -103,12 +103,12 @@ SOURCES: dict[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Name in torch -> (its module, the text of the class)."""
+"""Name in torch -> (module of the class, source text of the class)."""
 
 _MODE = "use torch.no_grad(), or set the mode around the call of the program"
 
 REFUSED: dict[str, str] = {"enable_grad": _MODE, "inference_mode": _MODE, "set_grad_enabled": _MODE}
-"""Contexts of torch that stand after no `with` of a program -> what to do instead."""
+"""Context manager of torch that programs cannot use -> the help of the error."""
 
 
 class RefusedContext(SugaredValue):

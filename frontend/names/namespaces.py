@@ -65,7 +65,7 @@ DTYPES: dict[str, int] = {
     "uint32": 28,
     "uint64": 29,
 }
-"""Names of dtypes -> their numbers in the IR."""
+"""Name of a dtype -> its code in the IR."""
 
 CONSTANTS: dict[str, object] = {
     **DTYPES,
@@ -90,7 +90,7 @@ CONSTANTS: dict[str, object] = {
     "per_tensor_symmetric": 2,
     "per_channel_symmetric": 3,
 }
-"""Further constants of the module torch."""
+"""Name of a constant of the module torch, dtypes included -> value."""
 
 RENAMED: dict[str, str] = {
     "manual_seed": "aten::manual_seed",
@@ -100,7 +100,7 @@ RENAMED: dict[str, str] = {
     "is_grad_enabled": "aten::is_grad_enabled",
     "_wait": "aten::wait",
 }
-"""Names in torch that are operators under another name or despite an attribute of the same name."""
+"""Name in torch -> operator, where the lookup of an operator of the same name does not find it."""
 
 TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
 
@@ -115,7 +115,7 @@ MATH_CONSTANTS = {
 }
 
 MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar", "remainder": "aten::mathremainder"}
-"""Functions of math and cmath that are operators under another name."""
+"""Function of math or cmath -> the operator, if it has another name."""
 
 JIT: dict[str, SugaredValue] = {
     "annotate": special_forms.ANNOTATE,
@@ -134,7 +134,7 @@ JIT: dict[str, SugaredValue] = {
     "_unwrap_optional": BuiltinOperator("aten::_unwrap_optional"),
     "_IgnoreContextManager": IGNORE_CONTEXT,
 }
-"""What torch.jit holds for programs."""
+"""Attribute of torch.jit -> its meaning in programs."""
 
 
 def _cached(find: Callable[..., Any]) -> Any:
@@ -164,7 +164,7 @@ LIST_DTYPES: dict[T.Type, int] = {
     T.BOOL: DTYPES["bool"],
     T.COMPLEX: DTYPES["complex64"],
 }
-"""Types of the numbers of a list -> the dtype of a tensor of them, where it is not the default."""
+"""Type of the numbers of a list -> dtype of a tensor of them, if not the default dtype."""
 
 
 def _of_list(operator: str) -> Callable[..., Any]:
@@ -262,7 +262,7 @@ MODULES: dict[str, SugaredValue] = {
     "cuda.amp": Namespace("torch.cuda.amp", lambda n: _autocast("cuda.amp.", n)),
     "cpu.amp": Namespace("torch.cpu.amp", lambda n: _autocast("cpu.amp.", n)),
 }
-"""Submodules of torch."""
+"""Submodule of torch -> namespace."""
 
 TORCH = Namespace("torch", _torch)
 
@@ -303,7 +303,7 @@ BY_NAME: dict[str, SugaredValue] = {
     "scriptlang.special": MODULES["special"],
     **{f"torch.{name}": MODULES[name] for name in ("cuda", "cpu", "amp", "cuda.amp", "cpu.amp")},
 }
-"""Qualified names of modules -> namespaces."""
+"""Qualified name of a module -> namespace."""
 
 ARCHIVE_NAMES: dict[str, SugaredValue] = {
     "torch": TORCH,
@@ -314,4 +314,4 @@ ARCHIVE_NAMES: dict[str, SugaredValue] = {
     "nanj": ConstantValue(complex(0, math.nan)),
     **special_forms.ARCHIVE_FORMS,
 }
-"""Names that the code of every archive may use; an archive adds CONSTANTS and __torch__."""
+"""Name -> meaning, for the code of every archive; each archive adds CONSTANTS and __torch__."""

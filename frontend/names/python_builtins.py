@@ -48,7 +48,7 @@ OPERATORS: dict[str, str] = {
     "id": "prim::id",
     "rangelist": "prim::rangelist",
 }
-"""Builtin -> the operator it is."""
+"""Builtin -> the operator that it calls."""
 
 CASTS: dict[str, tuple[T.Type, str, str]] = {
     "int": (T.INT, "aten::Int", "__int__"),
@@ -57,7 +57,7 @@ CASTS: dict[str, tuple[T.Type, str, str]] = {
     "str": (T.STR, "aten::str", "__str__"),
     "complex": (T.COMPLEX, "aten::Complex", "__complex__"),
 }
-"""Builtin -> (type, operator, method of classes)."""
+"""Builtin -> (type, operator, method that classes define for it)."""
 
 
 class CastValue(TypeValue):
@@ -230,7 +230,7 @@ BUILTINS: dict[str, SugaredValue] = {
     **special_forms.FORMS,
     "slice": SLICE,
 }
-"""Name -> meaning of Python's builtins."""
+"""Name of a builtin of Python -> its meaning."""
 
 
 def builtin(name: str) -> SugaredValue | None:

@@ -276,7 +276,7 @@ ARCHIVE_FORMS: dict[str, SpecialForm] = {
     "fork": SpecialForm("fork", emit_fork),
     "awaitable": SpecialForm("awaitable", emit_awaitable),
 }
-"""Names that the code of an archive uses besides Python's."""
+"""Special forms that only the code of archives uses by these names."""
 
 ANNOTATE, FORK = ARCHIVE_FORMS["annotate"], ARCHIVE_FORMS["fork"]
 AWAITABLE = ARCHIVE_FORMS["awaitable"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..values.builder import Builder
 
 EMPTY_LIST = "prim::EmptyListLiteral"
-"""Kind of the node of an unannotated `[]`, which the first use may give another type."""
+"""Kind of the node of an `[]` without annotation.  Its first use may determine its type."""
 
 IMPLICIT: dict[tuple[T.Type, T.Type], str] = {
     (T.TENSOR, T.FLOAT): "aten::FloatImplicit",
@@ -32,7 +32,7 @@ IMPLICIT: dict[tuple[T.Type, T.Type], str] = {
     (T.BOOL, T.FLOAT): "aten::Float",
     (T.STR, T.DEVICE): "aten::device",
 }
-"""(from, to) -> the operator of an implicit conversion, where those are allowed."""
+"""(from, to) -> the operator that converts implicitly, where implicit conversions are allowed."""
 
 
 @record(frozen=True)
@@ -47,7 +47,8 @@ class Step:
 
 
 Openness: TypeAlias = "bool | tuple[Openness, ...]"
-"""Whether a value is an `[]` whose type is still open; of a tuple literal: for each element."""
+"""Whether a value is an `[]` whose type is not determined yet; for a tuple literal, a tuple with
+this for each element."""
 
 
 def plan(

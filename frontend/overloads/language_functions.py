@@ -126,15 +126,16 @@ SOURCES: dict[str, list[str]] = {
         "                               align_to_window)"
     ],
 }
-"""Operator name -> the texts of its further overloads, in the order they are tried."""
+"""Operator name -> source texts of its additional overloads, in the order they are tried."""
 
 PYTHON_ONLY = {name.partition("::")[2]: name for name in SOURCES if name.startswith("torch::")}
-"""Functions of the module torch that are more than the operator of that name in archives."""
+"""Functions of the module `torch` that differ from the operator of the same name in archives."""
 
 _compiled: dict[str, tuple[Function, ...]] = {}
 
 
 def is_language_function(name: str) -> bool:
+    """Whether an operator has overloads that are written in the language."""
     return name in SOURCES
 
 

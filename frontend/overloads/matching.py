@@ -175,6 +175,7 @@ def _takes_rest_as_list(schema: Schema, i: int) -> bool:
 
 
 def _is_listable(shape: Shape, formal: Argument) -> bool:
+    """Whether an argument by itself is a list, or a tuple that can become the list `formal`."""
     actual, element = shape[0], formal.type.contained[0]
     return isinstance(actual, T.ListType) or (
         isinstance(actual, T.TupleType) and all(T.is_subtype(t, element) for t in actual.elements)

@@ -12,7 +12,7 @@ from scriptlang.schema import Schema
 from .language_functions import is_language_function
 
 NAMESPACES = ("aten", "prim")
-"""Where a bare operator name (`torch.relu`, `x.relu`) is looked for, in order."""
+"""Namespaces in which an operator name (`torch.relu`, `x.relu`) is looked up, in order."""
 
 
 def overloads(name: str) -> tuple[Schema, ...]:

@@ -31,10 +31,10 @@ from .ignored import ignored_function
 from .inheritance import Member, class_header, is_setter, members_of
 
 ENUM_VALUES = (int, float, str)
-"""Classes of the values of Enums."""
+"""Classes that the values of an Enum may have."""
 
 NOT_OF_PROGRAMS = ("builtins", "typing", "collections", "typing_extensions", "abc", "numbers")
-"""Modules whose classes mean nothing in programs, but for NamedTuples and Enums."""
+"""Modules whose classes have no meaning in programs, except NamedTuples and Enums."""
 
 
 def type_of_class(cls: Any) -> T.Type | None:
@@ -96,10 +96,15 @@ def _enum(cls: Any) -> T.EnumType:
 
 
 _named_tuples: weakref.WeakKeyDictionary[Any, dict[str, T.TupleType]] = weakref.WeakKeyDictionary()
-"""Python module -> name -> the NamedTuple that it stands for in programs, once and for all."""
+"""Python module -> name -> the only NamedTuple of this name in programs."""
 
 
 def _named_tuple(cls: Any) -> T.TupleType:
+    """The type of a NamedTuple class.  Fields without annotation are Tensors.
+
+    Raises CompileError if another class of its name in the same module has other fields, because
+    archives identify types by name.
+    """
     hints = hints_of(cls, class_header)
     types = tuple(hints.get(name, T.TENSOR) for name in cls._fields)
     given = cls._field_defaults
@@ -226,6 +231,7 @@ def _declare_all(members: list[Member], type: T.ClassType) -> None:
 
 
 def _declare(member: Member, type: T.ClassType) -> None:
+    """Add a member to the type of a class, without compiling its body."""
     statement = member.statement
     name = f"{type.name}.{member.name}"
     decorators = {getattr(d, "id", getattr(d, "attr", "")) for d in statement.decorator_list}

@@ -18,7 +18,7 @@ from scriptlang.objects import ScriptObject
 from scriptlang.schema import Schema
 
 read: Callable[[io.BytesIO], ScriptObject] | None = None
-"""Reads an archive; put here by the layer that can."""
+"""Reads an archive.  The public API sets it, as this folder may not import `serialization`."""
 
 
 _functions: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _CALLED = "This Python function is annotated to be ignored and cannot be run"
 DIRECTLY = "Cannot call @unused methods"
-"""What an unused function raises: where a program calls it, and where it is scripted itself."""
+"""Messages of the error that an unused function raises: `_CALLED` if a program calls it, `DIRECTLY`
+if `script` was applied to it."""
 
 
 def ignored_function(

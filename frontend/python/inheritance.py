@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 WITHOUT_MEMBERS = ("builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol")
-"""Bases that add nothing to a script class."""
+"""Base classes that add no members to a script class."""
 
 OF_PYTHON = ("__new__", "__init_subclass__", "__class_getitem__", "__del__")
-"""Methods that only Python calls."""
+"""Methods that only Python calls, which are not compiled."""
 
 
 @record

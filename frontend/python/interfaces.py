@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...schema import Schema
 
 MARK = "__torch_script_interface__"
-"""The attribute that `jit.interface` sets, PyTorch's and ours."""
+"""The attribute that `jit.interface` of PyTorch and of scriptlang sets."""
 
 
 def is_interface(cls: type) -> bool:

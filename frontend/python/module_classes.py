@@ -15,7 +15,7 @@ CONTAINERS: dict[str, str] = {
     "ParameterList": "parameter list",
     "ParameterDict": "parameter dict",
 }
-"""Classes of torch.nn and scriptlang.nn whose members programs may loop over -> their kind."""
+"""Name of a container class of torch.nn and scriptlang.nn -> its kind."""
 
 
 def is_module(obj: Any) -> bool:

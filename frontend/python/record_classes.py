@@ -22,7 +22,7 @@ ORDER = {
     "__gt__": (">", False),
     "__ge__": (">", True),
 }
-"""Comparison -> (sign that compares the first different fields, result if all are equal)."""
+"""Method -> (sign that compares the first fields that differ, result if all fields are equal)."""
 
 
 def is_record(cls: Any) -> bool:
@@ -91,6 +91,7 @@ def _init(cls: Any) -> Member:
 
 
 def _eq_text(cls: Any) -> str:
+    """The source of `__eq__`.  Fields that may be None are compared only if neither is None."""
     lines = []
     for name, optional in _compared(cls):
         lines += [f"a_{name} = self.{name}", f"b_{name} = other.{name}"]
@@ -109,6 +110,7 @@ def _eq_text(cls: Any) -> str:
 
 
 def _order_text(cls: Any, method: str) -> str:
+    """The source of a comparison such as `__lt__`, which the first fields that differ decide."""
     sign, otherwise = ORDER[method]
     lines = []
     for name, optional in _compared(cls):

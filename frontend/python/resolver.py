@@ -205,7 +205,7 @@ class PythonResolver:
 
 
 NOWHERE: Any = None
-"""The place of what no line of the program names."""
+"""The span of objects that no line of the program names."""
 
 
 def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | None:
@@ -298,6 +298,7 @@ def _tuple(obj: tuple[Any, ...], span: Span) -> SugaredValue | None:
 
 
 def _callable(obj: Any, span: Span) -> SugaredValue | None:
+    """The meaning of a function or other callable: known by name, an operator, or compiled."""
     module, name = getattr(obj, "__module__", None) or "", getattr(obj, "__name__", "")
     if getattr(builtins, name, None) is obj:
         return python_builtins.builtin(name)
@@ -340,7 +341,7 @@ OPERATOR_NAMES = {
     "OpOverloadPacket": "_qualified_op_name",
     "CustomOpDef": "_qualname",
 }
-"""Classes of operators as Python has them, ours and torch's -> where they say their name."""
+"""Name of a class of operators in scriptlang or torch -> the attribute that has the name."""
 
 
 def _operator_name(obj: Any) -> str | None:
@@ -366,7 +367,7 @@ def _is_torch_builtin(obj: Any, module: str, owner: Any) -> bool:
 
 
 WRITTEN_IN_PYTHON = {"istft", "lu", "unique", "unique_consecutive"}
-"""Functions of torch.functional that programs compile; others are operators or PYTHON_ONLY."""
+"""Functions of torch.functional that are compiled from source, unlike the others there."""
 
 
 def _written_in_python(obj: Any, module: str) -> SugaredValue | None:
@@ -380,6 +381,7 @@ def _written_in_python(obj: Any, module: str) -> SugaredValue | None:
 
 
 def _torch_function(module: str, name: str) -> SugaredValue | None:
+    """The meaning of a Python function of torch or scriptlang; None if it is to be compiled."""
     if module in (
         "torch.jit",
         "torch.jit._script",
@@ -413,6 +415,7 @@ def functional(name: str) -> SugaredValue | None:
 
 
 def _class(cls: type) -> SugaredValue | None:
+    """The meaning of a class; None if programs cannot use it."""
     name = library_name(cls)
     if name is not None:
         return library_class(name)

@@ -12,7 +12,7 @@ from scriptlang import dtypes
 from scriptlang.tensors import Storage, Tensor, as_tensor
 
 _storages: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()
-"""Of each storage of torch, by address and bytes, the one that stands for it while it is used."""
+"""(address, bytes) of a storage of torch -> the storage over its memory, while that is used."""
 
 
 def tensor_over(value: Any) -> Tensor:
@@ -38,6 +38,7 @@ def tensor_over(value: Any) -> Tensor:
 
 
 def _is_plain(torch: Any, value: Any) -> bool:
+    """Whether a tensor is strided, in memory of the CPU, not quantized, and of a known dtype."""
     return (
         value.layout is torch.strided
         and value.device.type == "cpu"

@@ -44,7 +44,7 @@ CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
     "InitVar": lambda t: t,
     **{f"BroadcastingList{n}": T.ListType for n in range(1, 7)},
 }
-"""Name of a generic -> the type it makes of its arguments."""
+"""Name of a generic type -> function from its type arguments to the type."""
 
 NAMES: dict[str, T.Type] = {
     **T.ATOMS,
@@ -66,7 +66,7 @@ NAMES: dict[str, T.Type] = {
     "Stream": T.STREAM,
     "Generator": T.GENERATOR,
 }
-"""Names of types without arguments, after `typing.`, `torch.` or nothing."""
+"""Name of a type without type arguments -> the type.  A prefix such as `torch.` is left out."""
 
 INCOMPLETE: dict[str, str] = {
     "List": "List[Tensor]",
@@ -79,11 +79,11 @@ INCOMPLETE: dict[str, str] = {
     "Union": "Union[int, str]",
     "Future": "Future[Tensor]",
 }
-"""Generic types without arguments -> the error's advice."""
+"""Name of a generic type that needs type arguments -> an example for the error message."""
 
 
 KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE, T.ANY)
-"""Types that a dict may have as keys; enums too."""
+"""Types that the keys of a dict may have.  Enums may be keys, too."""
 
 KEY_HELP = "keys are str, int, float, bool, complex, Tensor, device or enums"
 
@@ -109,6 +109,8 @@ def type_of_syntax(
 
 
 class _Reader:
+    """The work of `type_of_syntax`."""
+
     def __init__(
         self, span: Callable[[Any], Span], named: Callable[..., Any], generic: Callable[..., Any]
     ) -> None:
@@ -238,7 +240,7 @@ PUBLIC_TYPES: dict[str, T.Type] = {
     "memory_format": T.INT,
     "Number": T.NUMBER,
 }
-"""Classes of torch and scriptlang -> types."""
+"""Name of a class of torch or scriptlang -> the type."""
 
 
 def type_of_object(
@@ -299,7 +301,7 @@ def type_of_object(
 
 
 class _NoType(Exception):
-    pass
+    """A part of an annotation names no type."""
 
 
 # Annotations of a class body

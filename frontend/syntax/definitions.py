@@ -19,7 +19,10 @@ SIGNATURE = re.compile(r"[ \t]*# type:[ \t]*(\(.*\)[ \t]*->.*)")
 
 
 STRAY = re.compile(r"(?m)^([ \t]*#)[ \t]type:(?!.*->)")
-"""A line that is only a type comment but not that of a function: Python does not parse those."""
+"""A line that consists of a type comment, but not that of a function.
+
+`ast.parse(..., type_comments=True)` refuses such a line as a syntax error.
+"""
 
 
 # A type comment with any spacing, such as `#type :`.
@@ -135,6 +138,10 @@ def _refuse_misspelt(source: Source) -> None:
 
 
 def parse(source: Source) -> ast.Module:
+    """The syntax tree of a source, with type comments.
+
+    Type comments where Python does not expect them are ignored.  Raises CompileError.
+    """
     try:
         return ast.parse(source.text, type_comments=True)
     except (RecursionError, MemoryError):
@@ -178,4 +185,5 @@ def _lambda(source: Source) -> ast.FunctionDef:
 
 
 def has_result_type(definition: ast.FunctionDef) -> bool:
+    """Whether an annotation or type comment declares the type of the result."""
     return definition.returns is not None or "->" in (definition.type_comment or "")

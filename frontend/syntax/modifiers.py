@@ -18,11 +18,11 @@ TEXTS: dict[str, str] = {
     "_drop": "_drop (function is fully ignored, declaration can be unscriptable)",
     "copy": "if this method is not scripted, copy the python method onto the scripted model",
 }
-"""Word -> the text that PyTorch writes."""
+"""Modifier -> the text that PyTorch stores in the attribute."""
 
 DROPPED = ("unused", "_drop")
 IGNORED = ("ignore", *DROPPED)
-"""Marks of functions whose body is not compiled."""
+"""Modifiers of functions whose body is not compiled."""
 
 _WORDS = {text: word for word, text in TEXTS.items()}
 

@@ -135,7 +135,7 @@ def _uses_torch(func: Callable[..., Any], args: Any) -> bool:
 # Tracing
 
 _recording = RLock()
-"""One thread traces at a time: what tells a tracer of shapes is put where all threads see it."""
+"""Held while a trace is recorded: a tracer sets hooks that all threads share."""
 
 
 def _one_at_a_time(record: Callable[P, R]) -> Callable[P, R]:
@@ -189,6 +189,10 @@ def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -
 
 
 def _tracer(name: str, func: Callable[..., Any], args: tuple[Any, ...]) -> Tracer:
+    """A new tracer for tensors of scriptlang or of torch, as the function needs.
+
+    Raises CompileError inside of another trace.
+    """
     if dispatch.tracing() is not None:
         raise CompileError(
             "a trace is being recorded already",

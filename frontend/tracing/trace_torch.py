@@ -40,10 +40,10 @@ LOOKS = {
     "aten::is_nonzero": "a Python boolean",
     "aten::_local_scalar_dense": "a Python number",
 }
-"""Operators by which Python looks at a tensor: they are not recorded."""
+"""Operator that reads the value of a tensor -> what it gives.  These are not recorded."""
 
 SAME = ("aten::lift_fresh", "aten::alias", "aten::lift")
-"""Operators whose result stands for their argument."""
+"""Operators that are not recorded: in the graph their result is the value of the argument."""
 
 REQUIRES_GRAD = "a tensor that requires a gradient cannot become a constant of a trace"
 

@@ -20,7 +20,7 @@ OPERATORS: dict[str, str] = {
     "truediv": "aten::div",
     "pow": "aten::pow",
 }
-"""Python's operator -> the operator of the language on numbers."""
+"""Name of a Python operator -> the operator on numbers that is recorded."""
 
 
 class _Traced:

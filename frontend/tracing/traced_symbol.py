@@ -57,7 +57,7 @@ COMPUTED: dict[str, Callable[..., Any]] = {
     "is_integer": lambda a: float(a).is_integer(),
     "sym_int": int,
 }
-"""Method that torch calls on a node -> its Python function; nothing is recorded."""
+"""Method that torch calls on a node -> its Python function.  These are not recorded."""
 
 
 class Symbol:

@@ -40,7 +40,7 @@ LOST = (
     "flow of Python values, so this value will be treated as a constant in the future. This "
     "means that the trace might not generalize to other inputs!"
 )
-"""What is said of a tensor whose value Python looks at."""
+"""The warning if Python reads the value of a tensor."""
 
 
 def friendly_type(owner: Any) -> str:
@@ -51,7 +51,7 @@ class Tracer:
     """Records calls of operators in a graph.  It is `dispatch.calls.tracer` while a trace runs."""
 
     skipped: tuple[str, ...] = (PACKAGE, HERE)
-    """Folders of files that are not the user's program."""
+    """Folders whose files are not part of the user's program."""
 
     def __init__(self, name: str) -> None:
         self.graph = Graph(name)
@@ -135,6 +135,7 @@ class Tracer:
             ) from None
 
     def tensor(self, tensor: Tensor, span: Span) -> Value:
+        """The value of a tensor; one that the run did not compute is an attribute or a constant."""
         found = self.known.get(id(tensor))
         if found is not None:
             return found[1]
@@ -297,11 +298,13 @@ class Tracer:
     # On and off
 
     def resume(self) -> None:
+        """Start or continue to record."""
         dispatch.calls.trace(self)
         tensors.shape_hook, self.is_recording = self.shape, True
         tensors.look_hook = self.looked_at
 
     def pause(self) -> None:
+        """Stop recording for now."""
         dispatch.calls.trace(None)
         tensors.shape_hook, self.is_recording = None, False
         tensors.look_hook = None

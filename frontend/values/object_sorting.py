@@ -73,10 +73,10 @@ _ELEMENT_TEXT = """
 _functions: weakref.WeakKeyDictionary[T.ClassType, dict[tuple[Any, ...], Function]] = (
     weakref.WeakKeyDictionary()
 )
-"""Class of sorted objects -> (kind of function, type) -> the function."""
+"""Class of sorted objects -> (kind of function, type of element) -> the function."""
 
 ORDERED = (T.INT, T.FLOAT, T.BOOL, T.STR, T.TENSOR)
-"""Types that `<` orders by itself."""
+"""Types that the operator `<` compares."""
 
 
 def sorting_function(operator: str, type: T.Type) -> Function | None:

@@ -8,7 +8,7 @@ from typing import Any
 from scriptlang import types as T
 
 KIND = "prim::IgnoredPythonOp"
-"""Kind of the node that calls Python; its first input is the `PythonCall`."""
+"""Kind of the node that calls a Python function; its first input is the `PythonCall`."""
 
 
 class PythonCall:

@@ -77,14 +77,14 @@ TENSOR_PROPERTIES = {
     "output_nr": "aten::output_nr",
     "retains_grad": "aten::retains_grad",
 }
-"""Attributes of a Tensor that are not methods -> the operator that reads them."""
+"""Attribute of a Tensor that is not a method -> the operator that reads it."""
 
 DEVICE_PROPERTIES = {"type": "prim::type", "index": "prim::index"}
 
 PROPERTIES: dict[T.Type, Any] = {T.TENSOR: TENSOR_PROPERTIES, T.DEVICE: DEVICE_PROPERTIES}
 
 MODULE_PLACES = ("prim::Param", "prim::GetAttr")
-"""Where modules come from that can be called: `self`, its attributes and parameters."""
+"""Kinds of the nodes whose results are modules that can be called: parameters and attributes."""
 
 ENUM_PROPERTIES = ("name", "value")
 
@@ -106,7 +106,7 @@ LIBRARY_METHODS = {
     (f"{_PACKED}LinearPackedParamsBase", "unpack"): "quantized::linear_unpack",
     (f"{_PACKED}EmbeddingPackedParamsBase", "unpack"): "quantized::embedding_bag_unpack",
 }
-"""Methods of classes of PyTorch's C++ library -> the operator that does the same."""
+"""(class of PyTorch's C++ library, method) -> the operator that does the same."""
 
 METHOD_SPELLINGS: dict[tuple[T.Type, str], Any] = {
     (T.TENSOR, "__len__"): "aten::len",
@@ -161,6 +161,7 @@ class SimpleValue(SugaredValue):
         return found
 
     def _no_attr(self, b: Builder, type: Any, name: Any, span: Span) -> NoReturn:
+        """Raises the error about an attribute that does not exist, with advice by the type."""
         if isinstance(type, T.OptionalType):
             self.fail(
                 f"has no attribute {name!r}",
@@ -226,6 +227,7 @@ class SimpleValue(SugaredValue):
         return SimpleValue(b.graph.insert(kind, [value], (result,), span, schema=schema).output)
 
     def _operator_attr(self, b: Builder, type: Any, name: str, span: Span) -> Any:
+        """The meaning of a method that is an operator, as `x.relu`; None if there is none."""
         value = self.simple_value
         if isinstance(type, T.TupleType):
             return None  # Operators take a tuple only after conversion to a list.
@@ -372,7 +374,7 @@ def takes_as_self(operator: str, type: T.Type) -> bool:
 
 
 ELEMENT_CODES: dict[T.Type | None, int] = {T.INT: 0, T.FLOAT: 1, T.BOOL: 2, T.COMPLEX: 3}
-"""Element types of `tolist` -> their numbers in prim::tolist."""
+"""Type of the elements of `tolist` -> its code in `prim::tolist`."""
 
 
 def _to_list(tensor: SimpleValue) -> SpecialForm:
@@ -417,7 +419,7 @@ CAST_METHODS = {
     "bool": 11,
     "bfloat16": 15,
 }
-"""Methods of Tensor that are `to(dtype)` -> the number of the dtype."""
+"""Method of a Tensor that converts its elements -> the code of the dtype."""
 
 
 def _cast(code: int) -> Callable[..., Any]:
@@ -441,4 +443,4 @@ def _type(
 
 
 _TENSOR_METHODS = {"type": _type, **{name: _cast(c) for name, c in CAST_METHODS.items()}}
-"""Methods of Tensor that are not one operator."""
+"""Methods of a Tensor that are not an operator of the same name -> function that emits the call."""

@@ -30,10 +30,10 @@ PLAIN: dict[type, T.Type] = {
     Tensor: T.TENSOR,
     Device: T.DEVICE,
 }
-"""Classes of values -> types; subclasses of int, float and str are taken for them, too."""
+"""Class of a value -> type.  Subclasses of bool, int, float, complex and str count as these."""
 
 NUMBERED = ("dtype", "DType", "layout", "memory_format", "qscheme")
-"""Names of classes of torch and scriptlang whose values are numbers in programs."""
+"""Names of classes of torch and scriptlang whose instances are integers in programs."""
 
 
 class NotInferable(Exception):
@@ -109,6 +109,7 @@ def _dict(value: dict[Any, Any]) -> T.Type:
 
 
 def _common(what: str, values: list[Any]) -> T.Type:
+    """The type that all values have.  Raises NotInferable if there is none."""
     found = infer_type(values[0])
     for v in values[1:]:
         unified = T.unify(found, infer_type(v))

@@ -162,6 +162,7 @@ class VariadicValue(SugaredValue):
         return ast.copy_location(made, d)
 
     def _annotated(self, parameters: list[ast.arg]) -> list[T.Type | None]:
+        """The types in the annotations of parameters; None for those without annotation."""
         from scriptlang.ir import Graph
 
         e = whole.Emitter(Graph(self.name), self.source, self.resolver, self.name, None, None)
@@ -301,4 +302,4 @@ KEYWORD_METHODS: dict[str, Callable[..., SugaredValue]] = {
     "keys": lambda self, b, args, span: self.iterate(b, span),
     "values": lambda self, b, args, span: StaticSequence(list(self.entries.values())),
 }
-"""Methods of `**kwargs` -> (value, builder, arguments, span) -> what they give."""
+"""Method of `**kwargs` -> function (value, builder, arguments, span) that returns its result."""
