@@ -58,7 +58,7 @@ void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  Value borrowed_number;  // an element of a list that stores numbers, while it is borrowed
+  Value borrowed_number;  // a borrowed or returned number that has no slot; never counted
   Value* results;
 
 #define SAVE() (frame->pc = pc)
