@@ -138,8 +138,8 @@ Declared* Types::declared(T type) const {
 
 static T part(T type, size_t k) { return type->elements[k].get(); }
 
-// Optional[Any] is not simplified to Any: code may only test a value for None if its type is
-// Optional.
+// Optional[Any] is a type of its own, as in PyTorch: a program may only check it, not Any, for
+// None.
 T Types::optional(T type) {
   if (type->kind == TypeKind::Optional || type == none) return type;
   if (type->kind == TypeKind::Union) {
