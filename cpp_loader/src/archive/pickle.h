@@ -16,7 +16,7 @@
 
 namespace scriptlang {
 
-// What the reader of a pickle asks its caller. A hook may be empty.
+// What the reader of a pickle needs from its caller. A hook may be empty.
 struct PickleHooks {
   // Returns the class of a name under __torch__. If empty, such names are refused.
   ClassResolver classes;

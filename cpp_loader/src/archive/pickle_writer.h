@@ -9,7 +9,7 @@
 
 namespace scriptlang {
 
-// What the writer of a pickle asks its caller.
+// What the writer of a pickle needs from its caller.
 struct PickleSource {
   // Returns the name that the archive has for a class.
   std::function<const std::string&(const ClassType& cls)> class_name;

@@ -194,7 +194,7 @@ sl_status sl_module_set_attribute(sl_module* module, const char* name, const sl_
   if (memory::in_callback()) return misuse(error, kInCallback);
   return found_by(error, kNoAttribute, [&] {
     module->module->restore();
-    module->module->complete();  // the code says of what types attributes are
+    module->module->complete();  // the archive's code declares the types of attributes
     module->module->domain()->retain();
     DomainRef domain(module->module->domain());
     join_domain(&domain, value);

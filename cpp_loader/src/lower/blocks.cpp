@@ -126,8 +126,8 @@ bool only_moves(const Function& f, size_t first, size_t last) {
   return true;
 }
 
-// Whether a path through duplicated blocks and expanded loops only leads from a block back to
-// itself (a loop with an empty body), or is too long. Copying along it would not end.
+// Whether a path that only passes duplicated blocks and expanded loops leads from a block back to
+// itself (a loop with an empty body), or is too long. Copying along such a path would not end.
 bool circles(const Function& f, const Shape& shape, size_t block) {
   constexpr int kLongest = 16;
   const Flow& flow = shape.flow;

@@ -17,7 +17,7 @@ constexpr int32_t kMostCarried = 64;
 constexpr int32_t kNowhere = -1;  // the place of a value that the block drops at once
 
 struct BlockParameters {
-  // Slots of the topmost values, the top first; values below lie in their own slots.
+  // Slots of the topmost values, the top first; values below lie in their home slots.
   std::vector<int32_t> places;
 };
 

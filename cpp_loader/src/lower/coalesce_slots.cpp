@@ -183,7 +183,7 @@ class Sharing {
     return places;
   }
 
-  // A LOOP is a block of its own; its operands are passed on to its successors.
+  // A LOOP is always a separate block. Its operands are passed on to its successors.
   void go_to(int32_t block) {
     size_t start = size_t(flow_.starts[size_t(block)]);
     bool loops = f_.code[start].op == Opcode::LOOP;

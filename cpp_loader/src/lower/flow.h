@@ -16,9 +16,11 @@ struct Flow {
   std::vector<int32_t> starts;     // by block: its first instruction
   std::vector<int32_t> lasts;      // by block: its last instruction
   std::vector<int32_t> registers;  // the slot of each register: several may share one
-  // By instruction, of MOVE and DROPR, which end the life of a register:
-  // kUnread: nothing reads the register again, so a number may stay in the slot.
-  // kReadAgain: something reads it, and must find None. Only hand-written code does that.
+  // By instruction, for MOVE, DROPR and LOAD: whether the register is read later, before it is
+  // written again.
+  // kUnread: it is not, so a number may stay in the slot, and the last LOAD may move the value out.
+  // kReadAgain: it is. After a MOVE or DROPR the reader must find None, which only hand-written
+  // code relies on.
   // kShared: another register uses the slot by now, so a DROPR does nothing.
   enum Left : char { kUnread, kReadAgain, kShared };
   std::vector<Left> left;
@@ -37,7 +39,7 @@ struct Flow {
   }
 };
 
-// Finds the blocks. Each register gets a slot of its own, and every MOVE and DROPR is kReadAgain.
+// Finds the blocks. Each register gets its own slot, and every instruction is kReadAgain.
 Flow flow_of(const Function& function);
 
 // The instruction that the jump at `pc` goes to.

@@ -93,7 +93,7 @@ class Machine {
   // frames
   static const lower::Code* code_of(const Function& function);
   // The function that runs in place of `function`: while derivatives are recorded, another one.
-  // Steps of recorded code need not ask, because they name the recorded callee.
+  // Steps of recorded code need not call it, because they name the recorded callee.
   const Function& chosen(const Function& function) const {
     return __builtin_expect(context_.records, 0) ? lower::recorded(function) : function;
   }

@@ -179,7 +179,8 @@ class Inliner {
     }
     stack_.clear();
     chain_.pop_back();
-    if (out_.registers > kOwnRegisters) top_ = copy.base;  // nothing reads its registers any more
+    // Nothing reads the registers of the body any more.
+    if (out_.registers > kOwnRegisters) top_ = copy.base;
   }
 
   // Reserves registers for a body. Only the types of numbers are kept, and only if all bodies that

@@ -1,10 +1,11 @@
-// The verifier: proves that bytecode is safe to run. It has every check that the interpreter relies
+// The verifier: proves that bytecode is safe to run. It makes every check that the machine relies
 // on, in this order:
 //
 // 1. each instruction alone: its operands are inside of their tables;
 // 2. stack depths: the same on all paths to an instruction, and within limits;
-// 3. types, as far as they can be known. The interpreter tests tags again where it uses a value, so
-//    this only refuses bad code early.
+// 3. types, as far as they can be known. The machine checks tags again when it uses a value, so
+// this
+//    only refuses bad code early.
 #include <algorithm>
 
 #include "program.h"

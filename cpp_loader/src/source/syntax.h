@@ -92,7 +92,7 @@ enum class NodeKind : uint8_t {
   Raise,      // a
   Assert,     // a, b may be null
   Function,   // text; items: Parameters; more: the body; b: the result's type or null
-  Parameter,  // text: a = b; sign: '*' where it is given by name only
+  Parameter,  // text: a = b; sign is ByName if it is keyword-only
   Class,      // text; a: the base or null; more: the body
 };
 
