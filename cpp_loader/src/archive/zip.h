@@ -1,9 +1,8 @@
 // Reads zip archives, in memory or mapped from a file: the directory at once, records on demand.
 //
 // Nothing in the file is trusted. Offsets and sizes are checked against the file. Two records may
-// not overlap or have one name. A compressed record may not grow beyond its declared size, or
-// beyond
-// ZipLimits::max_ratio times its compressed size.
+// not overlap or have one name. A compressed record may not grow beyond its declared size, nor
+// beyond ZipLimits::max_ratio times its compressed size.
 #pragma once
 
 #include <memory>

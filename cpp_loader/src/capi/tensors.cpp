@@ -123,7 +123,7 @@ Value lent_tensor(void* data, size_t bytes, ScalarType type, const int64_t* size
   need(data, bytes > 0);
   if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
   if (bytes > size_t(INT64_MAX)) raise(ErrorKind::ValueError, "there is no such memory");
-  for (size_t k = 0; k < ndim; ++k) {  // checked_view() does not check them for empty tensors
+  for (size_t k = 0; k < ndim; ++k) {  // a clearer error than that of checked_view()
     if (strides[k] < 0) raise(ErrorKind::ValueError, "a stride is negative");
   }
   check_memory(data, bytes, type);

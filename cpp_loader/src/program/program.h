@@ -98,8 +98,8 @@ struct Function {
   int max_stack = 0;     // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
   // The function that runs instead while derivatives are recorded; made when first needed. It has
-  // no
-  // bytecode: its register code is made of that of `recorded_of`, with steps that record.
+  // no bytecode itself: its register code is lowered from the bytecode of `recorded_of`, with steps
+  // that record.
   mutable std::atomic<const Function*> recorded{nullptr};
   const Function* recorded_of = nullptr;
   mutable std::atomic<int8_t> effect{-1};  // an Effect (effects.h); -1: not computed yet
