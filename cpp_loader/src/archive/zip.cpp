@@ -73,7 +73,7 @@ std::shared_ptr<Bytes> Bytes::of_file(const std::string& path) {
   return bytes;
 }
 
-// Bytes is there before what it has to give back.
+// A buffer. The object is made before its memory is allocated, so that nothing leaks if that fails.
 std::shared_ptr<Bytes> Bytes::room_for(size_t size) {
   std::shared_ptr<Bytes> bytes(new Bytes(nullptr, 0, false));
   bytes->data_ = static_cast<char*>(memory::take(size + 1));

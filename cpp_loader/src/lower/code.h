@@ -177,7 +177,7 @@ namespace scriptlang::lower {
   X(CONSTANT, "ax")            /* a = constant x of the function */                               \
   X(RESET, "a")                /* a = None */                                                     \
   X(FILL, "xn")                /* does the moves x, ..., x + c - 1 of Code::fills */              \
-  X(SHIFT, "abn")              /* c values from slot b on go to the slots from a on, below b */   \
+  X(SHIFT, "abn")              /* moves c values from the slots at b down to those at a */        \
   X(GUARD_INT, "a")            /* TypeError unless a is an int */                                 \
   X(GUARD_BOOL, "a")                                                                              \
   X(GUARD_FLOAT, "a")          /* a becomes a float; TypeError unless it is a number */           \
@@ -288,8 +288,9 @@ constexpr size_t kStepOps =
 #undef X
 // clang-format on
 
-// `c` of RET: the number of results; `x`: what the frame holds besides the results.
-// kNothingAtAll: the results are not counted values either.
+// Field `x` of RET: whether the frame may hold counted values besides the results (kCounted) or not
+// (kNothingCounted), or neither it nor the results are counted (kNothingAtAll). Field `c` is the
+// number of results.
 enum Leftovers : int32_t { kCounted, kNothingCounted, kNothingAtAll };
 
 struct Step {
@@ -371,7 +372,7 @@ struct Code {
   int32_t image_from = 0;        // the slot of a frame from which the image has to be copied
   const Step* first = nullptr;   // the first step
   const Step* proven = nullptr;  // the first step behind the guards of the arguments
-  int64_t work = 0;              // what a call counts as, for the limits
+  int64_t work = 0;              // how many instructions a call counts as, for the limits
 };
 
 // The operands of a step, as letters: see SL_OTHER_STEPS; k is `c` as a number.

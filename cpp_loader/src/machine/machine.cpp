@@ -1,4 +1,4 @@
-// Calls from outside, frames, futures, limits and error stacks of the interpreter.
+// The machine without its loop: calls from outside, frames, futures, limits and script stacks.
 #include "machine.h"
 
 #include "autograd/asks.h"
@@ -54,7 +54,7 @@ Value Machine::call(const Function& function, std::vector<Value>& arguments) {
   pass(frame, arguments.data());
   for (;;) {
     try {
-      look();  // it may be cancelled before it begins
+      look();  // the call may have been cancelled already
       loop();
       result_.publish();
       return std::move(result_);

@@ -8,7 +8,7 @@
 #include "ops/custom.h"
 #include "plain_steps.h"
 
-// Threaded code where the compiler has labels as values; a switch elsewhere.
+// Uses threaded code (computed goto) if the compiler is GCC, else a switch.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO)
 #define SL_COMPUTED_GOTO 1
 #else

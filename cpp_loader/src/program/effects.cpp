@@ -1,4 +1,4 @@
-// Effect analysis: whether a function may write to memory that others can reach.
+// Effect analysis: finds whether a function may write to memory that others can reach.
 #include "effects.h"
 
 #include <algorithm>
@@ -268,7 +268,7 @@ class Analysis {
       state->resize(state->size() + size_t(pushes), level);
       work_ -= pops + pushes;
     };
-    auto makes = [&](int64_t count) {  // a container of values of the stack
+    auto makes = [&](int64_t count) {  // for a step that makes a container of `count` values
       put(highest(count));
       give(count, 1, kOwnRun);
     };

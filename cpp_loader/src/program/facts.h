@@ -13,7 +13,7 @@ namespace scriptlang {
 bool only_gives(const OpEntry& entry, int* switched);
 // Whether its results are new memory: they share none with an argument.
 bool gives_fresh(const OpEntry& entry);
-// Whether its results may be arguments or share their memory, though its schema does not say so.
+// Whether a result may be an argument or share its memory, although the schema does not say so.
 bool may_share(const OpEntry& entry);
 // Whether it changes the shape, the type, the storage or the history of a tensor that exists.
 bool reshapes(const OpEntry& entry);

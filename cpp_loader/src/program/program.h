@@ -123,7 +123,8 @@ class ClassTable {
   }
   // Adds a class under another name, if two classes have the same one.
   void add(const std::string& name, ClassRef cls);
-  const std::string& name_of(const ClassType& cls) const;
+  const std::string& name_of(
+      const ClassType& cls) const;  // the name that add() gave it, or its own
   ClassResolver resolver();
 
  private:

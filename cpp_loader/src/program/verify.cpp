@@ -20,7 +20,7 @@ using bytecode::Next;
 using bytecode::OpcodeInfo;
 using bytecode::Operand;
 
-constexpr int kExitArguments = 4;       // of __exit__, with the object
+constexpr int kExitArguments = 4;       // the arguments of __exit__, with self
 constexpr int64_t kTypeWork = 1 << 26;  // slots visited by the type analysis before it gives up
 
 class Verifier {

@@ -30,7 +30,7 @@ class Compiler final : private Session {
   // ignored.
   void take_class(const std::string& name);
   void take_function(const std::string& name);
-  // Whether objects of the class restore themselves by __setstate__.
+  // Whether the class has a __setstate__.
   bool restores(const ClassType& cls);
   // Like take(), for a state that is passed to the object's __setstate__.
   void take_state(const Value& object, Value* state);

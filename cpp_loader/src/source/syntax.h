@@ -59,24 +59,24 @@ enum class NodeKind : uint8_t {
   Slice,      // a:b:c inside a subscript; parts may be null
   Call,       // a(items, more); more are Keywords
   Keyword,    // text=a
-  Int,
-  Float,
-  Imaginary,
-  String,
+  Int,        // integer
+  Float,      // real
+  Imaginary,  // real
+  String,     // text
   True,
   False,
   None,
-  Ellipsis,  // integer, real, text
-  Unary,     // sign a
-  Binary,    // a sign b
-  Compare,   // a sign b
-  And,
-  Or,      // a, b
-  Not,     // a
-  Choice,  // b if a else c
-  Tuple,
-  List,
-  Dict,  // items; those of a Dict are key, value, key, value...
+  Ellipsis,
+  Unary,    // sign a
+  Binary,   // a sign b
+  Compare,  // a sign b
+  And,      // a, b
+  Or,       // a, b
+  Not,      // a
+  Choice,   // b if a else c
+  Tuple,    // items
+  List,     // items
+  Dict,     // items: key, value, key, value...
   // statements
   Assign,      // items = a; several items are chained targets
   Annotated,   // a: b = c; c may be null
