@@ -1,4 +1,4 @@
-// Copies values: each object, container, tensor and storage once. See deep_copy.h.
+// Deep copies: copies each object, container, tensor and storage once. See deep_copy.h.
 #include "deep_copy.h"
 
 #include <cstring>
@@ -45,7 +45,8 @@ class Copier {
     return copies_.emplace(value.bits(), std::move(made)).first->second;
   }
 
-  // Containers and objects are known before what they hold: they may hold themselves.
+  // Copies of lists, dicts and objects are noted before their contents are copied, because they may
+  // contain themselves.
   Value list(const Value& value, int depth) {
     const List& from = value.as_list();
     Ref<List> made = List::make({}, from.element);
@@ -78,7 +79,7 @@ class Copier {
     const Object& from = value.as_object();
     Ref<Object> made = Object::make(from.type);
     if (from.slots.size() > made->slots.size()) made->grow(from.slots.size());
-    made->slots.resize(from.slots.size());  // fewer of one that has to restore itself
+    made->slots.resize(from.slots.size());  // an object that is still to be restored has fewer
     Value copy(made);
     keep(value, copy);
     for (size_t k = 0; k < from.slots.size(); ++k) {
@@ -90,7 +91,7 @@ class Copier {
   Tensor tensor(const Tensor& t) {
     Storage* whole = storage(t.storage());
     const int64_t at = t.storage_offset();
-    // Of the same geometry over as much memory.
+    // Nothing has to be checked: the original has the same sizes and strides on as much memory.
     Tensor made = unchecked_on_storage(whole, t.dtype(), t.sizes(), t.strides(), at);
     made.impl()->requires_grad = t.requires_grad();
     if (t.quantizer()) set_quantizer(made, t.quantizer());

@@ -1,12 +1,13 @@
-// Copies of values with all that they hold.
+// Deep copies of values.
 #pragma once
 
 #include "values/value.h"
 
 namespace scriptlang {
 
-// A copy that shares nothing that programs can change: what is one list, object, tensor or memory
-// stays one. Generators and futures are shared. Raises RuntimeError for what is nested too deeply.
+// Copies a value with all that it holds. A list, object, tensor or storage that occurs several
+// times is copied once, so the copies share it as the originals do. Generators and futures are not
+// copied but shared with the original. Raises RuntimeError for a value that is nested too deeply.
 Value deep_copy(const Value& value);
 
 }  // namespace scriptlang

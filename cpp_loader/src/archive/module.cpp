@@ -1,4 +1,5 @@
-// Loads an archive into a module: checks its records, unpickles, decodes its program.
+// Loads an archive into a module: checks its records, reads its pickles, and decodes or compiles
+// its program. Calls methods.
 #include "module.h"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ void Module::complete() {}
 
 #else
 
-// A plain archive: its code says what classes there are, and is compiled.
+// Reads a plain archive, which has no bytecode: compiles its code, which also declares its classes.
 void Module::compile_code(ArchiveReader& archive, int version, const Reading& how) {
   auto classes = std::make_shared<ClassTable>();
   CodeReader code(&archive);
@@ -104,14 +105,15 @@ void Module::compile_code(ArchiveReader& archive, int version, const Reading& ho
   take_root(std::move(root));
 }
 
-// Classes are the same objects in both programs: what the code declares is what they have.
+// Both programs share their classes, so objects that were loaded with the bytecode get the types
+// that the code declares.
 void Module::complete() {
   if (!has_bytecode(*archive_) || !archive_->has_folder("code")) return;
   restore();
   std::lock_guard<std::mutex> lock(code_mutex_);
   if (from_code_) return;
   Turn turn;
-  turn.take(domain_.get(), Effect::Reshapes);  // types become known: nobody may look meanwhile
+  turn.take(domain_.get(), Effect::Reshapes);  // it changes classes, which runs may be reading
   CodeReader code(archive_.get());
   PickleHooks hooks;
   source::Compiler compiler(code.sources(&hooks), program_->classes(), check_format(*archive_));
@@ -142,7 +144,8 @@ std::vector<std::string> Module::method_names(const ClassType& cls) const {
   return names;
 }
 
-// What `__setstate__` may use where the caller sets no limit; the same in serialization/archive.py.
+// The limits of a __setstate__ if the caller sets none. They are the same in
+// serialization/archive.py.
 static Limits restore_limits(Limits limits) {
   if (!limits.instructions) limits.instructions = 10'000'000;
   if (!limits.milliseconds) limits.milliseconds = 10'000;
@@ -150,7 +153,8 @@ static Limits restore_limits(Limits limits) {
   return limits;
 }
 
-// A function whose code could not be compiled, or that calls one.
+// Raises ArchiveError if a function was refused because its code, or that of a callee, is not
+// sound.
 static void check_sound(const Function& function) {
   if (!function.refusal.empty()) raise(ErrorKind::ArchiveError, function.refusal);
 }
@@ -225,7 +229,7 @@ Value Module::call_on(const Value& object, std::string_view name, std::vector<Va
   const Function& function = *found.function;
   check_sound(function);
   arguments.insert(arguments.begin(), object);
-  turn->look(domain_.get(), false);  // lists and dicts that the module has are copied
+  turn->look(domain_.get(), false);  // bind() may copy lists and dicts of the module
   arguments = bind(*found.program, function, std::move(arguments), std::move(named));
   turn->give();
   restore_pending(context, limits);

@@ -1,4 +1,4 @@
-// A loaded archive: its objects, its program, and how to call a method.
+// A loaded archive: its objects and its program, with calls of methods.
 #pragma once
 
 #include <atomic>
@@ -20,32 +20,34 @@ namespace source {
 class Compiler;
 }
 
-// How an archive is read where that is not as C programs read it.
+// Options of reading an archive. The C API uses the defaults.
 struct Reading {
-  bool from_code = false;       // plain archives only; also those that have bytecode for others
-  bool check_storages = false;  // the checksums of tensors, too
-  std::function<void(const source::Compiler&)> compiled;  // sees what the code declares
+  // Compiles the archive's code, even if it has bytecode. Raises ArchiveError if scriptlang wrote
+  // the archive, or if it does not say its version.
+  bool from_code = false;
+  bool check_storages = false;                            // checks the checksums of tensors, too
+  std::function<void(const source::Compiler&)> compiled;  // called when the code is compiled
 };
 
-// Any thread may call methods: those that only read go side by side, those whose programs write
+// Any thread may call methods. Those that only read run at the same time, those that write to
 // attributes (a recurrent state) one after the other; see machine/turns.h.
 class Module {
  public:
-  // Raises ArchiveError with what the file is and what to do. Executes nothing of it.
+  // These raise ArchiveError that says what the file is and what to do. They execute nothing of it.
   static std::shared_ptr<Module> load_file(const std::string& path);
   static std::shared_ptr<Module> load_memory(const void* data, size_t size);  // copies
   static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes, const Reading& how = {});
 
   Value& root() { return root_; }
-  bool is_pending() const { return !pending_.empty(); }  // __setstate__ is still to run
+  bool is_pending() const { return !pending_.empty(); }  // whether a __setstate__ is still to run
   const Program& program() const { return *program_; }
-  // Of a class; else of the root's. Names are sorted; a method that is absent is null.
+  // The methods of a class, or of the root's class. Names are sorted; an unknown method is null.
   std::vector<std::string> method_names(const ClassType& cls) const;
   std::vector<std::string> method_names() const { return method_names(*root_.as_object().type); }
   const Function* method(const ClassType& cls, std::string_view name) const {
     return find(cls, name).function;
   }
-  // The program that this method is of; null as well.
+  // The program that this method belongs to; null if there is no such method.
   const Program* program_of(const ClassType& cls, std::string_view name) const {
     return find(cls, name).program;
   }
@@ -54,13 +56,14 @@ class Module {
   }
   const std::vector<MissingOperator>& missing_operators() const { return program_->missing(); }
 
-  // Arguments as a host gives them: see bind(). Those of self are not among them. The turn is the
-  // caller's: what the result shares with the module may be looked at until that is given back.
+  // Calls a method of the root. Arguments are those that a host passes, without self: see bind().
+  // `turn` is taken and left to the caller, who may read what the result shares with the module
+  // until the turn is given back.
   Value call(std::string_view method, std::vector<Value> arguments,
              std::vector<NamedArgument> named, Context& context, const Limits& limits, Turn* turn) {
     return call_on(root_, method, std::move(arguments), std::move(named), context, limits, turn);
   }
-  // The same of any object of the program.
+  // The same for any object of the module.
   Value call_on(const Value& object, std::string_view method, std::vector<Value> arguments,
                 std::vector<NamedArgument> named, Context& context, const Limits& limits,
                 Turn* turn);
@@ -71,18 +74,18 @@ class Module {
   }
   Domain* domain() const { return domain_.get(); }
 
-  // Runs __setstate__ of the objects that restore themselves, if it has not been done yet, within
-  // limits; as the first call does. Raises Error. The caller holds no turn.
+  // Runs the __setstate__ of all objects that have one, within limits, if that was not done yet.
+  // The first call of a method does it, too. Raises Error. The caller must hold no turn.
   void restore();
   const ArchiveReader& archive() const { return *archive_; }
-  // Bytecode has the root's methods, with all that they call inside of them. Before others are
-  // asked for: compiles the code that lies beside it, once. The caller holds no turn.
+  // Bytecode may have only the methods of the root, with calls inlined. To be called before methods
+  // of other objects are looked up: compiles the archive's code, once, which has them. The caller
+  // must hold no turn.
   void complete();
-  // What an attribute of a module is: by the archive's code, else by what it holds.
+  // Whether an attribute of a module is a parameter or a buffer; see Roles::of.
   Role role_of(const ClassType& cls, size_t slot, const Value& held);
   bool is_module(const ClassType& cls);
-  // One of its own around an object of this one, with the same program: objects and tensors are
-  // copied, whole.
+  // Makes a module whose root is a deep copy of an object of this one. Both share the program.
   std::shared_ptr<Module> clone(const Value& object);
 
  private:
@@ -91,7 +94,7 @@ class Module {
   };
   struct Found {
     const Program* program = nullptr;
-    const Function* function = nullptr;  // null where there is no such method
+    const Function* function = nullptr;  // null: there is no such method
   };
   Found find(const ClassType& cls, std::string_view name) const;
   void read_bytecode(ArchiveReader& archive, int version);
@@ -104,11 +107,11 @@ class Module {
   Value root_;
   DomainRef domain_{Domain::make()};
   std::shared_ptr<const Program> program_;
-  // Of the code beside bytecode, once somebody asked: kept, and found without the mutex.
+  // The program that complete() compiled. `beside_` points to it, so that readers need no mutex.
   std::shared_ptr<const Program> from_code_;
   std::atomic<const Program*> beside_{nullptr};
   std::mutex code_mutex_;
-  // Objects that restore themselves by __setstate__: done at the first call, within its limits.
+  // Objects with a __setstate__ that has not run yet, with their states.
   std::vector<Pending> pending_;
   std::mutex pending_mutex_;
 };

@@ -1,4 +1,4 @@
-// Reads scriptlang/names.pkl: names that bytecode has no place for. See names.h.
+// Reads scriptlang/names.pkl, and checks it. See names.h.
 #include "names.h"
 
 #include <unordered_set>
@@ -10,8 +10,9 @@ namespace scriptlang {
 
 namespace {
 
-constexpr int64_t kWritten = 1;
-// Parts of a pickle may be named many times: what is made of them is bounded, not the record.
+constexpr int64_t kWritten = 1;  // the version of the format
+// A pickle may refer to one part many times. So what is made of the record has limits, not its
+// size.
 constexpr size_t kMostNames = 1 << 20;
 constexpr size_t kMostAttributes = 10'000;
 
@@ -51,7 +52,7 @@ class NamesReader {
     return std::string(v.as_string());
   }
 
-  // Pairs of a name, which comes once, and what is said of it.
+  // Calls body(name, rows) for each pair. Raises if a name occurs twice.
   template <class Body>
   void each(const Value& rows, Body&& body) {
     std::unordered_set<std::string> seen;

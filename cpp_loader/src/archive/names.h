@@ -1,10 +1,11 @@
-// The record scriptlang/names.pkl: names that bytecode, as PyTorch reads it, has no place for.
+// Reads the record scriptlang/names.pkl. It has the names that bytecode in PyTorch's format has no
+// place for:
 //
 //   (1, enums, classes, defaults)
 //   enums     ((class, ((member, value), ...)), ...)
-//   classes   ((class, (attribute, ...)), ...)   by slot
-//   defaults  ((function, (argument, ...)), ...) what is None where a caller leaves it out: of the
-//             functions whose schema in bytecode does not tell
+//   classes   ((class, (attribute, ...)), ...)   in the order of slots
+//   defaults  ((function, (argument, ...)), ...) the arguments whose default is None, for functions
+//             whose schema in bytecode does not say so
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ namespace scriptlang {
 
 inline constexpr char kNamesRecord[] = "scriptlang/names.pkl";
 
-// Lets the classes have what the record says, and gives the defaults. Raises ArchiveError for a
-// tree of another form. Nothing else has been made of the classes before.
+// Adds the members and attributes to the classes, which must have none yet, and returns the
+// defaults. Raises ArchiveError for a malformed record.
 NoneDefaults read_names(const Value& tree, ClassTable* classes);
 
 }  // namespace scriptlang

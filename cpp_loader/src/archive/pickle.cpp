@@ -1,4 +1,4 @@
-// Runs the unpickler's opcodes, and builds instances.
+// The opcodes of the unpickler, and how it builds instances.
 #include <algorithm>
 
 #include "unpickler.h"

@@ -1,4 +1,4 @@
-// The globals that pickles of archives name, and what calling them makes: tensors, lists, devices.
+// The globals that the unpickler allows, and what a call of each makes: tensors, lists, devices.
 #include "unpickler.h"
 #include "values/list.h"
 #include "values/quantizer.h"
@@ -20,6 +20,7 @@ enum class GlobalKind : uint8_t {
   Class,
 };
 
+// A global. `dtype`: the element type of a storage, or of the list that a builder makes.
 struct GlobalEntry {
   const char* name;
   GlobalKind kind;
@@ -64,7 +65,7 @@ constexpr GlobalEntry kGlobals[] = {
     {"torch ComplexDoubleStorage", GlobalKind::StorageType, ScalarType::Complex128},
 };
 
-// How tensors are quantized: names that stand for a number each.
+// Schemes of quantization. In a pickle each is a global; the unpickler pushes its index here.
 struct SchemeEntry {
   const char* name;
   bool has_channels;
@@ -166,7 +167,7 @@ std::string Unpickler::member_name(const ClassType& cls, const Value& value) {
     names = Dict::make();
     for (const auto& [member, of] : cls.members) names->set(of, Value(member));
   }
-  const Value* found = names->find(value);  // 1, 1.0 and True are one key
+  const Value* found = names->find(value);  // 1, 1.0 and True are equal keys
   bool fits = found && cls.members[0].second.is_double() == value.is_double() && !value.is_bool();
   return fits ? std::string(found->as_string()) : "";
 }
@@ -267,7 +268,8 @@ Tensor Unpickler::rebuild_tensor(std::vector<Item>& arguments, size_t grad, bool
   }
   Tensor t = Tensor::checked_view(whole.storage(), whole.dtype(), int_tuple(arguments[2].value),
                                   int_tuple(arguments[3].value), arguments[1].value.as_int());
-  // The id's element count bounds the tensor too, not only the record.
+  // The tensor must also stay inside of the number of elements in the persistent id, which may be
+  // less than the record has.
   if (t.numel() > 0) {
     int64_t last = t.storage_offset();
     for (int64_t d = 0; d < t.dim(); ++d) last += (t.size(d) - 1) * t.stride(d);

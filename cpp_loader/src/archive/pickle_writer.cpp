@@ -1,4 +1,5 @@
-// The pickler: opcodes of protocol 2 and a memo of what is one object. See pickle_writer.h.
+// The pickler. It writes opcodes of protocol 2, with a memo for objects that occur several times.
+// See pickle_writer.h.
 #include "pickle_writer.h"
 
 #include <cstring>
@@ -15,12 +16,12 @@ namespace scriptlang {
 namespace {
 
 constexpr int kMostNested = 1000;
-// Tuples are written where they occur, as PyTorch does: those that hold one twice, which holds one
-// twice, would have no end.
+// Tuples are not memoized, as in PyTorch. So a tuple that holds a tuple twice, which holds another
+// one twice, and so on, has a text of exponential size, which this limit stops.
 constexpr size_t kMostBytes = size_t(1) << 30;
 constexpr char kCustomClasses[] = "__torch__.torch.classes.";
 
-// The name of the storages of an element type, in `torch`.
+// The name of the class in `torch` for storages of an element type.
 const char* storage_name(ScalarType type) {
   switch (type) {
     case ScalarType::UInt8: return "ByteStorage";
@@ -147,7 +148,7 @@ class Pickler {
     name(full.substr(0, dot), full.substr(dot + 1));
   }
 
-  // ---- the memo: what was pushed once is only fetched later
+  // ---- the memo. An item that was pushed before is only fetched from the memo.
 
   template <class Map, class Key, class Push>
   void memoized(Map& memo, const Key& key, Push&& push) {
@@ -169,7 +170,7 @@ class Pickler {
   template <class Push>
   void once(const Value& v, Push&& push) {
     if (open_.count(v.bits())) fail("a value that holds itself cannot be kept in an archive");
-    kept_.push_back(v);  // its address is a key
+    kept_.push_back(v);  // it must live, because its address is a key
     memoized(objects_, v.bits(), [&] {
       open_.insert(v.bits());
       push();
@@ -189,7 +190,8 @@ class Pickler {
     for (size_t k = 0; k < n; ++k) value(v.items[k], typed ? named->elements[k].get() : nullptr);
     out_ += n > 3 ? 't' : kShort[n];
   }
-  // Pickles do not know element types: some lists have builders, others and dicts carry a tag.
+  // Pickles have no element types. PyTorch writes some lists as a call of a builder, and other
+  // lists and dicts with a type tag.
   void list(const List& v, const Type* type) {
     TypeRef element = v.element                              ? v.element
                       : type && type->kind == TypeKind::List ? type->elements[0]
@@ -226,7 +228,7 @@ class Pickler {
     text(to_string(type));
     out_ += "\x86R";
   }
-  // Of a list that says nothing of its elements.
+  // The element type of a list that has none: the type of all elements, or Any.
   TypeRef common_type(const List& v) {
     Tag tag = v.empty() ? Tag::None : v.get(0).tag();
     for (size_t k = 0; k < v.size(); ++k) {

@@ -1,5 +1,5 @@
-// Pickles of torch archives, written as PyTorch's Pickler writes them: protocol 2, the same opcodes
-// and names. What is one object, list, dict or tensor stays one.
+// Writes pickles as PyTorch's Pickler does: protocol 2, with the same opcodes and names. An object,
+// list, dict or tensor that occurs several times is written once.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,18 @@
 
 namespace scriptlang {
 
+// What the writer of a pickle needs from its caller.
 struct PickleSource {
-  // The name that the archive has for a class.
+  // Returns the name that the archive has for a class.
   std::function<const std::string&(const ClassType& cls)> class_name;
-  // The key of the record that a tensor's storage is to be in.
+  // Returns the key of the record that will have the tensor's storage.
   std::function<std::string(const Tensor& tensor)> storage_key;
-  // What an object that restores itself is restored from, into *state; false for others.
+  // Gets the state of an object whose class has a __setstate__. False for other objects.
   std::function<bool(const Value& object, Value* state)> state;
 };
 
-// Raises RuntimeError for values that archives have no place for, or that hold themselves.
+// Returns the pickle of a value. Raises RuntimeError for values that archives cannot hold, and for
+// values that contain themselves.
 std::string write_pickle(const Value& value, const PickleSource& source);
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// Opens the records of an archive: its storages are shared by name, its code is read on demand.
+// Reads the records of an archive. Storages are shared by name, code is read on demand.
 #include "reader.h"
 
 #include <algorithm>
@@ -85,9 +85,8 @@ Storage* ArchiveReader::storage(const std::string& key, const std::vector<std::s
     if (!record) continue;
     auto known = storages_.find(name);
     if (known == storages_.end()) { known = storages_.emplace(name, nullptr).first; }
-    if (!known->second) {  // it has its place before it has to be given back
-      known->second = zip_->storage(*record, itemsize(dtype));
-    }
+    // The entry was added first, so that a storage cannot leak if adding it fails.
+    if (!known->second) { known->second = zip_->storage(*record, itemsize(dtype)); }
     Storage* found = known->second;
     if (reinterpret_cast<uintptr_t>(found->data()) % uintptr_t(itemsize(dtype)) != 0) {
       raise(ErrorKind::ArchiveError, "the record ", name, " is used with two element types");
@@ -138,7 +137,8 @@ int check_format(const ArchiveReader& archive) {
 
 namespace {
 
-// A parsed source takes much more memory than its text; the same in serialization/code_files.py.
+// Limits the size of a source, because a parsed source takes much more memory than its text. The
+// limits are the same in serialization/code_files.py.
 void check_size(const ZipArchive::Record& record) {
   constexpr int64_t kMost = 16 << 20, kFloor = 256 << 10, kRatio = 40;
   if (record.size > std::min(kMost, kFloor + kRatio * record.compressed_size)) {

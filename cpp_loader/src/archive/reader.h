@@ -1,4 +1,4 @@
-// The records of an archive: which there are, its storages, its pickles, its code.
+// Reads the records of an archive: its storages, its pickles and its code.
 #pragma once
 
 #include <deque>
@@ -15,8 +15,8 @@
 
 namespace scriptlang {
 
-// The records below the one top folder, and the storages opened so far: tensors that name one
-// record share one storage.
+// The records of an archive, below its one top folder. Tensors that name the same record share one
+// storage.
 class ArchiveReader {
  public:
   explicit ArchiveReader(std::shared_ptr<ZipArchive> zip);
@@ -30,16 +30,17 @@ class ArchiveReader {
     return zip_->find(folder_ + name);
   }
   bool has_folder(const std::string& name) const;
-  // Sources without their ".py", and the folders that they lie in: "code/__torch__/a".
+  // The names of sources without ".py", and of all folders that they are in: "code/__torch__/a".
   std::unordered_set<std::string> folders_of_code() const;
 
-  std::string text(const std::string& name) const;  // of a small record; "" where there is none
+  std::string text(const std::string& name) const;  // of a small record; "" if there is none
   std::string_view bytes(const ZipArchive::Record& record, std::string* buffer) const {
     return zip_->read(record, buffer);
   }
-  // folders: where its tensors may lie; none: it may hold none.
+  // The value of a pickle, which must exist. `folders`: where its storages may be; if empty, it may
+  // not have tensors.
   Value pickle(const std::string& name, const std::vector<std::string>& folders, PickleHooks hooks);
-  // Lets go of the storages: nothing more is read from pickles.
+  // Releases the storages that were opened. To be called when no more pickles are read.
   void close() noexcept;
 
  private:
@@ -52,15 +53,16 @@ class ArchiveReader {
   std::unordered_set<std::string> bools_;  // names of storages that were checked
 };
 
-// Raise ArchiveError: for what is no TorchScript archive, or of another format. The version of the
-// format is 1 where the file does not say.
+// Raises ArchiveError if this is no TorchScript archive.
 void check_kind(const ArchiveReader& archive);
+// Returns the version of the format; 1 if the archive does not say. Raises ArchiveError if it is
+// not supported.
 int check_format(const ArchiveReader& archive);
-// What a file says of its version, in the older place or in the newer one; "" where it does not.
+// The text of the version, in the older or the newer record; "" if there is none.
 std::string version_text(const ArchiveReader& archive);
 bool has_bytecode(const ArchiveReader& archive);
 
-// The code of an archive, whose texts stay with it.
+// The code of an archive. It keeps the texts of the sources that were read.
 class CodeReader {
  public:
   explicit CodeReader(ArchiveReader* archive) : archive_(*archive) {}

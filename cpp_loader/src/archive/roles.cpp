@@ -17,7 +17,7 @@ Roles::Declared::Declared(ArchiveReader* archive)
 }
 
 const source::Declared* Roles::find([[maybe_unused]] const std::string& name) {
-#if defined(SL_NO_SOURCE)  // which reads no code
+#if defined(SL_NO_SOURCE)  // a build that cannot read code
   return nullptr;
 #else
   if (!declared_ && archive_->has_folder("code")) {
@@ -27,7 +27,7 @@ const source::Declared* Roles::find([[maybe_unused]] const std::string& name) {
   try {
     return declared_->declarations.find_class(name);
   } catch (...) {
-    declared_.reset();  // it is half done: the next question begins anew
+    declared_.reset();  // the declarations are incomplete, so the next call starts again
     throw;
   }
 #endif

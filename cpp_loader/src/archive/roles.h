@@ -1,5 +1,5 @@
-// Which attributes of modules are parameters and which are buffers: bytecode does not say, the code
-// beside it does (`__parameters__`, `__buffers__`).
+// Finds which attributes of modules are parameters and which are buffers. Bytecode does not say, so
+// they are read from the archive's code (`__parameters__`, `__buffers__`).
 #pragma once
 
 #include <memory>
@@ -12,19 +12,21 @@ namespace scriptlang {
 
 enum class Role : uint8_t { Other, Parameter, Buffer };
 
-// Reads the code of an archive when it is first asked. Any thread may ask.
+// Reads the code of an archive when that is first needed. Any thread may call it.
 class Roles {
  public:
   explicit Roles(std::shared_ptr<ArchiveReader> archive);
-  // Of the attribute that holds a value. `name` is the class's in the archive. Where the archive
-  // has no code for it, tensors that require a gradient are parameters, other tensors buffers.
+  // The role of the attribute in a slot, which holds the value `held`. `name` is the name of the
+  // class in the archive. If the archive has no code of the class, tensors that require a gradient
+  // are parameters, and other tensors are buffers.
   Role of(const std::string& name, const ClassType& cls, size_t slot, const Value& held);
-  // Whether a class is of modules. Without code all are but those of PyTorch's library.
+  // Whether a class is a module. Without code, all are, besides classes of PyTorch's C++ library.
   bool is_module(const std::string& name);
 
  private:
   const source::Declared* find(const std::string& name);
-  // The archive's classes declared anew, for these names alone: the program's stay as they are.
+  // A second set of declarations of the archive's classes. It leaves the classes of the program as
+  // they are.
   struct Declared {
     explicit Declared(ArchiveReader* archive);
     source::Arena arena;
@@ -37,7 +39,7 @@ class Roles {
 
   std::shared_ptr<ArchiveReader> archive_;
   std::mutex mutex_;
-  std::unique_ptr<Declared> declared_;  // once somebody asked, if there is code
+  std::unique_ptr<Declared> declared_;  // made when first needed, if there is code
 };
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// Writes the archive of a module. See save.h.
+// Writes the archive of a module: its pickle, its storages, and copies of all other records.
 #include "save.h"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ namespace scriptlang {
 
 namespace {
 
-// The storages of data/, numbered as the pickle meets them, and kept.
+// The storages that are written to data/, numbered in the order in which the pickle refers to them.
+// It keeps the tensors alive.
 class StorageTable {
  public:
   std::string key(const Tensor& t) {
@@ -42,8 +43,9 @@ class StorageTable {
   std::vector<Tensor> tensors_;
 };
 
-// What objects restore themselves from: the results of their __getstate__, which are asked for
-// before the pickle is written, while nobody has to keep still.
+// The states of all objects with a __setstate__: the results of their __getstate__. These are
+// called before the pickle is written, because a thread that writes it holds a turn and cannot run
+// methods.
 class States {
  public:
   States(Module* module, const Value& root) : module_(*module) {
@@ -80,7 +82,8 @@ class States {
     return module_.call_on(object, "__getstate__", {}, {}, context, {}, &turn);
   }
 
-  // All objects in a value that restore themselves. What they hold is in their states.
+  // Finds all objects in a value that have a __setstate__. Their attributes are not visited,
+  // because the archive gets their states instead.
   void gather(const Value& root) {
     Turn turn;
     turn.look(module_.domain(), false);
@@ -109,8 +112,9 @@ class States {
 
   Module& module_;
   std::unordered_map<uint64_t, std::pair<Value, Value>> states_;  // object, state
+  // asked_: objects whose state is still to be found. kept_: values that were visited, kept alive.
   std::vector<Value> asked_, kept_;
-  std::unordered_set<uint64_t> seen_;  // of what is kept
+  std::unordered_set<uint64_t> seen_;  // the addresses of kept_
 };
 
 void copy_records(const ArchiveReader& archive, const ExtraFiles& extra, ZipWriter* writer) {
@@ -121,13 +125,14 @@ void copy_records(const ArchiveReader& archive, const ExtraFiles& extra, ZipWrit
     bool ours = name == "data.pkl" || name.compare(0, 5, "data/") == 0;
     for (const auto& [own, contents] : extra) ours = ours || name == "extra/" + own;
     if (ours || name.empty() || name.back() == '/') continue;
-    // Programs may have written to constants, which lie in the file's bytes: no checksum is asked.
+    // Stored records are used in place, so programs may have written to constants. Their checksums
+    // are not checked.
     std::string buffer;
     writer->add(record.name, archive.zip().read(record, &buffer, record.method != 0));
   }
 }
 
-// A file that is to take another one's place; it goes where that does not happen.
+// A temporary file that replaces the file of `path` in finish(). Without finish() it is removed.
 class Draft {
  public:
   explicit Draft(std::string path) : path_(std::move(path)) {
@@ -137,7 +142,7 @@ class Draft {
       raise(ErrorKind::RuntimeError, "'", path_, "' is no regular file");
     }
     if (std::unique_ptr<char, void (*)(void*)> real{::realpath(path_.c_str(), nullptr), ::free}) {
-      path_ = real.get();  // behind symbolic links
+      path_ = real.get();  // the target of a symbolic link is replaced, not the link
     }
     for (int k = 0; fd_ < 0; ++k) {
       own_ = concat(path_, ".", ::getpid(), ".", k, ".part");

@@ -1,4 +1,5 @@
-// The unpickler: a stack machine for the few opcodes and globals that archives use.
+// The unpickler: a stack machine for the few opcodes and globals that archives use. pickle.cpp has
+// its opcodes, pickle_globals.cpp its globals.
 #pragma once
 
 #include <cstring>
@@ -12,7 +13,7 @@ namespace scriptlang {
 
 struct GlobalEntry;
 
-// What the pickle machine's stack and memo hold.
+// An item of the unpickler's stack or memo.
 struct Item {
   enum Kind : uint8_t { Plain, Mark, Global, Class, StorageRef } kind = Plain;
   const GlobalEntry* global = nullptr;  // Global, StorageRef (its type)
@@ -96,7 +97,7 @@ class Unpickler {
     if (stack_.empty() || stack_.back().kind == Item::Mark) fail("the pickle's stack is empty");
     return stack_.back();
   }
-  // The place of the topmost mark, whose items the caller takes off together with it.
+  // Returns the place of the topmost mark. The caller pops the mark with all items above it.
   size_t mark() {
     if (marks_.empty()) fail("a mark is missing");
     size_t at = marks_.back();
@@ -134,12 +135,12 @@ class Unpickler {
   bool step(uint8_t op);
   void protocol();
 
-  // Tuples may hold storage references and types (persistent ids, arguments of globals), which
-  // are no values: such a tuple stays a range of items until it is consumed.
+  // A tuple may hold storage references and types, which are no values (in persistent ids and
+  // arguments of globals). Such a tuple stays in raw_tuple_, as items, until it is consumed.
   void tuple_from_mark();
   void tuple_of(size_t n);
   void make_tuple(size_t begin);
-  // The items of the tuple on top, whichever form it has.
+  // Pops a tuple of values, or a raw tuple. Returns its items.
   std::vector<Item> pop_tuple();
   void append();
   void append_all();
@@ -149,7 +150,8 @@ class Unpickler {
   void new_object();
   void build();
 
-  // An instance of a class whose attributes are known: each has a value, in any order.
+  // Builds an instance of a class whose attributes are declared. Each must have a value, in any
+  // order.
   void build_declared(Object& object, Dict& state);
   void persistent();
 
@@ -157,17 +159,17 @@ class Unpickler {
 
   void reduce();
 
-  // PyTorch reduces an enum's class with the bare value, not with a tuple of it. The name of the
-  // member is not in the pickle; that of a class whose members are known is found by the value.
+  // Makes a member of an enum. PyTorch's pickles call the class with the value itself, not with a
+  // tuple of it, and do not have the name of the member.
   void enum_member();
 
-  // Empty where the class has no such member, or nobody told its members.
+  // The name of the member with a value. Empty if there is none, or the members are not known.
   std::string member_name(const ClassType& cls, const Value& value);
   void call(const GlobalEntry& function, std::vector<Item>& arguments);
   std::vector<int64_t> int_tuple(const Value& v);
   Tensor rebuild_quantized(std::vector<Item>& arguments);
 
-  // grad: where the arguments say whether it requires a gradient.
+  // `grad`: the index of the argument that says whether it requires a gradient.
   Tensor rebuild_tensor(std::vector<Item>& arguments, size_t grad, bool quantized);
   Value build_list(ScalarType element, const Value& list);
   void restore_type(Value* value, std::string_view text);
@@ -181,7 +183,7 @@ class Unpickler {
   std::vector<Item> memo_;
   std::vector<bool> known_;
   std::unordered_map<const ClassType*, Ref<Dict>> members_;  // of enums: value -> name
-  std::vector<Item> raw_tuple_;  // at most one lives at a time: it is consumed at once
+  std::vector<Item> raw_tuple_;                              // there is at most one at a time
 };
 
 }  // namespace scriptlang

@@ -1,4 +1,4 @@
-// The zip reader: maps a file, checks its directory, inflates records.
+// The zip reader: reads or maps a file, checks its directory, inflates records.
 #include "zip.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace {
 // An open file, closed with the scope.
 struct File {
   explicit File(const std::string& path) {
-    // Without O_NONBLOCK the opening of a pipe waits for somebody who writes.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) raise(ErrorKind::ArchiveError, "cannot open '", path, "': ", strerror(errno));
   }
@@ -31,7 +31,7 @@ struct File {
   int fd;
 };
 
-// Reads until `size` bytes are there or the file ends; -1 with errno where it cannot be read.
+// Reads `size` bytes, or less if the file ends before. Returns their number, or -1 with errno.
 ssize_t read_fully(int fd, char* data, size_t size) {
   size_t at = 0;
   while (at < size) {
@@ -73,7 +73,7 @@ std::shared_ptr<Bytes> Bytes::of_file(const std::string& path) {
   return bytes;
 }
 
-// Bytes is there before what it has to give back.
+// A buffer. The object is made before its memory is allocated, so that nothing leaks if that fails.
 std::shared_ptr<Bytes> Bytes::room_for(size_t size) {
   std::shared_ptr<Bytes> bytes(new Bytes(nullptr, 0, false));
   bytes->data_ = static_cast<char*>(memory::take(size + 1));
@@ -106,7 +106,7 @@ Bytes::~Bytes() {
 
 namespace {
 
-// ---- layout of the zip records that we read (all little endian)
+// ---- layout of zip files, all in little endian
 
 constexpr uint32_t kLocalMagic = 0x04034b50, kCentralMagic = 0x02014b50, kEndMagic = 0x06054b50;
 constexpr uint32_t kEnd64Magic = 0x06064b50, kLocator64Magic = 0x07064b50;
@@ -170,8 +170,8 @@ constexpr Signature kSignatures[] = {
   raise(ErrorKind::ArchiveError, "not a TorchScript archive: this is no zip file");
 }
 
-// Offset of the end record, searched backwards over a possible comment. The last one counts, as for
-// PyTorch and Python: nobody looks for another behind its back.
+// The offset of the end record. It is searched backwards, over a possible comment. The last one
+// counts, as in PyTorch and Python, so that all readers see the same archive.
 int64_t find_end(std::string_view bytes) {
   int64_t size = int64_t(bytes.size());
   int64_t lowest = std::max<int64_t>(0, size - kEndSize - kMaxComment);
@@ -212,7 +212,7 @@ Directory locate_directory(std::string_view bytes) {
   return d;
 }
 
-// Takes the 64-bit fields from a central record's extra data where the 32-bit ones are full.
+// Replaces fields of a directory entry that are 0xffffffff by the 64-bit ones of its extra data.
 void apply_zip64(std::string_view extra, int64_t* size, int64_t* compressed, int64_t* offset) {
   while (extra.size() >= 4) {
     int64_t id = u16(extra.data()), length = u16(extra.data() + 2);
@@ -325,7 +325,7 @@ void ZipArchive::add_record(const char* p, std::string_view name, std::string_vi
   const char* q = bytes.data() + local;
   if (u32(q) != kLocalMagic) fail("has no local header where the directory says");
   bool differs = (u16(q + 6) & kEncrypted) != 0 || u16(q + 8) != r.method;
-  if (!(u16(q + 6) & kSizesFollow)) {  // else they come behind the data
+  if (!(u16(q + 6) & kSizesFollow)) {  // the flag says that CRC and sizes come behind the data
     auto is = [](int64_t own, int64_t wanted) { return own == wanted || own == 0xffffffff; };
     differs = differs || u32(q + 14) != r.crc || !is(u32(q + 18), r.compressed_size) ||
               !is(u32(q + 22), r.size);
@@ -389,7 +389,7 @@ void ZipArchive::inflate(const Record& record, char* out) const {
   int64_t in_left = record.compressed_size, out_left = record.size;
   constexpr int64_t kChunk = 1 << 30;
   int status = Z_OK;
-  char spare;  // where a stream that goes on too long would write
+  char spare;  // the output of a stream that is longer than declared goes here
   while (status == Z_OK) {
     if (stream.avail_in == 0) {
       int64_t n = std::min(in_left, kChunk);

@@ -1,8 +1,8 @@
-// A zip archive in memory or mapped from a file: its directory, and its records on demand.
+// Reads zip archives, in memory or mapped from a file: the directory at once, records on demand.
 //
-// Nothing in the file is trusted. Offsets and sizes are checked against the file, two records may
-// not overlap or share a name, and a compressed record may not grow beyond its declared size or
-// beyond kMaxRatio times its compressed size.
+// Nothing in the file is trusted. Offsets and sizes are checked against the file. Two records may
+// not overlap or have one name. A compressed record may not grow beyond its declared size, nor
+// beyond ZipLimits::max_ratio times its compressed size.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,18 @@
 
 namespace scriptlang {
 
-// Bytes that stay valid while somebody holds the object: a mapping or a caller's buffer.
-// The memory may be written: a mapping is private to the process (copy on write).
+// Bytes that stay valid as long as this object: a buffer, a mapped file, or memory of the caller.
+// They may be written; a mapping is private to the process (copy on write).
 class Bytes {
  public:
-  // Files up to this size are read: nothing that happens to them later can hurt.
+  // Files up to this size are read, not mapped, so that later changes of the file do no harm.
   static constexpr size_t kReadWhole = 16 << 20;
 
-  // A small file's contents, or a large file mapped; raises ArchiveError.
+  // Reads a small file, or maps a large one. Raises ArchiveError.
   static std::shared_ptr<Bytes> of_file(const std::string& path);
   static std::shared_ptr<Bytes> copy(const void* data, size_t size);
-  // Memory of the caller, which may be written; `release(user)` once nobody holds it.
+  // Uses memory of the caller, which must be writable. Calls release(user) when it is not used any
+  // more.
   static std::shared_ptr<Bytes> lend(void* data, size_t size, void (*release)(void*), void* user);
   ~Bytes();
   Bytes(const Bytes&) = delete;
@@ -41,7 +42,7 @@ class Bytes {
   char* data_;
   size_t size_;
   bool mapped_;
-  void (*release_)(void*) = nullptr;  // of memory that was lent
+  void (*release_)(void*) = nullptr;  // for memory of the caller
   void* user_ = nullptr;
 };
 
@@ -49,12 +50,12 @@ struct ZipLimits {
   int64_t max_records = 1 << 20;
   int64_t max_record_bytes = int64_t(1) << 40;
   int64_t max_ratio = 1100;     // deflate cannot exceed 1032
-  bool check_storages = false;  // the checksums of tensors, too, which reads them all
+  bool check_storages = false;  // checks the checksums of tensors, too, which reads all of them
 };
 
 class ZipArchive {
  public:
-  // Reads the directory. Raises ArchiveError with what the file seems to be.
+  // Reads the directory. Raises ArchiveError that says what the file seems to be.
   static std::shared_ptr<ZipArchive> open(std::shared_ptr<Bytes> bytes,
                                           const ZipLimits& limits = {});
 
@@ -63,17 +64,17 @@ class ZipArchive {
     uint16_t method;  // 0 stored, 8 deflated
     uint32_t crc;
     int64_t compressed_size, size;
-    int64_t data_offset, local_offset;  // in the file: of the contents, of the header
+    int64_t data_offset, local_offset;  // where its contents and its local header are in the file
   };
   const std::vector<Record>& records() const { return records_; }
   const Record* find(std::string_view name) const;
 
-  // The record's bytes: in place when stored, else inflated into *buffer. Checks the CRC of
-  // what it inflates, and of stored records when asked.
+  // The bytes of a record: in place if it is stored, else inflated into *buffer. Checks the CRC,
+  // unless `check_crc` is false.
   std::string_view read(const Record& record, std::string* buffer, bool check_crc = true) const;
 
-  // The record as a storage: in place when it is stored and 64-byte aligned in memory for the
-  // given item size, else a copy.
+  // The record as a storage: in place if it is stored and its address is a multiple of `itemsize`,
+  // else a copy.
   Storage* storage(const Record& record, int64_t itemsize) const;
 
  private:
@@ -83,7 +84,8 @@ class ZipArchive {
                   int64_t directory_offset, const ZipLimits& limits);
   void check_overlaps() const;
   void inflate(const Record& record, char* out) const;
-  // Before a record is inflated: all of them together stay in proportion to the file.
+  // To be called before a record is inflated. Raises ArchiveError if all inflated records together
+  // are too large for the size of the file.
   void count_inflated(const Record& record) const;
 
   std::shared_ptr<Bytes> bytes_;

@@ -1,4 +1,5 @@
-// The zip writer: local headers with padding, a directory, zip64 fields where sizes need them.
+// The zip writer: writes local headers with padding, the directory, and zip64 fields for large
+// sizes.
 #include "zip_writer.h"
 
 #include <zlib.h>
@@ -16,7 +17,7 @@ constexpr uint64_t kAlignment = 64, kMost32 = 0xffffffff, kMost16 = 0xffff;
 constexpr uint16_t kUtf8Names = 1 << 11, kPlain = 20, kZip64 = 45;
 constexpr uint16_t kFirstDay = 1 << 5 | 1;  // 1 January 1980
 
-// Numbers of so many bytes, little endian.
+// Appends a number of type N, in little endian.
 template <class N>
 void add(std::string* to, uint64_t number) {
   N value = N(number);
@@ -33,7 +34,8 @@ uint32_t crc_of(std::string_view contents) {
   return uint32_t(crc);
 }
 
-// The extra field that moves data from `end` to the next multiple: "FB", a length and Z's.
+// The extra field that moves the data from offset `end` to the next multiple of kAlignment. As in
+// PyTorch's archives, it is "FB", a length and Z's.
 std::string padding(uint64_t end) {
   uint64_t gap = (kAlignment - end % kAlignment) % kAlignment;
   if (gap == 0) return "";
@@ -43,7 +45,7 @@ std::string padding(uint64_t end) {
   return field.append(size_t(gap - 4), 'Z');
 }
 
-// The 64-bit sizes that do not fit the header, which holds kMost32 instead.
+// The zip64 field, for numbers that do not fit 32 bits. The header has kMost32 in their place.
 std::string wide_field(std::initializer_list<uint64_t> numbers) {
   std::string wide;
   for (uint64_t number : numbers) add<uint64_t>(&wide, number);
@@ -54,7 +56,7 @@ std::string wide_field(std::initializer_list<uint64_t> numbers) {
   return field + wide;
 }
 
-// What the local header and the directory's entry have in common, from the version on.
+// Appends what the local header and the entry of the directory have in common, from the version on.
 void add_header(std::string* to, uint16_t version, uint32_t crc, uint64_t size, size_t name,
                 size_t extra) {
   add<uint16_t>(to, version);

@@ -1,5 +1,5 @@
-// Writing zip containers: records whose data lies at multiples of 64 bytes, as PyTorch's does, so
-// that tensors are used where they lie.
+// Writes zip files. The data of each record begins at a multiple of 64 bytes, as in PyTorch's
+// archives, so that readers can use tensors in place.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ namespace scriptlang {
 
 class ZipWriter {
  public:
-  // write: takes the bytes in order; it raises Error where it cannot.
+  // `write` gets the bytes in order. It raises Error if it cannot write them.
   explicit ZipWriter(std::function<void(const void* data, size_t size)> write)
       : write_(std::move(write)) {}
-  // Adds a stored record. A name twice is a RuntimeError.
+  // Adds a stored record. Raises RuntimeError if there is one of this name.
   void add(const std::string& name, std::string_view contents);
   void finish();  // writes the directory
 

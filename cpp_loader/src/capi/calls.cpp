@@ -1,4 +1,4 @@
-// Calls of methods, new objects, and signatures.
+// The C API: calls of methods, new objects, enums and signatures.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,6 @@ using namespace scriptlang::capi;
 
 namespace scriptlang::capi {
 
-// Null where the limits are good, else what is wrong with them.
 const char* read_limits(const sl_limits* given, Limits* limits) {
   if (!given) return nullptr;
   if (given->size < sizeof(size_t) + sizeof(int64_t)) {
@@ -39,7 +38,8 @@ const char* read_limits(const sl_limits* given, Limits* limits) {
 
 namespace {
 
-// Whether nobody else has what is in the result of a call.
+// Whether nothing else refers to the containers in the result of a call, so that it needs no
+// domain. *left bounds the number of values that are visited.
 bool is_alone(const Value& v, int* left, int depth = 0) {
   if (!is_open(v)) return true;
   if (--*left < 0 || depth > kMaxNesting) return false;
@@ -72,7 +72,7 @@ sl_status sl_call(sl_module* module, const char* method, sl_value* const* argume
 
 namespace {
 
-// Null where a call can be made with these, else what is wrong with them.
+// Returns null, or what is wrong with the arguments of a call.
 const char* check_call(sl_value* const* arguments, size_t count, const char* const* names,
                        sl_value* const* named, size_t named_count) {
   if (!arguments && count) return "the arguments are null";
@@ -92,7 +92,8 @@ struct Given {
   size_t named_count;
 };
 
-// Calls a method of an object; *domain is that of the module and of all arguments.
+// Calls a method of an object. Joins the domains of the arguments to that of the module, which is
+// *domain then.
 Value call_on(Module* module, const Value& object, const char* method, const Given& given,
               const Limits& limits, DomainRef* domain, Turn* turn) {
   std::vector<Value> values = values_of(given.named, given.named_count);
@@ -240,7 +241,7 @@ sl_status sl_module_signature(const sl_module* module, const char* method, sl_si
   if (memory::in_callback()) return misuse(error, "callbacks must not ask for signatures");
   bool found = true;
   sl_status status = guarded(error, [&] {
-    methods_of(*module);  // all are there then
+    methods_of(*module);  // compiles methods that are not there yet
     const Function* function = module->module->method(cls, method);
     found = function != nullptr;
     if (found) *signature = signature_of(method, *function).release();

@@ -1,4 +1,5 @@
-// What the files behind the C interface share: handles, and the border that no exception crosses.
+// What the files of the C API share: the handles, the conversion of exceptions to errors, and
+// helpers.
 #pragma once
 
 #include <scriptlang/scriptlang.h>
@@ -14,7 +15,8 @@
 #include "archive/module.h"
 #include "extras.h"
 
-// Whoever adds a tag, an error or an element type says here what it is outside.
+// A new tag, kind of error or element type must get a counterpart in the C API: a switch without it
+// does not compile.
 #pragma GCC diagnostic error "-Wswitch"
 
 // A loaded archive, and one of its objects: the root, a submodule, or what a program made.
@@ -22,12 +24,13 @@ struct sl_module {
   std::shared_ptr<scriptlang::Module> module;
   scriptlang::Value object;
   std::shared_ptr<scriptlang::capi::Extras> extras;
-  // The names of its methods, once somebody asked.
+  // The names of its methods, found when first needed; see methods_of().
   mutable std::once_flag asked;
   mutable std::vector<std::string> methods;
 };
-// The domain is that of the module which has the value too: of a container or object that came out
-// of it, or null. What a host makes is copied where programs get it.
+// If a module can reach the value, too, `domain` is the domain of that module: its lock is needed
+// to read the value. It is null for values that only the host has. Containers that a host makes are
+// copied when programs get them.
 struct sl_value {
   scriptlang::Value value;
   scriptlang::DomainRef domain = {};
@@ -51,21 +54,24 @@ struct sl_error {
 
 namespace scriptlang::capi {
 
-// A callback of the host may come here in the middle of a run: what is made and dropped then is
-// not that run's, neither to count without atomic steps nor to charge.
+// A scope for each call of the C API. A host may call from a callback in the middle of a run.
+// Values that are made or dropped then do not belong to that run: their counts are atomic, and its
+// limits are not charged.
 class Outside {
   memory::RunScope runs_{false};
   memory::LimitScope limit_{0};
   kernels::StopScope stops_{nullptr};
 };
 
-// Fills *error, where it is wanted and memory suffices.
+// Sets *error, if `error` is not null and there is memory. Returns `status`.
 sl_status report(sl_error** error, sl_status status, const char* class_name, const char* message,
                  const char* stack = "") noexcept;
+// The same for a wrong argument: SL_INVALID_ARGUMENT.
 sl_status misuse(sl_error** error, const char* what) noexcept;
 // Turns the exception that is being handled into a status and an error.
 sl_status report_current(sl_error** error) noexcept;
 
+// Calls a body, and turns an exception into a status and an error.
 template <class F>
 sl_status guarded(sl_error** error, F&& body) noexcept {
   if (error) *error = nullptr;
@@ -76,8 +82,8 @@ sl_status guarded(sl_error** error, F&& body) noexcept {
   } catch (...) { return report_current(error); }
 }
 
-// A handle of the value that `body` gives; null where it throws. The handle is there first: who has
-// handed something over to the body knows by null that it was not taken.
+// A handle of the value that `body` returns; null if it throws. The handle is allocated first, so
+// null always means that the body did not take over what the caller passed.
 template <class F>
 sl_value* made(F&& body) noexcept {
   try {
@@ -88,7 +94,7 @@ sl_value* made(F&& body) noexcept {
   } catch (...) { return nullptr; }
 }
 
-// For the functions that give null where they cannot make a value.
+// Raises ValueError if a pointer that is needed is null. For bodies of made().
 inline void need(const void* pointer, bool needed = true) {
   if (!pointer && needed) raise(ErrorKind::ValueError, "a null pointer");
 }
@@ -96,47 +102,50 @@ inline void need(const void* pointer, bool needed = true) {
 // A handle of an object of a loaded archive.
 sl_module* module_handle(std::shared_ptr<Module> module, const Value& object,
                          std::shared_ptr<Extras> extras);
-// A handle of a value that a module has, or that its programs gave.
+// A handle of a value of a module, with its domain.
 sl_value* value_of(const Module& module, Value value);
 
-// The names of the methods of a module, sorted; those of a submodule may have to be compiled.
-// Raises Error. Not to be called within a turn.
+// The names of the methods of a module, sorted. Methods of a submodule may have to be compiled for
+// that. Raises Error. The caller must hold no turn.
 const std::vector<std::string>& methods_of(const sl_module& module);
 
-// Null where the limits are good, else what is wrong with them.
+// Reads the limits of a caller. Returns null, or what is wrong with them.
 const char* read_limits(const sl_limits* given, Limits* limits);
 
-// Where a call prints to.
+// Makes a call print by the function of sl_set_print, if there is one.
 void take_print_hook(Context* context);
 
 // Whether calls of this thread record derivatives.
 bool records_here();
 
-// A text of the caller's: of sl_text_release.
+// Copies a text for the caller, who frees it by sl_text_release.
 sl_status give_text(const std::string& printed, char** text, size_t* size);
-// A list that holds one list twice, which holds one list twice, has a text without end.
-constexpr int64_t kMostText = 1 << 27;  // counted twice: it grows by doubling
+// The memory that a text may take. A list that holds a list twice, which holds another one twice,
+// and so on, has a text of exponential size. A string grows by doubling, so for a moment it takes
+// memory for two.
+constexpr int64_t kMostText = 1 << 27;
 
-// The element type of a number that a host gives, which may be any: C checks no enum. Raises
-// ValueError for one that hosts cannot make tensors of.
+// The element type that a host passes. The number may be invalid, because C does not check enums.
+// Raises ValueError if hosts cannot make tensors of this type.
 ScalarType type_of(const sl_dtype& dtype);
-// Like it, outside.
+// The element type and the kind of value in terms of the C API.
 sl_dtype dtype_of(ScalarType type);
 sl_kind kind_of(Tag tag);
-// A tensor over memory of a host's. Raises where there is none such; `release` is not called then.
+// A tensor on memory of a host, which is released by `release`. If it raises, because there is no
+// such tensor, `release` is not called.
 Value lent_tensor(void* data, size_t bytes, ScalarType type, const int64_t* sizes,
                   const int64_t* strides, size_t ndim, void (*release)(void* user), void* user);
 
-// Whether somebody may write to it.
+// Whether the value is or contains a list, dict, object or future, which programs may change.
 bool is_open(const Value& v);
 
-// Whether a container or object is what the value is or holds.
+// Whether the container or object `what` is `from` itself or inside of it.
 bool reaches(const Value& from, const Value& what);
 
-// Lets two be of one domain, where both have one, or the first take that of the second.
+// Joins the domain of a value to *to, or sets *to if it is null.
 void join_domain(DomainRef* to, const sl_value* of);
 
-// While it lives nobody changes what a value holds.
+// Holds the lock of a value for reading: while it exists, no program changes what the value holds.
 class Look {
  public:
   explicit Look(const sl_value* value) {
@@ -147,7 +156,7 @@ class Look {
   Turn turn_;
 };
 
-// An array of so many handles can be: before any of them is read.
+// Raises if there cannot be an array of so many handles. To be called before any of them is read.
 inline void check_count(sl_value* const* items, size_t count) {
   need(items, count > 0);
   if (count > size_t(PTRDIFF_MAX) / sizeof(Value)) {
@@ -155,10 +164,11 @@ inline void check_count(sl_value* const* items, size_t count) {
   }
 }
 
-// Null handles are None.
+// The values of handles. A null handle means None.
 std::vector<Value> values_of(sl_value* const* items, size_t count);
 
-// A part of a value, which may be looked into as long as that may.
+// A handle of the part of `whole` that `body` returns. It gets the domain of `whole` if programs
+// can change it.
 template <class F>
 sl_value* made_in(const sl_value* whole, F&& body) noexcept {
   sl_value* handle = made([&] {

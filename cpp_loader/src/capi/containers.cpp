@@ -1,4 +1,4 @@
-// Lists and dicts by place and by key: read, changed and walked through where they are.
+// The C API: reads and changes lists and dicts in place.
 #include "capi.h"
 #include "values/dict.h"
 #include "values/list.h"
@@ -8,7 +8,8 @@ using namespace scriptlang::capi;
 
 namespace {
 
-// A container and what is put into it are of one domain afterwards, and nobody looks meanwhile.
+// Holds the lock of a container while it is changed. Joins the domain of an item that is put into
+// it.
 class Change {
  public:
   Change(sl_value* container, const sl_value* item) {
@@ -25,8 +26,8 @@ const Value& value_in(const sl_value* handle) {
   return handle ? handle->value : *none;
 }
 
-// Whether the value can be in `container`, whose parts are declared to be of a type: ints become
-// floats where these are wanted. Nothing may come to hold itself.
+// Whether a value can be put into a container whose items have a declared type, or null. An int is
+// converted to a float if that is declared. A container cannot be put into itself.
 bool fits(const sl_value* container, const sl_value* given, const TypeRef& type, Value* value) {
   *value = value_in(given);
   if (type && type->kind == TypeKind::Float && value->is_int()) {
@@ -35,6 +36,7 @@ bool fits(const sl_value* container, const sl_value* given, const TypeRef& type,
   return (!type || matches(*value, *type)) && !reaches(*value, container->value);
 }
 
+// Whether a value can be a key of a dict.
 bool is_key(const Value& key) {
   switch (key.tag()) {
     case Tag::None:
@@ -51,7 +53,7 @@ bool is_key(const Value& key) {
 bool is_dict(const sl_value* handle) { return handle && handle->value.is_dict(); }
 bool is_list(const sl_value* handle) { return handle && handle->value.is_list(); }
 
-// What `body` says, false is SL_INVALID_ARGUMENT; or what it throws.
+// Calls a body. Returns SL_INVALID_ARGUMENT if it returns false, and a status if it throws.
 template <class F>
 sl_status agreed(F&& body) noexcept {
   bool good = true;
@@ -59,7 +61,7 @@ sl_status agreed(F&& body) noexcept {
   return good ? status : SL_INVALID_ARGUMENT;
 }
 
-// A handle of a part of a container, which is being looked at.
+// A handle of a part of a container. The caller must hold the lock of the container.
 sl_value* part_of(const sl_value* whole, const Value& value) {
   auto handle = std::make_unique<sl_value>();
   handle->value = value;

@@ -1,4 +1,4 @@
-// The C interface over the engine: gradients of tensors, and going backward.
+// The C API: gradients of tensors, and the backward pass.
 #include <algorithm>
 #include <cstring>
 

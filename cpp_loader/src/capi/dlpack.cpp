@@ -1,4 +1,4 @@
-// Tensors handed over by DLPack's struct (version 0, dlpack.h of github.com/dmlc/dlpack).
+// The C API: exchange of tensors by DLPack (version 0, dlpack.h of github.com/dmlc/dlpack).
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -6,7 +6,7 @@
 #include "capi.h"
 #include "values/quantizer.h"
 
-// As dlpack.h has them: part of an ABI that does not change.
+// The structs of dlpack.h. They are part of an ABI that does not change.
 extern "C" {
 struct DLDevice {
   int32_t device_type, device_id;
@@ -62,7 +62,7 @@ constexpr TypeRow kTypes[] = {
     {ScalarType::Bool, kBool, 8},
 };
 
-// What is handed out, with the geometry that it points to.
+// A tensor that was handed out, with the sizes and strides that the struct points to.
 struct Export {
   DLManagedTensor managed;
   Tensor tensor;
@@ -86,7 +86,7 @@ ScalarType type_of_dlpack(const DLDataType& dtype) {
   raise(ErrorKind::ValueError, "an element type that there is not here");
 }
 
-// The bytes from the first element to the last. Raises where there are no such sizes.
+// The number of bytes from the first element to the last. Raises for impossible sizes.
 size_t extent_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
                  int64_t item) {
   bool is_empty = false;
@@ -126,7 +126,7 @@ sl_status sl_tensor_to_dlpack(const sl_value* tensor, DLManagedTensor** managed,
     const Tensor& t = made->tensor;
     made->shape.assign(t.sizes().begin(), t.sizes().end());
     made->strides.assign(t.strides().begin(), t.strides().end());
-    t.storage()->pin();  // its address is known outside
+    t.storage()->pin();  // code outside has its address now
     DLTensor& out = made->managed.dl_tensor;
     out = {t.raw(),
            {kCpu, 0},
@@ -168,6 +168,6 @@ sl_status sl_tensor_from_dlpack(DLManagedTensor* managed, sl_value** tensor, sl_
     *tensor = handle.release();
   });
   if (status != SL_RUN_ERROR) return status;
-  if (error && *error) (*error)->status = SL_INVALID_ARGUMENT;  // it is the host's
+  if (error && *error) (*error)->status = SL_INVALID_ARGUMENT;  // the host passed a wrong tensor
   return SL_INVALID_ARGUMENT;
 }

@@ -1,4 +1,4 @@
-// Errors of the C interface: exceptions become a status and a handle that explains it.
+// The C API: errors. Turns exceptions into a status and a handle that explains it.
 #include "capi.h"
 
 using namespace scriptlang;
@@ -35,7 +35,7 @@ sl_status report(sl_error** error, sl_status status, const char* class_name, con
   *error = nullptr;
   try {
     *error = new sl_error{status, class_name, message, stack};
-  } catch (...) {  // the status has to do
+  } catch (...) {  // no memory for the error: the caller gets the status only
   }
   return status;
 }
@@ -55,7 +55,7 @@ sl_status report_current(sl_error** error) noexcept {
         if (f.pc >= 0) stack += concat(" at instruction ", f.pc);
         stack += '\n';
       }
-    } catch (...) {  // as much of it as there is memory for
+    } catch (...) {  // no memory for the whole stack: a part of it is reported
     }
     const char* name = e.class_name.empty() ? error_kind_name(e.kind) : e.class_name.c_str();
     return report(error, status_of(e.kind), name, e.message.c_str(), stack.c_str());

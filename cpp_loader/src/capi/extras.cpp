@@ -1,4 +1,4 @@
-// Extra files: found when an archive is loaded, read when somebody asks. See extras.h.
+// Extra files. They are listed when an archive is loaded, and each is read when first needed.
 #include "extras.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The files that lie beside a program in its archive, as the C interface shows them.
+// The extra files of an archive, for the C API.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace scriptlang::capi {
 
-// Any thread may read.
+// Any thread may call read().
 class Extras {
  public:
   explicit Extras(const ArchiveReader& archive);
   const std::vector<std::string>& names() const { return names_; }
-  // The contents, which stay; null where there is no such file. Raises ArchiveError.
+  // The contents of a file, which stay valid; null if there is no such file. Raises ArchiveError.
   const std::string* read(const ArchiveReader& archive, const std::string& name);
 
  private:
   std::vector<std::string> names_;
   std::mutex mutex_;
-  std::map<std::string, std::string> known_;
+  std::map<std::string, std::string> known_;  // name -> contents, of files that were read
 };
 
 }  // namespace scriptlang::capi

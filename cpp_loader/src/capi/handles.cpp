@@ -1,4 +1,4 @@
-// Handles: what several of the C interface's files do with them.
+// Helpers of the C API for handles. See capi.h.
 #include "capi.h"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ using namespace scriptlang;
 
 namespace scriptlang::capi {
 
-// Each tuple is looked at once: they may hold each other many times.
+// Visits each tuple once, because tuples may share parts many times.
 bool is_open(const Value& v) {
   std::vector<const Tuple*> pending;
   std::unordered_set<const Tuple*> seen;

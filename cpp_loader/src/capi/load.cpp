@@ -1,4 +1,4 @@
-// Loading archives: from files, memory and streams; and saving them.
+// The C API: loads archives from files, memory and streams, and saves them.
 #include <cstdio>
 #include <cstring>
 
@@ -12,14 +12,15 @@ using namespace scriptlang::capi;
 
 namespace {
 
-// The options, as far as this library and the caller both know them.
+// The options of the caller. Fields that an older caller does not have are zero, and fields that
+// this library does not know are ignored.
 sl_load_options known_options(const sl_load_options* given) {
   sl_load_options known = {};
   if (given) std::memcpy(&known, given, std::min(given->size, sizeof known));
   return known;
 }
 
-// Null where the options are good, else what is wrong with them.
+// Returns null, or what is wrong with the options.
 const char* check_options(const sl_load_options* given) {
   if (!given) return nullptr;
   if (given->size < sizeof(size_t) + sizeof(const char*)) {
@@ -32,7 +33,7 @@ const char* check_options(const sl_load_options* given) {
     parse_device(known.device);
     return nullptr;
   } catch (const std::bad_alloc&) {
-    return nullptr;  // the loading will say so
+    return nullptr;  // the load will report it
   } catch (...) { return "the device of the options is none"; }
 }
 
@@ -153,7 +154,7 @@ sl_status sl_module_extra(const sl_module* module, const char* name, const char*
 
 namespace {
 
-// Null where the files can be saved, else what is wrong with them.
+// Returns null, or what is wrong with the extra files.
 const char* check_extra(const sl_extra* extra, size_t count) {
   if (!extra && count) return "the extra files are null";
   for (size_t k = 0; k < count; ++k) {

@@ -1,4 +1,5 @@
-// What a module holds: its methods, attributes and submodules, read and changed.
+// The C API: reads and changes the attributes and submodules of modules, lists their methods, and
+// copies, converts and prints modules.
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>
@@ -15,9 +16,11 @@ using namespace scriptlang::capi;
 namespace {
 
 constexpr int kMostNested = 1000;
-constexpr size_t kMostListed = 1 << 22;  // modules that hold one twice, which holds one twice
+// The most attributes that are visited. It is needed because modules may share submodules: one that
+// holds a module twice, which holds another one twice, and so on, has exponentially many.
+constexpr size_t kMostListed = 1 << 22;
 
-// Where an attribute lies: in a slot of an object.
+// The place of an attribute: an object and a slot of it.
 struct Place {
   Value object;
   int64_t slot = -1;
@@ -25,7 +28,7 @@ struct Place {
   Value& value() const { return object.as_object().slots[size_t(slot)]; }
 };
 
-// Follows a dotted name from an object. False where there is no such attribute. The caller has a
+// Follows a dotted name from an object. False if there is no such attribute. The caller must hold a
 // turn.
 bool find_place(const Value& from, std::string_view name, Place* place) {
   Value at = from;
@@ -43,7 +46,7 @@ bool find_place(const Value& from, std::string_view name, Place* place) {
   }
 }
 
-// What a body asks for may be absent: it gives false then, which is told as misuse.
+// Calls a body that returns false if something is absent, and reports that as misuse.
 template <class F>
 sl_status found_by(sl_error** error, const char* absent, F&& body) noexcept {
   bool found = true;
@@ -54,12 +57,13 @@ sl_status found_by(sl_error** error, const char* absent, F&& body) noexcept {
 constexpr char kNoAttribute[] = "the module has no attribute of that name";
 constexpr char kInCallback[] = "allocators and release functions must not call modules";
 
-// The modules below one in the order of their attributes, each with the prefix of its names.
+// Visits the attributes of a module and of its submodules.
 class Walk {
  public:
   explicit Walk(Module* module) : module_(*module) {}
 
-  // visit(name, class, slot, value) of each attribute; recurse: of those of submodules, too.
+  // Calls visit(name, class, slot, value) for each attribute; with `recurse`, also for those of
+  // submodules, under dotted names.
   template <class Visit>
   void attributes(const Value& object, bool recurse, Visit&& visit, const std::string& prefix = "",
                   int depth = 0) {
@@ -97,7 +101,7 @@ const char* sl_module_class(const sl_module* module) {
 }
 namespace {
 
-// Names of methods; none where they cannot be told: the error comes with the call.
+// The names of the methods. Empty if they cannot be found; a call reports the error then.
 const std::vector<std::string>& known_methods(const sl_module* module) noexcept {
   static const std::vector<std::string>* const none = new std::vector<std::string>();
   const std::vector<std::string>* known = none;
@@ -156,7 +160,8 @@ int sl_module_has_attribute(const sl_module* module, const char* name) {
 
 namespace {
 
-// The value as one of the attribute's type; where that is not declared, of the kind that is there.
+// Converts a value to the type of an attribute. If the attribute has no declared type, the value
+// must be of the same kind as the old one. Raises RuntimeError.
 Value fitting(const Program& program, const Place& place, const char* name, const Value& value) {
   const ClassType& cls = place.cls();
   std::string what = concat("attribute '", name, "'");
@@ -164,7 +169,7 @@ Value fitting(const Program& program, const Place& place, const char* name, cons
   const bool same_sort = value.is_object() == old.is_object();
   if (place.slot < int64_t(cls.types.size()) && cls.types[size_t(place.slot)]) {
     const TypeRef& type = cls.types[size_t(place.slot)];
-    // Of an interface nobody knows what fits but that it is an object.
+    // Values of the type of an interface cannot be checked, besides that they are objects.
     if (type->kind != TypeKind::Class || same_sort) return converted(program, value, type, what);
     raise(ErrorKind::RuntimeError, "Expected a value of type '", to_string(*type), "' for ", what,
           " but instead found type '", type_text(value), "'");
@@ -189,7 +194,7 @@ sl_status sl_module_set_attribute(sl_module* module, const char* name, const sl_
   if (memory::in_callback()) return misuse(error, kInCallback);
   return found_by(error, kNoAttribute, [&] {
     module->module->restore();
-    module->module->complete();  // the code says of what types attributes are
+    module->module->complete();  // the archive's code declares the types of attributes
     module->module->domain()->retain();
     DomainRef domain(module->module->domain());
     join_domain(&domain, value);
@@ -307,13 +312,13 @@ sl_status sl_module_train(sl_module* module, int on, sl_error** error) {
 
 namespace {
 
-// Gives a tensor the memory of another of the same sizes, whose type it takes.
+// Gives a tensor the storage and the type of another tensor of the same sizes.
 void become(const Tensor& t, const Tensor& other) {
   TensorImpl* impl = t.impl();
   other.storage()->retain();
   std::exchange(impl->storage, other.storage())->release();
   impl->dtype = other.dtype();
-  // As the other's elements lie, in the other's memory.
+  // The strides may differ, too.
   impl->set_geometry(other.sizes(), other.strides());
   impl->offset = other.storage_offset();
 }
@@ -363,7 +368,7 @@ sl_status sl_module_clone(const sl_module* module, sl_module** copy, sl_error** 
 
 namespace {
 
-// A module as text: parts that there are, each with its rows.
+// Prints a module: its parameters, buffers, attributes, methods and submodules.
 class Description {
  public:
   explicit Description(Module* module) : module_(*module), walk_(module) {}

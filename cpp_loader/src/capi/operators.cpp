@@ -1,4 +1,4 @@
-// Custom operators: functions of the host that programs call.
+// The C API: custom operators, which are functions of the host that programs call.
 #include <memory>
 
 #include "capi.h"
@@ -15,7 +15,7 @@ struct Host {
   void* user;
 };
 
-// Handles for one call, given back with it.
+// The handles of one call, released at its end.
 class Handles {
  public:
   explicit Handles(size_t count) : all_(count) {}
@@ -32,7 +32,7 @@ class Handles {
   std::vector<sl_value*> all_;
 };
 
-// The exception that an operator ends with: of its error, or of its status alone.
+// Raises the exception for a host's operator that failed, by its error or, without one, its status.
 [[noreturn]] void raise_for(sl_status status, sl_error* error, const Schema& schema) {
   std::unique_ptr<sl_error, void (*)(sl_error*)> held(error, sl_error_release);
   if (status == SL_OUT_OF_MEMORY) {
@@ -45,6 +45,7 @@ class Handles {
   throw made;
 }
 
+// Calls the host's function, and checks that its results are of the types in the schema.
 void run_host(void* user, Context&, Args args, Value* out, const Schema& schema) {
   const Host& host = *static_cast<Host*>(user);
   Handles given(size_t(args.size())), results(schema.returns.size());
@@ -84,7 +85,7 @@ sl_status sl_register_operator(const char* schema, sl_operator function, void* u
   sl_status status = guarded(error, [&] {
     auto host = std::make_unique<Host>(Host{function, user});
     register_custom(schema, run_host, host.get());
-    (void)host.release();  // as long as the process lives
+    (void)host.release();  // operators are registered for good
   });
   if (status != SL_RUN_ERROR) return status;
   if (error && *error) (*error)->status = SL_INVALID_ARGUMENT;

@@ -1,4 +1,5 @@
-// Plug-ins: libraries of operators that a host opens while it runs; see scriptlang/plugin.h.
+// The C API: plug-ins, which are libraries of operators that a host loads at run time. See
+// scriptlang/plugin.h.
 #define SCRIPTLANG_PLUGIN_HOST
 #include <scriptlang/plugin.h>
 
@@ -20,6 +21,7 @@ using namespace scriptlang::capi;
 
 namespace {
 
+// The table of functions that plug-ins get.
 const sl_host& host() {
   static const sl_host table = [] {
     sl_host made = {};
@@ -51,7 +53,7 @@ const sl_host& host() {
 
 #if __has_include(<dlfcn.h>)
 
-// What `start` gives, and what it throws, which a plug-in in C++ should not.
+// Starts a plug-in. Catches exceptions, too, although a plug-in in C++ should not throw.
 sl_status start(const sl_plugin_entry& entry, const std::string& path, sl_error** error) {
   sl_error* raised = nullptr;
   sl_status status;
@@ -70,7 +72,7 @@ sl_status start(const sl_plugin_entry& entry, const std::string& path, sl_error*
                 concat(path, " is a plug-in that does not start: ", why).c_str());
 }
 
-// Why a library is none for this host; empty where it is one.
+// Why a library cannot be used as a plug-in; empty if it can.
 std::string objection(const sl_plugin_entry* entry) {
   if (!entry) { return "exports no sl_plugin: it is made with SL_PLUGIN of scriptlang/plugin.h"; }
   const std::string remedy =
@@ -90,7 +92,7 @@ void open(const std::string& given, sl_status* status, sl_error** error) {
   static std::mutex mutex;
   static std::vector<void*> started;
   struct stat facts;
-  // A bare name would be looked for where the system has its libraries.
+  // dlopen() would search the system's folders for a name without a slash.
   const std::string path = given.find('/') == std::string::npos ? "./" + given : given;
   if (stat(path.c_str(), &facts) != 0) raise(ErrorKind::ValueError, "there is no file ", given);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -106,11 +108,12 @@ void open(const std::string& given, sl_status* status, sl_error** error) {
   }
   std::lock_guard<std::mutex> lock(mutex);
   if (std::find(started.begin(), started.end(), library) != started.end()) {
-    dlclose(library);  // it stays open from the first time
+    dlclose(library);  // the handle of the first time stays open
     return;
   }
   *status = start(*entry, given, error);
-  // Open for ever: programs may have operators of it, also where it has failed after the first.
+  // The library is never closed, not even if it failed to start, because it may have registered
+  // operators.
   if (*status == SL_OK) started.push_back(library);
 }
 

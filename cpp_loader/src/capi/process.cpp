@@ -1,4 +1,4 @@
-// What acts on the process: its version, allocator, threads, where programs print; and cancellers.
+// The C API: cancellers, and settings of the whole process (allocator, threads, print).
 #include <algorithm>
 #include <mutex>
 
@@ -11,7 +11,7 @@ using namespace scriptlang::capi;
 
 const char* sl_version(void) { return SCRIPTLANG_VERSION; }
 
-// ---- ending calls from elsewhere
+// ---- cancellers
 
 sl_canceller* sl_canceller_make(void) { return new (std::nothrow) sl_canceller; }
 void sl_canceller_release(sl_canceller* canceller) { delete canceller; }

@@ -1,4 +1,5 @@
-// Calls that take no memory: the C interface of values/arena.h.
+// The C API: reservations, with which calls allocate no memory. A reservation makes some calls to
+// find out how much memory they take, then all calls use one block. See values/arena.h.
 #include <algorithm>
 #include <cstdlib>
 
@@ -14,10 +15,10 @@ using namespace scriptlang::capi;
 
 namespace {
 
-constexpr int kWarmUp = 3, kRecorded = 3;  // calls
+constexpr int kWarmUp = 3, kRecorded = 3;  // how many calls are made before recording, and recorded
 constexpr size_t kAlign = 64;
 
-// A thread's working memory of kernels, for the time being.
+// Replaces the scratch memory that kernels use on this thread, until the end of the scope.
 class ScratchScope {
  public:
   explicit ScratchScope(kernels::ScratchState* state) : state_(state) {
@@ -31,7 +32,8 @@ class ScratchScope {
   kernels::ScratchState* state_;
 };
 
-// Whether a call with `given` where the example had `example` is of the same kind; *to becomes it.
+// Whether an argument is like that of the example: of the same type and, for tensors, of the same
+// sizes and strides. *to gets the argument.
 bool fits(const Value& example, const Value& given, Value* to) {
   if (example.is_tensor()) {
     if (!given.is_tensor()) return false;
@@ -57,11 +59,11 @@ struct sl_reservation {
   std::string method;
   const Program* program = nullptr;
   const Function* function = nullptr;
-  std::vector<Value> example;    // as the program gets them, self first
-  std::vector<Value> arguments;  // of the call that is made; its room stays
-  size_t given = 0;
+  std::vector<Value> example;    // the example's arguments after bind(), self first
+  std::vector<Value> arguments;  // of the current call; the vector keeps its memory
+  size_t given = 0;              // how many arguments the host passes
   std::unique_ptr<memory::Arena> arena = std::make_unique<memory::Arena>();
-  void* own = nullptr;  // the block, where it is not the caller's
+  void* own = nullptr;  // the block, if it is not the caller's
   kernels::ScratchState scratch;
   sl_value result;
   std::atomic<bool> is_busy{false};
@@ -69,7 +71,7 @@ struct sl_reservation {
 
 namespace {
 
-// What lies behind a method's name, and the example as the program gets it.
+// Finds the function of the method, and converts the arguments of the example.
 void bind_example(sl_reservation* r, sl_value* const* example, size_t count) {
   Module& module = *r->module;
   const ClassType& cls = *r->object.as_object().type;
@@ -168,7 +170,8 @@ sl_status make(sl_module* module, const char* method, sl_value* const* example, 
   });
 }
 
-// Whether a call is one that the block was reserved for; its arguments are there then.
+// Sets the arguments of a call. False if they are unlike the example, so that the block may not be
+// used.
 bool prepare(sl_reservation* r, sl_value* const* arguments, size_t count) {
   if (count != r->given) return false;
   r->arguments.assign(r->example.begin(), r->example.end());
@@ -187,7 +190,7 @@ void call_reserved(sl_reservation* r, const Limits& limits) {
   r->result.value = run_once(r, limits);
 }
 
-// As sl_call: with any arguments.
+// A call with arguments unlike the example. It allocates memory, as sl_call does.
 void call_as_others(sl_reservation* r, sl_value* const* arguments, size_t count,
                     const Limits& limits) {
   r->arena->miss();
@@ -273,7 +276,7 @@ size_t sl_reservation_release(sl_reservation* reservation) {
   std::unique_ptr<sl_reservation> ending(reservation);
   std::unique_ptr<memory::Arena> arena = std::move(ending->arena);
   const bool is_own = ending->own != nullptr;
-  ending.reset();  // the result, and perhaps the module
+  ending.reset();  // drops the result, and perhaps the module
   const size_t left = arena->live();
   void (*end)(void* block) = nullptr;
   if (is_own) end = [](void* own) { std::free(own); };

@@ -1,4 +1,4 @@
-// The C interface over the engine: tensors over the caller's memory, and what they hold.
+// The C API: makes tensors, also on memory of the caller, and reads and writes them.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ using namespace scriptlang::capi;
 
 namespace scriptlang::capi {
 
-// The one table of element types: outside name, inside name.
+// The element types: X(name in the C API, ScalarType).
 // clang-format off
 #define SL_DTYPE_PAIRS(X)                                                                        \
   X(SL_UINT8, UInt8) X(SL_INT8, Int8) X(SL_INT16, Int16) X(SL_INT32, Int32) X(SL_INT64, Int64)   \
@@ -21,7 +21,7 @@ namespace scriptlang::capi {
   X(SL_BFLOAT16, BFloat16) X(SL_UINT16, UInt16) X(SL_UINT32, UInt32) X(SL_UINT64, UInt64)
 // clang-format on
 
-// Programs pass dtypes as ints: both sides must mean the same.
+// Programs see dtypes as ints, so both must have the same numbers.
 // clang-format off
 #define X(outside, inside) static_assert(int(outside) == int(ScalarType::inside), "dtypes");
 SL_DTYPE_PAIRS(X)
@@ -42,7 +42,6 @@ sl_dtype dtype_of(ScalarType type) {
   raise(ErrorKind::RuntimeError, "a tensor without an element type");
 }
 
-// Of a tensor that a host makes. The number may be any: C checks no enum.
 ScalarType type_of(const sl_dtype& dtype) {
   int number;
   std::memcpy(&number, &dtype, sizeof number);
@@ -57,7 +56,7 @@ ScalarType type_of(const sl_dtype& dtype) {
 
 namespace {
 
-// Checks what comes from outside: the pointers, the shape, that it is a size.
+// Checks the pointers and sizes of a tensor that a host passes. Returns its size in bytes.
 int64_t checked_bytes(const void* data, ScalarType type, const int64_t* sizes, size_t ndim) {
   need(sizes, ndim > 0);
   if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
@@ -69,12 +68,13 @@ int64_t checked_bytes(const void* data, ScalarType type, const int64_t* sizes, s
   return bytes;
 }
 
-// Of complex numbers that of a part.
+// The alignment of an element type: for complex numbers, that of the real part.
 size_t alignment_of(ScalarType type) {
   size_t size = size_t(itemsize(type));
   return is_complex(type) ? size / 2 : size;
 }
 
+// Checks alignment, and that bools are 0 or 1, on which kernels rely.
 void check_memory(const void* data, size_t bytes, ScalarType type) {
   if (reinterpret_cast<uintptr_t>(data) % alignment_of(type) != 0) {
     raise(ErrorKind::ValueError, "the memory is not aligned for its type");
@@ -93,7 +93,7 @@ std::vector<int64_t> row_major(IntSpan sizes) {
   return strides;
 }
 
-// Storage that goes when nobody has retained it.
+// Owns a reference to a storage.
 struct Held {
   Storage* storage;
   ~Held() { storage->release(); }
@@ -109,7 +109,7 @@ sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_
     check_memory(data, size_t(bytes), type);
     Tensor t(TensorImpl::make());
     t.impl()->dtype = type;
-    t.impl()->set_contiguous({sizes, int64_t(ndim)});  // of so many bytes, as was checked
+    t.impl()->set_contiguous({sizes, int64_t(ndim)});  // checked_bytes() has checked the sizes
     t.impl()->storage = Storage::borrow(data, bytes, release, user);
     return Value(std::move(t));
   });
@@ -123,18 +123,18 @@ Value lent_tensor(void* data, size_t bytes, ScalarType type, const int64_t* size
   need(data, bytes > 0);
   if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
   if (bytes > size_t(INT64_MAX)) raise(ErrorKind::ValueError, "there is no such memory");
-  for (size_t k = 0; k < ndim; ++k) {  // of an empty tensor, too
+  for (size_t k = 0; k < ndim; ++k) {  // a clearer error than that of checked_view()
     if (strides[k] < 0) raise(ErrorKind::ValueError, "a stride is negative");
   }
   check_memory(data, bytes, type);
   IntSpan shape(sizes, int64_t(ndim)), steps(strides, int64_t(ndim));
-  {  // a loan that ends without a word, should the view be none
+  {  // a trial, with a storage that does not call `release` if there is no such view
     Held tried{Storage::borrow(data, int64_t(bytes), nullptr, nullptr)};
     Tensor::checked_view(tried.storage, type, shape, steps, 0);
   }
   Tensor t(TensorImpl::make());
   t.impl()->dtype = type;
-  t.impl()->set_geometry(shape, steps);  // the view that was tried proves them
+  t.impl()->set_geometry(shape, steps);  // the trial has checked them
   t.impl()->storage = Storage::borrow(data, int64_t(bytes), release, user);
   return Value(std::move(t));
 }
@@ -193,14 +193,14 @@ namespace {
 
 bool is_tensor(const sl_value* value) { return value && value->value.is_tensor(); }
 
-// Whether elements of one type can be made those of another: not codes, nor into codes.
+// Raises if a tensor cannot be converted to a type: quantized tensors cannot.
 void check_convertible(const Tensor& from, ScalarType to) {
   if (from.dtype() != to && from.quantizer()) {
     raise(ErrorKind::ValueError, "codes are no numbers: dequantize the tensor first");
   }
 }
 
-// What a host asks of a tensor goes wrong by the host's fault, but for memory.
+// Reports all errors as SL_INVALID_ARGUMENT, besides a lack of memory.
 template <class F>
 sl_status as_misuse(F&& body) noexcept {
   sl_status status = guarded(nullptr, body);

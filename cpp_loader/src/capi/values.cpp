@@ -1,4 +1,4 @@
-// The C interface over the engine: values are made and read.
+// The C API: makes and reads values other than tensors.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@ using namespace scriptlang::capi;
 namespace scriptlang::capi {
 
 sl_kind kind_of(Tag tag) {
-  switch (tag) {  // the engine's numbers are its own affair
+  switch (tag) {  // numbers of tags may change, those of sl_kind may not
     case Tag::None: return SL_NONE;
     case Tag::Bool: return SL_BOOL;
     case Tag::Int: return SL_INT;
@@ -105,7 +105,7 @@ sl_value* sl_value_generator(uint64_t seed) {
 }
 namespace {
 
-// Of the domain of what it holds.
+// Like made(), for a container: it gets the domain of its items.
 template <class F>
 sl_value* made_of(sl_value* const* items, size_t count, F&& body) noexcept {
   DomainRef domain;
@@ -178,7 +178,7 @@ sl_status sl_value_get_string(const sl_value* value, const char** utf8, size_t* 
 
 namespace {
 
-// Elements of lists, tuples, objects and enums, as item() finds them; 0 of others.
+// The number of parts that item_of() can return; 0 for other values.
 size_t length_of(const Value& v) {
   switch (kind_of(v.tag())) {
     case SL_LIST: return v.as_list().size();
@@ -198,7 +198,7 @@ Value item_of(const Value& v, size_t index) {
   }
 }
 
-// In insertion order; null beyond the last.
+// An entry of a dict by its position in insertion order; null beyond the last.
 const Dict::Entry* entry_of(const Dict& dict, size_t index) {
   const Dict::Entry* entry = nullptr;
   for (size_t cursor = 0; dict.next(&cursor, &entry);) {

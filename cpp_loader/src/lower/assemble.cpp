@@ -1,5 +1,5 @@
-// From the blocks of a function to its code: they are joined, and the code that a function has is
-// made at the first call.
+// Assembly: joins the translated blocks of a function to its register code. code_of() makes the
+// code of a function at its first call and keeps it with the function.
 #include <algorithm>
 
 #include "lowering.h"
@@ -12,17 +12,20 @@ using Op = StepOp;
 namespace {
 
 bool unpacks(Op op) { return op == Op::UNPACK || op == Op::UNPACK_LAST || op == Op::UNPACK_AT; }
+// Whether `x` of the step is an index of a fill.
 bool has_rows(Op op) {
   return op == Op::FILL || unpacks(op) || op == Op::TUPLE || op == Op::LIST || op == Op::CALL ||
          op == Op::CALL_PROVEN;
 }
 
+// Whether `x` of the step is an index of a Call.
 bool calls_operator(Op op) {
   return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || op == Op::OP_MANY ||
          op == Op::OP_RECORDED;
 }
 
-// Whether a step reads only proven numbers, and drops no value when it writes its result.
+// Whether a step is fit for a trivial frame: it reads only proven numbers, and drops no value when
+// it writes its result.
 bool is_plain_arithmetic(Op op) {
   switch (op) {
     case Op::COPY_RAW:
@@ -56,14 +59,16 @@ bool is_trivial_frame(const Code& code) {
 
 }  // namespace
 
-// Removes the stores of trip numbers and limits of loops that no edge counts.
+// Removes the copies of trip numbers and limits to their slots, for loops in which no edge counts
+// trips.
 void Lowering::drop_counts(Draft* draft) const {
   auto idle = [&](const Step& step) {
     return step.op == Op::COPY_RAW && step.x > 0 && !counted_[size_t(step.x - 1)];
   };
   std::vector<Step>& steps = draft->steps;
   steps.erase(std::remove_if(steps.begin(), steps.end(), idle), steps.end());
-  for (size_t k = 0; k < draft->stubs.size(); ++k) {  // jumps name stubs by index: keep them all
+  // Jumps name steps of stubs by index. So such a step becomes a jump to the next one instead.
+  for (size_t k = 0; k < draft->stubs.size(); ++k) {
     Step& step = draft->stubs[k];
     if (!idle(step)) continue;
     step.op = Op::JUMP;
@@ -71,7 +76,8 @@ void Lowering::drop_counts(Draft* draft) const {
   }
 }
 
-// Joins the blocks in order, each with its stubs behind it; targets of jumps become distances.
+// Joins the blocks in order, with all stubs behind the last block. Targets of jumps become
+// distances.
 std::unique_ptr<Code> Lowering::assemble() {
   auto code = std::make_unique<Code>();
   std::vector<int64_t> begin(drafts_.size()), stubs(drafts_.size());
@@ -167,6 +173,7 @@ std::unique_ptr<Code> Lowering::assemble() {
 
 void destroy(const Code* code) noexcept { delete code; }
 
+// Lowers a function with proofs. Throws TooLarge if that takes too much work.
 static std::unique_ptr<Code> proven(const Function& function, bool records = false) {
   try {
     if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0, records).run();
@@ -174,19 +181,20 @@ static std::unique_ptr<Code> proven(const Function& function, bool records = fal
   return Lowering(function, false, kSpareSlots, records).run();
 }
 
+// Lowers a function, to plain code if it is too large for proofs.
 static std::unique_ptr<Code> lowered(const Function& function, bool records = false) {
   try {
     return proven(function, records);
   } catch (const TooLarge&) { return Lowering(function, true, kSpareSlots, records).run(); }
 }
 
-// Of source as it was compiled: the code of the function that is made of it.
+// Optimises and lowers a function that was compiled from source.
 static std::unique_ptr<Code> lowered_source(const Function& function) {
   std::shared_ptr<const Function> made = optimize::optimized(function, true);
   std::unique_ptr<Code> code;
   try {
     code = proven(*made);
-  } catch (const TooLarge&) {  // not with all that it calls
+  } catch (const TooLarge&) {  // without inlining, the function may be small enough
     made = optimize::optimized(function, false);
     code = lowered(*made);
   }

@@ -69,6 +69,7 @@ void keep_registers_read_after(const Function& f, Shape* shape, const Liveness& 
   }
 }
 
+// See Shape::private_counts. It also requires that control leaves the body only by the LOOP itself.
 bool has_private_counts(const Function& f, const Flow& flow, size_t loop) {
   size_t after = target_of(f, loop);
   if (after <= loop) return false;
@@ -125,8 +126,8 @@ bool only_moves(const Function& f, size_t first, size_t last) {
   return true;
 }
 
-// Whether duplicated blocks and expanded loops lead from a block back to itself (an endless loop
-// that does nothing but loop), or form a long chain.
+// Whether a path that only passes duplicated blocks and expanded loops leads from a block back to
+// itself (a loop with an empty body), or is too long. Copying along such a path would not end.
 bool circles(const Function& f, const Shape& shape, size_t block) {
   constexpr int kLongest = 16;
   const Flow& flow = shape.flow;

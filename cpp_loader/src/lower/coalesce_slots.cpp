@@ -10,9 +10,9 @@ namespace scriptlang::lower {
 
 namespace {
 
-constexpr int32_t kNone = -1;  // a value that is in no register
+constexpr int32_t kNone = -1;  // of a value that is in no register
 
-// Registers as bits, one row a register.
+// A set of registers for each register, as rows of bits.
 class Rows {
  public:
   explicit Rows(size_t count) : words_((count + 63) / 64), bits_(words_ * count) {}
@@ -33,6 +33,8 @@ class Rows {
   std::vector<uint64_t> bits_;
 };
 
+// Unites registers that moves connect, in the order of how often the moves run. `apart_` has the
+// registers that each register must not share a slot with, `members_` those that share its slot.
 class Sharing {
  public:
   Sharing(const Function& f, Flow* flow)
@@ -71,7 +73,7 @@ class Sharing {
     moves_.swap(pairs);
   }
 
-  // A register that is written or emptied here interferes with all that are live here.
+  // A register that an instruction writes or empties conflicts with all that are live after it.
   void find_conflicts(const Liveness& live) {
     std::vector<uint64_t> now, written;
     for (size_t block = 0; block < flow_.starts.size(); ++block) {
@@ -92,7 +94,8 @@ class Sharing {
         }
       });
     }
-    now.assign((size_t(f_.registers) + 63) / 64, 0);  // registers read before written: None
+    // Registers that are read before they are written hold None at the start, all at once.
+    now.assign((size_t(f_.registers) + 63) / 64, 0);
     for (int32_t k = 0; k < f_.registers; ++k) {
       if (live.live_at(0, k)) now[size_t(k) / 64] |= uint64_t(1) << (k % 64);
     }
@@ -118,6 +121,7 @@ class Sharing {
     }
   }
 
+  // Finds how many loops there are around each instruction.
   void find_depths() {
     std::vector<int> change(f_.code.size() + 1, 0);
     for (int32_t start : flow_.starts) {
@@ -157,7 +161,8 @@ class Sharing {
     if (!apart) moves_.push_back({from, to, int64_t(1) << 3 * std::min(depth_[pc], 10)});
   }
 
-  // The registers that the block's first instructions store the stack to, the top first.
+  // Notes the moves to the registers that the block's first instructions store the stack to.
+  // Returns these registers, that of the top of the stack first.
   std::vector<int32_t> arrive(int32_t block, const std::vector<int32_t>& stack) {
     std::vector<int32_t> places;
     size_t pc = size_t(flow_.starts[size_t(block)]);
@@ -178,7 +183,7 @@ class Sharing {
     return places;
   }
 
-  // A LOOP is a block of its own; its operands are passed on to its successors.
+  // A LOOP is always a separate block. Its operands are passed on to its successors.
   void go_to(int32_t block) {
     size_t start = size_t(flow_.starts[size_t(block)]);
     bool loops = f_.code[start].op == Opcode::LOOP;
@@ -198,11 +203,13 @@ class Sharing {
     arrive(flow_.block[target_of(f_, pc)], left);
   }
 
+  // The register whose slot is used: that with the least number of those that share it.
   int32_t home(int32_t reg) const {
     while (flow_.registers[size_t(reg)] != reg) reg = flow_.registers[size_t(reg)];
     return reg;
   }
 
+  // Whether two registers have declared types of one kind.
   bool alike(int32_t a, int32_t b) const {
     const std::vector<TypeRef>& types = f_.register_types;
     auto kind = [&](int32_t reg) {
@@ -212,6 +219,7 @@ class Sharing {
     return kind(a) == kind(b);
   }
 
+  // Gives two registers one slot, unless that would be wrong.
   void join(int32_t from, int32_t to) {
     size_t a = size_t(home(from)), b = size_t(home(to));
     if (a == b || !alike(from, to)) return;
@@ -230,7 +238,7 @@ class Sharing {
   std::vector<Move> moves_;
 };
 
-// The number of values on the stack at the starts of all blocks, added up.
+// The sum of the stack depths at the starts of all blocks.
 size_t stacked_values(const Flow& flow) {
   size_t sum = 0;
   for (int32_t start : flow.starts) sum += size_t(flow.depth[size_t(start)]);

@@ -2,8 +2,8 @@
 //
 // Bytecode has separate registers for the results of each `if` and each loop. A value that a round
 // of a loop does not change is moved from the loop's register to that of each join, and back. If
-// two registers of such a move are never live at the same time, they get one slot, and the move
-// goes.
+// the two registers of such a move are never live at the same time, they get one slot, and the move
+// is not needed.
 #pragma once
 
 #include "flow.h"

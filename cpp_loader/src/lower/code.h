@@ -58,7 +58,7 @@ namespace scriptlang::lower {
   X(EQ_BOOL, bool, bool, a == b)
 // clang-format on
 
-// The same for results that may be an error.
+// The same for steps that may raise an error.
 // clang-format off
 #define SL_RAISING_STEPS(X)                                     \
   X(FLOORDIV_INT, int, int, scalars::floordiv(a, b))            \
@@ -66,7 +66,8 @@ namespace scriptlang::lower {
   X(POW_FLOAT, double, double, scalars::power(a, b))
 // clang-format on
 
-// Comparisons; each is also a branch where it holds, and one where it does not.
+// Comparisons. Each has two more variants: a branch that is taken if it holds (JUMP_LT_INT), and
+// one that is taken if it does not hold (JUMP_NOT_LT_INT).
 // clang-format off
 #define SL_COMPARE_STEPS(X)                                     \
   X(LT_INT, int, a < b) X(LE_INT, int, a <= b)                  \
@@ -77,7 +78,8 @@ namespace scriptlang::lower {
   X(EQ_FLOAT, double, a == b) X(NE_FLOAT, double, a != b)
 // clang-format on
 
-// Steps on an int and an int constant, which is `c` itself: see hold_constants().
+// Steps on an int and an int constant. Their field `c` is the constant itself: see
+// hold_constants().
 // clang-format off
 #define SL_CONSTANT_STEPS(X)                                    \
   X(ADD_INT, scalars::wrap_add(a, b))                           \
@@ -133,7 +135,8 @@ namespace scriptlang::lower {
   X(TUPLE_SLICE) X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA)
 // clang-format on
 
-// The same for instructions that concern the machine: calls, futures, errors, results.
+// All steps of that kind. Those besides SL_PLAIN_STEPS concern the machine: calls, futures, errors,
+// results.
 // clang-format off
 #define SL_STACK_STEPS(X)                                                                \
   SL_PLAIN_STEPS(X) X(RAISE_EXCEPTION) X(WARN) X(INTERFACE_CALL) X(ENTER)                \
@@ -160,31 +163,32 @@ namespace scriptlang::lower {
 // X(suffix, type): the element types that lists store without tags; each has typed steps.
 #define SL_NUMBERS(X) X(INT, int64_t) X(FLOAT, double) X(BOOL, bool)
 
-// The others, with their operands in the order in which they are printed: a b c are slots, s is the
-// slot in x, y the slot in y, x and n (the field c) are numbers, j is the distance of a jump.
+// All other steps, with their operands in the order in which they are printed. The letters a b c
+// are slots; s is the slot in the field x, y the slot in the field y; x and n (the field c) are
+// numbers; j is the distance of a jump, in the field x.
 // "taken when it is counted": a counted operand is moved, so its slot is None afterwards.
 // clang-format off
 #define SL_OTHER_STEPS(X)                                                                         \
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
   X(MOVE, "ab")                /* a = b; b = None */                                              \
-  X(CALL, "axn")               /* a = the callee's result, of what c moves from x on name */      \
+  X(CALL, "axn")               /* a = callee(arguments, laid out by the c moves from x on) */     \
   X(CALL_PROVEN, "axn")        /* the same, where the numbers among the arguments are proven */  \
   X(CONSTANT, "ax")            /* a = constant x of the function */                               \
   X(RESET, "a")                /* a = None */                                                     \
-  X(FILL, "xn")                /* moves x, ..., x + c - 1 of the table of moves */                \
-  X(SHIFT, "abn")              /* c values from slot b on go to the slots from a on, below b */   \
+  X(FILL, "xn")                /* does the moves x, ..., x + c - 1 of Code::fills */              \
+  X(SHIFT, "abn")              /* moves c values from the slots at b down to those at a */        \
   X(GUARD_INT, "a")            /* TypeError unless a is an int */                                 \
   X(GUARD_BOOL, "a")                                                                              \
   X(GUARD_FLOAT, "a")          /* a becomes a float; TypeError unless it is a number */           \
   X(JUMP, "j")                 /* go x steps on */                                                \
   X(JUMP_BACK, "j")            /* the same, and account for `work` instructions */                \
-  X(JUMP_TRUE, "bj")           /* go x steps on when the bool b holds; account for `work` */      \
+  X(JUMP_TRUE, "bj")           /* go x steps on if the bool b holds; account for `work` */        \
   X(JUMP_FALSE, "bj")                                                                             \
-  X(COUNT, "cabj")             /* when int a < int b: c = a, a = a + 1, go x steps on; account */ \
+  X(COUNT, "cabj")             /* if int a < int b: c = a, a = a + 1, go x steps on, account */   \
   X(OP, "ax")                  /* a = operator of call x */                                       \
-  X(OP_BORROWED, "ax")             /* the same; it sees the arguments where they are, uncounted */ \
-  X(OP_BORROWED_ONE, "abx")        /* the same for b alone, which it sees in its slot */          \
+  X(OP_BORROWED, "ax")             /* the same; the operator borrows its arguments */             \
+  X(OP_BORROWED_ONE, "abx")        /* the same for one argument b, borrowed in its slot */        \
   X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
   X(OP_RECORDED, "ax")         /* the same, with its derivative recorded */                       \
   X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
@@ -219,15 +223,15 @@ namespace scriptlang::lower {
   X(SET_ATTRIBUTE, "abx")      /* slot x of object a = b, which is taken when it is counted */    \
   SL_GETTER(X, TUPLE_AT, "abc")      /* a = b[int c] */                                           \
   SL_GETTER(X, PART_GET, "abcs")     /* a = b[int c][int x], of a list of tuples */               \
-  X(TUPLE, "axn")              /* a = a tuple of what c rows of the moves from x name */          \
-  X(LIST, "axn")               /* a list of that */                                               \
-  X(UNPACK, "bxn")             /* what the tuple b holds, by c rows of the moves from x */       \
+  X(TUPLE, "axn")              /* a = a tuple of items, laid out by the c moves from x on */      \
+  X(LIST, "axn")               /* a = a list of them */                                           \
+  X(UNPACK, "bxn")             /* stores the parts of tuple b by the c moves from x on */        \
   X(UNPACK_LAST, "bxn")        /* the same; takes b */                                            \
-  X(UNPACK_AT, "bcx")          /* the same for b[int c], by y rows */                             \
+  X(UNPACK_AT, "bcx")          /* the same for b[int c], by the y moves from x on */              \
   X(STRING_AT, "abc")          /* a = b[int c] */                                                 \
   X(STRING_SLICE, "abcs")      /* a = b[c:x], of ints or None */                                  \
   X(STRING_ADD, "abc")         /* a = b + c */                                                    \
-  X(STRING_APPEND, "abc")      /* the same; takes b, which may grow where it is */                \
+  X(STRING_APPEND, "abc")      /* the same; takes b, which may grow in place */                   \
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
   X(ORD, "ab")                 /* a = ord(b) */                                                   \
   X(CHR, "ab")                 /* a = chr(b) */                                                   \
@@ -237,14 +241,14 @@ namespace scriptlang::lower {
   X(CHARACTER_NE, "abcsy")                                                                        \
   X(JUMP_NOT_CHARACTER_EQ, "bcayj") /* go x steps on unless b[int c] == a[int y] */               \
   X(JUMP_NOT_CHARACTER_NE, "bcayj")                                                               \
-  X(RET_NUMBER, "a")           /* RET of a number, where the frame holds nothing counted */       \
+  X(RET_NUMBER, "a")           /* RET of a number; the frame holds no counted value */            \
   X(RET_INT, "k")              /* the same for a constant */                                      \
-  X(ADD_INT_RET, "abc")        /* a = b + c, and RET_NUMBER, which follows */                     \
+  X(ADD_INT_RET, "abc")        /* a = b + c, and the RET_NUMBER that follows */                   \
   X(ADD_INT_BY_RET, "abk")     /* the same for a constant */                                      \
-  X(MUL_ADD_FLOAT, "abc")      /* MUL_FLOAT, and ADD_FLOAT of b and what it gives */              \
-  X(MUL_SUB_FLOAT, "abc")      /* the same with SUB_FLOAT */                                      \
-  X(TUPLE_SET, "axn")          /* TUPLE and DICT_SET of what it gives, which follows */           \
-  X(DICT_LACKS, "abc")         /* DICT_HAS, NOT_BOOL and JUMP_FALSE of what they give */          \
+  X(MUL_ADD_FLOAT, "abc")      /* MUL_FLOAT, and the ADD_FLOAT that adds the product */           \
+  X(MUL_SUB_FLOAT, "abc")      /* MUL_FLOAT, and the SUB_FLOAT that subtracts the product */      \
+  X(TUPLE_SET, "axn")          /* TUPLE, and the DICT_SET that stores the tuple */                \
+  X(DICT_LACKS, "abc")         /* DICT_HAS, and NOT_BOOL and JUMP_FALSE of its result */          \
   X(LIST_SWAP_INT, "abc")      /* LIST_GET_INT and the three steps that follow: see fuse_steps */ \
   X(LIST_SWAP_FLOAT, "abc")                                                                       \
   X(LIST_SWAP_BOOL, "abc")                                                                        \
@@ -272,7 +276,7 @@ enum class StepOp : uint16_t {
 #undef X
   // clang-format on
 };
-// How many there are. It is no StepOp: nothing can go where no step is.
+// The number of steps. It is not a member of StepOp, so that switches need no case for it.
 // clang-format off
 #define X(...) +1
 constexpr size_t kStepOps =
@@ -284,8 +288,9 @@ constexpr size_t kStepOps =
 #undef X
 // clang-format on
 
-// `c` of RET: the number of results; `x`: what the frame holds besides the results.
-// kNothingAtAll: the results are not counted values either.
+// Field `x` of RET: whether the frame may hold counted values besides the results (kCounted) or not
+// (kNothingCounted), or neither it nor the results are counted (kNothingAtAll). Field `c` is the
+// number of results.
 enum Leftovers : int32_t { kCounted, kNothingCounted, kNothingAtAll };
 
 struct Step {
@@ -299,9 +304,9 @@ struct Step {
     double (*function_two)(double, double);
     const Function* callee;   // CALL, CALL_PROVEN
     const Type* type;         // TUPLE: the NamedTuple's, or null; LIST
-    uint64_t inverse;         // FLOORDIV_INT_BY, MOD_INT_BY: of the divisor; x: its shift
-    int32_t y;                // CHARACTER_EQ and its like: a slot; UNPACK_AT: a number
-    const struct Call* call;  // OP and its like: call x
+    uint64_t inverse;         // FLOORDIV_INT_BY, MOD_INT_BY: of the divisor; its shift is x
+    int32_t y;                // CHARACTER_EQ and its variants: a slot; UNPACK_AT: a number
+    const struct Call* call;  // OP and its variants: call x
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
@@ -327,13 +332,14 @@ struct Fill {
   const Value* constant = nullptr;  // of Constant and FreshList
 };
 
+constexpr int64_t kMostBorrowed = 8;  // the most arguments of a call that borrows them
+
 // A call of an operator. The rows lay out its arguments in the frame from `first` on; results are
-// written behind them. OP_BORROWED lays them out outside of the frame instead: it copies the bytes
-// of `borrowed`, which has the constants, and the rows add the bytes of slots.
-constexpr int64_t kMostBorrowed = 8;
+// written behind them. OP_BORROWED lays out the arguments outside of the frame instead: it copies
+// the bytes of `borrowed`, which has the constants, and the rows add the bytes of slots.
 struct Call {
   OpFn run = nullptr;
-  int32_t first = 0;  // offset
+  int32_t first = 0;  // the offset of the first argument
   int32_t arguments = 0, results = 0;
   int32_t fill = 0, fills = 0;  // rows in Code::fills
   int32_t borrowed_from = 0;    // in Code::borrowed
@@ -347,26 +353,26 @@ constexpr int32_t kImageStep = 2;
 
 struct Code {
   const Function* function = nullptr;
-  std::shared_ptr<const Function> made;  // the function, where it was made for this
+  std::shared_ptr<const Function> made;  // the optimised function that was lowered, if there is one
   std::vector<Step> steps;
   std::vector<Fill> fills;
   std::vector<Call> calls;
   std::vector<Value> borrowed;   // of OP_BORROWED: argument lists with constants filled in
   std::vector<Value> constants;  // numbers and strings
   std::vector<Value> image;      // of a frame at its start: None, then constants; copied as bytes
-  std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
-  bool in_order = false;            // one behind the other, from the first slot on
+  std::vector<int32_t> parameters;  // the offset to which each argument goes; -1: it is not used
+  bool in_order = false;            // argument k goes to slot k, for all of them
   int32_t slots = 0;                // of a frame
-  int64_t bytes = 0;                // which they take
-  int32_t first_constant = 0;       // slot
+  int64_t bytes = 0;                // of a frame
+  int32_t first_constant = 0;       // the slot of the first constant
   // The frame never holds a counted value (except an argument that its check refuses), and no slot
   // is read before it is written. Then the frame is trivial: its slots need not be None at the
   // start, only the constants of the image are copied, and nothing is dropped at the end.
   bool trivial_frame = false;
-  int32_t image_from = 0;
-  const Step* first = nullptr;   // of the steps
-  const Step* proven = nullptr;  // the first behind those that check arguments
-  int64_t work = 0;              // what a call counts as, for the limits
+  int32_t image_from = 0;        // the slot of a frame from which the image has to be copied
+  const Step* first = nullptr;   // the first step
+  const Step* proven = nullptr;  // the first step behind the guards of the arguments
+  int64_t work = 0;              // how many instructions a call counts as, for the limits
 };
 
 // The operands of a step, as letters: see SL_OTHER_STEPS; k is `c` as a number.
@@ -374,14 +380,15 @@ const char* operands_of(StepOp op);
 // Replaces steps whose second operand is a small int constant by variants that hold the constant.
 // Constants that no step reads any more are removed from the end of the frame.
 void hold_constants(Code* code);
-// Replaces rows of steps by fused steps. The last pass: see fuse_steps.cpp.
+// Replaces sequences of steps by fused steps. It has to be the last pass: see fuse_steps.cpp.
 void fuse_steps(std::vector<Step>* steps);
 
 constexpr int32_t offset_of(int32_t slot) { return slot * int32_t(sizeof(Value)); }
 
-// The code of a verified function: made at its first call, kept with it.
+// The code of a verified function. It is made at the first call and kept with the function.
 const Code& code_of(const Function& function);
-// What runs in place of a function where derivatives are recorded: made once, kept with it.
+// The function that runs in place of another while derivatives are recorded. It is made once and
+// kept with the other.
 const Function& recorded(const Function& function);
 
 // The register code of a verified function as text, one step a line.

@@ -1,4 +1,5 @@
-// A pass on finished code: steps hold small int constants themselves, so frames get smaller.
+// A pass on finished code: steps that use a small int constant get variants that hold the constant
+// themselves. Constants that no step uses any more are removed, so frames get smaller.
 #include <algorithm>
 #include <optional>
 
@@ -35,12 +36,13 @@ std::optional<Op> holding(Op op, int64_t number) {
   }
 }
 
+// Makes a step one with a constant. Divisions become shifts, masks or multiplications.
 void hold(Step* step, Op op, int32_t number) {
   step->op = op;
   step->c = number;
   bool divides = op == Op::FLOORDIV_INT_BY, rest = op == Op::MOD_INT_BY;
   if (!divides && !rest) return;
-  if ((number & (number - 1)) == 0) {  // rounded down, as a shift does
+  if ((number & (number - 1)) == 0) {  // floor division by a power of two is an arithmetic shift
     step->op = divides ? Op::SHR_INT_BY : Op::AND_INT_BY;
     step->c = divides ? __builtin_ctz(uint32_t(number)) : number - 1;
     return;

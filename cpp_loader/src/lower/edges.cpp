@@ -11,11 +11,13 @@ using Op = StepOp;
 
 namespace {
 
+// The branch that is taken if a comparison holds. Tests (SL_TEST_STEPS) have none.
 Op when(Op compare) {
   return Op(int32_t(Op::JUMP_LT_INT) + int32_t(compare) - int32_t(Op::LT_INT));
 }
 bool compares_characters(Op op) { return op == Op::CHARACTER_EQ || op == Op::CHARACTER_NE; }
 bool is_test(Op op) { return (op >= Op::DICT_HAS && op <= Op::IS_NOT) || compares_characters(op); }
+// The branch that is taken if a comparison or test does not hold.
 Op when_not(Op compare) {
   if (compare == Op::CHARACTER_EQ) return Op::JUMP_NOT_CHARACTER_EQ;
   if (compare == Op::CHARACTER_NE) return Op::JUMP_NOT_CHARACTER_NE;
@@ -33,16 +35,16 @@ bool is_jump(StepOp op) {
          (op >= Op::JUMP_LT_INT && op <= Op::JUMP_NOT_NE_INT_BY);
 }
 
-// The slot of a value at a block's start.
+// The slot of a stack position at the start of a block, or kNowhere. `depth` is that of the stack.
 int32_t Lowering::place_in(int32_t block, int64_t position, int64_t depth) const {
   const std::vector<int32_t>& places = shape_.parameters[size_t(block)].places;
   int64_t from_top = depth - 1 - position;
   return from_top < int64_t(places.size()) ? places[size_t(from_top)] : home(position);
 }
 
-// If the condition comes from a comparison that is the last step, and only the branch needs it,
-// removes that step, so that the branch can compare itself. With `tests`, also for SL_TEST_STEPS,
-// which can only be fused with a branch that is taken when they fail.
+// If the condition is the result of a comparison that is the last step, and only the branch needs
+// it, removes that step, so that the branch can compare instead. With `tests`, also for
+// SL_TEST_STEPS, which can only be fused with a branch that is taken if they fail.
 Lowering::Compare Lowering::take_compare(const Entry& e, int64_t position, bool tests) {
   Compare compare;
   if (e.kind != Entry::Home && e.kind != Entry::Move) return compare;
@@ -59,7 +61,7 @@ Lowering::Compare Lowering::take_compare(const Entry& e, int64_t position, bool 
   return compare;
 }
 
-// A branch to `to` when the condition is `sense`.
+// Emits a branch to `to` that is taken if the condition is `sense`.
 void Lowering::branch(const Compare& compare, int32_t condition, bool sense, int32_t to,
                       int64_t work) {
   Step* step;
@@ -131,7 +133,8 @@ bool Lowering::renames() const {
         if (shape_.flow.stores(i, name) || shape_.flow.stores(i, old)) return false;
         break;
       case Opcode::LOAD:
-        if (reg(i) == old && shape_.flow.left[pc] == Flow::kUnread) return false;  // may be taken
+        // The last LOAD of a register may move its value out.
+        if (reg(i) == old && shape_.flow.left[pc] == Flow::kUnread) return false;
         [[fallthrough]];
       case Opcode::DROPR:
         if (reg(i) == name) return false;
@@ -155,6 +158,8 @@ void Lowering::duplicate(int32_t block, int64_t work) {
   for (pc_ = size_t(shape_.flow.starts[size_t(block)]); next < 0; ++pc_) {
     charge(4);
     const Instruction& i = f_.code[pc_];
+    // If this DROPR ends the life of a register that another register names, the name takes over
+    // the value.
     auto heir = std::find_if(names.begin(), names.end(), [&](auto& n) {
       bool left = n.second.kind == Entry::Copy || n.second.kept;
       return i.op == Opcode::DROPR && left && n.second.index == reg(i);
@@ -194,7 +199,7 @@ void Lowering::duplicate(int32_t block, int64_t work) {
   pc_ = back;
 }
 
-// The unconditional edge to a block: moves, and a jump. `work` is not 0 for a back edge.
+// The unconditional edge to a block: moves, and a jump. `work` is 0 unless it is a back edge.
 void Lowering::edge_to(int32_t block, int64_t work) {
   if (shape_.duplicated[size_t(block)] && !work) return duplicate(block, 0);
   if (shape_.expanded[size_t(block)]) {
@@ -257,7 +262,8 @@ int32_t Lowering::stub_to(int32_t block, int64_t work) {
   return ~index;
 }
 
-// Moves entries that name the home slots of other positions to their own home slots.
+// If some entry names a slot that is no register (the home slot of another position), moves all
+// values to their home slots.
 void Lowering::canonicalise() {
   std::vector<PendingMove> moves;
   bool shifted = false;
@@ -277,7 +283,8 @@ void Lowering::canonicalise() {
   move_together(std::move(moves));
 }
 
-// LOOP with (trip, most, condition, carried...) on top of the stack.
+// LOOP with (trip number, trip limit, condition, carried values...) on top of the stack. Moves the
+// values to the places of the body, then decides whether to run it (again).
 void Lowering::loop(int32_t block, int64_t work) {
   size_t at = size_t(shape_.flow.starts[size_t(block)]);
   const Instruction& i = f_.code[at];
@@ -288,6 +295,8 @@ void Lowering::loop(int32_t block, int64_t work) {
   const Entry& count = stack_[size_t(most)];
   bool settled = count.kind == Entry::Constant || count.kind == Entry::Home;
   int32_t known = settled ? count.index : -1;
+  // If the trip limit is INT64_MAX (a `while`) and the body does not read the trip number, trips
+  // need not be counted: the condition alone decides.
   bool endless = shape_.private_counts[size_t(block)] && known >= 0 &&
                  f_.constants[size_t(known)].same(Value(INT64_MAX));
   int32_t number = place_in(body, condition, depth);
@@ -308,7 +317,8 @@ void Lowering::loop(int32_t block, int64_t work) {
     guarded(position, 'i');
   }
   int32_t decided = always || compare.fused ? 0 : guarded(condition, 'b');
-  // The values are moved to the places of the body before the decision, for both successors.
+  // The values are moved to the places of the body before the decision. The edge out of the loop
+  // takes them from there.
   std::vector<PendingMove> moves;
   for (int64_t p = plain_ ? depth : 0; p < depth; ++p) {
     Entry& e = stack_[size_t(p)];
@@ -340,11 +350,13 @@ void Lowering::loop(int32_t block, int64_t work) {
     copy_value(home(condition), Entry::Copy, decided);
     decided = home(condition);
   }
-  if (!compare.fused && !always) producer_ = Producer();  // the decision may be its result
+  // The decision may be the result of the last step, so that result must not go elsewhere.
+  if (!compare.fused && !always) producer_ = Producer();
   size_t before = out_->size();
   Step last = before ? out_->back() : Step();
   move_together(std::move(moves));
-  // If a move was merged into the last step, an operand of the comparison lies elsewhere now.
+  // A move may have been merged into the last step (send_elsewhere). If an operand of the
+  // comparison is the result of that step, it lies elsewhere now.
   if (compare.fused && before && out_->size() >= before) {
     int32_t old = last.a, now = (*out_)[before - 1].a;
     if (old != now && (*out_)[before - 1].op == last.op) {
@@ -359,7 +371,7 @@ void Lowering::loop(int32_t block, int64_t work) {
   stack_[size_t(condition)] = stack_[size_t(trip)] = Entry();
   producer_ = Producer();
 
-  // Now the decision. On the edge into the body the trip number is set.
+  // The decision. On the edge into the body the trip number is set.
   std::vector<Tags> tags_here;
   Entries stack_here;
   if (!plain_) {
@@ -397,8 +409,8 @@ void Lowering::loop(int32_t block, int64_t work) {
   std::vector<Step> steps;
   std::vector<Step>* outer = out_;
   out_ = &steps;
-  // The branch that leaves the loop does not account for the work of the back edge. Only if the
-  // target lies inside of the loop's own body, the edge has to.
+  // The branch that leaves the loop does not account for the work of the back edge. The edge has to
+  // only if its target lies inside of the loop's own body.
   size_t target = at + size_t(int64_t(i.x));
   leave_loop(block, carried, target < at + size_t(work) ? work : 0);
   out_ = outer;
@@ -409,8 +421,8 @@ void Lowering::loop(int32_t block, int64_t work) {
   emit(Op::JUMP).x = ~index;
 }
 
-// The edge out of a loop: drops the trip number, the limit and the condition; the carried values
-// move down. `work` is added to what the edge accounts for.
+// The edge out of a loop: pops the trip number, the limit and the condition, and moves the carried
+// values down. `work` is added to what the edge accounts for.
 void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
   size_t at = size_t(shape_.flow.starts[size_t(block)]);
   size_t target = at + size_t(int64_t(f_.code[at].x));

@@ -55,7 +55,8 @@ Flow flow_of(const Function& f) {
   return flow;
 }
 
-// A register that shares its slot is never read again after it was left: coalescing relied on that.
+// Called before coalescing, and again after it. At the second call, an instruction that was kUnread
+// may have a slot that is live: then another register uses the slot by now, so it is kShared.
 void find_left(const Function& f, const Liveness& live, Flow* flow) {
   if (!live.known()) return;
   std::vector<uint64_t> now;

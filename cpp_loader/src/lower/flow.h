@@ -1,4 +1,4 @@
-// Basic blocks of verified bytecode, and which registers are read again after each.
+// Basic blocks of verified bytecode, and the liveness of its registers.
 #pragma once
 
 #include <algorithm>
@@ -8,21 +8,24 @@
 
 namespace scriptlang::lower {
 
-// Depths and reachability, recomputed from code that verify() has passed.
+// The control flow of a function: its blocks, and the stack depth at each instruction. It relies on
+// verify() having accepted the code.
 struct Flow {
   std::vector<int32_t> depth;      // of the stack before each instruction; -1 if unreachable
-  std::vector<int32_t> block;      // of an instruction that begins one; else -1
-  std::vector<int32_t> starts;     // the instruction each block begins with
-  std::vector<int32_t> lasts;      // and the one it ends with
+  std::vector<int32_t> block;      // by instruction: the block that begins with it, or -1
+  std::vector<int32_t> starts;     // by block: its first instruction
+  std::vector<int32_t> lasts;      // by block: its last instruction
   std::vector<int32_t> registers;  // the slot of each register: several may share one
-  // By instruction, of MOVE and DROPR, which end the life of a register:
-  // kUnread: nothing reads the register again, so a number may stay in the slot.
-  // kReadAgain: something reads it, and must find None. Only hand-written code does that.
+  // By instruction, for MOVE, DROPR and LOAD: whether the register is read later, before it is
+  // written again.
+  // kUnread: it is not, so a number may stay in the slot, and the last LOAD may move the value out.
+  // kReadAgain: it is. After a MOVE or DROPR the reader must find None, which only hand-written
+  // code relies on.
   // kShared: another register uses the slot by now, so a DROPR does nothing.
   enum Left : char { kUnread, kReadAgain, kShared };
   std::vector<Left> left;
 
-  // The slot of the register that an instruction names, or of the k-th of those.
+  // The slot of the k-th register that an instruction names.
   int32_t register_of(const Instruction& i, int k = 0) const {
     return registers[size_t(i.x - 1 + k)];
   }
@@ -36,9 +39,10 @@ struct Flow {
   }
 };
 
-// At first each register has a slot of its own, and every MOVE and DROPR is kReadAgain.
+// Finds the blocks. Each register gets its own slot, and every instruction is kReadAgain.
 Flow flow_of(const Function& function);
 
+// The instruction that the jump at `pc` goes to.
 inline size_t target_of(const Function& f, size_t pc) { return pc + size_t(int64_t(f.code[pc].x)); }
 
 // How many values all instructions of a function pop and push, each counted once.
@@ -59,7 +63,7 @@ void for_successors(const Function& f, const Flow& flow, size_t last, const Visi
 }
 
 // Liveness: which slots of registers may be read before they are written, at the start of each
-// block. It is not computed (known() is false) for functions where that is too much work.
+// block. It is not computed (known() is false) for functions where that would be too much work.
 class Liveness {
  public:
   Liveness(const Function& f, const Flow& flow)

@@ -1,6 +1,6 @@
-// A pass on finished code: replaces rows of steps by fused steps. Only the first step of a row is
-// overwritten. So jumps to the other steps still work, and a fused step that meets an unusual case
-// can leave the work to them.
+// A pass on finished code: replaces sequences of steps by fused steps. Only the first step of a
+// sequence is overwritten. So jumps to the other steps still work, and a fused step that meets an
+// unusual case can do the first step alone and leave the rest to the others.
 #include <optional>
 
 #include "code.h"
@@ -26,13 +26,13 @@ std::optional<Op> swap_of(const Step* s) {
   return Op(int32_t(Op::LIST_SWAP_INT) + kind);
 }
 
-// A branch that is taken if a key is missing.
+// Whether the steps branch if a key is missing in a dict.
 bool is_lack(const Step* s) {
   return s[0].op == Op::DICT_HAS && s[1].op == Op::NOT_BOOL && s[2].op == Op::JUMP_FALSE &&
          s[1].a == s[0].a && s[1].b == s[0].a && s[2].b == s[0].a;
 }
 
-// A product and a sum or difference of it.
+// The fused step of a product that is then added to or subtracted from a number.
 std::optional<Op> product_of(const Step* s) {
   bool fits = s[0].op == Op::MUL_FLOAT && s[1].c == s[0].a && s[1].b != s[0].a;
   if (fits && s[1].op == Op::ADD_FLOAT) return Op::MUL_ADD_FLOAT;
@@ -40,12 +40,13 @@ std::optional<Op> product_of(const Step* s) {
   return std::nullopt;
 }
 
-// A tuple that is stored in a dict at once.
+// Whether the steps make a tuple and store it in a dict.
 bool is_tuple_set(const Step* s) {
   return s[0].op == Op::TUPLE && s[1].op == Op::DICT_SET && s[1].c == s[0].a && s[1].a != s[0].a &&
          s[1].b != s[0].a;
 }
 
+// Whether the step is a RET of a number, from a frame that holds no counted value.
 bool gives_number(const Step& step) {
   return step.op == Op::RET && step.c == 1 && step.x == kNothingAtAll;
 }

@@ -1,4 +1,4 @@
-// A pass on the jumps of finished code: jumps to jumps go to the last target, jumps to the next
+// A pass on the jumps of finished code. Jumps to jumps go to the last target, jumps to the next
 // step are removed, a branch over a jump becomes the opposite branch, and a jump to a branch
 // becomes a copy of that branch.
 #include <optional>
@@ -11,13 +11,14 @@ namespace {
 
 using Op = StepOp;
 
+// Whether control never goes on with the step behind.
 bool never_falls(Op op) { return op == Op::JUMP || op == Op::JUMP_BACK || op == Op::RET; }
 
 size_t target_of(const std::vector<Step>& steps, size_t at) {
   return size_t(int64_t(at) + steps[at].x);
 }
 
-// The final target of a jump. Cycles of jumps are left alone.
+// The final target of a jump. It follows a limited number of jumps, so it ends for cycles too.
 size_t end_of(const std::vector<Step>& steps, size_t at) {
   constexpr int kFarthest = 8;
   size_t to = target_of(steps, at);
@@ -109,6 +110,7 @@ void repeat_branches(std::vector<Step>* steps) {
   steps->swap(made);
 }
 
+// Makes each jump go to its final target.
 void follow_jumps(std::vector<Step>* steps) {
   for (size_t k = 0; k < steps->size(); ++k) {
     Step& step = (*steps)[k];

@@ -23,7 +23,7 @@ Op stack_op(Opcode op) {
     SL_STACK_STEPS(X)
 #undef X
       // clang-format on
-    // Lowering::step() and block() handle these.
+    // Lowering::step() and translate() handle these.
     case Opcode::OP:
     case Opcode::OPN:
     case Opcode::OP_ONE:
@@ -63,7 +63,7 @@ Op stack_op(Opcode op) {
   raise(ErrorKind::RuntimeError, opcode_name(op), " has no step on the stack");
 }
 
-// What is known of the one result of an opcode.
+// The tags that the result of an opcode may have, if it has one result.
 Tags result_of(Opcode op) {
   const bytecode::Values& pushes = bytecode::info_of(op).pushes;
   return pushes.size == 1 ? Tags(scriptlang::tags_of(pushes.kinds[0])) : kAnyTags;
@@ -349,8 +349,8 @@ void Lowering::unpack() {
   }
 }
 
-// Emits the step that unpacks a tuple as the rows say. A tuple that a getter took from a list is
-// unpacked inside of the list.
+// Emits the step that unpacks a tuple by the fills from `rows` on. A tuple that a getter just read
+// from a list is unpacked without a reference: the step replaces the getter.
 void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_t rows,
                           int32_t count) {
   int32_t list = e.kind == Entry::Home ? list_of(tuple) : -1;
@@ -363,7 +363,7 @@ void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_
     step.y = count;
     return;
   }
-  // The tuple can be borrowed, unless a part overwrites the register that holds its container.
+  // The tuple can be borrowed only if no part overwrites the register that holds its container.
   Step* getter = e.kind == Entry::Home ? borrowable(tuple) : nullptr;
   bool held = getter && getter->b < offset_of(f_.registers) &&
               std::none_of(
@@ -394,7 +394,7 @@ void Lowering::check_early(int32_t slot, int32_t reg) {
   set_tags(slot, tags_of(letter));
 }
 
-// Pops into a register.
+// STORE: pops a value into a register.
 void Lowering::store(int32_t reg) {
   int64_t position = int64_t(stack_.size()) - 1;
   Entry e = pop();
@@ -538,7 +538,7 @@ void Lowering::jump_if_false() {
   pop();
   size_t at = out_->size();
   branch(compare, condition, false, 0, 0);
-  // The edge of the branch that is not taken first: it needs the state as it is here.
+  // Both edges start with the state as it is here, so it is saved while the stub is made.
   std::vector<Tags> tags = tags_;
   Entries stack;
   if (!plain_) stack = stack_;

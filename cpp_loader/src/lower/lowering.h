@@ -32,8 +32,10 @@ constexpr bool uncounted(Tags tags) { return !(tags & ~kUncountedTags); }
 // to be copied or moved from a register (Copy, Move), or is a constant, or is not needed (Nowhere).
 struct Entry {
   enum Kind : uint8_t { Home, Copy, Move, Constant, Nowhere } kind = Home;
-  int32_t index = -1;  // Copy, Move: the slot. Constant: which one. Home: which, if known, else -1
-  bool kept = false;   // Move: a step that only reads the value leaves it for a later DROPR
+  // Copy, Move: the slot. Constant: the index in Function::constants. Home: the index of the
+  // constant that the home slot is known to hold, or -1.
+  int32_t index = -1;
+  bool kept = false;  // Move: a step that only reads the value leaves it for a later DROPR
   bool ends() const { return kind == Move && !kept; }  // whether a reading step drops the value
 };
 
@@ -75,25 +77,28 @@ class Entries {
 };
 
 constexpr int32_t kSpareSlots = 4;
-// A function of at most so many instructions is first lowered without spare slots: smaller frames.
+// A function of at most this many instructions is first lowered without spare slots, so that its
+// frames are smaller.
 constexpr size_t kSmallFunction = 128;
 
 class Lowering {
  public:
-  // records: operators are steps that record derivatives, and calls are of recorded() functions.
+  // `records`: makes the code that runs while derivatives are recorded. Operators become steps that
+  // record their derivatives (OP_RECORDED), and calls go to the recorded() callees.
   Lowering(const Function& function, bool plain, int32_t spare_slots = kSpareSlots,
            bool records = false);
   std::unique_ptr<Code> run();
 
  private:
-  // What is known at the start of a block, in whichever way control gets there.
+  // What is known at the start of a block, whichever predecessor control comes from.
   struct Entrance {
     bool reached = false;
     std::vector<Tags> tags;          // by slot
     std::vector<int32_t> constants;  // by position: known to be this constant, or -1
   };
-  // The code of one block. `x` of a jump is a block, or ~k for step k of the stubs, which are the
-  // steps of edges: moves that a conditional jump needs before it gets to its target.
+  // The code of one block. Stubs hold the steps of edges: the moves that a conditional jump needs
+  // before it gets to its target. Until assemble(), `x` of a jump is the number of the target
+  // block, or ~k for the k-th step of the stubs.
   struct Draft {
     std::vector<Step> steps, stubs;
     std::vector<Fill> fills;
@@ -110,10 +115,10 @@ class Lowering {
     const std::vector<Step>* steps = nullptr;
     size_t index = 0;
     bool movable = false;
-    Tags before = 0;  // of the slot it writes
+    Tags before = 0;  // of the slot that it writes, as they were before the step
   };
 
-  // lowering.cpp: blocks, and what an instruction becomes
+  // lowering.cpp, assemble.cpp: blocks, and what an instruction becomes
   void translate(int32_t block);
   void begin(int32_t block);
   void step();
@@ -177,7 +182,7 @@ class Lowering {
   void move_together(std::vector<PendingMove> moves);
   int32_t slot_of_entry(const Entry& e, int64_t position) const;
 
-  // select_steps.cpp: operators that are steps
+  // select_steps.cpp: operators that are lowered to steps
   bool typed_operator(const Rule& rule);
   bool numbers(const Rule& rule);
   bool converted(const Rule& rule);
@@ -234,7 +239,7 @@ class Lowering {
   std::vector<Entrance> entrances_;
   std::set<int32_t> stale_;  // blocks that still have to be translated
   std::vector<Draft> drafts_;
-  std::vector<char> counted_;       // by block: a LOOP whose trip number some predecessor needs
+  std::vector<char> counted_;       // by block: a LOOP for which some predecessor counts trips
   std::vector<const Rule*> rules_;  // by operator
   std::vector<Value> constants_;
   std::vector<int32_t> borrowed_slots_;
@@ -244,7 +249,7 @@ class Lowering {
   size_t work_ = 0;
   int32_t guards_ = 0;  // steps at the start that check arguments
 
-  // where the translation is
+  // The state of the translation of the current block.
   size_t pc_ = 0;
   Draft* draft_ = nullptr;
   std::vector<Step>* out_ = nullptr;
@@ -254,15 +259,18 @@ class Lowering {
 };
 
 bool is_jump(StepOp op);
-void shorten_jumps(std::vector<Step>* steps);  // distances are known
-StepOp number_getter(StepOp op, char letter);  // the variant of an untyped getter for a number
-Tags tags_of(char letter);                     // letters i f b; else any
+void shorten_jumps(std::vector<Step>* steps);  // `x` of each jump is its distance already
+// The variant of an untyped getter for an int, a float or a bool (letters i f b).
+StepOp number_getter(StepOp op, char letter);
+Tags tags_of(char letter);  // the tag of the letters i f b; all tags for any other letter
 
 // The letter (i f b) of the type check for a value of a declared type; 0 if it needs no check.
 char letter_of(const Type& type);
 // The same for the result of a call.
 char result_letter(const Function& f);
 
-constexpr int64_t kDeepest = 256;  // deeper in the stack all entries are Home
+// All entries at this stack position and above are Home. It bounds the searches for entries that
+// name a slot.
+constexpr int64_t kDeepest = 256;
 
 }  // namespace scriptlang::lower

@@ -37,7 +37,7 @@ std::optional<Op> borrowing_variant(Op op) {
     default: return std::nullopt;
   }
 }
-constexpr size_t kBorrowedAtOnce = 3;  // how many steps a getter may lie before its user
+constexpr size_t kBorrowedAtOnce = 3;  // a borrowing getter is at most so many steps before its use
 
 // Steps that read slots b, c and perhaps x, write slot a and do nothing else.
 bool only_computes(Op op) {
@@ -74,13 +74,14 @@ Step& Lowering::emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags re
   return emit(op, offset_of(to), b, c);
 }
 
+// The last step, if it wrote its result to this slot and the result may still go elsewhere.
 Step* Lowering::producer_of(int32_t slot) {
   bool last = producer_.steps == out_ && producer_.index + 1 == out_->size();
   if (!last || !producer_.movable || out_->back().a != offset_of(slot)) return nullptr;
   return &out_->back();
 }
 
-// The same if only RESET steps came since, none of them of slot `from` or `to`.
+// The same if only RESET steps followed the producer, and none of them is of `slot` or `to`.
 Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
   bool here = producer_.steps == out_ && producer_.index < out_->size();
   if (!here || !producer_.movable) return nullptr;
@@ -93,8 +94,8 @@ Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
   return only_resets ? &step : nullptr;
 }
 
-// The getter that wrote a slot, if it may check the type of its result itself: since then there
-// were only steps that read and compute, and none of them read the slot.
+// The getter that wrote a slot, if it may check the type of its result itself. It may if only steps
+// without side effects followed, and none of them read the slot.
 Step* Lowering::getter_of(int32_t slot) {
   constexpr size_t kFarthest = 8;
   if (producer_.steps != out_) return nullptr;
@@ -109,15 +110,15 @@ Step* Lowering::getter_of(int32_t slot) {
   return nullptr;
 }
 
-// Whether a step drops what was in the slot of its result.
+// Whether a step drops the old value of the slot that it writes.
 static bool drops_old(StepOp op) {
   return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || is_getter(op) ||
          op == Op::TUPLE || op == Op::LIST || (op >= Op::STRING_AT && op <= Op::STRING_PREPEND) ||
          op == Op::CHR || op == Op::STR;
 }
 
-// Makes the last step write its result to slot `to` instead of `from`. Then `from` keeps the value
-// that it had before the step.
+// Makes the last step write its result to slot `to` instead of `from`; then `from` keeps the value
+// that it had before the step. Returns false if that is not possible.
 bool Lowering::send_elsewhere(int32_t from, int32_t to) {
   Step* step = producer_of(from);
   if (!step) step = producer_before_resets(from, to);
@@ -130,6 +131,7 @@ bool Lowering::send_elsewhere(int32_t from, int32_t to) {
   return true;
 }
 
+// The slot of the frame that holds an uncounted constant. Equal constants share a slot.
 int32_t Lowering::constant_slot(const Value& value) {
   std::vector<int32_t>& same = constant_index_[value.bits()];
   for (int32_t k : same) {
@@ -149,7 +151,8 @@ int32_t Lowering::slot_of_entry(const Entry& e, int64_t position) const {
   return e.kind == Entry::Copy || e.kind == Entry::Move ? e.index : home(position);
 }
 
-// to = a copy of a slot, its contents, or a constant.
+// Emits the step that writes slot `to`: with a copy of slot `from`, with its moved contents, or
+// with constant `from`.
 void Lowering::copy_value(int32_t to, Entry::Kind kind, int32_t from) {
   bool raw = uncounted(tags(to));
   if (kind == Entry::Constant) {
@@ -196,6 +199,7 @@ void Lowering::before_clobber(int32_t slot) {
   }
 }
 
+// Pushes an entry: a copy of or a move from slot `index`, or constant `index`.
 void Lowering::push(Entry::Kind kind, int32_t index) {
   if (kind == Entry::Copy || kind == Entry::Move) {
     // An entry that moves out of this register is materialised first: it leaves the register None.
@@ -210,6 +214,7 @@ void Lowering::push(Entry::Kind kind, int32_t index) {
   if (plain_ || position >= kDeepest) materialise(position);
 }
 
+// Pushes the value that the last step has written to the home slot.
 void Lowering::push_home(Tags result) {
   stack_.push_back(Entry());
   set_tags(home(int64_t(stack_.size()) - 1), result);
@@ -236,7 +241,8 @@ bool Lowering::wanted(int32_t slot, Entry::Kind kind) const {
                      [&](const Entry& e) { return e.kind == kind && e.index == slot; });
 }
 
-// Puts `count` values from position `first` on into their home slots, by one step.
+// Puts the values of positions first, ..., first + count - 1 into their home slots, by at most one
+// step.
 void Lowering::gather(int64_t first, int64_t count) {
   if (plain_) return;
   int64_t pending = std::count_if(stack_.begin() + first, stack_.begin() + first + count,
@@ -249,8 +255,8 @@ void Lowering::gather(int64_t first, int64_t count) {
   for (int64_t p = first; p < first + count && pending == 1; ++p) materialise(p);
 }
 
-// The moves of these positions empty registers. Entries below that copy from one of those
-// registers get their values first.
+// To be called before the values of these positions are moved, which empties registers. Entries
+// below that copy from one of those registers get their values first.
 void Lowering::before_moves(int64_t first, int64_t count) {
   for (int64_t p = first; p < first + count; ++p) {
     const Entry& e = stack_[size_t(p)];
@@ -262,6 +268,7 @@ void Lowering::before_moves(int64_t first, int64_t count) {
   }
 }
 
+// Adds the fills that put the values of these positions into their home slots.
 void Lowering::add_fills(int64_t first, int64_t count) {
   if (plain_) return;
   before_moves(first, count);
@@ -287,7 +294,7 @@ void Lowering::add_fills(int64_t first, int64_t count) {
   }
 }
 
-// The slot of an operand that the step only reads. The entry stays on the stack until release().
+// The slot of an operand that a step only reads. The caller pops its entry, and calls release().
 int32_t Lowering::read_slot(int64_t position) {
   const Entry& e = stack_[size_t(position)];
   if (e.kind == Entry::Constant) {
@@ -297,12 +304,14 @@ int32_t Lowering::read_slot(int64_t position) {
   return slot_of_entry(stack_[size_t(position)], position);
 }
 
-// The same for an operand of the next step. If a getter has just produced the value, the getter is
-// replaced by its borrowing variant, which copies the bytes without counting a reference.
+// The same for an operand that only the next step reads. If a getter has just produced the value,
+// the getter is replaced by its borrowing variant, which copies the bytes without counting a
+// reference.
 int32_t Lowering::borrowed_slot(int64_t position) {
   return borrow_through(position, read_slot(position));
 }
 
+// The same for an operand that read_slot() says to be in `slot`.
 int32_t Lowering::borrow_through(int64_t position, int32_t slot) {
   bool above = !plain_ && stack_[size_t(position)].kind == Entry::Home && slot == home(position);
   Step* getter = above ? borrowable(slot) : nullptr;
@@ -317,9 +326,9 @@ int32_t Lowering::borrow_through(int64_t position, int32_t slot) {
   return to;
 }
 
-// The getter that wrote a stack slot, if its result stays alive until the next step is done without
-// a reference of its own: the container is in a register, a constant or borrowed itself, and no
-// step since then may drop a register.
+// The getter that wrote a stack slot, if its result can be borrowed until the next step is done.
+// The container must be in a register, be a constant or be borrowed itself, and no step after the
+// getter may drop a register.
 Step* Lowering::borrowable(int32_t slot) {
   int32_t offset = offset_of(slot), registers = offset_of(f_.registers),
           constants = offset_of(first_constant_);
@@ -349,8 +358,8 @@ int32_t Lowering::new_borrowed_slot() {
   return borrowed_slots_[at];
 }
 
-// The slot of an operand that the step consumes: a counted value is moved out of the slot, any
-// other is copied.
+// The slot of an operand that a step consumes: the step moves a counted value out of the slot, and
+// copies any other.
 int32_t Lowering::consumed(int64_t position) {
   Entry e = stack_[size_t(position)];
   if (uncounted(tags_of_entry(e, position))) return read_slot(position);
@@ -388,7 +397,7 @@ void Lowering::release(Entry e, int64_t position) {
   set_tags(slot, one(Tag::None));
 }
 
-// Whether an operand may be converted to float in its slot. A register that is still read keeps
+// Whether an operand may be converted to float in its slot. A register that is read again must keep
 // its int, unless it is declared to hold a float.
 bool Lowering::becomes_float(const Entry& e) const {
   if (e.kind == Entry::Home || e.kind == Entry::Move) return true;
@@ -398,7 +407,7 @@ bool Lowering::becomes_float(const Entry& e) const {
 }
 
 // The slot of an operand that must be an int, a bool or a float (letters i b f). Emits a check if
-// the type is not proven; afterwards it is.
+// the type is not proven. After the check it is proven.
 int32_t Lowering::guarded(int64_t position, char letter) {
   Tag tag = letter == 'i' ? Tag::Int : letter == 'b' ? Tag::Bool : Tag::Double;
   Entry& e = stack_[size_t(position)];
@@ -427,7 +436,7 @@ int32_t Lowering::guarded(int64_t position, char letter) {
   return slot;
 }
 
-// The slot with the float of an operand that is an int.
+// The slot with the value of an int operand, converted to float.
 int32_t Lowering::as_float(int64_t position) {
   Entry& e = stack_[size_t(position)];
   if (e.kind == Entry::Constant) {
@@ -440,7 +449,7 @@ int32_t Lowering::as_float(int64_t position) {
   return to;
 }
 
-// Parallel moves: each reads the value that its source had before any of the moves.
+// Emits parallel moves: each reads the value that its source had before any of the moves.
 void Lowering::move_together(std::vector<PendingMove> moves) {
   int32_t spares = 0;
   auto reads = [&](size_t me, int32_t slot) {

@@ -130,7 +130,7 @@ class Printer {
   }
 
   const Code& code_;
-  const Function& f_;  // as it was lowered
+  const Function& f_;  // the function that was lowered: Code::made, if there is one
 };
 
 }  // namespace

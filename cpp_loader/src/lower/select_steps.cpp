@@ -10,6 +10,7 @@ using Op = StepOp;
 
 namespace {
 
+// The variant on floats of a step on ints.
 Op on_floats(Op op) {
   switch (op) {
     case Op::ADD_INT: return Op::ADD_FLOAT;
@@ -28,7 +29,8 @@ Op on_floats(Op op) {
   }
 }
 
-// The variant of a step on ints for floats.
+// The variant of an untyped step (LIST_SET) for a value whose tag is proven: int, float or bool.
+// The step itself for any other value.
 Op for_numbers(Op op, Tags tags) {
   int32_t which = tags == one(Tag::Int)      ? 1
                   : tags == one(Tag::Double) ? 2
@@ -94,7 +96,8 @@ bool Lowering::converted(const Rule& rule) {
   return true;
 }
 
-// An operator on Scalars, if the tags of both operands are proven.
+// Emits the typed step for an operator on Scalars. Returns false if the operands are not proven to
+// be ints or floats.
 bool Lowering::numbers(const Rule& rule) {
   char letters[3] = "ii";
   for (int k = 0; k < 2; ++k) {
@@ -117,6 +120,7 @@ bool Lowering::numbers(const Rule& rule) {
   return true;
 }
 
+// Emits a step on numbers, with the checks and conversions that its operands need (see Rule).
 void Lowering::typed(StepOp op, const char* letters, char result, const Rule& rule) {
   int64_t count = int64_t(std::strlen(letters)), first = int64_t(stack_.size()) - count;
   int32_t slots[3] = {0, 0, 0};
@@ -152,7 +156,7 @@ void Lowering::list_get() {
   stack_.push_back(Entry());
 }
 
-// An operator that borrows its arguments.
+// Emits a call that borrows its arguments. Returns false if the operator is not called that way.
 bool Lowering::borrowing_operator(const Rule& rule) {
   const Instruction& i = f_.code[pc_];
   const OperatorUse& use = f_.operators[size_t(i.x)];
@@ -196,8 +200,9 @@ void Lowering::call_borrowing(OpFn run, int64_t given, const std::vector<Value>&
   stack_.push_back(Entry());
 }
 
-// Removes the step `op` that wrote a home slot, if it can be merged into a step emitted now: since
-// then there was only arithmetic that cannot fail, and no operand of the step changed.
+// Removes the step `op` that wrote a home slot, and returns true, if the step can be merged into
+// one that is emitted now. It can be if only arithmetic that cannot fail followed, and no operand
+// of the step has changed since.
 bool Lowering::take_step(StepOp op, int32_t slot, Step* taken) {
   constexpr size_t kFarthest = 4;
   for (size_t back = 1; back <= std::min(kFarthest, out_->size()); ++back) {
@@ -245,7 +250,7 @@ bool Lowering::is_dropped() const {
   return f_.code[pc_ + 1].op == Opcode::DROP && shape_.flow.block[pc_ + 1] < 0;
 }
 
-// Whether the list at a position was just read from a list in a register, and is dropped next.
+// Whether the list at a position was just read from another list, and is dropped next.
 bool Lowering::row_is_dropped(int64_t position) const {
   bool above = !plain_ && stack_[size_t(position)].kind == Entry::Home;
   return above && is_dropped() && list_of(home(position)) >= 0;
@@ -315,7 +320,7 @@ void Lowering::string_at() {
   stack_.push_back(Entry());
 }
 
-// A slice with step 1 whose bounds are proven not to be counted is a step; others are calls.
+// A slice with step 1 and bounds that are proven uncounted becomes a step; other slices are calls.
 bool Lowering::string_slice(const Rule& rule) {
   const Instruction& i = f_.code[pc_];
   const std::vector<Value>& defaults = f_.operators[size_t(i.x)].defaults;
@@ -338,7 +343,8 @@ bool Lowering::string_slice(const Rule& rule) {
   return true;
 }
 
-// An equality of two characters that were just read from strings compares them in the strings.
+// If the operands are characters that were just read from strings, they are compared inside of the
+// strings. One of them may also be a constant of one character.
 void Lowering::string_equal(StepOp op) {
   int64_t first = int64_t(stack_.size()) - 2;
   Step left, right;
@@ -346,7 +352,7 @@ void Lowering::string_equal(StepOp op) {
                    stack_[size_t(first + 1)].kind == Entry::Home;
   bool taken = both_home && take_step(Op::STRING_AT, home(first + 1), &right);
   if (is_character(stack_.back()) && stack_[size_t(first)].kind == Entry::Home &&
-      take_step(Op::STRING_AT, home(first), &left)) {  // that of a text that is a character
+      take_step(Op::STRING_AT, home(first), &left)) {  // the right one is character 0 of a constant
     right.b = offset_of(read_slot(first + 1));
     right.c = offset_of(constant_slot(Value(0)));
     return compare_characters(op, left, right);
@@ -399,7 +405,8 @@ void Lowering::string_add() {
   if (append) b = borrow_through(first + 1, b);
   Entry second = pop(), holder = pop();
   Op op = append ? Op::STRING_APPEND : prepend ? Op::STRING_PREPEND : Op::STRING_ADD;
-  // If the slot of the result holds an operand that is not consumed, the step overwrites it.
+  // An operand that is not consumed and lies in the result's slot has to be overwritten there, so
+  // the result cannot go elsewhere.
   bool movable = append || holder.kind != Entry::Home;
   if (append && a == home(first)) set_tags(a, one(Tag::None));
   emit_result(op, home(first), offset_of(a), offset_of(b), kStringTags, movable);
@@ -454,7 +461,7 @@ int32_t Lowering::name_rows(int64_t first, int64_t count) {
   return begin;
 }
 
-// A tuple or list of the values on top of the stack.
+// Emits the step that makes a tuple or list of the values on top of the stack.
 void Lowering::construct(StepOp op, int64_t count, const Type* type) {
   int64_t first = int64_t(stack_.size()) - count;
   int32_t begin = name_rows(first, count);
@@ -486,7 +493,7 @@ void Lowering::set_attribute(int32_t slot) {
   release(holder, first);
 }
 
-// A step that reads two operands. Its result goes to the home slot of the first one.
+// Emits a step that only reads two operands. Its result goes to the home slot of the first one.
 void Lowering::look_at_two(StepOp op, Tags result) {
   int64_t first = int64_t(stack_.size()) - 2;
   int32_t a = borrowed_slot(first), b = borrowed_slot(first + 1);
@@ -498,6 +505,7 @@ void Lowering::look_at_two(StepOp op, Tags result) {
   stack_.push_back(Entry());
 }
 
+// The same for a step that reads one operand.
 void Lowering::look_at_one(StepOp op, Tags result) {
   int64_t position = int64_t(stack_.size()) - 1;
   int32_t a = borrowed_slot(position);

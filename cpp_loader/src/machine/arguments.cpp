@@ -15,8 +15,9 @@ namespace scriptlang {
 
 namespace {
 
-// Whether objects of a class cannot be checked: it is an interface, or a NamedTuple inside of
-// another type, which bytecode names without its fields.
+// Whether nothing but the name of a class is known, so that its objects cannot be checked. That is
+// so for interfaces, and for a NamedTuple inside of another type, which bytecode names without its
+// fields.
 bool is_name_only(const Program& program, const ClassType& cls) {
   if (!cls.attributes.empty() || !cls.members.empty()) return false;
   std::string prefix = cls.name + ".";
@@ -31,10 +32,12 @@ class Converter {
 
   // Converts `value` to the type, into *out. False if it does not convert.
   bool convert(const Value& value, const TypeRef& type, Value* out, int depth = 0);
-  // Copies a value for Any, or a default: the program may change what it gets.
+  // Copies a default, or a value that is passed as Any, with the containers in it, because the
+  // program may change them.
   Value copied(const Value& value, int depth = 0);
 
-  // The last failure: the innermost value that does not convert, and its position.
+  // The last failure: the innermost value that does not convert, and where it is in the argument
+  // ("[2]['key']").
   Value misfit;
   std::string path;
 
@@ -69,7 +72,7 @@ class Converter {
   std::map<std::pair<uint64_t, const Type*>, Copy> copies_;
 };
 
-// The number in a tensor without dimensions; false for others.
+// Gets the number in a tensor without dimensions. False for other values.
 bool scalar(const Value& value, Value* out) {
   if (!value.is_tensor()) return false;
   const Tensor& t = value.as_tensor();
@@ -287,11 +290,12 @@ Value Converter::copied(const Value& value, int depth) {
 
 // ---- texts
 
-// How many values a message may print: the text of values that share parts can be endless.
+// How many values a message may print. Values that share parts can have a text of exponential size.
 constexpr int kMostNamed = 2000;
 
 std::string type_text(const Value& value, int* left);
 
+// The type of the elements of a container: "int", or "Union[int, str]". "?" if there are none.
 std::string common_text(const std::vector<Value>& values, int* left) {
   std::set<std::string> names;
   for (const Value& v : values) {
@@ -368,6 +372,7 @@ std::string schema_type(const Type& type) {
   }
 }
 
+// A string as schemas spell it, in double quotes and with escapes.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
@@ -428,7 +433,7 @@ std::string schema_text(const std::string& name, const Function& function, size_
 
 namespace {
 
-// Binds the arguments of one call.
+// Binds the arguments of one call to a function that has a schema.
 class Binder {
  public:
   Binder(const Program& program, const Function& function)
@@ -477,7 +482,8 @@ class Binder {
          counted(given - bound));
   }
 
-  // The last of a name, marked as known.
+  // The argument that was given by this name, or null. Counts it as known. Raises if it was given
+  // twice.
   const NamedArgument* take(const std::string& name) {
     const NamedArgument* found = nullptr;
     for (size_t k = 0; k < named_.size(); ++k) {
@@ -502,7 +508,7 @@ class Binder {
 
   Value converted(size_t k, const Value& value) {
     const Argument& a = function_.arguments[k];
-    if (k == 0 && a.name == "self" && value.is_object()) return value;  // the module's own
+    if (k == 0 && a.name == "self" && value.is_object()) return value;  // passed by the engine
     Value made;
     if (converter_.convert(value, a.type, &made)) return made;
     std::string inside = converter_.path;

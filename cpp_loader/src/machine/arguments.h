@@ -13,16 +13,17 @@ struct NamedArgument {
   Value value;
 };
 
-// The values of all arguments of a function, in order, as Python's engine makes them
-// (interpreter/arguments.py): what is left out takes its default, ints become floats where a float
-// is wanted, tuples lists, numbers in tensors numbers, names devices. Lists and dicts are copied,
-// so that nothing the program does to them is seen outside, nor kept in a default; one that is
-// met twice is copied once. Raises RuntimeError, which names the function, the argument, the type
-// it wants and the one it got. Counts do not include self.
+// Returns the values of all arguments of a function, in order, as the Python engine makes them
+// (interpreter/arguments.py). An argument that is left out takes its default. Values are converted
+// if the schema asks for another type: an int to a float, a tuple to a list, a tensor without
+// dimensions to a number, a string to a device. Lists and dicts are copied, so that changes by the
+// program are not seen outside and do not change a default; one that occurs twice is copied once.
+// Raises RuntimeError, which names the function, the argument, the type that it wants and the type
+// that it got. Numbers of arguments in errors do not include self.
 std::vector<Value> bind(const Program& program, const Function& function,
                         std::vector<Value> positional, std::vector<NamedArgument> named);
 
-// A value as one of a type, converted as an argument is. Raises RuntimeError, which names `what`.
+// A value converted to a type, as an argument is. Raises RuntimeError, which names `what`.
 Value converted(const Program& program, const Value& value, const TypeRef& type,
                 const std::string& what);
 

@@ -25,11 +25,12 @@ inline void put(Value& to, int64_t v) { to.set_int(v); }
 inline void put(Value& to, double v) { to.set_double(v); }
 inline void put(Value& to, bool v) { to.set_bool(v); }
 
+// Whether a value is not counted.
 inline bool is_plain(const Value& v) { return v.tag() < kFirstCounted; }
 
-// Copies the bytes of a value that is not counted, or to a slot that is never dropped. It copies
-// tag and payload separately, as steps write them: a load of both at once would have to wait for
-// two stores.
+// Copies the bytes of a value without counting a reference: the value must be uncounted, or the
+// slot never dropped. It copies tag and payload separately, as steps write them: a load of both at
+// once could not be forwarded from the two stores, and would stall.
 inline void copy_bytes(void* to, const void* from) {
   uint32_t tag;
   uint64_t payload;
@@ -40,7 +41,7 @@ inline void copy_bytes(void* to, const void* from) {
   std::memcpy(static_cast<char*>(to) + 8, &payload, sizeof payload);
 }
 
-// to = from; fast if neither is counted, which is usual.
+// to = from, with a fast path for the usual case that neither is counted.
 inline void assign(Value& to, const Value& from) {
   if (__builtin_expect(is_plain(to) && is_plain(from), 1)) {
     copy_bytes(&to, &from);
@@ -49,7 +50,7 @@ inline void assign(Value& to, const Value& from) {
   }
 }
 
-// Counted values are moved, others copied: see LIST_SET in lower/code.h.
+// Moves a counted value out of its slot, copies any other: see LIST_SET in lower/code.h.
 inline Value take_counted(Value& v) {
   return is_plain(v) ? Value(static_cast<const Value&>(v)) : std::move(v);
 }
@@ -83,7 +84,7 @@ inline T* number_at(const Value& list, int64_t index) {
   return numbers ? numbers + at : nullptr;
 }
 
-// The same in a row of a list of lists.
+// The same for an element of a row, in a list of lists. A negative `row` gives null.
 template <class T>
 inline T* number_at(const Value& rows, int64_t row, int64_t index) {
   if (__builtin_expect(!rows.is_list(), 0)) return nullptr;
@@ -96,7 +97,8 @@ inline bool push_number(List& list, int64_t v) { return list.push_int(v); }
 inline bool push_number(List& list, double v) { return list.push_float(v); }
 inline bool push_number(List& list, bool v) { return list.push_bool(v); }
 
-// An index as in Python, checked against the size of the list.
+// The position that an index of Python means (negative ones count from the end). Raises IndexError
+// if it is out of range.
 inline size_t position_in(const List& list, int64_t index) {
   int64_t size = int64_t(list.size()), at = index < 0 ? index + size : index;
   if (__builtin_expect(uint64_t(at) >= uint64_t(size), 0)) {
@@ -111,13 +113,14 @@ inline const Value& borrowed_element(const List& list, int64_t index, Value* num
   if (list.kind() == List::Kind::Values) return list.values()[at];
   return *number = list.get(at);
 }
-// The inner list of a list of lists, by reference.
+// The inner list of a list of lists, by reference. Raises TypeError if the element is no list.
 inline const List& row_of(const Value& rows, int64_t row) {
   const List& list = rows.as_list();
   size_t at = position_in(list, row);
   if (list.kind() != List::Kind::Values) list.get(at).as_list();  // raises
   return list.values()[at].as_list();
 }
+// rows[row][index] = value.
 inline void set_field(Value& rows, int64_t row, int64_t index, Value value) {
   List& list = const_cast<List&>(row_of(rows, row));
   list.set(position_in(list, index), std::move(value));
@@ -134,14 +137,14 @@ inline const Tuple& tuple_of(const Value& list, int64_t at) {
   return tuples.values()[place].as_tuple();
 }
 
-// Points to the payload of a value that is such a number; null for other values.
+// Points to the number in a value of type T; null for values of other types.
 inline const int64_t* number_in(const Value& v, int64_t*) { return v.if_int(); }
 inline const double* number_in(const Value& v, double*) { return v.if_double(); }
 inline const bool* number_in(const Value& v, bool*) {
   static constexpr bool kBools[] = {false, true};
   return v.is_bool() ? &kBools[v.raw_bool()] : nullptr;
 }
-// The same in a tuple that is a value, or an element of a list.
+// The same for an item of a tuple; below, for an item of a tuple in a list of tuples.
 template <class T>
 inline const T* number_in_tuple(const Value& tuple, const Value& index) {
   if (!tuple.is_tuple() || !index.is_int()) return nullptr;
@@ -155,6 +158,7 @@ inline const T* number_in_tuple(const Value& list, int64_t at, const Value& inde
   const List& tuples = list.raw_list();
   return uint64_t(at) < tuples.size() ? number_in_tuple<T>(tuples.values()[at], index) : nullptr;
 }
+// The same for an attribute of an object.
 template <class T>
 inline const T* number_in_slot(const Value& object, int64_t slot) {
   if (!object.is_object()) return nullptr;
@@ -163,7 +167,8 @@ inline const T* number_in_slot(const Value& object, int64_t slot) {
                                        : nullptr;
 }
 
-// The number in a value, whose tag is not proven.
+// The number in a value whose tag is not proven. Raises TypeError if it is of another type. An int
+// converts to float.
 template <class T>
 T number_of(const Value& v);
 template <>
@@ -181,6 +186,7 @@ inline double number_of<double>(const Value& v) {
 
 // ---- dicts and strings
 
+// dict[key]. Raises KeyError if the key is missing.
 inline const Value& dict_value(Dict& dict, const Value& key) {
   const Value* found = dict.find(key);
   return __builtin_expect(found != nullptr, 1) ? *found : language::dict_index(dict, key);
@@ -208,6 +214,7 @@ inline char character_at(std::string_view text, int64_t index) {
   return text[size_t(at)];
 }
 
+// text[start:end], whose bounds are ints or None.
 inline Value piece_of(std::string_view text, const Value& start, const Value& end) {
   int64_t size = int64_t(text.size());
   auto clamped = [size](int64_t at) {
@@ -246,7 +253,7 @@ inline void set_attribute(Value& object, int64_t slot, Value& value) {
   constexpr int64_t kMostSlots = 1 << 16;
   Object& o = object.as_object();
   if (__builtin_expect(slot >= int64_t(o.slots.size()), 0)) {
-    // Of a class that is known by name only, the number of slots is not known.
+    // If the class is known by name only, the number of its slots is not known: the object grows.
     if (slot >= kMostSlots) raise(ErrorKind::RuntimeError, "slot ", slot, " is out of range");
     o.grow(size_t(slot) + 1);
   }

@@ -1,4 +1,4 @@
-// Calls from outside, frames, futures, limits and error stacks of the interpreter.
+// The machine without its loop: calls from outside, frames, futures, limits and script stacks.
 #include "machine.h"
 
 #include "autograd/asks.h"
@@ -11,7 +11,7 @@ namespace scriptlang {
 namespace {
 
 constexpr size_t kChunkBytes = kChunkValues * sizeof(Value);
-constexpr int64_t kSlice = 1 << 14;  // work between two reads of the clock
+constexpr int64_t kSlice = 1 << 14;  // instructions between two reads of the clock
 
 std::vector<Value> take(Value* first, int64_t count) {
   return {std::make_move_iterator(first), std::make_move_iterator(first + count)};
@@ -22,7 +22,8 @@ std::vector<Value> take(Value* first, int64_t count) {
 Machine::Machine(const Program& program, Context& context, const Limits& limits)
     : program_(program), context_(context), limits_(limits), frames_(limits.depth) {
   if (limits.milliseconds > 0) {
-    using Milliseconds = std::chrono::milliseconds;  // a hundred years is no limit
+    using Milliseconds = std::chrono::milliseconds;
+    // At most a hundred years, so that adding it to the time does not overflow.
     constexpr int64_t kMost = int64_t{100} * 365 * 24 * 3600 * 1000;
     stop_.set_deadline(kernels::Stop::Clock::now() +
                        Milliseconds(std::min(limits.milliseconds, kMost)));
@@ -53,7 +54,7 @@ Value Machine::call(const Function& function, std::vector<Value>& arguments) {
   pass(frame, arguments.data());
   for (;;) {
     try {
-      look();  // it may be cancelled before it begins
+      look();  // the call may have been cancelled already
       loop();
       result_.publish();
       return std::move(result_);
@@ -75,7 +76,7 @@ void Machine::rethrow_as_memory_error() {
   throw error;
 }
 
-// Raises what ended the call early; it ends the whole call, also from inside of a fork.
+// Raises the error of a call that was stopped. It ends the whole call, also from inside of a fork.
 void Machine::fail_stopped() {
   const bool is_late = stop_.reason() == kernels::Stop::kTime;
   Error error(is_late ? ErrorKind::LimitError : ErrorKind::Cancelled,
@@ -86,12 +87,14 @@ void Machine::fail_stopped() {
   throw error;
 }
 
-// Of code that was compiled from a file: its text names the line, `pc` is -2 - the offset there.
+// The error frame of a function that was compiled from the code of a file, at an offset in its
+// text. The text of the frame names the line; `pc` is -2 - offset.
 static ErrorFrame frame_at(const Function& function, uint32_t offset) {
   uint32_t line = function.line_starts ? line_of(*function.line_starts, offset) : offset;
   return {concat(function.name, " at ", function.file, ":", line), -2 - int64_t(offset)};
 }
 
+// Adds the script stack: the frames, innermost first, and the calls that were inlined into them.
 void Machine::add_stack(Error* error) {
   constexpr size_t kMostFrames = 100;
   for (size_t k = frames_.size(); k-- > 0 && error->stack.size() < kMostFrames;) {
@@ -101,11 +104,13 @@ void Machine::add_stack(Error* error) {
       error->stack.push_back({function.name, pc});
       continue;
     }
-    // Compiled here: it has a place, and perhaps calls whose code lies in it.
+    // The function was compiled from source, so the instruction has a line. If its code was inlined
+    // from another function, that one and the calls between are added first.
     auto add = [&](const Function& in, uint32_t line) {
       error->stack.push_back(frame_at(in, line));
     };
-    // A part says where it was called, too: its calls are those of the function around it.
+    // A part (the body of a fused group) has no inlined calls of its own: its instructions refer to
+    // those of the function that contains it, which is the caller.
     const Function& whole = function.is_part && k > 0 ? *frames_[--k].code->function : function;
     uint32_t line = function.lines[size_t(pc)];
     for (int32_t call = size_t(pc) < function.calls.size() ? function.calls[size_t(pc)] : -1;
@@ -119,8 +124,8 @@ void Machine::add_stack(Error* error) {
 
 // ---- futures
 
-// Stores the error of a fork in its future, and ends only the fork. False if there is no fork, or
-// the error ends the whole call.
+// Stores an error that a fork raised in its future, and ends only the fork. Returns false if no
+// fork is running, or if the error ends the whole call.
 bool Machine::fail_fork(const Error& error) {
   if (error.kind == ErrorKind::LimitError || error.kind == ErrorKind::MemoryError) return false;
   size_t k = forked_.size();
@@ -136,8 +141,8 @@ bool Machine::fail_fork(const Error& error) {
   return true;
 }
 
-// Stores the result of a call in its future, and in the caller's slot the future (FORK) or the
-// result (WAIT).
+// Stores the result of a call in its future. `result` is the caller's slot; for a FORK it gets the
+// future instead.
 void Machine::settle(Value* result) {
   Ref<Future> future = forked_.back().future;
   result->publish();
@@ -148,6 +153,7 @@ void Machine::settle(Value* result) {
   if (forked_.back().is_fork) *result = Value(std::move(future));
 }
 
+// AWAITABLE: a future that holds the function and its arguments until it is waited for.
 Value Machine::prepare(const Function& function, Value* first, int64_t count) {
   Ref<Future> future = Future::make();
   future->function = &function;
@@ -157,7 +163,7 @@ Value Machine::prepare(const Function& function, Value* first, int64_t count) {
   return future;
 }
 
-// Starts the call of an awaitable; once more, if it ended with an error.
+// WAIT: starts the call of an awaitable. A call that ended with an error is started again.
 void Machine::start(Value* slot) {
   Future& future = slot->as_future();
   if (future.program.get() != &program_) {
@@ -189,8 +195,8 @@ void Frames::grow() {
   end_ = first_ + std::min(limit_, room_);
 }
 
-// Slots for a frame that does not fit the current chunk: in the next chunk, or in a block of its
-// own.
+// Reserves slots for a frame that does not fit the current chunk: in the next chunk, or in a block
+// of their own.
 Value* Machine::reserve_far(int32_t needed, Frame::Room* room) {
   if (size_t(needed) > kChunkValues) {
     big_chunks_.push_back(nullptr);
@@ -225,6 +231,8 @@ void Machine::give_room_back(const Frame& frame) {
   }
 }
 
+// The method of an object. Raises RuntimeError if there is none, or it has another number of
+// results.
 const Function& Machine::method(const Value& object, std::string_view name, int results) {
   const ClassType& cls = *object.as_object().type;
   const Function* found = program_.method(cls, name);
@@ -256,8 +264,8 @@ void Machine::check_stop() {
   if (stop_.look(true) != kernels::Stop::kNone) throw kernels::Stopped();
 }
 
-// Whether a call is to record derivatives: the host has asked for those of an argument, or of what
-// is in one, or the program asks for some itself.
+// Whether a call has to record derivatives: the host wants those of an argument or of a tensor
+// inside of one, or the program itself computes some.
 static bool is_recorded(const Program& program, const Function& function,
                         const std::vector<Value>& arguments, const Context& context) {
 #if defined(SL_NO_TRAINING)

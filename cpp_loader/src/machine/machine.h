@@ -1,4 +1,5 @@
-// The machine that runs register code: frames, calls, futures, limits. Its steps are in steps.cpp.
+// The machine that runs register code: frames, calls, futures, limits. steps.cpp has the loop that
+// executes the steps.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,12 @@ struct Frame {
   const lower::Code* code;
   const lower::Step* pc;
   Value* slots;
-  // Where its slots are: mostly behind those of the caller.
+  // Where its slots are: behind those of the caller (the usual case), at the start of another
+  // chunk, or in a block of memory of their own.
   enum Room : int32_t { Behind, NewChunk, OwnBlock } room;
-  int32_t special;  // has slots of its own or a future, is the first, or has entered a `with`
+  // Whether RET has more to do than to store the result and to free the slots: `room` is not
+  // Behind, a future gets the result, it is the outermost frame, or it has entered a `with`.
+  int32_t special;
 };
 
 // The stack of activations, the innermost last, with a limit of depth.
@@ -34,7 +38,7 @@ class Frames {
   bool empty() const { return next_ == first_; }
   Frame& operator[](size_t k) { return first_[k]; }
   Frame& back() { return next_[-1]; }
-  // Makes sure that one more fits. Raises LimitError beyond the limit of depth.
+  // Makes sure that one more frame fits. Raises LimitError beyond the limit of depth.
   void make_room() {
     if (__builtin_expect(next_ == end_, 0)) grow();
   }
@@ -55,18 +59,20 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
+  // Runs a function to its end. Moves from the arguments, which must be complete and of the right
+  // types.
   Value call(const Function& function, std::vector<Value>& arguments);
 
  private:
-  // An object that a `with` statement has entered, and the frame it is in.
+  // An object that a `with` statement has entered.
   struct Entered {
-    size_t depth;
+    size_t depth;  // number of frames: tells which frame the statement is in
     Value object;
   };
 
-  // A call whose result goes into a future, and its frame.
+  // A call whose result goes into a future.
   struct Forked {
-    size_t depth;
+    size_t depth;  // number of frames with that of the call
     bool is_fork;  // FORK: the caller gets the future, not the result
     Ref<Future> future;
   };
@@ -86,12 +92,13 @@ class Machine {
 
   // frames
   static const lower::Code* code_of(const Function& function);
-  // What runs for a function that is not called by a step of recorded code.
+  // The function that runs in place of `function`: while derivatives are recorded, another one.
+  // Steps of recorded code need not call it, because they name the recorded callee.
   const Function& chosen(const Function& function) const {
     return __builtin_expect(context_.records, 0) ? lower::recorded(function) : function;
   }
   Frame& push_frame(const lower::Code* code);
-  void pop_frame(bool empty = false);  // empty: none of its slots holds a counted value
+  void pop_frame(bool empty = false);  // `empty`: none of its slots holds a counted value
   void drop_slots(const Frame& frame);
   Value* reserve_far(int32_t needed, Frame::Room* room);
   void give_room_back(const Frame& frame);
@@ -99,13 +106,14 @@ class Machine {
   static void pass(Frame& frame, Value* first);
   const Function& method(const Value& object, std::string_view name, int results);
 
-  // limits
+  // Limits. spend() accounts for a number of instructions.
   void spend(int64_t work) {
     slice_ -= work;
     if (__builtin_expect(slice_ < 0, 0)) check_limits();
   }
   void check_limits();
-  // After each operator, if there is a limit of time or the call can be cancelled.
+  // Checks, after each operator, whether the call has to end, if there is a deadline or the call
+  // can be cancelled.
   void look() {
     if (__builtin_expect(is_watched_, 0)) check_stop();
   }
@@ -116,19 +124,21 @@ class Machine {
   const Limits& limits_;
   kernels::Stop stop_;
   bool is_watched_;
+  // Instructions are counted down in `slice_`; limits are checked when it is used up.
+  // `instructions_left_` is what was left when the current slice began.
   int64_t instructions_left_, slice_, slice_size_;
   Frames frames_;
   std::vector<Entered> entered_;
   std::vector<Forked> forked_;
-  Pooled<Value*> chunks_, big_chunks_;
-  Pooled<Value*> tops_;                    // of the chunks below: their first free slot
+  Pooled<Value*> chunks_, big_chunks_;     // memory for slots; blocks of frames larger than a chunk
+  Pooled<Value*> tops_;                    // for each chunk in use: `top_` before it was begun
   Value *top_ = nullptr, *end_ = nullptr;  // the free slots of the current chunk
   Value result_;
 };
 
-// ---- frames: in a header, so that they are inlined into the steps of calls
+// ---- frames. These functions are in a header, so that they are inlined into the steps of calls.
 
-constexpr size_t kChunkValues = 4096;
+constexpr size_t kChunkValues = 4096;  // slots in a chunk
 
 inline Value* value_at(Value* slots, int32_t offset) {
   return reinterpret_cast<Value*>(reinterpret_cast<char*>(slots) + offset);

@@ -1,5 +1,5 @@
-// Executes rows of moves (lower::Fill): they lay out the arguments of calls and the items of tuples
-// and lists, and store the parts of a tuple.
+// Executes rows of moves (lower::Fill), which lay out the arguments of calls and the items of
+// tuples and lists, and store the parts of a tuple.
 #pragma once
 
 #include "container_steps.h"
@@ -28,7 +28,7 @@ inline void fill(char* slots, const lower::Fill* fills, int32_t count) {
   }
 }
 
-// The value that a row names, for an item of a new tuple or list.
+// The value that a row names, moved out of its slot if the row is a Move.
 inline Value named_by(char* slots, const lower::Fill& row) {
   using lower::Fill;
   if (row.kind == Fill::Constant) return *row.constant;
@@ -36,6 +36,7 @@ inline Value named_by(char* slots, const lower::Fill& row) {
   if (row.kind == Fill::Move) return std::move(from);
   return static_cast<const Value&>(from);
 }
+// `type` is the NamedTuple, or null.
 inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, const Type* type) {
   void* block = type ? nullptr : memory::quick::take_kept(Tuple::bytes_of(size_t(count)));
   Ref<Tuple> tuple = __builtin_expect(block != nullptr, 1)
@@ -59,7 +60,8 @@ inline Value* tuple_again(const Value& dict, const Value& key) {
   bool alone = at && at->is_tuple() && at->raw_tuple().is_thread_local() && at->raw_tuple().alone();
   return alone ? at : nullptr;
 }
-// Overwrites a tuple that dies with the items that rows name, if neither has counted items.
+// Reuses a tuple that is about to be dropped: overwrites its items with those that rows name.
+// Returns false, and changes nothing, if the types differ or any item is counted.
 inline bool write_over(Tuple& tuple, char* slots, const lower::Fill* rows, int32_t count,
                        const Type* type) {
   bool fits = tuple.items.size() == size_t(count) && tuple.named.get() == type;
@@ -89,8 +91,8 @@ inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, cons
   return list;
 }
 
-// Stores the parts of a tuple as `rows` say. If this is the last use of a tuple that nobody else
-// holds, its parts are moved out.
+// Stores the parts of a tuple as `rows` say, which also check their types. With `last`, the parts
+// are moved out if the tuple has no other reference.
 __attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t,
                                                   const lower::Fill* rows, int32_t count,
                                                   bool last = false) {
@@ -122,8 +124,7 @@ __attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t,
   }
 }
 
-// Moves the arguments that rows name to the slots of the callee's parameters, which are None
-// before.
+// Passes the argument that a row names to the slot of a parameter, whose old value is not dropped.
 inline void pass_row(char* slots, const lower::Fill& row, Value* place) {
   if (__builtin_expect(row.kind == lower::Fill::Raw, 1)) {
     copy_bytes(place, slots + row.from);
@@ -134,9 +135,12 @@ inline void pass_row(char* slots, const lower::Fill& row, Value* place) {
     new (place) Value(named_by(slots, row));
   }
 }
+// Passes all arguments of a call, to slots in order (Code::in_order).
 inline void pass_in_order(char* slots, const lower::Fill* rows, int32_t count, Value* place) {
   for (const lower::Fill* end = rows + count; rows != end; ++rows) pass_row(slots, *rows, place++);
 }
+// Passes all arguments of a call to the places in the callee's frame (Code::parameters). An
+// argument without a place is dropped.
 __attribute__((noinline)) inline void pass_rows(char* slots, const lower::Fill* rows, int32_t count,
                                                 Value* to, const int32_t* places) {
   for (int32_t k = 0; k < count; ++k) {

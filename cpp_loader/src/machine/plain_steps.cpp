@@ -1,4 +1,5 @@
-// Steps that make values from values on the stack: lists, tuples, dicts, objects, text.
+// The steps of SL_PLAIN_STEPS, which make values from values on the stack: parts of lists and
+// tuples, dicts, objects, text.
 #include "plain_steps.h"
 
 #include <algorithm>
@@ -17,11 +18,14 @@ Value make_dict(const Type& type, Value* first, int64_t count) {
   return dict;
 }
 
+// Whether a value is of any of the types.
 bool is_instance(const Value& value, const TypeRef* types, int64_t count) {
   return std::any_of(types, types + count,
                      [&](const TypeRef& type) { return matches(value, *type); });
 }
 
+// Replaces the container in slot `to` by its items, in the slots from there on. `what` names the
+// container in errors.
 template <class Items>
 void unpack(Value* to, const Items& items, int64_t count, const char* what) {
   if (int64_t(items.size()) != count) {

@@ -1,4 +1,4 @@
-// Steps that make values from values on the stack and touch nothing else of the machine.
+// Steps that make values from values on the stack, and need nothing else of the machine.
 #pragma once
 
 #include "lower/code.h"

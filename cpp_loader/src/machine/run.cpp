@@ -1,10 +1,12 @@
-// What happens before the first instruction: arguments are completed, checked and converted.
+// run(): completes, checks and converts the arguments of a call, then executes the function.
 #include "vm.h"
 
 namespace scriptlang {
 
 namespace {
 
+// Converts ints to floats, also inside of containers, and tells containers without an element type
+// which one they have.
 void coerce(Value* value, const Type& type, int depth);
 
 void coerce_items(List& list, const Type& type, int depth) {

@@ -1,4 +1,4 @@
-// The interpreter loop: what each step of register code does.
+// The loop of the machine: what each step of register code does.
 #include <new>
 
 #include "autograd/record.h"
@@ -8,7 +8,7 @@
 #include "ops/custom.h"
 #include "plain_steps.h"
 
-// Threaded code where the compiler has labels as values; a switch elsewhere.
+// Uses threaded code (computed goto) if the compiler is GCC, else a switch.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO)
 #define SL_COMPUTED_GOTO 1
 #else
@@ -51,14 +51,14 @@ using kind_bool = bool;
 
 }  // namespace
 
-// The loop keeps pc and the slots in local variables; SAVE writes back what errors and calls need.
-// A computed goto runs no destructors: at NEXT and GO nothing may be in scope that still holds a
-// reference. (What was moved from holds none.)
+// The loop keeps pc and the slots in local variables. SAVE writes pc back to the frame, where
+// errors and calls need it. A computed goto runs no destructors, so at NEXT and GO no object in
+// scope may still hold a reference; one that was moved from holds none.
 void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  Value borrowed_number;  // never holds a counted value
+  Value borrowed_number;  // a borrowed or returned number that has no slot; never counted
   Value* results;
 
 #define SAVE() (frame->pc = pc)
@@ -68,7 +68,7 @@ void Machine::loop() {
 #define A SLOT(pc->a)
 #define B SLOT(pc->b)
 #define C SLOT(pc->c)
-#define PUT(slot, value) new (&(slot)) Value(value) /* over what is not counted */
+#define PUT(slot, value) new (&(slot)) Value(value) /* the old value must be uncounted */
 #define FROM() (frame->code->function->code[size_t(pc->origin)])
 
 #if SL_COMPUTED_GOTO
@@ -220,7 +220,7 @@ void Machine::loop() {
   CASE(OP_BORROWED) : {
     SAVE();
     const lower::Call& call = *pc->call;
-    alignas(Value) char borrowed[lower::kMostBorrowed * sizeof(Value)];  // nobody drops them
+    alignas(Value) char borrowed[lower::kMostBorrowed * sizeof(Value)];  // never dropped
     for (int32_t k = 0; k < call.arguments; k += 2) {
       std::memcpy(borrowed + size_t(k) * sizeof(Value), static_cast<const void*>(call.borrowed + k),
                   2 * sizeof(Value));
@@ -259,7 +259,7 @@ void Machine::loop() {
     fill(slots, call.rows, call.fills);
     Value *first = &SLOT(call.first), *out = first + call.arguments;
     for (int32_t k = 0; k < std::max(call.results, 1); ++k) PUT(out[k], Value());
-#if !defined(SL_NO_TRAINING)  // where nothing is recorded
+#if !defined(SL_NO_TRAINING)  // builds without training never record
     autograd::run_recorded(context_, call, Args(first, call.arguments), out);
 #endif
     look();
@@ -286,8 +286,9 @@ void Machine::loop() {
     SAVE();
     raise_missing(frame->code->function->operators[size_t(FROM().x)]);
   }
-  // Returns to the caller: the result is moved first.
-#define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a) /* holds nothing counted */
+  // Returns to the caller. Before LEAVE, the result is moved to the slot RESULT of the caller,
+  // whose old value is not counted.
+#define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a)
 #define LEAVE()                                    \
   do {                                             \
     top_ = frame->slots;                           \
@@ -439,7 +440,7 @@ leave_special:
     (&A)[1].reset();
     NEXT();
   }
-  CASE(FORK) : {  // runs to its end now, which is one of the orders that PyTorch allows
+  CASE(FORK) : {  // the call runs to its end at once: an order that PyTorch allows
     SAVE();
     const Instruction& from = FROM();
     Frame& callee = enter(*frame->code->function->callees[size_t(from.x)], &A, from.n);

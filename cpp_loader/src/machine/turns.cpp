@@ -1,4 +1,4 @@
-// The locks that let runs of a module go side by side or one after the other.
+// The locks of turns.h: that of the process, those of domains, and turns, which hold both.
 #include "turns.h"
 
 #include <pthread.h>
@@ -17,12 +17,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kLook = 50;  // milliseconds between two calls of Waiting
 
-// ---- the process: every running thread announces itself in a word of its own
+// ---- the process. It is a reader-writer lock in which each reader, a thread that runs, has a flag
+// of its own, so that readers do not write to shared memory.
 
+// The flag of one thread, on a cache line of its own.
 struct alignas(64) Place {
-  std::atomic<uint32_t> inside{0};
-  Turn* turn = nullptr;  // of the thread that uses this place
-  bool used = true;      // under `mutex`
+  std::atomic<uint32_t> inside{0};  // 1 while the thread runs a program
+  Turn* turn = nullptr;             // of the thread that uses this place
+  bool used = true;                 // by a thread; guarded by Process::mutex
   Place* next = nullptr;
 };
 
@@ -40,7 +42,8 @@ Process& process() {
 
 SL_THREAD_WORD Place* own_place = nullptr;
 
-// When a thread ends: a key of the C library takes none of the room that thread.h speaks of.
+// Called when a thread ends. It is the destructor of a key of the C library, since a thread_local
+// object with a destructor would take static TLS, which is scarce (thread.h).
 void leave_place(void* place) {
   std::lock_guard<std::mutex> lock(process().mutex);
   static_cast<Place*>(place)->used = false;
@@ -53,6 +56,7 @@ pthread_key_t make_key() {
   return key;
 }
 
+// A place that no thread uses any more, or a new one.
 Place* free_place(Process& p) {
   std::lock_guard<std::mutex> lock(p.mutex);
   for (Place* at = p.places; at; at = at->next) {
@@ -77,6 +81,8 @@ Place* place_of_thread() {
   return __builtin_expect(own_place != nullptr, 1) ? own_place : make_place();
 }
 
+// The flag is set before `is_closed` is read, and close_process() sets `is_closed` before it reads
+// the flags. So at least one of the two threads sees the other.
 bool try_enter_process() {
   Place* place = place_of_thread();
   place->inside.exchange(1, std::memory_order_seq_cst);
@@ -101,13 +107,14 @@ bool others_inside(const Process& p) {
   return false;
 }
 
+// What a thread does while it waits: it calls the callback now and then, and keeps a limit of time.
 class Patience {
  public:
   Patience(const Waiting& waiting, int64_t milliseconds)
       : waiting_(waiting),
         milliseconds_(milliseconds),
         end_(Clock::now() + std::chrono::milliseconds(milliseconds)) {}
-  // Called with nothing locked.
+  // Calls the callback. Raises LimitError after the limit. The caller must hold no lock.
   void look() {
     if (waiting_.look) waiting_.look(waiting_.user);
     if (milliseconds_ > 0 && Clock::now() > end_) {
@@ -115,6 +122,7 @@ class Patience {
             " ms for runs that may not go beside it");
     }
   }
+  // For how many milliseconds to wait until the next look().
   int next() const {
     if (milliseconds_ <= 0) return kLook;
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now());
@@ -139,10 +147,13 @@ void enter_process(Patience* patience) {
   }
 }
 
+// Waits until this thread is the only one that runs, and keeps others from entering.
 void close_process(Patience* patience) {
   Process& p = process();
   place_of_thread();
-  auto wait = [&](bool closing) {  // until no other run is closing, then until all have ended
+  // With `closing`, waits until no other thread has closed the process, and closes it. Else waits
+  // until all other runs have ended. False if that takes longer than patience->next().
+  auto wait = [&](bool closing) {
     std::unique_lock<std::mutex> lock(p.mutex);
     bool done = p.changed.wait_for(lock, std::chrono::milliseconds(patience->next()), [&] {
       return closing ? !p.is_closed.load() : !others_inside(p);
@@ -205,8 +216,8 @@ void Domain::unlock(bool alone) noexcept {
   changed_.notify_all();
 }
 
-// A thread that holds a domain alone may join it to another. Threads that wait for it notice when
-// they get it. The mutex prevents two joins from making a cycle.
+// A thread that holds the lock of a domain alone may join it to another. Threads that wait for that
+// lock notice it when they get the lock. The mutex prevents two joins from making a cycle.
 bool Domain::try_join(Domain* a, Domain* b, int milliseconds) {
   static std::mutex joining;
   for (;;) {
@@ -242,7 +253,8 @@ void join(Domain* a, Domain* b, const Waiting& waiting) {
 
 bool Turn::is_inside() noexcept { return own_place && own_place->turn; }
 
-// Whether this thread has the turn already, for example if a destructor of Python calls back.
+// Whether this thread has a turn already that allows as much. That happens if a finalizer of a
+// Python object calls back. Raises RuntimeError if its turn allows less.
 bool Turn::is_nested(Domain* domain, bool alone) const {
   if (!is_inside()) return false;
   const Turn& own = *own_place->turn;

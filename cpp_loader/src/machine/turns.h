@@ -1,4 +1,4 @@
-// Locks: which runs may go side by side.
+// Locks that decide which runs may happen at the same time.
 //
 // Objects, and the lists, dicts and tensors in them, have no locks of their own. All that one
 // loaded module can reach is a Domain, with one reader-writer lock. A run holds the lock of its
@@ -9,7 +9,7 @@
 //
 // Locks are taken in this order: the process, one domain, the GIL. A thread that holds the GIL
 // never waits for a turn. So there is no deadlock. Threads get a turn in the order in which they
-// came.
+// asked for it.
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,11 @@
 
 namespace scriptlang {
 
+// The objects that one loaded module can reach, with their reader-writer lock. It is reference
+// counted. `alone` means locked by a writer.
 class Domain {
  public:
-  static Domain* make() { return new Domain; }
+  static Domain* make() { return new Domain; }  // with one reference, which the caller owns
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
   void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
@@ -33,7 +35,8 @@ class Domain {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // The domain that this one has been joined to, or itself. It lives as long as this one.
+  // The domain that this one has been joined to, directly or not, or itself. It lives at least as
+  // long as this one.
   Domain* root() noexcept {
     Domain* at = this;
     while (Domain* next = at->joined_.load(std::memory_order_acquire)) at = next;
@@ -41,7 +44,7 @@ class Domain {
   }
 
   bool try_lock(bool alone) noexcept;
-  bool lock_for(bool alone, int milliseconds);  // false if that took longer
+  bool lock_for(bool alone, int milliseconds);  // false if the lock was not free in that time
   void unlock(bool alone) noexcept;
 
   // Joins two domains. False if neither of them becomes free within the time.
@@ -53,16 +56,18 @@ class Domain {
   ~Domain() {
     if (Domain* next = joined_.load(std::memory_order_relaxed)) next->release();
   }
+  // Takes the lock if it is free and no flag of `refused` is set.
   bool enter(bool alone, uint32_t refused) noexcept;
 
   std::atomic<uint32_t> refs_{1};
-  std::atomic<uint32_t> state_{0};  // number of readers; flags: a writer, threads that wait
+  std::atomic<uint32_t> state_{0};  // number of readers, and the flags kWriter and kQueue
   std::atomic<Domain*> joined_{nullptr};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<int> queue_;
+  std::list<int> queue_;  // an item for each thread that waits, in order
 };
 
+// A reference to a domain, or null.
 class DomainRef {
  public:
   DomainRef() noexcept = default;
@@ -85,7 +90,7 @@ class DomainRef {
   Domain* at_ = nullptr;
 };
 
-// Called now and then while a thread waits for a turn. It may throw to give up.
+// A callback that is called now and then while a thread waits for a turn. It may throw to give up.
 struct Waiting {
   void (*look)(void* user) = nullptr;
   void* user = nullptr;
@@ -94,6 +99,7 @@ struct Waiting {
 // Joins two domains. The caller must not hold a turn.
 void join(Domain* a, Domain* b, const Waiting& waiting = {});
 
+// A turn: the right of a thread to run a program or to use its objects, until give().
 class Turn {
  public:
   Turn() noexcept = default;
@@ -101,14 +107,14 @@ class Turn {
   Turn& operator=(const Turn&) = delete;
   ~Turn() { give(); }
 
-  // Takes the turn of a run: in the process, and in the domain, if it is not null; the caller keeps
-  // the domain alive. Raises LimitError after that many milliseconds, if they are not 0.
+  // Takes the turn of a run: in the process, and in the domain, if it is not null. The caller keeps
+  // the domain alive. Raises LimitError if that takes longer than `milliseconds`; 0 is no limit.
   void take(Domain* domain, Effect effect, const Waiting& waiting = {}, int64_t milliseconds = 0);
 
   // Takes a turn to read or change objects of a domain from outside of a run.
   void look(Domain* domain, bool alone, const Waiting& waiting = {});
 
-  // The same without waiting. False if the turn is not free.
+  // Like take() and look(), without waiting. False if the turn is not free.
   bool try_take(Domain* domain, Effect effect);
   bool try_look(Domain* domain, bool alone);
 
@@ -134,8 +140,8 @@ class Turn {
   bool is_nested(Domain* domain, bool alone) const;
   void lock(Domain* domain, bool alone, const Waiting& waiting, int64_t milliseconds);
 
-  Domain* domain_ = nullptr;  // which is locked
-  Domain* asked_ = nullptr;   // what was asked for
+  Domain* domain_ = nullptr;  // the domain that is locked: the root of `asked_`
+  Domain* asked_ = nullptr;   // the domain that the caller named
   Effect effect_ = Effect::Reads;
   bool alone_ = false, in_process_ = false, held_ = false;
 };

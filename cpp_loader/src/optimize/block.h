@@ -1,4 +1,5 @@
-// A basic block as values: what each instruction takes, and what becomes of what it gives.
+// A basic block as a data flow graph: nodes are instructions, edges are the values that they take
+// and give. Loads and stores of registers and the stack are resolved.
 #pragma once
 
 #include <algorithm>
@@ -9,28 +10,32 @@
 namespace scriptlang::optimize {
 
 struct BlockValue {
+  // Constant `index` of the function; what register `index` held when the block began; the value
+  // that lay on the stack when it began, `index` positions from the top; result `index` of `node`.
   enum Kind : uint8_t { Constant, Register, Below, Result } kind;
-  int index;      // Constant: which; Register: as the block found it; Below: on the stack it found
-  int node = -1;  // Result
-  int uses = 0;   // by instructions, by what is left behind
+  int index;
+  int node = -1;
+  int uses = 0;  // by nodes, and by registers and stack positions behind the block
 };
 
 struct BlockNode {
   size_t pc;
   Instruction instruction;
   std::vector<int> inputs;
-  int first = 0, count = 0;  // its results are these values
+  int first = 0, count = 0;  // its results are the values first, ..., first + count - 1
 };
 
-// Blocks end with the instruction that leaves them; a terminator is no node.
+// The instruction that leaves the block (a jump or RET) is not among the nodes.
 struct BlockValues {
   std::vector<BlockValue> values;
   std::vector<BlockNode> nodes;
-  std::vector<std::pair<int, int>> bindings;  // (register, value) at the end, of those that live on
-  std::vector<int> left;                      // values on the stack at the end
-  int below = 0;                              // values that the block found there and took
+  // (register, value): what the registers hold at the end that the block wrote and that are live.
+  std::vector<std::pair<int, int>> bindings;
+  std::vector<int> left;  // values on the stack at the end, besides untouched ones below them
+  int below = 0;          // how many values the block takes that lay on the stack before
 
-  // live(register): whether a register is read behind the block before it is written.
+  // Fills in the values of instructions begin, ..., end - 1. live(register) says whether a register
+  // is read behind the block before it is written.
   template <class Live>
   void read(const Function& f, size_t begin, size_t end, const Live& live) {
     std::vector<int> now(size_t(f.registers) + 1, -1), stack;

@@ -1,9 +1,10 @@
-// Common subexpressions: a number that was computed before, of the same values, is not computed
-// again.
+// Common subexpression elimination, for expressions whose result is an int, a float or a bool.
 //
-// Values get numbers: equal numbers, equal values. What reads memory has a number that holds until
-// something may write. Blocks with one predecessor know what that one knew. A repeated expression
-// is a row of instructions that only push; LOAD of a register takes its place.
+// It is value numbering: values with the same value number are equal. The value number of an
+// expression that reads memory is only good until something may write to memory (the epoch). A
+// block with one predecessor begins with what is known at the end of that one. A repeated
+// expression is replaced if it is a contiguous sequence of instructions that only pushes its
+// result; a LOAD of the register that holds the first result takes its place.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -21,20 +22,23 @@ constexpr size_t kNowhere = SIZE_MAX;
 
 using Key = std::vector<int64_t>;
 
-struct Item {  // on the stack
-  int number;
-  size_t begin = kNowhere, end = kNowhere;  // the row of instructions that pushes it
+// A value on the stack.
+struct Item {
+  int number;                               // its value number
+  size_t begin = kNowhere, end = kNowhere;  // the instructions that push it and do nothing else
 };
 
+// An expression that was computed.
 struct Known {
-  int number;
-  size_t pc;  // of the instruction that gave it
+  int number;  // its value number
+  size_t pc;   // the instruction that gave it
 };
 
+// What is known at a place of the code.
 struct State {
   std::map<Key, Known> table;
-  std::unordered_map<int, int> registers;  // -> the number of what is in it
-  int64_t epoch = 0;                       // of memory
+  std::unordered_map<int, int> registers;  // register -> value number
+  int64_t epoch = 0;                       // changes when memory may be written
 };
 
 class Common {
@@ -86,7 +90,8 @@ class Common {
   }
 
  private:
-  struct Row {  // of instructions that are replaced
+  // Instructions begin, ..., end that are replaced by the result of instruction `source`.
+  struct Row {
     size_t begin, end, source;
   };
 
@@ -99,8 +104,9 @@ class Common {
     return it->second;
   }
 
-  // What kind of instruction it is: 0 where it may not be left out; else its result is a
-  // number. *reads: it looks at memory.
+  // Identifies what an instruction computes from its operands. Returns 0 if it may not be replaced;
+  // otherwise its one result is an int, a float or a bool. *reads: whether the result depends on
+  // memory.
   int64_t kind_of(const Instruction& i, bool* reads) const {
     *reads = true;
     if (i.op == Opcode::DIM || i.op == Opcode::DTYPE) return int64_t(i.op) + 1;
@@ -117,7 +123,9 @@ class Common {
     const Schema& schema = schema_of(*use.entry);
     const TypeKind kind = schema.returns[0].type->kind;
     const bool number = kind == TypeKind::Int || kind == TypeKind::Float || kind == TypeKind::Bool;
-    if (!number) return 0;  // elements are read in place, which costs less than to keep them
+    // Other results are mostly elements of containers. The lowering borrows these, which costs less
+    // than to keep them in a register.
+    if (!number) return 0;
     for (const Argument& a : schema.arguments) *reads = *reads || !is_number(*a.type);
     return int64_t(reinterpret_cast<intptr_t>(use.entry));
   }
@@ -126,7 +134,7 @@ class Common {
            type.kind == TypeKind::Bool || type.kind == TypeKind::Number;
   }
 
-  // Whether memory is as it was before.
+  // Whether an instruction never writes to memory.
   bool leaves_memory(const Instruction& i) const {
     if (i.op == Opcode::OP_ONE || i.op == Opcode::OP_ANY) {
       int switched;
@@ -135,6 +143,7 @@ class Common {
     return bytecode::info_of(i.op).does != bytecode::Does::Acts;
   }
 
+  // Numbers the values of a block, and notes repeated expressions in rows_.
   void read(const lower::Flow& flow, size_t block, State* state) {
     std::vector<Item> stack;
     auto pop = [&] {
@@ -177,6 +186,8 @@ class Common {
     }
   }
 
+  // The result of instruction `pc` with operands `taken`. It can be replaced if it is `whole`: the
+  // instructions that push the operands and the instruction itself are a contiguous sequence.
   Item numbered(int64_t kind, bool reads, const std::vector<Item>& taken, size_t pc, State* state) {
     Key key{kind, reads ? state->epoch : -1};
     bool whole = !taken.empty();
@@ -192,12 +203,13 @@ class Common {
     } else if (whole) {
       rows_.push_back({begin, pc, it->second.pc});
     } else {
-      it->second.pc = pc;  // it is computed again: here it is known, too
+      it->second.pc = pc;  // it is computed again here, which is a nearer source from now on
     }
     return {it->second.number, begin, whole ? pc : kNowhere};
   }
 
-  // The register in which the result of an instruction is kept.
+  // The register in which the result of an instruction is kept: that of the variable to which it is
+  // stored at once, if nothing else is stored there, else a new one.
   int place_of(size_t pc) {
     auto [it, fresh] = places_.try_emplace(pc, 0);
     if (!fresh) return it->second;
@@ -209,8 +221,9 @@ class Common {
     return it->second = ++f_.registers;
   }
 
+  // Writes the new code.
   void rebuild() {
-    // Of rows inside each other the outermost counts.
+    // Of nested rows only the outermost is replaced.
     std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
     });
@@ -263,12 +276,12 @@ class Common {
   Function& f_;
   std::vector<int> stores_;   // by register: how many instructions store it
   std::vector<char> starts_;  // by instruction: a block begins with it
-  int next_ = 0;              // number of a value
+  int next_ = 0;              // the next value number
   size_t work_ = 0;
-  std::map<Key, int> constants_;
-  std::vector<Row> rows_;
-  std::unordered_map<size_t, int> places_;
-  std::vector<size_t> keeps_;
+  std::map<Key, int> constants_;            // -> value number
+  std::vector<Row> rows_;                   // repeated expressions
+  std::unordered_map<size_t, int> places_;  // by instruction: the register with its result
+  std::vector<size_t> keeps_;               // instructions whose result gets a new register
 };
 
 }  // namespace

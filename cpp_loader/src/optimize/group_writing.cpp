@@ -16,12 +16,14 @@ void GroupedBlock::emit(Opcode op, int64_t x, int64_t n, size_t pc) {
   origin.push_back(pc);
 }
 
+// Adds registers to the function, and returns the first.
 int GroupedBlock::fresh(int count) {
   const int first = f_.registers + 1;
   f_.registers += count;
   return first;
 }
 
+// Writes an instruction that pushes a value.
 void GroupedBlock::push(int v, size_t pc) {
   const BlockValue& read = value(v);
   if (read.kind == BlockValue::Constant) emit(Opcode::LOADC, read.index, 0, pc);
@@ -34,7 +36,8 @@ void GroupedBlock::store(int first, int count, size_t pc) {
   else emit(Opcode::STOREN, first, count, pc);
 }
 
-// The register in which a result is kept: the variable's that it becomes, where that is free.
+// The register in which a result is kept. If the block ends with the result in a variable whose old
+// value the block does not read, it is that variable's register, else a new one.
 int GroupedBlock::home_of(int v) {
   for (size_t b = 0; b < read_.bindings.size(); ++b) {
     auto [reg, bound] = read_.bindings[b];
@@ -45,7 +48,8 @@ int GroupedBlock::home_of(int v) {
   return fresh(1);
 }
 
-// Keeps results that lie on the stack.
+// Takes results off the stack into registers. A single one stays there as pending_ for now, in case
+// that the next instruction takes it.
 void GroupedBlock::keep(const std::vector<int>& made, size_t pc) {
   if (made.size() == 1) {
     const BlockValue& v = value(made[0]);
@@ -60,6 +64,7 @@ void GroupedBlock::keep(const std::vector<int>& made, size_t pc) {
   store(first, int(made.size()), pc);
 }
 
+// Writes the store of the pending value.
 void GroupedBlock::flush() {
   if (pending_ < 0) return;
   place_[size_t(pending_)] = home_of(pending_);
@@ -83,6 +88,7 @@ void GroupedBlock::write_single(size_t k) {
   keep(made, n.pc);
 }
 
+// Makes the body of a group as a function of its own (a part), and writes the FUSED that calls it.
 void GroupedBlock::write_group(const std::vector<size_t>& unit) {
   flush();
   const std::vector<int> taken = inputs_of(unit);
@@ -159,13 +165,14 @@ void GroupedBlock::write() {
   }
   if (read_.below > 0) {
     const int first = fresh(read_.below);
-    for (size_t v = 0; v < read_.values.size(); ++v) {  // the first that was taken lay on top
+    for (size_t v = 0; v < read_.values.size(); ++v) {  // index 0 is the top of the stack
       const BlockValue& below = read_.values[v];
       if (below.kind == BlockValue::Below) place_[v] = first + read_.below - 1 - below.index;
     }
     store(first, read_.below, begin_);
   }
-  size_t next = 0;  // instructions that no row holds stay between
+  // Nodes that may not move are in no unit. They are written in their places between the units.
+  size_t next = 0;
   std::vector<char> written(read_.nodes.size());
   auto catch_up = [&](size_t until) {
     for (; next < until; ++next) {

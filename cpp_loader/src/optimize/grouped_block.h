@@ -1,4 +1,5 @@
-// A basic block whose pointwise operators become groups: which may be one, and the code then.
+// A basic block whose pointwise operators become fused groups: chooses the groups, and writes the
+// new code. grouping.cpp and group_writing.cpp implement it.
 #pragma once
 
 #include <vector>
@@ -7,12 +8,13 @@
 
 namespace scriptlang::optimize {
 
-using Set = std::vector<uint64_t>;  // of groups
+using Set = std::vector<uint64_t>;  // a set of groups, as bits
 
 class GroupedBlock {
  public:
   GroupedBlock(Function* f, size_t begin, size_t end) : f_(*f), begin_(begin), end_(end) {}
 
+  // Chooses the groups. False if there are none. `live` as in BlockValues::read.
   template <class Live>
   bool run(const Live& live) {
     read_.read(f_, begin_, end_, live);
@@ -32,7 +34,8 @@ class GroupedBlock {
     return any;
   }
 
-  // The block's code as it is now, and where each instruction came from.
+  // The new code, and the instruction that each of its instructions came from. write() fills them
+  // in.
   std::vector<Instruction> code;
   std::vector<size_t> origin;
   void write();
@@ -50,15 +53,21 @@ class GroupedBlock {
     return value(v).kind == BlockValue::Constant ? &f_.constants[size_t(value(v).index)] : nullptr;
   }
 
+  // Whether node k has no side effects, so that it may run before or after others of this kind.
+  // Nothing is moved over the other nodes.
   bool may_move(size_t k);
+  // Whether node k may be a member of a group.
   bool is_fusible_node(size_t k);
 
-  // ---- in-place operators on tensors of their own
+  // ---- in-place operators that become out-of-place ones
 
+  // Whether nothing but node `before` uses the memory of tensor v from there on: it was newly made
+  // in this block, and only read since.
   bool is_fresh(int v, size_t before);
+  // If node k is an in-place operator on such a tensor, makes it one that gives a new tensor.
   void make_new(size_t k);
 
-  // ---- grouping, of the instructions from..to
+  // ---- grouping of the nodes from, ..., to - 1, all of which may move
 
   size_t find(size_t g) const;
   template <class F>
@@ -69,19 +78,23 @@ class GroupedBlock {
       }
     }
   }
-  // The groups that must run before any instruction behind k.
+  // Adds the groups that must run before a user of node k: its own, and those it depends on.
   void add_reached(Set* to, size_t k) const;
+  // The groups of the set, and all that must run before them.
   Set closure(const Set& set) const;
 
-  // Whether groups and instruction k may become one, which then does not depend on itself.
+  // Whether these groups and node k may become one group: it may not depend on itself, nor be too
+  // large.
   bool may_be_one(const std::vector<size_t>& groups, size_t k, size_t from);
+  // Puts node k into the groups of its producers, as far as they may be one, or into a new group.
   void place(size_t k, size_t from);
+  // Groups the nodes and appends them to `units_`. False if no group has two members.
   bool group(size_t from, size_t to);
 
-  // Groups and single instructions, in an order that keeps every dependence.
+  // Appends the groups and single nodes to `units_`, each after those that it depends on.
   void order(size_t from, size_t to);
 
-  // What instructions use of others, but for the constants that a group holds itself.
+  // The values that these nodes take from outside, besides constants that a group holds itself.
   std::vector<int> inputs_of(const std::vector<size_t>& members);
 
   // ---- writing
@@ -100,19 +113,19 @@ class GroupedBlock {
   const size_t begin_, end_;
   BlockValues read_;
   std::vector<char> fusible_;
-  std::vector<int> group_;    // of an instruction; -1: none
-  std::vector<Set> depends_;  // the groups that must run before an instruction
-  std::vector<size_t> root_;  // of a group that was merged into others
-  std::vector<std::vector<size_t>> members_;
-  std::vector<Set> outside_;  // the groups that must run before a group
-  std::vector<std::vector<size_t>> units_;
-  std::vector<int> place_;           // of a value: its register
-  std::vector<char> settled_;        // of a binding: its value lies there already
-  std::vector<char> read_at_start_;  // of a register: what it had before the block is used
-  std::vector<int> part_places_;     // of a value in the group that is being written: its register
-  std::vector<int> part_uses_;       // and how often its members use it
-  int pending_ = -1;                 // a value on the stack
-  size_t pending_pc_ = 0;
+  std::vector<int> group_;    // by node: its group, which may have been merged; -1: none
+  std::vector<Set> depends_;  // by node: the groups that must run before it
+  std::vector<size_t> root_;  // by group: the one that it was merged into, or itself; see find()
+  std::vector<std::vector<size_t>> members_;  // by group: its nodes
+  std::vector<Set> outside_;                  // by group: the groups that must run before it
+  std::vector<std::vector<size_t>> units_;    // groups and single nodes, in the order of the code
+  std::vector<int> place_;                    // by value: its register
+  std::vector<char> settled_;        // by binding: whether the register has its value already
+  std::vector<char> read_at_start_;  // by register: whether the block reads its old value
+  std::vector<int> part_places_;     // by value: its register in the group that is being written
+  std::vector<int> part_uses_;       // by value: how often the members of that group use it
+  int pending_ = -1;                 // a result that was left on the stack, or -1
+  size_t pending_pc_ = 0;            // where it came from
 };
 
 }  // namespace scriptlang::optimize

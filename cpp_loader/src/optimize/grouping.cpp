@@ -1,4 +1,5 @@
-// Which instructions of a block become groups. Nothing in a group waits for what runs after it.
+// Chooses the operators of a block that become fused groups. A group never depends on something
+// that itself depends on the group.
 #include <algorithm>
 
 #include "grouped_block.h"
@@ -8,9 +9,10 @@ namespace scriptlang::optimize {
 
 namespace {
 
-// As passes/fuse_pointwise.py has them: engines keep all values of a group at once.
+// The limits of passes/fuse_pointwise.py. They exist because engines keep all values of a group at
+// the same time.
 constexpr size_t kMostNodes = 40, kMostInputs = 16;
-constexpr size_t kMostGroups = 256;  // of a row of instructions
+constexpr size_t kMostGroups = 256;  // of the nodes between two that may not move
 
 void add(Set* to, const Set& other) {
   if (to->size() < other.size()) to->resize(other.size());
@@ -22,10 +24,10 @@ void add(Set* to, size_t g) {
 }
 bool has(const Set& set, size_t g) { return g / 64 < set.size() && (set[g / 64] >> (g % 64) & 1); }
 
-// Whether an instruction may run elsewhere between others of its kind.
+// Whether an instruction that calls no operator only gives a result, without side effects.
 bool is_free(Opcode op) { return bytecode::info_of(op).does == bytecode::Does::Gives; }
 
-// Whether a constant is held by a group itself.
+// Whether a group may hold the constant itself. Other constants are arguments of the group.
 bool is_plain(const Value& v) {
   if (v.is_none() || v.is_bool() || v.is_int() || v.is_double() || v.is_string()) return true;
   if (!v.is_list() || v.as_list().empty()) return false;
@@ -33,6 +35,7 @@ bool is_plain(const Value& v) {
   return kind == List::Kind::Ints || kind == List::Kind::Floats || kind == List::Kind::Bools;
 }
 
+// Whether a value of this type may be an argument of a group.
 bool may_enter(const Type& type) {
   switch (type.kind) {
     case TypeKind::Tensor:
@@ -238,7 +241,8 @@ bool GroupedBlock::group(size_t from, size_t to) {
 
 void GroupedBlock::order(size_t from, size_t to) {
   struct Visit {
-    std::vector<size_t> unit, before;  // before: what still has to run first, the first one last
+    // `before`: the nodes that still have to run before the unit, in reverse order.
+    std::vector<size_t> unit, before;
   };
   std::vector<char> done(to - from);
   std::vector<Visit> open;

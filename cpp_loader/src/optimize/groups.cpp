@@ -1,9 +1,9 @@
-// Groups: runs of pointwise operators and row functions become one instruction FUSED.
+// Fused groups: several pointwise operators and row functions become one instruction FUSED.
 //
-// As passes/fuse_pointwise.py does, on basic blocks: an operator joins the groups of what it reads,
-// where nothing that has to run in between keeps them apart. Nothing moves over an instruction that
-// writes, draws a random number, or calls what is not seen here. An in-place operator on a tensor
-// that nobody else holds becomes one that gives a new tensor.
+// It works on basic blocks, in the same way as passes/fuse_pointwise.py: an operator joins the
+// groups that make its inputs, unless something else has to run between them. Nothing is moved over
+// an instruction that writes to memory, draws a random number, or calls a function. An in-place
+// operator on a tensor that nothing else refers to becomes one that gives a new tensor.
 #include "grouped_block.h"
 #include "lower/flow.h"
 #include "optimize.h"
@@ -13,7 +13,7 @@ namespace scriptlang::optimize {
 
 namespace {
 
-constexpr size_t kMostInBlock = 4000;  // instructions; larger ones stay
+constexpr size_t kMostInBlock = 4000;  // instructions; larger blocks stay as they are
 constexpr int kMostRegisters = 20000;
 
 }  // namespace
@@ -41,7 +41,8 @@ void make_groups(Function* function) {
       fusible += is_fusible(f.operators[size_t(f.code[pc].x)]);
     }
     if (fusible < 2 || end - begin > kMostInBlock) continue;
-    // What is live behind the block: before its last instruction, none of which writes registers.
+    // The registers that are live behind the block. A last instruction that leaves the block is not
+    // in begin..end, but it does not read or write registers.
     std::vector<uint64_t> behind;
     liveness.go_back(b, &now, [&](size_t pc, const uint64_t* wanted) {
       if (pc == last) behind.assign(wanted, wanted + now.size());
@@ -53,7 +54,7 @@ void make_groups(Function* function) {
     made.push_back({begin, end, std::move(block)});
   }
   if (made.empty()) return;
-  // Blocks take their places; jumps find theirs again.
+  // Replaces the code of these blocks, and corrects the distances of jumps.
   std::vector<int64_t> moved(f.code.size() + 1);
   std::vector<Instruction> code;
   std::vector<uint32_t> lines;
@@ -64,7 +65,7 @@ void make_groups(Function* function) {
     lines.push_back(f.lines[from]);
     calls.push_back(f.calls[from]);
   };
-  std::vector<std::pair<size_t, size_t>> jumps_;  // here, to there
+  std::vector<std::pair<size_t, size_t>> jumps_;  // from (in the new code), to (in the old code)
   for (size_t pc = 0; pc < f.code.size(); ++pc) {
     moved[pc] = int64_t(code.size());
     if (next < made.size() && made[next].begin == pc) {

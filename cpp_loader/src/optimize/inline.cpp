@@ -1,11 +1,13 @@
-// Inlining: the body of a function in place of its call.
+// Inlining: replaces calls by the bodies of the callees.
 //
-// An instruction that came from a body remembers the call (Function::inlined), so that errors show
-// the script stack. While code is copied, what is known of values decides branches: constants that
-// are passed, and what cannot be None. A register that is stored once is as its value is.
+// An instruction that came from a body remembers the call (Function::calls, Function::inlined), so
+// that errors show the script stack. While code is copied, branches are decided by what is known of
+// values: that they are constants, or cannot be None. What is known of a value is also known of a
+// register that it is stored to, if that register is stored only once.
 //
-// A call stays one if the callee is being put in already, inside kMostDepth others, and once the
-// function has kMostCode instructions: a few lines that call each other twice stay small.
+// A call stays if it is recursive, if it is nested in kMostDepth others, or if the function would
+// get more than kMostCode instructions. The last limit matters for functions that call each other
+// several times, whose code would grow exponentially.
 #include <algorithm>
 #include <unordered_map>
 
@@ -18,14 +20,15 @@ namespace {
 constexpr size_t kMostCode = 8000;
 constexpr int kMostRegisters = 6000;
 constexpr size_t kMostDepth = 60;
-constexpr int kOwnRegisters = 128;  // beyond them bodies side by side have the same
+// With more registers than this, bodies that are inlined one after the other share registers.
+constexpr int kOwnRegisters = 128;
 
 // What is known of a value.
 struct Fact {
-  int constant = -1;
+  int constant = -1;  // its index in the new function, or -1
   bool not_none = false;
-  int64_t at = -1;  // the instruction that does nothing but push it
-  int reg = -1;     // of the whole, which is stored once: it holds the value, too
+  int64_t at = -1;  // the instruction that only pushes it, or -1
+  int reg = -1;     // a register of the new function that is stored once and holds it, or -1
 };
 
 class Inliner {
@@ -41,20 +44,22 @@ class Inliner {
   }
 
  private:
-  struct Tables {  // indices of a function -> those of the whole
-    std::vector<int> constants, types, operators, callees;
-    std::vector<char> is_target;
-    std::vector<char> stores;  // by register: none, one, several
+  // What is shared by all copies of a function.
+  struct Tables {
+    std::vector<int> constants, types, operators, callees;  // index -> index in the new function
+    std::vector<char> is_target;  // by instruction: whether some jump goes there
+    std::vector<char> stores;     // by register: 0, 1, or 2 for several stores
   };
-  struct Copy {  // of one body
+  // One copy of a body.
+  struct Copy {
     const Function& f;
     Tables& tables;
-    int base;      // of its registers
-    int32_t call;  // which of those that were inlined
-    std::vector<Fact> registers;
-    std::vector<int64_t> start;                    // where its instructions came to lie
-    std::vector<char> wanted;                      // some jump goes there
-    std::vector<std::pair<size_t, size_t>> jumps;  // an instruction here, a target there
+    int base;                     // what is added to its register numbers
+    int32_t call;                 // its call, an index of Function::inlined; -1: the root
+    std::vector<Fact> registers;  // by register: what is known of its value
+    std::vector<int64_t> start;   // by instruction: where it is in the new function
+    std::vector<char> wanted;     // by instruction: whether some copied jump goes there
+    std::vector<std::pair<size_t, size_t>> jumps;  // (instruction of the new function, old target)
   };
 
   static bool is_number(const Type& type) {
@@ -86,6 +91,7 @@ class Inliner {
     return made;
   }
 
+  // The index in the new function's table `to` of an item of a table; adds it if it is new there.
   template <class Row>
   static int moved(std::vector<int>* known, int index, const Row& from, Row* to) {
     int& place = (*known)[size_t(index)];
@@ -126,7 +132,8 @@ class Inliner {
   bool not_none(const Fact& fact) const {
     return fact.not_none || (fact.constant >= 0 && !is_none(fact));
   }
-  // Whether the values are what the last instructions push, and nothing else.
+  // Whether a value was pushed by the instruction `before` places before the last one, so that the
+  // push can be taken back.
   bool pushed_last(const Fact& fact, size_t before) const {
     return fact.at >= 0 && size_t(fact.at) + before + 1 == out_.code.size();
   }
@@ -148,6 +155,7 @@ class Inliner {
            std::find(chain_.begin(), chain_.end(), &callee) == chain_.end();
   }
 
+  // Copies a body. Its arguments are on the stack; `passed` is what is known of them.
   void splice(const Function& f, int32_t call, std::vector<Fact> passed) {
     Copy copy{f, tables_of(f), top_, call, {}, {}, {}, {}};
     chain_.push_back(&f);
@@ -171,9 +179,12 @@ class Inliner {
     }
     stack_.clear();
     chain_.pop_back();
-    if (out_.registers > kOwnRegisters) top_ = copy.base;  // what the body had is not read again
+    // Nothing reads the registers of the body any more.
+    if (out_.registers > kOwnRegisters) top_ = copy.base;
   }
 
+  // Reserves registers for a body. Only the types of numbers are kept, and only if all bodies that
+  // share a register declare the same.
   void take_registers(const Function& f) {
     const int base = top_;
     top_ += f.registers;
@@ -195,7 +206,7 @@ class Inliner {
     emit(i, *copy, pc);
   }
 
-  // False where nothing runs behind it.
+  // Copies one instruction. False if control does not go on behind it.
   bool step(Copy* copy, size_t pc) {
     const Function& f = copy->f;
     Instruction i = f.code[pc];
@@ -248,7 +259,9 @@ class Inliner {
         }
         i.x += copy->base;
         if (pc > 0 || i.op == Opcode::STORE) return emit(i, *copy, pc), true;
-        i.op = Opcode::STORE;  // arguments: one by one, so that their places need not be in a row
+        // The STOREN at the start stores the arguments. Single stores do not need registers side by
+        // side, which leaves share_registers() more choice.
+        i.op = Opcode::STORE;
         for (i.x += count - 1, i.n = 0; count-- > 0; --i.x) emit(i, *copy, pc);
         return true;
       }
@@ -282,7 +295,7 @@ class Inliner {
       case Opcode::TUPLE_CONSTRUCT:
         if (fold_tuple(i.x, *copy, pc)) return true;
         break;
-      case Opcode::UNCHECKED_CAST: return true;  // a value is what it is
+      case Opcode::UNCHECKED_CAST: return true;  // it does nothing at run time
       case Opcode::JF: {
         Fact fact = pop();
         const size_t target = pc + size_t(int64_t(i.x));
@@ -302,7 +315,7 @@ class Inliner {
     return plain_step(copy, pc, i);
   }
 
-  // A tuple of constants that nobody can write to is one.
+  // Replaces a tuple of immutable constants by a constant.
   bool fold_tuple(int count, const Copy& copy, size_t pc) {
     const size_t n = size_t(count);
     if (n == 0 || stack_.size() < n || out_.code.size() < n) return false;
@@ -350,7 +363,7 @@ class Inliner {
       case Operand::DictType:
       case Operand::NamedTupleType:
       case Operand::Class: i.x = moved(&copy->tables.types, i.x, f.types, &out_.types); break;
-      case Operand::Types: {  // side by side
+      case Operand::Types: {  // they must be side by side in the table
         const int first = int(out_.types.size());
         for (int k = 0; k < i.n; ++k) out_.types.push_back(f.types[size_t(i.x + k)]);
         i.x = first;
@@ -377,8 +390,8 @@ class Inliner {
   const bool inlines_;
   std::unordered_map<const Function*, Tables> tables_;
   std::vector<const Function*> chain_;
-  int top_ = 0;              // the registers of those that are being put in
-  std::vector<Fact> stack_;  // of the values on top; what is below is not known
+  int top_ = 0;              // how many registers the bodies have that are being copied
+  std::vector<Fact> stack_;  // facts of the topmost values; nothing is known of those below
 };
 
 }  // namespace

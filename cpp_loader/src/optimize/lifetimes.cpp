@@ -1,5 +1,7 @@
-// When registers end: the last read of one moves its value, and what only one way of a branch
-// wants is dropped on the other. Liveness of registers, block by block, backwards.
+// Ends the lifetimes of registers: the last read of a register becomes a MOVE, and a register that
+// only one side of a branch reads is dropped on the other side. So values are freed early, and
+// operators can reuse their memory. It computes the liveness of registers, block by block,
+// backwards.
 #include <algorithm>
 
 #include "optimize.h"
@@ -9,12 +11,14 @@ namespace scriptlang::optimize {
 namespace {
 
 using Words = std::vector<uint64_t>;
-constexpr size_t kMostWork = size_t(1) << 24;  // bytes of sets; more is left as it is
-constexpr int kMostRounds = 32;                // loops inside each other, and some more
+constexpr size_t kMostWork = size_t(1) << 24;  // bytes of sets; larger functions stay as they are
+constexpr int kMostRounds = 32;  // more than deeply nested loops need to get to the fixed point
 
 struct Block {
   size_t begin, end;
-  std::vector<size_t> next;  // blocks
+  std::vector<size_t> next;  // the blocks that may follow
+  // The registers that are live at its start and end, those that it reads before it writes them,
+  // and those that it writes.
   Words live_in, live_out, reads, writes;
 };
 
@@ -69,7 +73,7 @@ class Lifetimes {
     }
   }
 
-  // False where it takes too long.
+  // Computes liveness. False if it takes too long.
   bool solve() {
     for (Block& block : blocks_) {
       block.live_in.assign(words_, 0);
@@ -103,13 +107,14 @@ class Lifetimes {
     return true;
   }
 
+  // Makes last reads MOVEs and stores that nothing reads DROPs, and notes where to drop registers.
   void move_last_reads() {
     for (Block& block : blocks_) {
       Words live = block.live_out;
       for (size_t pc = block.end; pc-- > block.begin;) {
         Instruction& i = f_.code[pc];
         const int count = i.op == Opcode::STORE ? 1 : i.op == Opcode::STOREN ? i.n : 0;
-        if (i.op == Opcode::STORE && !has(live, i.x)) {  // nobody reads it
+        if (i.op == Opcode::STORE && !has(live, i.x)) {  // nothing reads it
           i.op = Opcode::DROP;
           i.x = 0;
           continue;
@@ -123,7 +128,8 @@ class Lifetimes {
         set(live, i.x);
       }
     }
-    // What leaves a block and is not wanted in one that follows.
+    // Registers that are live at the end of a block, but not at the start of one that follows, are
+    // dropped there.
     std::vector<Words> arriving(blocks_.size());
     for (Block& block : blocks_) {
       for (size_t next : block.next) {
@@ -136,14 +142,14 @@ class Lifetimes {
       for (size_t w = 0; w < words_ && !arriving[b].empty(); ++w) {
         uint64_t dead = arriving[b][w] & ~blocks_[b].live_in[w];
         for (; dead; dead &= dead - 1) {
-          // A loop's head is its LOOP instruction: nothing may come between it and those who jump.
+          // Jumps to the block go to the drop (see rebuild), also if it begins with a LOOP.
           dropped_.push_back({blocks_[b].begin, int(w * 64) + __builtin_ctzll(dead)});
         }
       }
     }
   }
 
-  // What is stored and moved back at once stays where it is.
+  // Removes a STORE and the MOVE right after it that pushes the value again.
   void leave_on_stack() {
     gone_.assign(f_.code.size(), 0);
     for (Block& block : blocks_) {
@@ -156,7 +162,7 @@ class Lifetimes {
     }
   }
 
-  // Inserts the drops; who jumps to a place goes to the drops that stand there.
+  // Inserts the drops. A jump to an instruction goes to the drops before it.
   void rebuild() {
     if (dropped_.empty() && !any_gone_) return;
     std::stable_sort(dropped_.begin(), dropped_.end(),
@@ -165,7 +171,7 @@ class Lifetimes {
     std::vector<size_t> moved(size + 1);
     size_t next = 0, place = 0;
     for (size_t pc = 0; pc <= size; ++pc) {
-      moved[pc] = place;  // of the first drop at pc, or of what stands there
+      moved[pc] = place;  // of the first drop at pc, or of the instruction if there is none
       for (; next < dropped_.size() && dropped_[next].at == pc; ++next) ++place;
       if (pc < size && !gone_[pc]) ++place;
     }
@@ -204,7 +210,7 @@ class Lifetimes {
   std::vector<Block> blocks_;
   std::vector<size_t> block_at_;
   std::vector<Drop> dropped_;
-  std::vector<char> gone_;  // instructions that are not needed
+  std::vector<char> gone_;  // by instruction: whether it is removed
   bool any_gone_ = false;
 };
 

@@ -1,4 +1,4 @@
-// From a function as it was compiled to the one that runs.
+// The order of the passes that optimise a function at its first call.
 #include "optimize.h"
 
 namespace scriptlang::optimize {

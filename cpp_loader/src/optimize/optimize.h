@@ -1,8 +1,9 @@
-// What a function that was compiled from source runs as: made at its first call.
+// Optimises bytecode that was compiled from source, at the first call of a function.
 //
-// Bytecode in, bytecode out. Calls are replaced by bodies (inline.cpp), straight rows of pointwise
-// operators by groups (groups.cpp), and registers end where they are read last (lifetimes.cpp).
-// The function itself stays as it was compiled: it says what the archive holds.
+// Calls are replaced by the bodies of the callees (inline.cpp), repeated computations of a number
+// are removed (common.cpp), pointwise operators become fused groups (groups.cpp), the last read of
+// a register moves its value (lifetimes.cpp), and registers are reused (registers.cpp). The
+// original function stays as it was compiled, because it says what the archive holds.
 #pragma once
 
 #include <memory>
@@ -11,25 +12,30 @@
 
 namespace scriptlang::optimize {
 
-// A verified function that does the same. Null where that is too much work.
+// Returns a new, verified function that does the same faster. All passes run; with `inlines` false,
+// calls stay calls.
 std::unique_ptr<Function> optimized(const Function& function, bool inlines);
 
-// The function with the functions that it calls put in. Operators are OP and OPN again.
+// Returns a copy of the function with the functions that it calls inlined, if `inlines`. It has to
+// be verified.
 std::unique_ptr<Function> inlined(const Function& function, bool inlines);
 
-// Puts pointwise operators into groups. Of verified code; it has to be verified again.
+// Puts pointwise operators into fused groups. The code must be verified before, and again after.
 void make_groups(Function* function);
 
-// Leaves out what was computed before. Of verified code; it has to be verified again.
+// Removes repeated computations. The code must be verified before, and again after.
 void find_common(Function* function);
 
-// OP and OPN, which the verifier takes, where it made other instructions of them.
+// Turns the specialised operator instructions that verify() made (OP_ONE, OP_ANY) into OP and OPN
+// again, which verify() accepts.
 void restore_operators(Function* function);
 
-// Gives registers that are never live at the same time one place. Of verified code, which it stays.
+// Gives registers that are never live at the same time one number. The code must be verified, and
+// need not be verified again.
 void share_registers(Function* function);
 
-// Moves on last reads, and drops of what is not wanted further on.
+// Makes the last read of each register a MOVE, and inserts a DROPR for each register that a branch
+// does not read any more.
 void end_lifetimes(Function* function);
 
 }  // namespace scriptlang::optimize

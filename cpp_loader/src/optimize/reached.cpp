@@ -1,4 +1,5 @@
-// Walks over functions as they run: inlined, in groups, with branches decided.
+// Finds the operators that a program can call. It walks over the optimised functions, in which
+// calls are inlined, operators are in groups, and branches on constants are decided.
 #include "reached.h"
 
 #include <set>
@@ -52,7 +53,7 @@ class Walk {
     for (const auto& part : f.parts) add(part.get());
   }
 
-  // Of any class: which one is known when it runs.
+  // Adds the methods of this name of all classes, because the class is only known at run time.
   void add_methods(std::string_view name) {
     for (const auto& f : program_.functions()) {
       const std::string_view full = f->name;
@@ -63,8 +64,10 @@ class Walk {
     }
   }
 
-  // "aten__name__overload" of bodies.txt, perhaps of a former version or with defaults left out
-  // ("/2"). Functions of archives have other names.
+  // If the function is the body of a composite operator, adds the operator. Such a function has a
+  // name like "aten__name__overload" (bodies.txt), with the prefix "former__" if the body is that
+  // of a former version, and a suffix like "/2" if arguments have their defaults. Functions of
+  // archives have other names.
   void add_operator_of_body(std::string_view name) {
     constexpr std::string_view kFormer = "former__", kArchives = "__torch__";
     if (name.substr(0, kArchives.size()) == kArchives) return;

@@ -1,4 +1,5 @@
-// Which operators a program reaches: what a library that is built for it has to have.
+// Finds the operators that a program can call. A library that is built for this program only has to
+// contain them.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace scriptlang::optimize {
 
-// Qualified names, sorted: those of the table that the functions call as they run, and all that
-// they call in turn; and operators whose bodies stand for them, since calls are resolved by their
-// names. Lowers the functions.
+// Returns the qualified names, sorted, of the operators of the table that the functions `from` and
+// all functions that they call use when they run. Composite operators whose bodies were compiled in
+// are included, because the compiler resolves calls by their names. Lowers the functions.
 std::vector<std::string> reached_operators(const Program& program,
                                            const std::vector<const Function*>& from);
 

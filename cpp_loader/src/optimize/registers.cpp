@@ -1,8 +1,9 @@
-// Registers that are never live at the same time become one: frames stay small, although each body
-// that was put in brought registers of its own.
+// Register allocation by linear scan: registers that are never live at the same time become one.
+// Frames stay small that way, although each inlined body brought its own registers.
 //
-// A register's interval goes from the first place where it is touched or live to the last. Those of
-// numbers share with their like only, since their types are looked at.
+// The interval of a register goes from the first instruction where it is named or live to the last.
+// A register with a declared type shares only with registers of the same type, because the lowering
+// uses these types.
 #include <algorithm>
 
 #include "lower/flow.h"
@@ -12,14 +13,16 @@ namespace scriptlang::optimize {
 
 namespace {
 
-// So many have places of their own: values pass without moves from one to another there.
+// So many registers are not shared. The lowering can then pass values between them without moves.
 constexpr size_t kFew = 64;
-constexpr int kMost = 10000;  // of more it would take too long
+constexpr int kMost = 10000;  // a function with more registers stays as it is
 
+// The interval of a register. Registers that one STOREN writes must stay side by side: they are a
+// row, whose first register is the leader.
 struct Interval {
   int64_t begin = INT64_MAX, end = -1;
-  int leader = 0;  // the first of those that one instruction stores side by side
-  int count = 1;   // of a leader: how many
+  int leader = 0;
+  int count = 1;  // of a leader: how many registers the row has
   void touch(int64_t pc) {
     begin = std::min(begin, pc);
     end = std::max(end, pc);
@@ -66,7 +69,8 @@ class Sharing {
     return x == bytecode::Operand::Registers ? i.n : 0;
   }
 
-  // False where rows overlap: then all stays as it is.
+  // Makes registers first, ..., first + count - 1 a row. False if rows overlap: then nothing is
+  // changed.
   bool join(int first, int count) {
     Interval& leader = intervals_[size_t(first)];
     const bool known = leader.count == count;
@@ -107,6 +111,7 @@ class Sharing {
     }
   }
 
+  // The first of `count` places side by side that are free from `begin` on, new ones if need be.
   int find_free(int reg, int count, int64_t begin) {
     size_t run = 0;
     for (size_t p = 0; p < ends_.size() && ends_.size() >= kFew; ++p) {
@@ -123,9 +128,9 @@ class Sharing {
 
   Function& f_;
   std::vector<Interval> intervals_;
-  std::vector<int> places_;     // of a register
-  std::vector<int64_t> ends_;   // of a place: where what lies there ends
-  std::vector<TypeRef> types_;  // of a place
+  std::vector<int> places_;     // by register: its new number
+  std::vector<int64_t> ends_;   // by place: where the interval of its last register ends
+  std::vector<TypeRef> types_;  // by place: the declared type of its registers, or null
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Effect analysis: whether a function may write to memory that others can reach.
+// Effect analysis: finds whether a function may write to memory that others can reach.
 #include "effects.h"
 
 #include <algorithm>
@@ -12,11 +12,13 @@ namespace scriptlang {
 
 namespace {
 
-// Where a value comes from, in the order of how many others can reach it.
+// Where a value comes from: made by this run, passed to it as an argument, or reachable by others
+// before. A higher level means that more others may reach it.
 enum Level : uint8_t { kOwnRun, kPassed, kThere };
 using Levels = std::vector<uint8_t>;
 
-constexpr int64_t kWork = 1 << 24;  // slots visited before the analysis gives up
+// The analysis gives up after so many slots visited, different calls, or rounds.
+constexpr int64_t kWork = 1 << 24;
 constexpr size_t kMostCalls = 4096;
 constexpr int kRounds = 16;
 
@@ -27,16 +29,19 @@ constexpr TagSet kFixed = tag_bit(Tag::None) | tag_bit(Tag::Bool) | tag_bit(Tag:
 
 // What a schema says about the memory of an argument or result.
 struct Part {
-  bool shares = false, writes = false;  // has an alias set; which is written
+  bool shares = false, writes = false;  // has an alias set; has one that is written, such as (a!)
   bool is_tensor = false;               // is a tensor or a list of tensors
   bool is_fixed = false;                // immutable, with all that it holds
   bool is_holder = false;               // is a container
 };
+// What is known of an operator. is_known: the schema could be read. gives_input: a result may share
+// memory with an argument, although its schema does not say so.
 struct Marks {
   std::vector<Part> arguments, returns;
   bool is_known = false, reshapes = false, gives_input = false;
 };
 
+// Reads one argument or result in the text of a schema, such as "Tensor(a!) self".
 Part part_of(std::string_view text, const Type& type) {
   Part part;
   std::string_view spelled = text.substr(0, text.find('='));
@@ -110,17 +115,20 @@ Marks marks_of(const OpEntry& entry) {
     marks.returns.push_back(read(piece, schema.returns[k]));
   }
   marks.reshapes = reshapes(entry);
-  // Of what a host registered nobody knows better.
+  // Nothing is known of operators that a host registered, so their results may share memory.
   marks.gives_input = may_share(entry) || (entry.at & kCustomEntry);
   return marks;
 }
 
+// What is known of a call of a function with arguments of certain levels.
 struct Summary {
   Effect effect = Effect::Reads;
   Levels results;
-  int round = 0;  // in which it was looked at last
+  int round = 0;  // in which it was analysed last
 };
 
+// Repeats the analysis of all calls until a fixed point: a recursive call gets the summary of the
+// round before.
 class Analysis {
  public:
   explicit Analysis(const Program& program) : program_(program) {}
@@ -164,12 +172,15 @@ class Analysis {
   }
   // A value is stored in a container or object that this run may have made.
   void put(uint8_t level) { raise_to(&inside_, level); }
+  // The level of an attribute of an object, or of the result of a future.
   uint8_t inside_or_there(uint8_t whole) const {
     return whole == kOwnRun ? inside_ : uint8_t(kThere);
   }
+  // The level of a value in a container.
   uint8_t part(uint8_t whole) const { return std::max(whole, inside_); }
 
-  // Abstract interpretation along all paths, as in the verifier: registers, then the stack.
+  // Abstract interpretation along all paths, as in the verifier. A state has the levels of the
+  // registers, then those of the stack.
   void follow(const Function& f, const Levels& passed, Summary* summary) {
     std::vector<char> is_target(f.code.size(), 0);
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
@@ -223,6 +234,7 @@ class Analysis {
     }
   }
 
+  // Merges *state into *known; false if that changed nothing. Afterwards *state is the union.
   static bool add(Levels* known, Levels* state) {
     bool grew = false;
     for (size_t k = 0; k < known->size(); ++k) {
@@ -256,7 +268,7 @@ class Analysis {
       state->resize(state->size() + size_t(pushes), level);
       work_ -= pops + pushes;
     };
-    auto makes = [&](int64_t count) {  // a container of values of the stack
+    auto makes = [&](int64_t count) {  // for a step that makes a container of `count` values
       put(highest(count));
       give(count, 1, kOwnRun);
     };
@@ -295,7 +307,8 @@ class Analysis {
         top(0) = kOwnRun;
         return;
       case Opcode::WAIT:
-        if (top(0) != kOwnRun) raise_to(effect, Effect::Reshapes);  // may be any call
+        // An awaitable of unknown origin may start any call.
+        if (top(0) != kOwnRun) raise_to(effect, Effect::Reshapes);
         return give(1, 1, inside_or_there(top(0)));
       case Opcode::INTERFACE_CALL:
         return call(named(f.constants[size_t(i.x)].as_string(), i.n), i.n, 1, state, effect);
@@ -350,7 +363,9 @@ class Analysis {
     if (fresh) known->second = marks_of(*use.entry);
     const Marks& marks = known->second;
     size_t first = state->size() - i.arguments;
-    auto index = [&](size_t k) {  // in the schema: out arguments follow filled defaults
+    // The index in the schema of argument k: out arguments come behind the defaults that are filled
+    // in.
+    auto index = [&](size_t k) {
       bool is_out = k >= size_t(i.arguments - use.trailing_out);
       return is_out ? k + use.defaults.size() : k;
     };
@@ -399,6 +414,7 @@ class Analysis {
     work_ -= i.arguments + i.results;
   }
 
+  // The methods of this name of all classes.
   std::vector<const Function*> named(std::string_view name, int64_t parameters) const {
     std::vector<const Function*> found;
     for (const auto& function : program_.functions()) {
@@ -410,6 +426,7 @@ class Analysis {
     return found;
   }
 
+  // A call of one of these functions.
   void call(const std::vector<const Function*>& callees, int64_t parameters, int64_t results,
             Levels* state, Effect* effect) {
     Levels passed(state->end() - parameters, state->end());

@@ -39,7 +39,8 @@ constexpr Form kForms[] = {
 #define SL_OUT_OF_PLACE(name, other) {name, other},
 #include "facts.def"
 };
-// As passes/effects.py has them: what schemas of other operators say is not all they do.
+// The namespaces of built-in operators, as in passes/effects.py. Operators of others may do more
+// than their schemas say.
 constexpr std::string_view kNamespaces[] = {
     "aten::", "prim::", "scriptlang::", "quantized::", "prepacked::"};
 

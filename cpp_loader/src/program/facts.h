@@ -1,4 +1,4 @@
-// What the engine asks of operators besides their schemas.
+// Facts of operators: what is known of them besides their schemas. facts.def has the tables.
 #pragma once
 
 #include <string_view>
@@ -7,18 +7,19 @@
 
 namespace scriptlang {
 
-// Whether calls of the operator do nothing but give a result: it writes to nothing, draws no random
-// number and need not run in its place. *switch: the argument that has to be False or 0 for that.
+// Whether a call of the operator only gives a result: it writes to no memory, draws no random
+// number and may run earlier or later. *switched: the index of an argument that must be False or 0
+// for that (the p of a dropout), or -1.
 bool only_gives(const OpEntry& entry, int* switched);
-// Whether its results are new memory: neither an argument nor a part of one.
+// Whether its results are new memory: they share none with an argument.
 bool gives_fresh(const OpEntry& entry);
-// Whether its results may be arguments or share their memory, though its schema does not say so.
+// Whether a result may be an argument or share its memory, although the schema does not say so.
 bool may_share(const OpEntry& entry);
-// Whether it gives a tensor that is there another shape, type, memory or history.
+// Whether it changes the shape, the type, the storage or the history of a tensor that exists.
 bool reshapes(const OpEntry& entry);
-// Whether a program with it asks for derivatives itself.
+// Whether an operator computes derivatives, so that a program that calls it must be recorded.
 bool asks_for_derivatives(std::string_view qualified_name);
-// For one that writes to its first argument: the one that gives a new tensor; else null.
+// For an in-place operator, the operator that gives a new tensor instead; null for others.
 const OpEntry* out_of_place(const OpEntry& entry);
 
 }  // namespace scriptlang

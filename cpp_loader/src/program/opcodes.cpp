@@ -1,4 +1,5 @@
-// The table of opcodes, for lookups.
+// Looks up what the table of opcodes says of one. OP_ONE and the others that verify() makes are not
+// in the table.
 #include "opcodes.h"
 
 namespace scriptlang::bytecode {

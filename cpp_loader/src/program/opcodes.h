@@ -1,4 +1,4 @@
-// The instruction set, as interpreter/opcodes.py has it: opcodes.def is generated from there.
+// The instruction set. opcodes.def, which is generated from interpreter/opcodes.py, has the table.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace scriptlang {
 enum class Opcode : uint8_t {
 #define SL_OPCODE(name, number, ...) name = number,
 #include "opcodes.def"
-  // What OP and OPN become once the operator is known.
+  // verify() replaces OP and OPN by these, once the operator is known.
   OP_ONE = 64,   // all arguments given, one result
   OP_ANY,        // any number of results, defaults to fill in
   OP_MISSING,    // raises MissingOperator
@@ -21,7 +21,7 @@ enum class Opcode : uint8_t {
 
 namespace bytecode {
 
-// What an operand is; opcodes.def says each.
+// The kinds of operands of instructions. opcodes.def says what each means.
 enum class Operand : uint8_t {
   None,
   Operator,
@@ -46,7 +46,7 @@ enum class Operand : uint8_t {
   Arguments,
 };
 
-// What a value on the stack is.
+// The kinds of values on the stack that instructions need or give.
 enum class Kind : uint8_t {
   Any,
   Bool,
@@ -62,13 +62,14 @@ enum class Kind : uint8_t {
   Future,
 };
 
-// How many more values: by an operand, or as many as the operator or the function takes or gives.
+// How many further values an instruction takes or gives: as many as an operand says, or as the
+// operator or function takes or gives.
 enum class Count : uint8_t { None, N, X, NMinus1, NMinus2, XMinus1, Operator, Function };
 
 // What runs after an instruction.
 enum class Next : uint8_t { Next, Jump, Branch, Loop, Return, Raise };
 
-// What an instruction does besides; opcodes.def says each.
+// Whether an instruction has side effects. opcodes.def says what each means.
 enum class Does : uint8_t { Acts, Gives, Moves };
 
 // The values that an instruction takes off the stack or puts onto it, bottom first.
@@ -88,7 +89,7 @@ struct OpcodeInfo {
   Values pops, pushes;
   Next next;
   Does does;
-  bool runs;  // false: only PyTorch's profiling executor makes it
+  bool runs;  // false: only PyTorch's profiling executor uses it; programs with it are refused
 };
 
 // For the opcodes of the table and those that OP and OPN become.

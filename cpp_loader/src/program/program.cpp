@@ -1,4 +1,5 @@
-// Decodes bytecode.pkl's tuples into functions, constants and classes.
+// Decodes the tuples of bytecode.pkl into functions, constants and types, and joins functions to a
+// program.
 #include "program.h"
 
 #include <algorithm>
@@ -94,11 +95,13 @@ ClassResolver ClassTable::resolver() {
 // others.
 constexpr int64_t kMostDecoded = int64_t(1) << 30;
 
+// What is shared while all functions are decoded: the limit, and types that were parsed.
 class Decoded {
  public:
   explicit Decoded(const NoneDefaults& of_functions) : defaults(of_functions) {}
   const NoneDefaults& defaults;
 
+  // Accounts for `count` things of so many bytes. Raises LimitError beyond the limit.
   void add(size_t count, size_t bytes) {
     left_ -= int64_t(std::min(count, size_t(kMostDecoded))) * int64_t(bytes);
     if (left_ < 0) {
@@ -109,7 +112,8 @@ class Decoded {
 
   // The type that a text names; each text is parsed once.
   TypeRef type(const Value& text, const ClassResolver& classes) {
-    if (text.tag() == Tag::Text) return parse_type(text.as_string(), classes);  // a short one
+    // An inline text is short; parsing it costs no more than to look it up.
+    if (text.tag() == Tag::Text) return parse_type(text.as_string(), classes);
     TypeRef& known = types_[text.bits()];
     if (!known) add(text.as_string().size(), 16);
     if (!known) known = parse_type(text.as_string(), classes);
@@ -125,7 +129,8 @@ namespace {
 
 using Items = ValueSpan;
 
-// The items of a tuple or list; writers use either. Nobody else holds the tree.
+// The items of a tuple or list, since writers use either. boxed() may change the list, which is
+// safe because nothing else refers to the tree.
 std::optional<Items> sequence(const Value& v) {
   if (v.is_tuple()) return Items(v.as_tuple().items);
   if (v.is_list()) return v.as_list().boxed();
@@ -232,8 +237,8 @@ class FunctionDecoder {
   }
 
   // Finds the operator, and the defaults of arguments that are not given. If the number of
-  // arguments does not fit, the call is of an overload of another version of PyTorch: it counts as
-  // missing.
+  // arguments does not fit, the call is for the schema of another version of PyTorch: the operator
+  // counts as missing.
   void resolve(OperatorUse* use) {
     use->entry = find_op(use->qualified_name());
     if (!use->entry) return;
@@ -243,6 +248,7 @@ class FunctionDecoder {
     if (!use->variadic && !fill(use, schema)) use->entry = nullptr;
   }
 
+  // Fills in the numbers of arguments, and the defaults. False if they do not fit the schema.
   bool fill(OperatorUse* use, const Schema& schema) {
     use->total = int(schema.arguments.size());
     if (use->given < 0) use->given = use->total;
@@ -291,8 +297,9 @@ class FunctionDecoder {
     }
   }
 
-  // A record spells the default None as it spells no default: for last arguments that may be None
-  // it is one, as PyTorch's lite interpreter takes it.
+  // In bytecode.pkl a default of None looks like no default. If it is not known which arguments
+  // have one (NoneDefaults), all last arguments whose type allows None get it, as in PyTorch's lite
+  // interpreter.
   void add_none_defaults() {
     auto told = decoded_.defaults.find(f_.name);
     if (told != decoded_.defaults.end()) return take_none_defaults(told->second);
@@ -419,7 +426,7 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
   return program;
 }
 
-// Lets functions be called where these stand in for operators.
+// Replaces calls of operators by calls of their bodies, for those that have one.
 void Program::use_bodies(OperatorBodies* bodies) {
   for (auto& function : functions_) {
     std::vector<const Function*> found;  // by operator
@@ -455,7 +462,7 @@ std::shared_ptr<const Program> Program::assemble(std::vector<std::unique_ptr<Fun
   return program;
 }
 
-// Verifies all functions, makes the groups that FUSED calls, and lists what is missing.
+// Verifies all functions, makes the groups that FUSED calls, and lists the missing operators.
 void Program::finish() {
   std::unordered_map<std::string, int> missing;
   for (auto& function : functions_) {

@@ -26,17 +26,18 @@ const char* opcode_name(Opcode op);
 // An operator as one function of a program uses it.
 struct OperatorUse {
   std::string name, overload;
-  int given = -1;                  // arguments on the stack; -1: all of them, or OPN says
+  int given = -1;                  // arguments on the stack; -1: all, or as many as OPN says
   const OpEntry* entry = nullptr;  // null: missing
   int total = 0, results = 0;
   bool variadic = false;
-  int trailing_out = 0;         // out arguments, which come after the filled defaults
+  int trailing_out = 0;         // how many of the given ones are out arguments, behind the defaults
   std::vector<Value> defaults;  // of the arguments that are not given
   std::string qualified_name() const { return overload.empty() ? name : name + "." + overload; }
 };
 
-// Where the lines of a text begin. An offset of the text lies in a line, counted from 1.
+// The offsets at which the lines of a text begin.
 using LineStarts = std::vector<uint32_t>;
+// The line, counted from 1, in which an offset of the text lies.
 inline uint32_t line_of(const LineStarts& starts, uint32_t offset) {
   return uint32_t(std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin());
 }
@@ -45,10 +46,10 @@ struct Function;
 
 struct Instruction {
   Opcode op;
-  uint8_t results = 0;     // OP_*
-  uint16_t arguments = 0;  // OP_*: on the stack
-  int32_t x = 0, n = 0;
-  OpFn run = nullptr;  // OP_ONE, OP_ANY
+  uint8_t results = 0;     // OP_ONE, OP_ANY: number of results
+  uint16_t arguments = 0;  // OP_ONE, OP_ANY: number of arguments on the stack
+  int32_t x = 0, n = 0;    // the operands; opcodes.def says what they mean
+  OpFn run = nullptr;      // OP_ONE, OP_ANY: the kernel
 };
 
 namespace lower {
@@ -56,7 +57,7 @@ struct Code;
 void destroy(const Code* code) noexcept;
 }  // namespace lower
 
-// A call whose callee's code lies in the caller.
+// A call that was inlined: the code of the callee lies in the caller.
 struct InlinedCall {
   const Function* function;  // the callee
   uint32_t line;             // of the call
@@ -77,33 +78,34 @@ struct Function {
   std::vector<OperatorUse> operators;
   std::vector<Value> constants;
   std::vector<TypeRef> types;
-  std::vector<const Function*> callees;  // what CALL names
+  std::vector<const Function*> callees;  // the functions that CALL, FORK and others name by index
   std::vector<std::string> callee_names;
   int registers = 0;
-  std::vector<TypeRef> register_types;  // empty, or per register, null where not known
+  std::vector<TypeRef> register_types;  // empty, or by register; null: not known
   std::vector<Argument> arguments, returns;
-  std::string file;             // of code that was compiled here: where it is from
-  std::vector<uint32_t> lines;  // of each instruction: an offset in the file; or empty
-  std::shared_ptr<const LineStarts> line_starts;  // of the file; null: it is not the archive's
+  std::string file;             // the source file that it was compiled from; empty for bytecode
+  std::vector<uint32_t> lines;  // by instruction: its place, an offset in the file; or empty
+  std::shared_ptr<const LineStarts> line_starts;  // of the file; null: `lines` has line numbers
   std::vector<InlinedCall> inlined;
-  std::vector<int32_t> calls;  // of each instruction: which of `inlined` it came from; -1: none
-  std::vector<std::unique_ptr<Function>> parts;  // that only this function calls
-  std::string refusal;                           // why it cannot run: its code is not sound
+  std::vector<int32_t> calls;  // by instruction: the item of `inlined` it came from; -1: none
+  std::vector<std::unique_ptr<Function>> parts;  // bodies of fused groups that only it calls
+  std::string refusal;                           // why it cannot run, if its source was refused
   bool has_schema = false;
-  bool is_raw = false;   // as the source was compiled: it runs as optimize/ makes it
+  bool is_raw = false;   // compiled from source; it is optimised (optimize/) before it runs
   bool is_part = false;  // the body of a fused group, called by FUSED
   int results = 1;       // values on the stack at RET
   int parameters = 0;    // values on the stack at entry
   int max_stack = 0;     // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
-  // What runs instead where derivatives are recorded; made then. It is a Function of no code of its
-  // own: its register code is that of `recorded_of`, with steps that record.
+  // The function that runs instead while derivatives are recorded; made when first needed. It has
+  // no bytecode itself: its register code is lowered from the bytecode of `recorded_of`, with steps
+  // that record.
   mutable std::atomic<const Function*> recorded{nullptr};
   const Function* recorded_of = nullptr;
-  mutable std::atomic<int8_t> effect{-1};  // an Effect, once somebody asked; see effects.h
-  // Whether it asks for derivatives, once somebody asked; see autograd/record.h.
+  mutable std::atomic<int8_t> effect{-1};  // an Effect (effects.h); -1: not computed yet
+  // Whether it computes derivatives itself (autograd/asks.h); -1: not known yet.
   mutable std::atomic<int8_t> differentiates{-1};
-  std::unique_ptr<FusedGroup> group;  // runs the function at once, if it is a fused group
+  std::unique_ptr<FusedGroup> group;  // of a fused group: the compiled form of its body
 };
 
 struct MissingOperator {
@@ -121,7 +123,8 @@ class ClassTable {
   }
   // Adds a class under another name, if two classes have the same one.
   void add(const std::string& name, ClassRef cls);
-  const std::string& name_of(const ClassType& cls) const;
+  const std::string& name_of(
+      const ClassType& cls) const;  // the name that add() gave it, or its own
   ClassResolver resolver();
 
  private:
@@ -132,25 +135,26 @@ class ClassTable {
 // Function -> arguments whose default is None, for functions whose schema does not say so.
 using NoneDefaults = std::unordered_map<std::string, std::unordered_set<std::string>>;
 
-// Functions that stand in for operators: bodies of those without a kernel, and of those that meant
-// something else when a file was written.
+// Functions that are called in place of operators: the bodies of composite operators without a
+// kernel, and of operators that did something else in the version of PyTorch that wrote the file.
 class OperatorBodies {
  public:
   virtual ~OperatorBodies() = default;
-  // A function of the arguments that the use gives; null where the operator itself is called.
+  // The function to call in place of the operator, with the same arguments. Null if the operator
+  // itself is called.
   virtual const Function* find(const OperatorUse& use) = 0;
-  virtual std::vector<std::unique_ptr<Function>> take() = 0;  // all that were made
+  virtual std::vector<std::unique_ptr<Function>> take() = 0;  // all functions that find() made
 };
 
 class Program : public std::enable_shared_from_this<Program> {
  public:
-  // From the tree of bytecode.pkl: (version, function, ...) or (function, ...). Raises
-  // ArchiveError for a malformed tree or code that does not verify.
+  // Makes a program of the tree of bytecode.pkl: (version, function, ...) or (function, ...).
+  // Raises ArchiveError for a malformed tree or code that does not verify.
   static std::shared_ptr<const Program> decode(const Value& tree,
                                                std::shared_ptr<ClassTable> classes,
                                                const NoneDefaults& defaults = {},
                                                OperatorBodies* bodies = nullptr);
-  // Of functions that were compiled here; each is verified.
+  // Makes a program of functions that were compiled from source. Each of them is verified.
   static std::shared_ptr<const Program> assemble(std::vector<std::unique_ptr<Function>> functions,
                                                  std::shared_ptr<ClassTable> classes);
 
@@ -182,14 +186,13 @@ int64_t pushes_of(const Function& function, const Instruction& instruction);
 // The tags that a value of a kind may have.
 TagSet tags_of(bytecode::Kind kind);
 
-// Whether nothing runs after it, and whether it may go elsewhere than to the next instruction.
-bool ends_flow(Opcode op);
-bool jumps(Opcode op);
+bool ends_flow(Opcode op);  // whether no instruction of the function runs after it
+bool jumps(Opcode op);      // whether it may go elsewhere than to the next instruction
 
 // Proves that a function stays inside its stack, registers, tables and code, that stack depths
-// agree where ways of control meet, and that no argument's type contradicts the operator's
-// schema where both are known. Sets max_stack and the counts of inferred results. Raises
-// ArchiveError with the function and instruction.
+// agree where paths of control meet, and that no argument's type contradicts the operator's schema
+// if both are known. Sets max_stack, and specialises the instructions that call operators (OP_ONE
+// and others in opcodes.h). Raises ArchiveError that names the function and instruction.
 void verify(Function* function);
 
 }  // namespace scriptlang

@@ -1,10 +1,11 @@
-// The verifier: proves that bytecode is safe to run. It has every check that the interpreter relies
+// The verifier: proves that bytecode is safe to run. It makes every check that the machine relies
 // on, in this order:
 //
 // 1. each instruction alone: its operands are inside of their tables;
 // 2. stack depths: the same on all paths to an instruction, and within limits;
-// 3. types, as far as they can be known. The interpreter tests tags again where it uses a value, so
-//    this only refuses bad code early.
+// 3. types, as far as they can be known. The machine checks tags again when it uses a value, so
+// this
+//    only refuses bad code early.
 #include <algorithm>
 
 #include "program.h"
@@ -19,7 +20,7 @@ using bytecode::Next;
 using bytecode::OpcodeInfo;
 using bytecode::Operand;
 
-constexpr int kExitArguments = 4;       // of __exit__, with the object
+constexpr int kExitArguments = 4;       // the arguments of __exit__, with self
 constexpr int64_t kTypeWork = 1 << 26;  // slots visited by the type analysis before it gives up
 
 class Verifier {
@@ -35,8 +36,9 @@ class Verifier {
     }
     for (size_t pc = 0; pc < code_.size(); ++pc) check_operands(pc);
     check_depths();
-    // What was compiled here has types already. A branch that no run takes may still use a None
-    // where its code says Tensor: steps look at tags when they are reached.
+    // Code that was compiled from source has been type-checked by the compiler. In a branch that no
+    // run takes it may still use None as a Tensor, which this analysis would refuse; steps check
+    // tags when they run.
     if (f_.file.empty()) check_types();
   }
 
@@ -62,9 +64,9 @@ class Verifier {
     if (info.x == Operand::Operator) lower_operator(pc);
   }
 
-  // x comes before n, which may be held against what x names.
+  // To be called for x first: the check of n may read what x names.
   void check_operand(size_t pc, Operand kind, int64_t value) {
-    int64_t last = value + code_[pc].n - 1;  // of as many as n says
+    int64_t last = value + code_[pc].n - 1;  // the last of n registers or types
     switch (kind) {
       case Operand::None: return;
       case Operand::Operator: return check_index(pc, "an operator", value, f_.operators.size());
@@ -119,6 +121,7 @@ class Verifier {
     if (type.kind != kind) fail(pc, "the type ", to_string(type), " does not fit");
   }
 
+  // Replaces OP or OPN by OP_ONE, OP_ANY, OP_MISSING or TUPLE_UNPACK.
   void lower_operator(size_t pc) {
     Instruction& i = code_[pc];
     const OperatorUse& use = f_.operators[size_t(i.x)];
@@ -150,8 +153,8 @@ class Verifier {
   // Whether the instruction calls an operator, and says how many arguments and results it has.
   static bool is_call(Opcode op) { return op == Opcode::OP_ONE || op == Opcode::OP_ANY; }
 
-  // TupleUnpack does not say how many elements it pushes. It is what the next instruction stores;
-  // the interpreter compares the size of the tuple with it.
+  // TupleUnpack does not say how many elements it pushes. As many as the next instruction stores;
+  // the machine compares the size of the tuple with that number.
   void lower_tuple_unpack(size_t pc) {
     Instruction& i = code_[pc];
     int n = 1;
@@ -163,7 +166,7 @@ class Verifier {
 
   // ---- stack depths
 
-  // Slots above the pushed ones that an instruction uses meanwhile.
+  // How many slots above its results an instruction uses while it runs.
   int64_t room_of(const Instruction& i) const {
     if (is_call(i.op)) return i.arguments + int64_t(f_.operators[size_t(i.x)].defaults.size());
     return i.op == Opcode::ENTER || i.op == Opcode::EXIT ? kExitArguments : 0;
@@ -200,7 +203,7 @@ class Verifier {
       }
       Next next = info_of(i.op).next;
       if (next >= Next::Return) continue;
-      // A loop goes on below with as many values as it found.
+      // At the start of its body, a LOOP has as many values on the stack as it found.
       if (next != Next::Jump) reach(pc, pc + 1, next == Next::Loop ? depth : after);
       if (next != Next::Next) reach(pc, pc + size_t(int64_t(i.x)), after);
     }
@@ -211,8 +214,8 @@ class Verifier {
 
   using State = std::vector<TagSet>;  // registers, then the stack
 
-  // Runs to a fixed point: states only grow. If that is too much work it gives up, which is
-  // harmless.
+  // Abstract interpretation with sets of tags, to a fixed point, which exists because sets only
+  // grow. If it is too much work it gives up, which is harmless.
   void check_types() {
     std::vector<char> is_target(code_.size(), 0);
     for (size_t pc = 0; pc < code_.size(); ++pc) {
@@ -277,6 +280,8 @@ class Verifier {
     return grew;
   }
 
+  // LOOP has the trip number, the trip limit and the condition below the carried values. The edge
+  // out of the loop drops the three; the body finds the trip number in place of the condition.
   void leave_loop(const Instruction& i, State* state) {
     size_t first = state->size() - size_t(i.n) - 1;
     state->erase(state->begin() + long(first), state->begin() + long(first) + 3);
@@ -305,7 +310,7 @@ class Verifier {
     bool reads = i.op == Opcode::LOAD || i.op == Opcode::MOVE;
     TagSet read = reads ? register_tags(i.x, reg(i.x)) : 0;
     if (i.op == Opcode::MOVE || i.op == Opcode::DROPR) reg(i.x) = tag_bit(Tag::None);
-    // Its values are those that it found, or go elsewhere.
+    // UNCHECKED_CAST leaves its operand as it is; enter_loop() and leave_loop() handle LOOP.
     if (i.op == Opcode::UNCHECKED_CAST || info.next == Next::Loop) return;
     state->resize(state->size() - size_t(pops));
     for (int64_t k = 0; k < pushes; ++k) {
@@ -321,6 +326,7 @@ class Verifier {
          " is needed");
   }
 
+  // The tags of a register, by what flowed into it and its declared type.
   TagSet register_tags(int index, TagSet flow) {
     if (f_.register_types.empty() || !f_.register_types[size_t(index - 1)]) return flow;
     TagSet narrowed = flow & tags_of(*f_.register_types[size_t(index - 1)]);
@@ -346,7 +352,8 @@ class Verifier {
       size_t index = is_out ? k + use.defaults.size() : k;
       const Argument& a = schema.arguments[index];
       TagSet have = (*state)[first + k], accepted = tags_of(*a.type);
-      // Numbers convert, and one int stands for int[2]; a zero-dim tensor may stand for a number.
+      // Numbers convert to each other, one number stands for a list of them (int[2]), and a tensor
+      // without dimensions may stand for a number.
       if (accepted & (tag_bit(Tag::Double) | tag_bit(Tag::Int))) {
         accepted |=
             tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Tensor) | tag_bit(Tag::Bool);

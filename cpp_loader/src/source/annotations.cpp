@@ -1,4 +1,4 @@
-// Types and constant values as the code of archives spells them.
+// Reads types and constant expressions in the code of archives.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMostDepth = 100;
 
+// A type without parts, by its name.
 struct Spelled {
   std::string_view name;
   TypeKind kind;
@@ -199,7 +200,7 @@ Value Declarations::constant_call(const SourceFile& file, const Node& node, int 
     }
     return Value(parse_device(text));
   }
-  if (name == "torch.sub" && node.items.size() == 2) {  // how the least int is written
+  if (name == "torch.sub" && node.items.size() == 2) {  // PyTorch writes the least int like this
     Value a = constant_of(file, *node.items[0], types_.integer, depth + 1);
     Value b = constant_of(file, *node.items[1], types_.integer, depth + 1);
     int64_t difference;

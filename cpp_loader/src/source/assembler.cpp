@@ -33,7 +33,7 @@ int Assembler::constant(const Value& value) {
   std::string key(1, char(value.tag()));
   if (value.is_string()) {
     key.append(value.as_string());
-  } else {  // numbers by their bits, which keep 0.0 and -0.0 apart; others by identity
+  } else {  // numbers by their bits, which distinguish 0.0 from -0.0; others by identity
     uint64_t bits = value.is_none() ? 0 : value.bits();
     key.append(reinterpret_cast<const char*>(&bits), sizeof bits);
   }

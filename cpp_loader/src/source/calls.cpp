@@ -1,4 +1,5 @@
-// Calls: overloads chosen by the types of the arguments, which then become what the callee takes.
+// Compiles calls: chooses the overload by the types of the arguments, and converts these to what
+// the callee takes.
 #include <algorithm>
 
 #include "emitter.h"
@@ -9,6 +10,7 @@ namespace scriptlang::source {
 
 namespace {
 
+// An operator that has an opcode of its own. `counted`: its operand is the number of arguments.
 struct Promoted {
   std::string_view name;
   Opcode op;
@@ -27,7 +29,7 @@ const Promoted* promoted(const Signature& signature) {
   return nullptr;
 }
 
-constexpr size_t kMostListed = 64;  // elements of a default that is made anew for each call
+constexpr size_t kMostListed = 64;  // the most elements of a default list that each call makes anew
 
 }  // namespace
 
@@ -65,7 +67,7 @@ std::vector<Operand> Emitter::one(T type, size_t begin) {
   return made;
 }
 
-// ---- calls by what is called
+// ---- calls, by the kind of callee
 
 Meaning Emitter::call(const Node& node, T expected) {
   const size_t begin = code_.size();
@@ -121,7 +123,7 @@ Meaning Emitter::call(const Node& node, T expected) {
   }
 }
 
-// A method of an object that is on the stack, or the object itself.
+// Calls a method of an object that is on the stack, or the object itself.
 Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
   Declared* declared = types_.declared(owner.type);
   Routine* routine = callee.routine;
@@ -168,8 +170,8 @@ Meaning Emitter::make_named_tuple(T type, std::vector<Operand> operands, const N
   return on_stack(type);
 }
 
-// An operator that the table has not: the call raises when it is reached. Nothing behind it runs,
-// but what stands there still has to have types.
+// A call of an operator that is not in the table. It raises when it is reached, so code behind it
+// never runs, but is still compiled.
 Meaning Emitter::call_unknown(const std::string& name, const Node& node) {
   arguments(node);
   code_.emit(Opcode::OP, code_.unknown_operation(name));
@@ -235,15 +237,18 @@ Meaning Emitter::finish_operator(const Match& match, std::vector<Operand> operan
   code_.line = node.at;
   if (variadic) code_.emit(Opcode::OPN, code_.variadic_operation(signature), count);
   else code_.emit(Opcode::OP, code_.operation(signature, count));
-#if !defined(SL_SELECTED)  // where most are left out, code behind them is what it is elsewhere
-  if (!signature.entry) code_.die();  // it raises
+// An operator without a kernel raises, so code behind it is dead. A build for some programs keeps
+// that code, so that it compiles programs as a full build does.
+#if !defined(SL_SELECTED)
+  if (!signature.entry) code_.die();
 #endif
   return result();
 }
 
 // ---- arguments as the callee takes them
 
-// Where arguments by name stand in another order than the formals: through registers.
+// If arguments that are given by name have another order than the formals, reorders them through
+// registers.
 void Emitter::reorder(const Match& match, std::vector<Operand>* operands) {
   int last = -1;
   bool ordered = true;
@@ -278,7 +283,7 @@ int Emitter::materialise(const Match& match, std::vector<Operand> operands, bool
           : std::min_element(operands.begin(), operands.end(),
                              [](const Operand& a, const Operand& b) { return a.begin < b.begin; })
                 ->begin;
-  // From the last to the first, so that what was not looked at yet stays where it is.
+  // From the last to the first, so that insertions do not move the code of those still to come.
   for (size_t k = given; k-- > 0;) {
     const Slot& slot = match.slots[k];
     if (slot.source < 0) {
@@ -317,7 +322,8 @@ int Emitter::materialise(const Match& match, std::vector<Operand> operands, bool
   return int(count);
 }
 
-// A list of numbers that no operator with plain results writes or keeps is a constant.
+// Makes a list of constant numbers one constant. Only for arguments of operators whose results are
+// all tensors, which neither write to the list nor keep it.
 bool Emitter::fold_list(const Operand& operand) {
   const Instruction& last = code_.at(operand.end - 1);
   if (last.op != Opcode::LIST_CONSTRUCT || size_t(last.n) != operand.end - operand.begin - 1) {
@@ -348,7 +354,8 @@ bool Emitter::fold_list(const Operand& operand) {
 void Emitter::push_default(size_t at, const Formal& formal, bool fresh_lists) {
   const Value& value = formal.value;
   const bool is_list = value.is_list() && value.as_list().size() <= kMostListed;
-  if (is_list && (fresh_lists || value.as_list().empty())) {  // the callee may write to it
+  // The callee may write to the list, so each call makes a new one.
+  if (is_list && (fresh_lists || value.as_list().empty())) {
     const List& list = value.as_list();
     code_.insert(at, Opcode::LIST_CONSTRUCT, code_.type(types_.without_none(formal.type)),
                  int64_t(list.size()));
@@ -360,7 +367,7 @@ void Emitter::push_default(size_t at, const Formal& formal, bool fresh_lists) {
   code_.insert(at, Opcode::LOADC, code_.constant(value));
 }
 
-// Inserts what a step does behind the code of an operand.
+// Inserts the code of a conversion behind the code of an operand.
 void Emitter::convert_at(const Operand& operand, const Step& step) {
   const size_t end = operand.end;
   switch (step.kind) {
@@ -410,7 +417,7 @@ void Emitter::convert_at(const Operand& operand, const Step& step) {
   }
 }
 
-// Takes the tuple on the stack apart and makes a list or another tuple of its parts.
+// Inserts code that unpacks the tuple on the stack, and makes a list or another tuple of its parts.
 void Emitter::convert_parts(size_t at, T tuple, const Step& step) {
   const size_t count = tuple->elements.size();
   if (count == 0) {

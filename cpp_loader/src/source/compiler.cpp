@@ -1,4 +1,5 @@
-// The compiler of an archive's code: a queue of functions, each compiled once.
+// The compiler of an archive's code: checks the values of its pickles, and compiles a queue of
+// functions, each of them once.
 #include "compiler.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kMostNested = 80;
 
+// An overload that did something else in files older than `version`.
 struct Former {
   std::string_view name, overload;
   int version;
@@ -52,6 +54,8 @@ ClassRef Compiler::find_class(const std::string& name) {
 
 // ---- values of the pickle
 
+// Checks a value against its declared type, and notes the objects in it. Raises ArchiveError that
+// names `what`.
 void Compiler::conform(Value* value, T type, const std::string& what, int depth) {
   if (depth > kMostNested) {
     raise(ErrorKind::ArchiveError, what, " is nested over ", kMostNested, " deep");
@@ -142,7 +146,7 @@ void Compiler::take_object(Object& object) {
   Declared* declared = declarations_.find_class(object.type->name);
   if (!declared || declared->kind == Declared::Library) return;
   makes(declared);
-  // One that restores itself has its slots then.
+  // An object with __setstate__ has no slots yet; take_state() checks its state.
   for (size_t k = 0; k < object.slots.size() && k < declared->attributes.size(); ++k) {
     auto& [name, type] = declared->attributes[k];
     conform(&object.slots[k], type, declared->name + "." + name, 0);
@@ -242,7 +246,7 @@ const Candidates& Compiler::candidates(const std::string& name) {
   return it->second;
 }
 
-// What an overload meant in files as old as this one; null where that is today's.
+// The body of what an overload did in files of this version; null if it does the same today.
 Routine* Compiler::former(const Signature& signature) {
   for (const Former& known : kFormer) {
     if (version_ >= known.version || signature.name != known.name ||
@@ -264,7 +268,7 @@ void Compiler::compile(Routine* routine) {
     if (error.kind != ErrorKind::ArchiveError) throw;
     f.refusal = concat("reading ", routine->name, " of the archive: ", error.message);
   }
-  // What stands for it: nothing calls it.
+  // A placeholder, so that the program verifies. Nothing can call it.
   auto plain = [](Opcode op) {
     Instruction i;
     i.op = op;
@@ -284,7 +288,7 @@ void Compiler::compile(Routine* routine) {
   f.code.push_back(plain(Opcode::RET));
 }
 
-// Whoever may call a function that cannot run, cannot run either.
+// Refuses all functions that may call a function that was refused.
 void Compiler::refuse_callers() {
   std::vector<Function*> refused;
   std::unordered_map<const Function*, std::vector<Function*>> callers;

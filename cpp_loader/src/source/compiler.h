@@ -1,8 +1,9 @@
-// The compiler of an archive's code: classes for its pickles, and a program of all that can run.
+// The compiler of an archive's code. It declares the classes that the pickles of the archive name,
+// and makes a program of all functions that can run.
 //
-// A class is declared when a pickle or the code names it. Methods of all classes that the root
-// reaches are compiled, and what they call. A function whose code is not sound keeps the reason
-// (Function::refusal): who calls it gets that; others run.
+// A class is declared when a pickle or the code names it. The methods of all classes that are
+// reachable from the root object are compiled, with all functions that they call. A function that
+// is refused keeps the reason (Function::refusal), and so do its callers; the other functions run.
 #pragma once
 
 #include <memory>
@@ -16,33 +17,36 @@ namespace scriptlang::source {
 
 class Compiler final : private Session {
  public:
-  // version: of the file's format, which says what some operators mean.
+  // `version`: that of the file's format. Some operators did something else in former versions.
   Compiler(Sources sources, std::shared_ptr<ClassTable> classes, int version);
 
-  // Classes by name, declared when they are asked for; null for what the code has not.
+  // The class of a name, which is declared now if it was not yet; null if the code has none.
   ClassRef find_class(const std::string& name);
-  // Checks the values of a pickle against what their classes declare, gives tuples the names of
-  // declared types, and has the methods of their classes compiled.
+  // Checks the values of a pickle against the types that their classes declare. Gives lists and
+  // dicts their declared element types, and tuples their NamedTuple types. The methods of the
+  // classes will be compiled.
   void take(Value* root);
-  // What else is to be compiled: all methods of a class, a function. No such name: nothing happens.
+  // Adds all methods of a class, or a function, to what will be compiled. Unknown names are
+  // ignored.
   void take_class(const std::string& name);
   void take_function(const std::string& name);
-  // Whether objects of the class restore themselves by __setstate__.
+  // Whether the class has a __setstate__.
   bool restores(const ClassType& cls);
-  // What __setstate__ of an object will get.
+  // Like take(), for a state that is passed to the object's __setstate__.
   void take_state(const Value& object, Value* state);
   std::shared_ptr<const Program> program();
-  // The function that an overload without a kernel, or with a former meaning, is; null where a
-  // kernel does it. *signature is what it takes.
+  // The function that is called for an overload without a kernel, or for one that did something
+  // else in files of this version; null if the kernel is called. *signature: its arguments.
   const Function* body(const std::string& name, const std::string& overload,
                        const Signature** signature);
-  // A function of derivatives.txt; null where there is none.
+  // A function of derivatives.txt; null if there is none of this name.
   const Function* derivative(const std::string& name);
-  // Whether some overload of an operator meant something else in files of a version.
+  // Whether some overload of an operator did something else in files of a version. True may also be
+  // a false alarm.
   static bool has_changed(std::string_view name, int version);
-  // All that the code declares and somebody asked for.
+  // The declarations that were looked up so far.
   const Declarations& declared() const { return declarations_; }
-  // All that were asked for, and what they call.
+  // Compiles and returns all functions that were asked for, with those that they call.
   std::vector<std::unique_ptr<Function>> functions();
 
  private:
@@ -70,15 +74,17 @@ class Compiler final : private Session {
   Types types_;
   Declarations declarations_;
   Overloads overloads_;
-  SourceFile *bodies_ = nullptr, *derivatives_ = nullptr;  // texts of the library
+  SourceFile *bodies_ = nullptr, *derivatives_ = nullptr;  // bodies.txt and derivatives.txt
   std::unordered_map<std::string, Routine*> body_routines_;
-  std::unordered_map<std::string, Candidates> former_;  // of old files
+  std::unordered_map<std::string, Candidates> former_;  // by operator, for files of this version
   std::vector<std::unique_ptr<Function>> functions_;
   std::vector<Routine*> queue_;
   std::unordered_set<const Declared*> made_;
-  std::set<std::pair<uint64_t, T>> taken_;  // values that were looked at as of a type
-  std::vector<Value> objects_;              // still to be looked into
-  bool in_body_ = false;  // what is compiled is part of the library: operators as of today
+  std::set<std::pair<uint64_t, T>> taken_;  // (value, type) that was checked already
+  std::vector<Value> objects_;              // whose attributes are still to be checked
+  // Whether the function that is compiled is part of the library, not of the archive. Its operators
+  // have their present meaning, whatever the version of the file.
+  bool in_body_ = false;
 };
 
 }  // namespace scriptlang::source

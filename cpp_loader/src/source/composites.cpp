@@ -1,4 +1,4 @@
-// Bodies of operators for programs that come as bytecode.
+// Finds and compiles the bodies of operators for programs that come as bytecode.
 #include "composites.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace scriptlang::source {
 
 const Function* Composites::find(const OperatorUse& use) {
-  if (use.entry && !Compiler::has_changed(use.name, version_)) return nullptr;  // as a rule
+  if (use.entry && !Compiler::has_changed(use.name, version_)) return nullptr;  // the usual case
   std::string key = use.qualified_name();
   key.append(1, '/').append(std::to_string(use.given));
   auto [it, fresh] = known_.try_emplace(std::move(key), nullptr);
@@ -23,8 +23,9 @@ const Function* Composites::find(const OperatorUse& use) {
   return it->second = given == total ? body : wrapped(body, *signature, given);
 }
 
-// A function of the first `given` arguments, out arguments last, that calls `body` with the
-// defaults in their place; null where an argument has none.
+// Makes a function of `given` arguments that calls `body` with the defaults of the others. These
+// are the first arguments, and all out arguments, which come last. Null if an argument has no
+// default.
 const Function* Composites::wrapped(const Function* body, const Signature& signature, int given) {
   const auto& formals = signature.formals;
   const int total = int(formals.size());

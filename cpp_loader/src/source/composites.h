@@ -1,5 +1,5 @@
-// Bodies of operators for programs that come as bytecode: composites without a kernel, and what
-// operators meant in files as old as the program's.
+// Bodies of operators for programs that come as bytecode: those of composite operators without a
+// kernel, and those of operators that did something else in files of the program's version.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class Composites final : public OperatorBodies {
  private:
   const Function* wrapped(const Function* body, const Signature& signature, int given);
   int version_;
-  std::unique_ptr<Compiler> compiler_;  // once there is something to compile
+  std::unique_ptr<Compiler> compiler_;  // made when first needed
   std::vector<std::unique_ptr<Function>> wrappers_;
   std::unordered_map<std::string, const Function*> known_;
 };

@@ -1,5 +1,5 @@
-// What an archive's code declares. A class is made empty when its name is first met and filled
-// from a queue, so classes may name each other in any order.
+// Reads the declarations of an archive's code. A class is made empty when its name is first met,
+// and filled later from a queue, so classes may name each other in any order.
 #include "declarations.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Classes whose packed weights were tensors once; their __setstate__ makes objects today.
+// The type of an attribute _packed_params. In old archives some classes of torch.nn.quantized
+// declare it as a tensor, but their __setstate__ stores an object with packed weights today.
 T packed_type(Declarations* declarations, const Declared& declared, T type) {
   std::string_view name = declared.name;
   if (type != declarations->types().tensor) return type;
@@ -178,10 +179,11 @@ void Declarations::declare(const std::string& name, SourceFile* file, Node* node
   made->type = types_.of_class(made.get());
   Declared* declared = made.get();
   declared_.emplace(name, std::move(made));
-  if (declared->kind == Declared::Enum) fill(declared);  // defaults name its members
+  if (declared->kind == Declared::Enum) fill(declared);  // at once: defaults may name its members
   else queue_.push_back(declared);
 }
 
+// Fills the classes of the queue. Types of attributes may add further ones.
 void Declarations::drain() {
   if (draining_) return;
   draining_ = true;
@@ -228,7 +230,7 @@ const std::vector<Value>* Declarations::defaults_of(const std::string& named_tup
 }
 
 void Declarations::read_enum(Declared* declared) {
-  const bool known = !declared->cls->members.empty();  // the bytecode beside has told them
+  const bool known = !declared->cls->members.empty();  // the archive's bytecode had them
   for (const Node* s : declared->node->more) {
     if (s->kind == NodeKind::Pass) continue;
     if (s->kind != NodeKind::Assign || s->items[0]->kind != NodeKind::Name) {
@@ -261,7 +263,7 @@ void Declarations::fill(Declared* declared) {
   ClassType& cls = *declared->cls;
   std::vector<std::string> names;
   for (auto& [name, type] : declared->attributes) names.push_back(name);
-  if (!cls.attributes.empty() && cls.attributes != names) {  // which the bytecode beside has told
+  if (!cls.attributes.empty() && cls.attributes != names) {  // the archive's bytecode had others
     refuse(declared->file->name, declared->node->line, declared->name,
            " has other attributes than its objects");
   }
@@ -285,7 +287,8 @@ void Declarations::fill_statement(Declared* declared, const Node& s) {
   declared->constants[std::string(s.a->text)] = {constant_of(file, *s.c, type), type};
 }
 
-// `__parameters__ = [...]`, or `__annotations__["0"] = T` for names that Python has not.
+// Reads `__parameters__ = [...]`, or `__annotations__["0"] = T`, which declares an attribute whose
+// name is no identifier of Python.
 void Declarations::assigned_name(Declared* declared, const Node& s) {
   const SourceFile& file = *declared->file;
   const Node& target = *s.items[0];

@@ -1,5 +1,5 @@
-// What an archive's code declares: classes, interfaces, named tuples, enums and functions, by
-// qualified name, found when they are first asked for. Bodies are compiled elsewhere.
+// The declarations of an archive's code: classes, interfaces, named tuples, enums and functions, by
+// qualified name. They are read when they are first looked up. Bodies are compiled elsewhere.
 #pragma once
 
 #include <deque>
@@ -14,25 +14,26 @@
 
 namespace scriptlang::source {
 
-constexpr size_t kMostArguments = 4096;  // of a function or call, elements that are converted
+// The most arguments of a function or call, and the most elements of a tuple that is converted.
+constexpr size_t kMostArguments = 4096;
 
 // A function or method of the archive.
 struct Routine {
   std::string name;  // "__torch__.M.forward"
   SourceFile* file = nullptr;
   Node* node = nullptr;
-  Declared* owner = nullptr;  // of a method
+  Declared* owner = nullptr;  // the class of a method
   Signature signature;
-  Function* function = nullptr;  // once somebody calls it
+  Function* function = nullptr;  // made when something calls it
   std::string_view short_name() const { return std::string_view(name).substr(name.rfind('.') + 1); }
 };
 
-// Where the code lies.
+// How the code and the constants of the archive are read.
 struct Sources {
-  // The text of "code/__torch__/a.py", which stays; false where there is none.
+  // Gets the text of "code/__torch__/a.py", which must stay in memory; false if there is none.
   std::function<bool(const std::string& record, std::string_view* text)> read;
   std::function<bool(const std::string& folder)> has_folder;  // "code/__torch__/a"
-  std::function<ValueSpan()> constants;                       // the table behind CONSTANTS.c0
+  std::function<ValueSpan()> constants;                       // the table that has CONSTANTS.c0
 };
 
 class Declarations {
@@ -40,24 +41,26 @@ class Declarations {
   Declarations(Sources sources, std::shared_ptr<ClassTable> classes, Types* types, Arena* arena,
                Budget* budget);
 
-  // Null where there is none. Raise ArchiveError for code that is malformed.
+  // These return null if there is nothing of this name. They raise ArchiveError for malformed code.
   Declared* find_class(const std::string& name);
   T find_type(const std::string& name);  // a class, interface, enum or named tuple
   Routine* find_function(const std::string& name);
   bool has_folder(const std::string& name) const;
   const Value* find_constant(std::string_view name);  // "c0"
   T type_of_value(const Value& value, int depth = 0);
-  const std::vector<Value>* defaults_of(const std::string& named_tuple) const;  // or null
+  // The defaults of the last fields of a named tuple; null if it has none.
+  const std::vector<Value>* defaults_of(const std::string& named_tuple) const;
 
   // The type that an annotation names.
   T type_of(const SourceFile& file, const Node& node, int depth = 0);
-  // A constant expression: defaults, values of Final, of enums. wanted may be null.
+  // The value of a constant expression: a default, a Final attribute, a member of an enum. `wanted`
+  // is the declared type, or null.
   Value constant_of(const SourceFile& file, const Node& node, T wanted, int depth = 0);
   Value literal(const SourceFile& file, const Node& node);
-  // Of `inf`, `nan`, `infj`, `nanj`.
+  // The value of `inf`, `nan`, `infj` and `nanj`.
   static std::optional<Value> named_number(std::string_view name);
 
-  // Those that were found so far, in any order.
+  // Visits the declarations that were found so far, in any order.
   template <class F>
   void each_class(F see) const {
     for (const auto& [name, declared] : declared_) see(*declared);
@@ -70,9 +73,11 @@ class Declarations {
   Types& types() { return types_; }
   const Types& types() const { return types_; }
   Budget& budget() { return budget_; }
-  // A function that is not in the archive's files, declared from its syntax.
+  // Makes the routine of a function or method: reads its signature.
   Routine* declare_function(const std::string& name, SourceFile* file, Node* node, Declared* owner);
+  // Parses a file of code. Raises ArchiveError, also for statements outside of definitions.
   SourceFile* add_file(std::string_view name, std::string_view text);
+  // A definition of a file; null if there is none of this name.
   Node* find_in(SourceFile* file, std::string_view name);
 
  private:
@@ -106,7 +111,7 @@ class Declarations {
   std::unordered_map<const SourceFile*, File*> by_source_;
   std::unordered_map<std::string, std::unique_ptr<Declared>> declared_;
   std::unordered_map<std::string, T> named_tuples_;
-  std::unordered_map<std::string, std::vector<Value>> tuple_defaults_;  // of the last fields
+  std::unordered_map<std::string, std::vector<Value>> tuple_defaults_;  // see defaults_of()
   std::unordered_map<std::string, Routine*> functions_;
   std::deque<std::unique_ptr<Routine>> routines_;
   std::deque<Declared*> queue_;

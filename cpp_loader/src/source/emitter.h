@@ -1,8 +1,8 @@
-// The emitter: the body of one function to bytecode.
+// The emitter: compiles the body of one function to bytecode, in one walk over its syntax nodes.
 //
-// A variable has a register of its own for the whole function; what an expression gives is on the
+// A variable has a register of its own for the whole function. The value of an expression is on the
 // stack. An expression may also stand for something that is no value (`torch.add`, a method, a
-// class): that is its Meaning.
+// class): its Meaning says what.
 #pragma once
 
 #include <set>
@@ -19,39 +19,41 @@ namespace scriptlang::source {
 class Session {
  public:
   virtual ~Session() = default;
-  // The function of a routine, to be compiled later where it was not yet.
+  // The function of a routine. It will be compiled later, if it was not yet.
   virtual Function* function_of(Routine* routine) = 0;
-  // A function that only one place calls (a fork's body).
+  // Makes a function that only one call uses (the body of a fork).
   virtual Function* make_function(const std::string& name) = 0;
-  // The body of an operator without a kernel; null where there is none.
+  // The body of an operator without a kernel; null if there is none.
   virtual Routine* body_of(const Signature& signature) = 0;
-  // What a call of an operator tries; in old files some overloads are functions that do what these
-  // once did.
+  // The overloads that a call of an operator may mean. For old files some of them are functions
+  // that do what the overload did then.
   virtual const Candidates& candidates(const std::string& name) = 0;
-  // A function of the library's own bodies that is called by its bare name there; else null.
+  // Bodies of the library call helper functions by a bare name: the helper of this name, or null.
   virtual Routine* helper(const SourceFile& file, std::string_view name) = 0;
-  // An object of the class may exist from here on.
+  // Notes that the program makes objects of a class, so that its methods will be compiled.
   virtual void makes(Declared* declared) = 0;
   virtual Declarations& declarations() = 0;
 };
 
+// What an expression stands for.
 struct Meaning {
   enum Kind : uint8_t {
     OnStack,     // one value, on the stack
     Constant,    // `constant`, not yet on the stack
     Several,     // the results of an operator, on the stack
-    Nothing,     // None, of an operator that gives nothing
+    Nothing,     // None, as the result of an operator without results
     Namespace,   // name: torch, ops, ops.prim, __torch__.a
     Operator,    // name: aten::add; with `bound` its first argument is on the stack
     Routine_,    // routine
     Method,      // routine; the object is on the stack
     Class,       // declared
     TupleClass,  // type
-    Form,        // name: annotate, int, ...
+    Form,        // name: a special form or builtin, such as annotate and int (forms.cpp)
   };
   Kind kind = OnStack;
   bool bound = false;
-  bool unknown = false;  // of an operator without schema: is what it is declared to be
+  // The result of an operator without a schema. It is taken to be of any type that is needed.
+  bool unknown = false;
   T type = nullptr;
   Openness open;
   Value constant;
@@ -62,24 +64,26 @@ struct Meaning {
   bool is_value() const { return kind <= Nothing; }
 };
 
-// An argument on the stack: the code that pushed it.
+// An argument on the stack, with the code that pushed it: instructions begin, ..., end - 1.
 struct Operand {
   T type = nullptr;
   Openness open;
   std::string_view name;
   size_t begin = 0, end = 0;
   bool unknown = false;
-  bool whole = true;  // what made it is right before `end`
+  bool whole = true;  // whether the instruction before `end` made it
 };
 
+// What a name stands for.
 struct Variable {
   T type = nullptr;
-  int place = 0;  // register; 0 for what is no value
+  int place = 0;  // its register; 0 if it is no value
   Meaning meaning;
-  const Node* local = nullptr;  // a function inside the function
-  bool gone = false;            // bound in one branch only: no value
+  const Node* local = nullptr;  // the node of a nested function
+  bool gone = false;            // undefined here, because only one branch bound it
 };
 
+// The names that a block of code binds.
 struct Frame {
   std::unordered_map<std::string_view, Variable> values;
 };
@@ -91,7 +95,7 @@ class Emitter {
 
  private:
   friend class Forks;
-  Emitter(Emitter* outer, Function* function);  // of a fork's body
+  Emitter(Emitter* outer, Function* function);  // for the body of a fork
 
   template <class... Parts>
   [[noreturn]] void fail(const Node& node, const Parts&... parts) const {
@@ -132,7 +136,7 @@ class Emitter {
 
   // expressions.cpp
   Meaning expression(const Node& node, T expected = nullptr);
-  T push(const Node& node, T expected = nullptr);  // as a value; its type
+  T push(const Node& node, T expected = nullptr);  // pushes its value; returns the type
   T push(Meaning* meaning, const Node& node);
   Meaning name(const Node& node);
   Meaning attribute(const Node& node);
@@ -162,15 +166,17 @@ class Emitter {
   Meaning make_named_tuple(T type, std::vector<Operand> operands, const Node& node);
   Match matched(const Candidates& candidates, const std::vector<Operand>& operands,
                 const Node& node);
-  // The operands become the arguments of the signature: conversions, defaults, order. All formals,
-  // or up to the last that is given; how many are on the stack.
+  // Turns the operands on the stack into the arguments of the signature: inserts conversions and
+  // defaults, and reorders them. With `all`, for all formals, else up to the last that is given.
+  // Returns how many arguments are on the stack.
   int materialise(const Match& match, std::vector<Operand> operands, bool all);
   void reorder(const Match& match, std::vector<Operand>* operands);
   Meaning finish_operator(const Match& match, std::vector<Operand> operands, const Node& node);
   void convert_at(const Operand& operand, const Step& step);
   void convert_parts(size_t at, T tuple, const Step& step);
   bool fold_list(const Operand& operand);
-  // The value on top of the stack as one of a type; perhaps still of another.
+  // Converts the value on top of the stack to a type, if there is a conversion. Returns its type
+  // then, which may still be another.
   T convert(T actual, T wanted, bool implicit, const Openness& open);
   void push_default(size_t at, const Formal& formal, bool fresh_lists);
   std::vector<Operand> one(T type, size_t begin);
@@ -187,10 +193,11 @@ class Emitter {
   void instance_types(const Node& node, std::vector<T>* out);
   T fork_body(const Node& local, const std::vector<std::string_view>& captured, Function* made);
 
+  // The variable of a name; null if there is none, or it is gone.
   const Variable* find(std::string_view name) const;
-  const Variable* find_outer(std::string_view name) const;  // not in the innermost frame
-  int place_of(std::string_view name);
-  // What a register holds; several types are none.
+  const Variable* find_outer(std::string_view name) const;  // without the innermost frame
+  int place_of(std::string_view name);                      // its register
+  // Notes the type that a register holds. A register that holds several types is Any.
   void note_type(int place, T type);
   void finish_types();
 
@@ -204,13 +211,14 @@ class Emitter {
   T result_;
   std::vector<Frame> frames_;
   std::unordered_map<std::string_view, int> places_;
-  std::vector<T> held_;                           // by register; null where not known
-  std::unordered_map<std::string, Value> lists_;  // constant lists of numbers
+  std::vector<T> held_;                           // by register: its type; null: not known
+  std::unordered_map<std::string, Value> lists_;  // constant lists of numbers, by their contents
   struct Loop {
     size_t head;
-    const Node* condition;  // of a while
+    const Node* condition;  // of a while; null for a for
   };
   std::vector<Loop> loops_;
+  // An object whose `with` is open, and the register that holds it.
   struct Entered {
     int place;
     T type;

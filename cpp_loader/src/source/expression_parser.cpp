@@ -1,4 +1,4 @@
-// Expressions: from the choice `a if c else b` down to atoms.
+// Parses expressions, from the conditional expression `a if c else b` down to atoms.
 #include "expression_parser.h"
 
 namespace scriptlang::source {
@@ -159,7 +159,7 @@ Node* ExpressionParser::unary() {
     if (inner->kind == NodeKind::Int) {
       inner->integer = int64_t(-uint64_t(inner->integer));
       inner->c = nullptr;
-      inner->sign = Sign::None;  // the least one is one now
+      inner->sign = Sign::None;  // -2^63 is in range, though 2^63 is not: see atom()
       return inner;
     }
     if (inner->kind == NodeKind::Float || inner->kind == NodeKind::Imaginary) {
@@ -277,7 +277,8 @@ Node* ExpressionParser::atom() {
     case TokenKind::Int: {
       Node* made = node(NodeKind::Int, take());
       made->integer = start.integer;
-      // 2^63 has a minus before it, or is refused where it is used.
+      // 2^63 does not fit, but -2^63 does. The mark is removed by a minus before it (see unary());
+      // a number that still has the mark is refused where it is used.
       if (start.integer == INT64_MIN) made->sign = Sign::Invert;
       return made;
     }

@@ -1,4 +1,5 @@
-// The parser of expressions: recursive descent, binary operators by their precedence.
+// The parser of expressions. It is a recursive descent parser; binary operators are parsed by
+// precedence climbing. The parser of statements (parser.cpp) derives from it.
 #pragma once
 
 #include <utility>
@@ -76,7 +77,8 @@ class ExpressionParser {
     return made;
   }
 
-  // A row that grows, of which others may grow inside: all of them lie on one stack.
+  // A row of nodes that grows while it is parsed. Rows may be nested, since all of them are on one
+  // stack.
   class Growing {
    public:
     explicit Growing(ExpressionParser* parser) : parser_(*parser), begin_(parser->stack_.size()) {}
@@ -97,7 +99,7 @@ class ExpressionParser {
 
   Node* tuple(const Token& start, Row items);
   bool ends_list() const;
-  // `a, b,` is a tuple.
+  // An expression, or a tuple without brackets (`a, b`).
   Node* expression_list();
   Node* expression();
   Node* joined(NodeKind kind, const Token& start, Node* a, Node* b);
@@ -117,7 +119,7 @@ class ExpressionParser {
   Node* subscript(const Token& begin, Node* owner);
   Node* atom();
   Node* word();
-  // Strings side by side are one.
+  // A string. Adjacent literals are joined.
   Node* string();
   Row items(std::string_view close);
   Node* parenthesised(const Token& start);
@@ -127,7 +129,7 @@ class ExpressionParser {
   Arena& arena_;
   Lexer lexer_;
   Token token_;
-  std::vector<Node*> stack_;  // of what grows
+  std::vector<Node*> stack_;  // the items of all rows that grow
   int depth_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Expressions: what they push, or what they stand for.
+// Compiles expressions other than calls: names, attributes, indices, literals and operators.
 #include <algorithm>
 
 #include "emitter.h"
@@ -8,6 +8,7 @@ namespace scriptlang::source {
 
 namespace {
 
+// The operator that a sign means, and the method that objects have for it.
 struct SignRow {
   Sign sign;
   const char *op, *method;
@@ -65,7 +66,7 @@ T Emitter::push(const Node& node, T expected) {
   return push(&meaning, node);
 }
 
-// Puts it on the stack, where it is not there already.
+// Puts a value on the stack, if it is not there already. Returns its type.
 T Emitter::push(Meaning* meaning, const Node& node) {
   switch (meaning->kind) {
     case Meaning::OnStack: return meaning->type;
@@ -240,7 +241,7 @@ Meaning Emitter::class_member(Declared* declared, const Node& node) {
   fail(node, declared->name, " has no static method or constant '", node.text, "'");
 }
 
-// What an attribute of the value on the stack is.
+// The meaning of an attribute of the value on the stack.
 Meaning Emitter::value_member(T type, const Node& node) {
   if (Declared* declared = types_.declared(type)) {
     if (declared->kind == Declared::Enum) {
@@ -359,7 +360,8 @@ Meaning Emitter::subscript(const Node& node, T expected) {
   Declared* wanted = expected ? types_.declared(expected) : nullptr;
   Declared* declared = types_.declared(owner);
   if (wanted && wanted->kind == Declared::ModuleInterface && declared && declared->is_module()) {
-    // A member of a container of modules, as an interface that all members have.
+    // The member of a container of modules at an index that is not constant. Its type is an
+    // interface that all members implement.
     bool is_text = push(*node.b) == types_.string;
     for (const Signature* s : session_.candidates("prim::ModuleContainerIndex")) {
       if (s->overload != (is_text ? "dict" : "list")) continue;
@@ -400,7 +402,7 @@ Meaning Emitter::tuple(const Node& node) {
   return made;
 }
 
-// The only type of a kind that `expected` allows; null where there is none or a choice.
+// The type of a kind that `expected` allows; null if it allows none or several.
 static T option(Types* types, T expected, TypeKind kind) {
   if (!expected) return nullptr;
   if (expected->kind != TypeKind::Union) {
@@ -501,7 +503,7 @@ Meaning Emitter::compare(const Node& node) {
   return made;
 }
 
-// The truth of the value on the stack.
+// Converts the value on the stack to a bool.
 void Emitter::to_bool(T type, const Node& node) {
   if (type == types_.boolean) return;
   size_t begin = code_.size() - 1;

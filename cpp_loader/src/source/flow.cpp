@@ -1,4 +1,4 @@
-// Branches and loops: jumps, and what names are where ways meet.
+// Compiles branches, loops and `with`: their jumps, and what names stand for where paths meet.
 
 #include "emitter.h"
 
@@ -21,7 +21,8 @@ void Emitter::condition(const Node& node) {
 
 void Emitter::conditional(const Node& node) {
   Meaning test = expression(*node.a);
-  if (test.kind == Meaning::Constant && test.constant.is_bool()) {  // the other is never compiled
+  // If the condition is a constant, only one branch is compiled, as in PyTorch.
+  if (test.kind == Meaning::Constant && test.constant.is_bool()) {
     return statements(test.constant.as_bool() ? node.items : node.more);
   }
   T type = push(&test, *node.a);
@@ -42,7 +43,7 @@ void Emitter::conditional(const Node& node) {
   Frame other = std::move(frames_.back());
   frames_.pop_back();
   bool other_on = code_.end_block(outer);
-  if (then_on && code_.size() == start) {  // nothing to jump over
+  if (then_on && code_.size() == start) {  // no else: the jump over it is removed
     code_.erase(after_then, start);
     code_.at(over_then).x -= 1;
   } else if (then_on) {
@@ -58,7 +59,8 @@ const Variable* Emitter::find_in(const Frame& frame, std::string_view name) cons
   return found->second.gone ? nullptr : &found->second;
 }
 
-// Lets the names that two branches bind be what they are after both.
+// Joins the names that two branches bind. `then_on`, `other_on`: whether control goes on behind the
+// branch. A name that does not have one common meaning afterwards is gone.
 void Emitter::merge(const Frame& then, const Frame& other, bool then_on, bool other_on) {
   std::vector<std::string_view> names;
   for (auto& [name, value] : then.values) names.push_back(name);
@@ -120,7 +122,7 @@ Meaning Emitter::choice(const Node& node, T expected) {
   return on_stack(type);
 }
 
-// `and`, `or`: the right half runs only where the left leaves the answer open.
+// `and`, `or`: the right operand is evaluated only if the left one does not decide the result.
 Meaning Emitter::both(const Node& node) {
   condition(*node.a);
   size_t over = code_.emit(Opcode::JF);
@@ -140,7 +142,7 @@ Meaning Emitter::both(const Node& node) {
   return on_stack(types_.boolean);
 }
 
-// ---- loops: a turn and the greatest number of turns are on the stack
+// ---- loops. The trip number and the trip limit are on the stack while a loop runs.
 
 void Emitter::while_loop(const Node& node) {
   code_.emit(Opcode::LOADC, code_.constant(Value(0)));
@@ -150,7 +152,7 @@ void Emitter::while_loop(const Node& node) {
   loop_body(node, head, node.a, nullptr, 0, nullptr);
 }
 
-// Pushes how often a `for` runs. *list is where its list lies, 0 for a range.
+// Pushes the trip limit of a `for`. *list is the register that holds its list, 0 for a range.
 size_t Emitter::count_of(const Node& iterable, int* list, T* element) {
   const bool is_range = iterable.kind == NodeKind::Call && iterable.a->kind == NodeKind::Name &&
                         iterable.a->text == "range" && !find("range");
@@ -216,6 +218,7 @@ void Emitter::loop_body(const Node& node, size_t head, const Node* test, const N
   code_.land(head);
 }
 
+// `break`, `continue`: jumps to the LOOP with the condition that decides whether it goes on.
 void Emitter::leave_turn(const Node& node) {
   if (loops_.empty()) fail(node, "this stands outside of a loop");
   if (!entered_.empty()) fail(node, "a with is left by it, which is nothing that archives have");

@@ -1,4 +1,5 @@
-// Calls that read the syntax of their arguments, and those that are spelled as Python's functions.
+// Compiles special forms, which need the syntax of their arguments (annotate, isinstance, fork...),
+// and functions of Python (int, len...).
 #include <algorithm>
 
 #include "emitter.h"
@@ -7,6 +8,7 @@ namespace scriptlang::source {
 
 namespace {
 
+// A conversion by a function of Python: its operator, and the method that objects have for it.
 struct Cast {
   std::string_view name;
   TypeKind kind;
@@ -135,7 +137,7 @@ void Emitter::instance_types(const Node& node, std::vector<T>* out) {
   }
 }
 
-// Known now where the value's type decides it, else asked when it runs.
+// isinstance(). It is a constant if the static type of the value decides it.
 Meaning Emitter::is_instance(const Node& node) {
   const size_t begin = code_.size();
   T actual = push(*node.items[0]);
@@ -165,7 +167,7 @@ Meaning Emitter::is_instance(const Node& node) {
                        [&](T p) { return !fits(p) && p != w && types_.is_subtype(w, p); });
   });
   if (!open && (fitting == parts.size() || (fitting == 0 && !inside))) {
-    if (code_.size() == begin + 1) code_.erase(begin, code_.size());  // a name
+    if (code_.size() == begin + 1) code_.erase(begin, code_.size());  // a single LOAD
     else code_.emit(Opcode::DROP);
     return constant_of(Value(fitting == parts.size()), types_.boolean);
   }
@@ -183,7 +185,7 @@ Meaning Emitter::get_attribute(const Node& node) {
   return attribute(made);
 }
 
-// `x.tolist()`: the type of the list is that which is expected where it stands.
+// `x.tolist()`: the context says which type the list has.
 Meaning Emitter::to_list(const Node& node, T wanted) {
   T owner = push(*node.a->a);
   T element = wanted;
@@ -210,7 +212,7 @@ Meaning Emitter::to_list(const Node& node, T wanted) {
 
 namespace {
 
-// Names that a function inside a function reads, in the order in which they are met.
+// Collects the names in the body of a nested function, in the order of the source.
 void collect(const Node* node, std::set<std::string_view>* met,
              std::vector<std::string_view>* out) {
   if (!node) return;
@@ -223,8 +225,8 @@ void collect(const Node* node, std::set<std::string_view>* met,
 
 }  // namespace
 
-// The body of a function without arguments, which sees the variables around it: these become
-// arguments of a function of its own. Returns the type of its result.
+// Compiles a nested function, which has no arguments but reads variables around it. It becomes a
+// function of its own, with these variables as arguments. Returns the type of its result.
 T Emitter::fork_body(const Node& local, const std::vector<std::string_view>& captured,
                      Function* made) {
   Emitter inner(this, made);
@@ -247,7 +249,7 @@ T Emitter::fork_body(const Node& local, const std::vector<std::string_view>& cap
     inner.note_type(first + int(k), outer.type);
     inner.frames_.back().values[captured[k]] = {outer.type, first + int(k), {}, nullptr};
   }
-  for (const Frame& frame : frames_) {  // functions and other things that are no values
+  for (const Frame& frame : frames_) {  // names of functions and others that are no values
     for (auto& [name, variable] : frame.values) {
       if (!variable.place && !variable.gone) inner.frames_.back().values.emplace(name, variable);
     }

@@ -19,7 +19,8 @@ bool starts_word(char c) {
 }
 bool in_word(char c) { return starts_word(c) || is_digit(c); }
 
-// What Python reserves, by the alphabet: a name is compared with those of its first letter.
+// The reserved words of Python in alphabetical order. A name is only compared with those of its
+// first letter. None, True and False are not among them: the parser treats them as names first.
 constexpr std::string_view kKeywords[] = {
     "and",    "as",   "assert", "async",  "await",  "break",   "class",    "continue",
     "def",    "del",  "elif",   "else",   "except", "finally", "for",      "from",
@@ -28,7 +29,7 @@ constexpr std::string_view kKeywords[] = {
 };
 
 struct FirstLetters {
-  uint8_t begin[27] = {};  // of each letter, in kKeywords
+  uint8_t begin[27] = {};  // for each letter, the index of its first word in kKeywords
   constexpr FirstLetters() {
     for (std::string_view k : kKeywords) ++begin[k[0] - 'a' + 1];
     for (int letter = 0; letter < 26; ++letter) begin[letter + 1] += begin[letter];
@@ -93,7 +94,8 @@ Token Lexer::next() {
   return sign();
 }
 
-// Takes the indent of a line that has something on it; whether that is a token.
+// Reads the indent of the next line that is not blank. Returns whether that gives a token, an
+// Indent or a Dedent.
 bool Lexer::start_line(Token* token) {
   size_t indent = 0;
   for (;;) {
@@ -192,7 +194,7 @@ Token Lexer::number() {
     if (digits[0] == '0' && digits.size() > 1 && is_digit(digits[1])) {
       fail("an int begins with 0");
     }
-    // One more than the greatest: a minus may stand before it.
+    // 2^63 is accepted here, because a minus may stand before it.
     if (errno == ERANGE || value > uint64_t(1) << 63) fail(digits, " does not fit 64 bits");
     token.integer = int64_t(value);
   }
@@ -214,7 +216,7 @@ void Lexer::code_point(uint32_t code, std::string* out) {
   }
 }
 
-// What stands behind a backslash, which was read already.
+// Reads an escape of a string. The backslash was read already.
 void Lexer::escape(std::string* out) {
   static constexpr char kFrom[] = "abfnrtv\\'\"", kTo[] = "\a\b\f\n\r\t\v\\'\"";
   char c = peek();
@@ -281,7 +283,7 @@ Token Lexer::string() {
   return token;
 }
 
-// How long a sign is; 0 where there is none.
+// The length of the sign at this position; 0 if there is none.
 size_t Lexer::sign_size() const {
   const char c = peek(), next = peek(1);
   switch (c) {

@@ -1,4 +1,4 @@
-// The lexer: text to tokens, with Python's rules for lines and indentation.
+// The lexer: splits text into tokens, with Python's rules for lines and indentation.
 #pragma once
 
 #include "syntax.h"
@@ -23,7 +23,7 @@ struct Token {
   bool keyword = false;  // a Word that Python reserves
   uint32_t line = 1;
   uint32_t at = 0;        // offset
-  std::string_view text;  // as written; of a string what it stands for
+  std::string_view text;  // as written; for a String, its value
   union {
     int64_t integer = 0;
     double real;
@@ -64,10 +64,10 @@ class Lexer {
   Budget* budget_;
   size_t position_ = 0;
   uint32_t line_ = 1;
-  int open_ = 0;  // brackets
+  int open_ = 0;  // number of open brackets, in which lines do not end
   bool at_line_start_ = true, ended_ = false;
   std::vector<uint32_t> indents_{0};
-  uint32_t dedents_ = 0;
+  uint32_t dedents_ = 0;  // how many Dedent tokens are still to be given
 };
 
 }  // namespace scriptlang::source

@@ -1,4 +1,5 @@
-// Which overload a call means: arguments to formals, with the conversions that this takes.
+// Overload resolution: assigns the arguments of a call to the formals of a signature, with the
+// conversions that are needed.
 #include <algorithm>
 
 #include "overloads.h"
@@ -75,13 +76,15 @@ class Matcher {
     return -1;
   }
 
-  // Whether the formal is the last positional one and a list, as `size` of zeros(2, 3).
+  // Whether a formal takes all positional arguments that are left: it is the last positional one
+  // and a list, as `size` in zeros(2, 3).
   bool takes_rest(size_t i) const {
     const Formal& formal = signature_.formals[i];
     bool is_last = i + 1 == signature_.formals.size() || signature_.formals[i + 1].by_name;
     return formal.type->kind == TypeKind::List && formal.repeat == 0 && is_last &&
            formal.type->elements[0]->kind != TypeKind::Variable;
   }
+  // Whether an argument is a list or a tuple itself, so that nothing has to be gathered.
   bool is_listable(T actual, const Formal& formal) const {
     if (actual->kind == TypeKind::List) return true;
     if (actual->kind != TypeKind::Tuple && actual->kind != TypeKind::NamedTuple) return false;
@@ -90,6 +93,7 @@ class Matcher {
     });
   }
 
+  // Gathers the positional arguments from `at` on to a list.
   bool gather(const Formal& formal, size_t at, Slot* slot) {
     T element = formal.type->elements[0].get();
     slot->source = int(at);
@@ -108,7 +112,7 @@ class Matcher {
               Types::text(actual));
   }
 
-  // The conversion that fits an argument to a formal; binds type variables.
+  // Finds the conversion that fits an argument to a formal. Binds type variables.
   bool fit(const Formal& formal, const Actual& actual, Step* step) {
     T wanted = formal.type;
     if (actual.type == wanted) return true;

@@ -10,7 +10,8 @@ namespace scriptlang::source {
 
 namespace {
 
-// Lines of overloads.txt that begin with a name, which is sorted.
+// Finds an operator in overloads.txt, in which the lines with names are sorted. The lines of its
+// overloads follow the name, indented by a space.
 class Names {
  public:
   Names() : text_(overloads_text()) {
@@ -21,7 +22,7 @@ class Names {
     }
   }
 
-  // The lines after a name, each with its line feed; empty where it is not listed.
+  // The lines after a name, each with its line feed; empty if it is not listed.
   std::string_view lines(std::string_view name) const {
     auto it = std::lower_bound(starts_.begin(), starts_.end(), name,
                                [this](size_t at, std::string_view n) { return name_at(at) < n; });
@@ -43,7 +44,7 @@ const Names& names() {
 }
 
 #if defined(SL_SELECTED)
-// The schema of an operator that this build was not asked for; empty where there is none.
+// The schema of an operator that was left out of this build; empty if there is none.
 std::string_view left_out(std::string_view qualified) {
   static const std::vector<std::string_view>* const schemas = [] {
     auto* lines = new std::vector<std::string_view>;
@@ -105,7 +106,8 @@ std::unique_ptr<Signature> Overloads::parse(const std::string& name, std::string
   return convert(parse_schema(text.append(tail)), nullptr);
 }
 
-// A library that was built for some programs has some operators, and knows what others take.
+// Adds the overload of a qualified name, if it is known. A library that was built for some programs
+// only knows the schemas of the operators that were left out.
 void Overloads::add_operator(const std::string& qualified, Candidates* out) {
   if (const OpEntry* entry = find_op(qualified)) {
     keep(convert(schema_of(*entry), entry), out);
@@ -114,6 +116,8 @@ void Overloads::add_operator(const std::string& qualified, Candidates* out) {
   }
 }
 
+// Adds the overloads that overloads.txt lists. A line is the name of an overload that has a kernel,
+// or a whole schema from the overload's name on; "=" before it says that bodies.txt has a body.
 void Overloads::add_listed(const std::string& name, Candidates* out) {
   std::string_view lines = names().lines(name);
   while (!lines.empty()) {

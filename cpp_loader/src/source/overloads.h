@@ -1,5 +1,5 @@
-// The overloads of operators, and which of them a call means: PyTorch's order, without implicit
-// conversions first, then with them. Decided as frontend/overloads/matching.py does.
+// The overloads of operators, and overload resolution. Overloads are tried in PyTorch's order,
+// first all without implicit conversions, then all with them, as in frontend/overloads/matching.py.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@
 
 namespace scriptlang::source {
 
-// An argument of a call: what type it has.
+// An argument of a call, as overload resolution sees it.
 struct Actual {
   T type = nullptr;
   Openness open;
-  std::string_view name;  // of one that is given by name
+  std::string_view name;  // empty if it is given by position
 };
 
 // Where the value of a formal comes from.
 struct Slot {
-  int source = -1;   // which actual; -1: its default
-  int gathered = 0;  // so many actuals from `source` on become one list
-  Step step;
-  std::vector<Step> steps;  // of those that are gathered
+  int source = -1;          // index of the actual; -1: the default
+  int gathered = 0;         // so many actuals from `source` on become one list; 0: it is one actual
+  Step step;                // the conversion of the actual
+  std::vector<Step> steps;  // the conversions of those that are gathered
 };
 
 struct Match {
@@ -34,13 +34,14 @@ struct Match {
   size_t extra = 0;  // the first actual beyond the formals of a variadic signature
 };
 
-// Fits one signature. False with *why for one that does not; actuals by name come last.
+// Matches a call with one signature. Returns false if it does not fit, and says why in *why, if
+// that is not null. Actuals that are given by name must come last.
 bool try_match(Types* types, const Signature& signature, const std::vector<Actual>& actuals,
                bool implicit, Match* match, std::string* why);
 
 using Candidates = std::vector<const Signature*>;
 
-// The first that fits; null with a text that says why none does.
+// Finds the first overload that fits. Returns false if none does, and says why in *why.
 bool choose(Types* types, const Candidates& candidates, const std::vector<Actual>& actuals,
             Match* match, std::string* why);
 
@@ -50,10 +51,10 @@ std::string describe(const Signature& signature);
 class Overloads {
  public:
   explicit Overloads(Types* types) : types_(*types) {}
-  // In the order in which they are tried; empty for a name that nobody knows. A signature that
-  // `needs_body` has no kernel: its body is to be found under name.overload.
+  // The overloads of an operator ("aten::add"), in the order in which they are tried. Empty if the
+  // operator is unknown. A signature that `needs_body` has no kernel; bodies.txt has its body.
   const Candidates& of(const std::string& name);
-  // Signature of a schema's text from its first bracket on.
+  // The signature of a schema; `tail` is its text from the first bracket on.
   std::unique_ptr<Signature> parse(const std::string& name, std::string_view overload,
                                    std::string_view tail);
 

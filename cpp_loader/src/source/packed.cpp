@@ -1,4 +1,4 @@
-// Texts that are part of the library: inflated when they are first asked for, and kept.
+// Texts that are part of the library. They are decompressed when first needed, and kept.
 #include "packed.h"
 
 #include <zlib.h>

@@ -1,4 +1,4 @@
-// The parser of an archive's code: statements, in blocks and lines.
+// The parser of an archive's code: parses statements, blocks and definitions.
 #include <utility>
 
 #include "expression_parser.h"

@@ -1,4 +1,4 @@
-// Statements: what an archive's code does in order, and what its names stand for.
+// Compiles statements: assignments, returns, raises and assertions, and the binding of names.
 #include <algorithm>
 
 #include "emitter.h"
@@ -62,7 +62,7 @@ void Emitter::run() {
   finish_types();
 }
 
-// The arguments, which are on the stack, become variables.
+// Stores the arguments, which are on the stack, in variables.
 void Emitter::begin() {
   const auto& formals = routine_->signature.formals;
   if (formals.empty()) return;
@@ -85,7 +85,8 @@ void Emitter::statements(Row body) {
     try {
       statement(*node);
     } catch (const Error& error) {
-      // Behind an operator without schema, whose result has another type than it was taken for.
+      // After a call of an operator without a schema, types of what follows are guesses. A
+      // statement that does not compile because of that is replaced.
       if (unknown_.empty() || error.kind != ErrorKind::ArchiveError) throw;
       loops_.resize(loops);
       frames_.resize(frames);
@@ -96,7 +97,7 @@ void Emitter::statements(Row body) {
   }
 }
 
-// Lets a statement end the program with the error that an operator is missing.
+// Emits code that raises the error that the operator is missing, in place of a statement.
 void Emitter::leave_out() {
   code_.emit(Opcode::OP, code_.unknown_operation(unknown_));
   code_.die();
@@ -172,8 +173,8 @@ void Emitter::finish_types() {
   }
 }
 
-// The value, which is on the stack where it is one, under a name. A name of an outer block keeps
-// its type; the value is converted to it where it can be.
+// Binds a name to what an expression stands for. A name of an outer block keeps its type; the value
+// is converted to it, if there is a conversion.
 void Emitter::bind(std::string_view name, Meaning value, const Node& node, T declared) {
   Variable made;
   if (!value.is_value()) {
@@ -223,7 +224,7 @@ void Emitter::assign(const Node& node) {
   }
   bool literal = target.kind == NodeKind::Tuple && node.a->kind == NodeKind::Tuple &&
                  target.items.size() == node.a->items.size();
-  if (literal) {  // all values before any name changes
+  if (literal) {  // all values are evaluated before any name changes
     std::vector<Meaning> values;
     for (const Node* item : node.a->items) {
       values.push_back(expression(*item));
@@ -281,14 +282,14 @@ void Emitter::unpack(Row targets, Meaning value, const Node& node) {
         unpacked.returns = parts;
         unpacked.formals.resize(1);
         code_.emit(Opcode::OP, code_.operation(unpacked, 1));
-        // How many there are is said by what comes next.
+        // The verifier reads the number of parts from the STOREN that follows.
         int first = code_.fresh(int(parts.size()));
         code_.emit(Opcode::STOREN, first, int64_t(parts.size()));
         if (int(parts.size()) == count) {
           for (int k = 0; k < count; ++k) {
             const Node& target = *targets[size_t(k)];
             bool fresh = target.kind == NodeKind::Name && !places_.count(target.text);
-            if (fresh) {  // its place is where the part lies
+            if (fresh) {  // a new variable takes over the register of the part
               places_[target.text] = first + k;
               note_type(first + k, parts[size_t(k)]);
               frames_.back().values[target.text] = {parts[size_t(k)], first + k, {}, nullptr};
@@ -304,7 +305,7 @@ void Emitter::unpack(Row targets, Meaning value, const Node& node) {
       code_.emit(Opcode::LIST_UNPACK, count);
       parts.assign(size_t(count), type->elements[0].get());
     } else if (unknown) {
-      parts.assign(size_t(count), types_.tensor);  // nothing behind it runs
+      parts.assign(size_t(count), types_.tensor);  // a guess: this code never runs
     } else {
       fail(node, "a value of type ", Types::text(type), " cannot be taken apart");
     }
@@ -341,7 +342,7 @@ void Emitter::leave_with(const Node& node, Meaning value) {
   T type = push(&value, node);
   if (value.unknown && result_) type = result_;
   if (result_) type = convert(type, result_, true, value.open);
-  if (!result_) result_ = type;  // of a fork's body
+  if (!result_) result_ = type;  // in the body of a fork, the first return decides the type
   if (!types_.is_subtype(type, result_)) {
     fail(node, "the result is declared as ", Types::text(result_), ", this returns ",
          Types::text(type));
@@ -355,7 +356,7 @@ void Emitter::leave_with(const Node& node, Meaning value) {
       call_method_of(owner, "__exit__", node);
       code_.emit(Opcode::DROP);
     }
-    // A loop keeps its turn and how many there may be on the stack.
+    // Each open loop has its trip number and trip limit on the stack.
     for (size_t k = 0; k < 2 * loops_.size(); ++k) code_.emit(Opcode::DROP);
     code_.emit(Opcode::LOAD, kept);
   }

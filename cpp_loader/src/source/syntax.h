@@ -1,8 +1,8 @@
-// Syntax of an archive's code: nodes in an arena, which live as long as it does.
+// The syntax tree of an archive's code. Nodes live in an arena, as long as the arena does.
 //
-// The code is a small part of Python, as torch.jit.save prints it; the lexer and the parser read
-// some more of it than printers write. A node is one kind of struct: `items` and `more` are its
-// rows of children, `a`, `b` and `c` the single ones. What each kind uses is said at the kind.
+// The code is a small part of Python, as torch.jit.save prints it; the lexer and the parser accept
+// a little more than that. All nodes are one struct: `items` and `more` are rows of children, `a`,
+// `b` and `c` single ones. NodeKind says which of them each kind uses.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace scriptlang::source {
 
-// Blocks of memory that are given back together. What lies in it is never destroyed.
+// Blocks of memory that are freed together. Destructors of the objects in them are not called.
 class Arena {
  public:
   void* take(size_t bytes) {
@@ -40,7 +40,8 @@ class Arena {
 
 struct Node;
 
-struct Row {  // nodes, side by side in the arena
+// An array of nodes in the arena.
+struct Row {
   Node** first = nullptr;
   uint32_t count = 0;
   Node** begin() const { return first; }
@@ -58,30 +59,30 @@ enum class NodeKind : uint8_t {
   Slice,      // a:b:c inside a subscript; parts may be null
   Call,       // a(items, more); more are Keywords
   Keyword,    // text=a
-  Int,
-  Float,
-  Imaginary,
-  String,
+  Int,        // integer
+  Float,      // real
+  Imaginary,  // real
+  String,     // text
   True,
   False,
   None,
-  Ellipsis,  // integer, real, text
-  Unary,     // sign a
-  Binary,    // a sign b
-  Compare,   // a sign b; chains are And of these
-  And,
-  Or,      // a, b
-  Not,     // a
-  Choice,  // b if a else c
-  Tuple,
-  List,
-  Dict,  // items; of a dict key, value, key, value
+  Ellipsis,
+  Unary,    // sign a
+  Binary,   // a sign b
+  Compare,  // a sign b
+  And,      // a, b
+  Or,       // a, b
+  Not,      // a
+  Choice,   // b if a else c
+  Tuple,    // items
+  List,     // items
+  Dict,     // items: key, value, key, value...
   // statements
-  Assign,     // items = a
-  Annotated,  // a: b = c; c may be null
-  If,
-  While,       // a; items; more: else
-  For,         // a in b; items
+  Assign,      // items = a; several items are chained targets
+  Annotated,   // a: b = c; c may be null
+  If,          // a: the condition; items: the body; more: the else branch
+  While,       // a: the condition; items: the body
+  For,         // a in b; items: the body
   With,        // items: pairs of value and name or null; more: the body
   Return,      // a, may be null
   Expression,  // a
@@ -91,7 +92,7 @@ enum class NodeKind : uint8_t {
   Raise,      // a
   Assert,     // a, b may be null
   Function,   // text; items: Parameters; more: the body; b: the result's type or null
-  Parameter,  // text: a = b; sign: '*' where it is given by name only
+  Parameter,  // text: a = b; sign is ByName if it is keyword-only
   Class,      // text; a: the base or null; more: the body
 };
 
@@ -139,8 +140,8 @@ struct Node {
   Row items, more;
 };
 
-// What reading and compiling all sources of an archive may use. The defaults are those of
-// scriptlang/budgets.py; the fields are counted down.
+// Limits of what reading and compiling all sources of an archive may use. The defaults are those of
+// scriptlang/budgets.py. The fields are counted down.
 struct Budget {
   int64_t source_bytes = int64_t(16) << 20;
   int64_t syntax_nodes = 1'000'000;  // words and signs
@@ -153,7 +154,7 @@ struct Budget {
   }
 };
 
-// One file of code: its record's name, its text, and what is at its top.
+// One file of code: the name of its record, its text, and its statements (`top`).
 struct SourceFile {
   std::string_view name;
   std::string_view text;
@@ -161,16 +162,17 @@ struct SourceFile {
   std::shared_ptr<const LineStarts> line_starts;
 };
 
-// Raises ArchiveError that says file, line and why.
+// Raises an ArchiveError with the file, the line and the reason.
 template <class... Parts>
 [[noreturn]] void refuse(std::string_view file, uint32_t line, const Parts&... parts) {
   raise(ErrorKind::ArchiveError, file, ":", line, ": ", parts...);
 }
 
-// Fills file->top. Raises ArchiveError for what is not in the grammar, LimitError.
+// Parses file->text, and fills file->top. Raises ArchiveError for what is not in the grammar, and
+// LimitError beyond the budget.
 void parse(SourceFile* file, Arena* arena, Budget* budget);
 
-// "a.b.c" of a chain of attributes, in *text; false for other expressions.
+// Sets *text to "a.b.c" for a chain of attributes. False for other expressions.
 bool dotted(const Node& node, std::string* text);
 
 }  // namespace scriptlang::source

@@ -1,4 +1,4 @@
-// Types while code is compiled: made once, compared, joined, and what converts to what.
+// Types in the source compiler: interning, subtypes, unification, type variables and conversions.
 #include "types.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace scriptlang::source {
 
 constexpr int64_t kMostParts = 100'000, kMostOfAll = 1'000'000;  // as in scriptlang/types.py
-constexpr int kMostDepth = 64;         // what the engine compares types to
-constexpr int kMostImplementing = 50;  // interfaces whose methods take interfaces
+constexpr int kMostDepth = 64;         // the depth to which the engine compares types
+constexpr int kMostImplementing = 50;  // nested checks of interfaces whose methods take interfaces
 
 Types::Types() : parts_left_(kMostOfAll) {
   auto plain = [this](TypeKind kind) { return intern(*Type::make(kind)); };
@@ -31,7 +31,7 @@ Types::Types() : parts_left_(kMostOfAll) {
   any_enum = make(TypeKind::Opaque, {}, "AnyEnumType");
 }
 
-// What there is one of is told by where it is.
+// Adds an address to a key. Interned types and classes are equal only if their addresses are.
 static void append_address(std::string* key, const void* thing) {
   const auto bits = reinterpret_cast<uintptr_t>(thing);
   key->append(reinterpret_cast<const char*>(&bits), sizeof bits);
@@ -41,8 +41,8 @@ T Types::keep(std::string key, TypeRef type) {
   return made_.emplace(std::move(key), std::move(type)).first->second.get();
 }
 
-// How large a type of these parts is. Raises for one that nobody writes: types may share parts, so
-// a few lines name one with 2^60.
+// The size of a type of these parts, written out. Raises beyond the limits. They are needed because
+// types may share parts: a few lines of code can name a type with 2^60 parts.
 Types::Measure Types::measure_of(const std::vector<T>& parts) {
   Measure measure;
   for (T part : parts) {
@@ -64,7 +64,7 @@ Types::Measure Types::measure_of(const std::vector<T>& parts) {
 
 T Types::make(TypeKind kind, std::vector<T> parts, const std::string& name) {
   if (kind < TypeKind::List) {
-    TypeRef simple = Type::make(kind);  // one for all of the process
+    TypeRef simple = Type::make(kind);  // there is one per process
     return simple.get();
   }
   std::string key(1, char(kind));
@@ -138,7 +138,8 @@ Declared* Types::declared(T type) const {
 
 static T part(T type, size_t k) { return type->elements[k].get(); }
 
-// Optional[Any] is a type of its own: only it may be asked whether it is None.
+// Optional[Any] is a type of its own, as in PyTorch: a program may only check it, not Any, for
+// None.
 T Types::optional(T type) {
   if (type->kind == TypeKind::Optional || type == none) return type;
   if (type->kind == TypeKind::Union) {
@@ -151,7 +152,8 @@ T Types::optional(T type) {
   return make(TypeKind::Optional, {type});
 }
 
-// Flat, without subtypes of others; {T, None} is Optional[T].
+// Unions are flat and have no member that is a subtype of another. A union of T and None is
+// Optional[T].
 T Types::union_of(const std::vector<T>& options) {
   std::vector<T> flat, kept;
   auto add = [&](T t) {

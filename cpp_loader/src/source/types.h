@@ -1,7 +1,8 @@
-// Types while code is compiled: each is made once, so that equal types are one pointer.
+// Types in the source compiler. Each is made only once (interned), so equal types are equal
+// pointers.
 //
-// They are the engine's own types (values/type.h). Classes, interfaces and enums are of kind
-// Class; what more is known of one is its Declared.
+// They are types of values/type.h. Classes, interfaces and enums are of kind Class; Declared has
+// what the code declares of them.
 #pragma once
 
 #include <string>
@@ -26,8 +27,9 @@ struct Routine;
 struct Formal {
   std::string name;
   T type = nullptr;
+  // by_name: keyword-only. written: an out argument.
   bool has_default = false, by_name = false, written = false;
-  int repeat = 0;  // of int[2]: a single number stands for so many
+  int repeat = 0;  // 2 for int[2], where a single number stands for a list of so many
   Value value;     // the default
 };
 
@@ -37,14 +39,15 @@ struct Signature {
   std::vector<Formal> formals;
   std::vector<T> returns;
   bool variadic = false;
-  bool has_variables = false;
-  bool plain_results = false;      // tensors only
-  bool needs_body = false;         // no kernel; a body is under its qualified name
-  const OpEntry* entry = nullptr;  // the engine's operator
-  Routine* body = nullptr;         // a function instead
+  bool has_variables = false;      // type variables
+  bool plain_results = false;      // all results are tensors
+  bool needs_body = false;         // an operator without a kernel, with a body in bodies.txt
+  const OpEntry* entry = nullptr;  // the kernel of an operator, if there is one
+  Routine* body = nullptr;         // the function, if it is none of an operator
 };
 
-// What an archive's code declares under a name of a class.
+// What an archive's code declares of a class, interface or enum, or of a class of PyTorch's C++
+// library (Library).
 struct Declared {
   enum Kind : uint8_t { Module, Class, Interface, ModuleInterface, Enum, Library };
   Kind kind = Class;
@@ -55,14 +58,14 @@ struct Declared {
   SourceFile* file = nullptr;
   Node* node = nullptr;
   std::vector<std::pair<std::string, T>> attributes;  // by slot
-  std::vector<std::string_view> parameters, buffers;  // names among them
+  std::vector<std::string_view> parameters, buffers;  // the names of attributes that are such
   std::unordered_map<std::string, int64_t> slots;
-  std::unordered_map<std::string, Routine*> methods;  // of interfaces: without a body
+  std::unordered_map<std::string, Routine*> methods;  // those of interfaces have no body
   std::vector<Routine*> method_order;
   std::unordered_map<std::string, std::pair<Value, T>> constants;
   std::vector<std::pair<std::string, Value>> members;  // of an enum
   T member_type = nullptr;
-  bool is_hooked = false;  // it names methods that run before or after forward
+  bool is_hooked = false;  // has forward hooks or forward pre-hooks
   bool is_module() const { return kind == Module || kind == ModuleInterface; }
   bool is_interface() const { return kind == Interface || kind == ModuleInterface; }
   Routine* method(std::string_view wanted) const {
@@ -75,8 +78,10 @@ struct Declared {
   }
 };
 
-// How a value becomes one of another type; see Types::plan.
+// A conversion of a value to another type; see Types::plan.
 struct Step {
+  // Operator: a call of `op`. EmptyList: the list literal gets its type. TupleToList: a list of the
+  // items. Tuple: `parts` convert the items. Repeat: a list of `count` times the value.
   enum Kind : uint8_t { None, Operator, EmptyList, TupleToList, Tuple, Repeat };
   Kind kind = None;
   T type = nullptr;
@@ -85,10 +90,11 @@ struct Step {
   std::vector<Step> parts;
 };
 
-// Which empty literals of a value have a type that is still open.
+// Says whether a value is an empty list literal, whose element type is still open, or a tuple
+// literal with such items.
 struct Openness {
   bool open = false;
-  size_t at = 0;                // the instruction that makes it
+  size_t at = 0;                // the instruction that makes the list
   std::vector<Openness> parts;  // of a tuple literal
   bool any() const { return open || !parts.empty(); }
 };
@@ -102,31 +108,34 @@ class Types {
   T named_tuple(const std::string& name, const std::vector<std::string>& fields,
                 const std::vector<T>& parts);
   T of_class(Declared* declared);
-  // A class of PyTorch's C++ library: schemas know it by its name alone.
+  // The type of a class of PyTorch's C++ library. It is Opaque, since schemas know only its name.
   T of_library(Declared* declared);
   T list_of(T element) { return make(TypeKind::List, {element}); }
   T tuple_of(const std::vector<T>& parts) { return make(TypeKind::Tuple, parts); }
   T optional(T type);
   T union_of(const std::vector<T>& parts);
 
-  // The declaration of a class; null for other types, and for classes nobody declared.
+  // The declaration of a class; null for other types, and for classes without a declaration.
   Declared* declared(T type) const;
   bool is_subtype(T a, T b) const;
-  T unify(T a, T b);  // the type of a name that is a on one way and b on another; or null
+  T unify(T a, T b);  // the type of a name that has type a on one path and b on another; or null
   T without_none(T type);
   static bool may_be_none(T type);
 
   static bool has_variables(T type);
   using Variables = std::vector<std::pair<std::string_view, T>>;
+  // Binds the type variables in the type of a formal to what fits the actual. False if it cannot.
   bool bind(T formal, T actual, Variables* variables);
   T substitute(T type, const Variables& variables);
 
-  // What makes a value of one type one of another. *after is its type then, which may not fit.
+  // The conversion of a value of type `actual` to type `wanted`. *after: the type after it, which
+  // is not `wanted` if there is no conversion. `implicit`: allows implicit conversions of numbers
+  // and tensors.
   Step plan(T actual, T wanted, bool implicit, const Openness& open, T* after);
 
-  // Spelled by names as archives do.
+  // A type as archives spell it.
   static std::string text(T type) { return to_string(*type); }
-  // As operands of bytecode hold it.
+  // A type as the tables of bytecode hold it.
   static TypeRef held(T type) { return TypeRef::share(const_cast<Type*>(type)); }
 
   T any, none, boolean, integer, real, complex, number, string, device, tensor, generator;
