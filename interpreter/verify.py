@@ -173,9 +173,9 @@ State = tuple[list[Any], dict[Any, Any]]
 class Flow:
     """Follows every path through a code, with types in place of values.
 
-    states: for the first instruction and each target of a jump, what all paths to it have in
-    common.  merges: how often a state was joined there.  pending: instructions whose state has
-    changed, to walk from again.  meetings: the targets of jumps.  moves: see `count_moves`.
+    states: for each instruction at which a walk starts, what all paths to it have in common.
+    merges: how often a state was joined there.  pending: instructions whose state has changed, to
+    walk from again.  meetings: the targets of jumps.  moves: see `count_moves`.
     """
 
     def __init__(self, code: Code) -> None:
