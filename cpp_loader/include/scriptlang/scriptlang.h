@@ -20,10 +20,9 @@
  * attributes (a recurrent state) run one after the other, in the order in which they come, and
  * functions that read attributes of the module wait for them. Different modules run concurrently,
  * until one of them is given a list, dict or object that came from the other. Programs that change
- * the shape of tensors (resize_) run alone in the process. The elements of tensors are not
- * protected: a tensor that one thread writes must not be used as indices by another. Errors belong
- * to the thread that got them. sl_set_allocator, sl_set_print, sl_set_threads and the registration
- * of operators act on the process.
+ * the shape of tensors (resize_) run alone in the process. Elements of tensors are not protected: a
+ * tensor that one thread writes must not be used as indices by another. sl_set_allocator,
+ * sl_set_print, sl_set_threads and the registration of operators act on the process.
  *
  * Units: sizes of memory are in bytes; sizes, strides and offsets of tensors are in elements. Texts
  * are UTF-8, followed by a 0 that their size does not count.
@@ -135,13 +134,11 @@ SL_API sl_status sl_load_memory(const void* data, size_t size, sl_module** modul
                                 sl_error** error); /* copies the data */
 SL_API void sl_module_release(sl_module* module);
 
-/* Options of loading; a null pointer means that all fields are 0. Set size to
- * sizeof(sl_load_options). */
+/* Options of loading; null means that all fields are 0. Set size to sizeof(sl_load_options). */
 typedef struct sl_load_options {
   size_t size;
-  /* The device that a program for libtorch would request, such as "cuda:0". Everything runs on the
-   * CPU; another device only leads to a notice. SL_INVALID_ARGUMENT if it does not name a
-   * device. */
+  /* A device, as programs for libtorch request it, such as "cuda:0". Everything runs on the CPU;
+   * another device only leads to a notice. SL_INVALID_ARGUMENT if it is not a device. */
   const char* device;
   /* Gets notices; if null, they go to stderr. It is called in the thread that loads, before the
    * loading function returns, and must not call modules. */
@@ -152,15 +149,13 @@ SL_API sl_status sl_load_file_with(const char* path, const sl_load_options* opti
                                    sl_module** module, sl_error** error);
 SL_API sl_status sl_load_memory_with(const void* data, size_t size, const sl_load_options* options,
                                      sl_module** module, sl_error** error);
-/* Loads an archive from a stream. `read` writes at most `bytes` bytes to `to` and returns their
- * number, 0 at the end of the stream, (size_t)-1 if it fails (then the result is
- * SL_ARCHIVE_ERROR). */
+/* Loads from a stream. `read` writes at most `bytes` bytes to `to` and returns their number, 0 at
+ * the end, (size_t)-1 if it fails; the result is then SL_ARCHIVE_ERROR. */
 SL_API sl_status sl_load_stream(size_t (*read)(void* to, size_t bytes, void* user), void* user,
                                 const sl_load_options* options, sl_module** module,
                                 sl_error** error);
 
-/* The names of the extra files in the archive (_extra_files of torch.jit.save), sorted; null beyond
- * the last one. */
+/* The names of extra files (_extra_files of torch.jit.save), sorted; null beyond the last one. */
 SL_API size_t sl_module_extra_count(const sl_module* module);
 SL_API const char* sl_module_extra_name(const sl_module* module, size_t index);
 /* The contents of an extra file, followed by a 0. They belong to the module; `size` may be null.
@@ -169,10 +164,9 @@ SL_API sl_status sl_module_extra(const sl_module* module, const char* name, cons
                                  size_t* size, sl_error** error);
 
 /* Save the module as an archive that this library and PyTorch can load. It has the current values
- * of the attributes, and the code and constants that were loaded. It has the extra files of the
+ * of the attributes, and the code and constants that were loaded. Its extra files are those of the
  * loaded archive and those passed here, which replace others of the same name; `extra` may be null
- * if count is 0. A handle of a submodule saves only that. For objects with __getstate__, that is
- * run.
+ * if count is 0. A handle of a submodule saves only that. Methods __getstate__ of objects are run.
  *
  * sl_save_file replaces an existing file once the new one is complete; it must be possible to
  * create files in its folder. sl_save_stream passes the bytes to `write` in order; saving ends if
@@ -194,34 +188,29 @@ SL_API sl_status sl_save_stream(sl_module* module,
  *
  * Attributes have dotted names, "encoder.layers.0.weight", which lead through modules and objects.
  * A handle may also stand for a submodule or another object, and then has its methods and
- * attributes. Functions that write wait until no call runs that may read the same; all that share
- * what they change see the change.
- */
+ * attributes. Functions that write wait until no call runs that may read the same. */
 
 /* The class of the module, "__torch__.M"; "" for null. */
 SL_API const char* sl_module_class(const sl_module* module);
 /* The methods of the module, sorted by name; null beyond the last one. */
 SL_API size_t sl_module_method_count(const sl_module* module);
 SL_API const char* sl_module_method_name(const sl_module* module, size_t index);
-/* The operators in the program that this build lacks. A call that reaches one fails with
- * SL_MISSING_OPERATOR. */
+/* The operators in the program that this build lacks; a call that reaches one fails. */
 SL_API size_t sl_module_missing_count(const sl_module* module);
 SL_API const char* sl_module_missing_name(const sl_module* module, size_t index);
 SL_API int sl_module_has_method(const sl_module* module, const char* name); /* 1 or 0 */
 
-/* The value of an attribute; release it. It is not a copy: what the program writes into it is
- * visible here, and what is written to a tensor in it is visible to the program. Objects with
- * __setstate__ have no attributes until they are restored, by the first call or by one of the
- * functions below that needs them (set_attribute, child, list, train, to, clone, text), or by
- * saving. SL_INVALID_ARGUMENT if there is no such attribute. */
+/* The value of an attribute; release it. It is shared with the program, so each sees what the other
+ * writes. Objects with __setstate__ have no attributes until they are restored: by the first call,
+ * by saving, or by sl_module_set_attribute, _child, _list, _train, _to, _clone or _text.
+ * SL_INVALID_ARGUMENT if there is no such attribute. */
 SL_API sl_status sl_module_attribute(const sl_module* module, const char* name, sl_value** value,
                                      sl_error** error);
 SL_API int sl_module_has_attribute(const sl_module* module, const char* name); /* 1 or 0 */
 /* Sets an existing attribute. The value is converted to the declared type, as arguments are: lists
  * and dicts are copied, tensors and objects are shared. If the archive declares no type (bytecode
- * without code), the new value must be None or have the same kind as the old one, unless that is
- * None. SL_RUN_ERROR for a value that does not fit, SL_INVALID_ARGUMENT if there is no such
- * attribute. */
+ * without code), the value must have the kind of the old one, unless one of them is None.
+ * SL_RUN_ERROR if it does not fit, SL_INVALID_ARGUMENT if there is no such attribute. */
 SL_API sl_status sl_module_set_attribute(sl_module* module, const char* name, const sl_value* value,
                                          sl_error** error);
 
@@ -229,9 +218,8 @@ SL_API sl_status sl_module_set_attribute(sl_module* module, const char* name, co
  * keeps the whole module alive. SL_INVALID_ARGUMENT if there is no object of that name. */
 SL_API sl_status sl_module_child(const sl_module* module, const char* name, sl_module** child,
                                  sl_error** error);
-/* A handle for the methods and attributes of an object that came from the module or from a call of
- * its methods. Release it. SL_INVALID_ARGUMENT for other kinds of values, and for objects of
- * another program. */
+/* A handle for the methods and attributes of an object that came from the module or one of its
+ * calls. Release it. SL_INVALID_ARGUMENT for other kinds, and for objects of another program. */
 SL_API sl_status sl_module_of(const sl_module* module, const sl_value* object, sl_module** view,
                               sl_error** error);
 /* The module as a value, which is an object. Release it. Null if memory is exhausted. */
@@ -254,15 +242,12 @@ SL_API sl_status sl_module_list(const sl_module* module, sl_listing what, int re
 /* Sets `training` of the module and its submodules: `on` is 0 for eval(), otherwise train(). */
 SL_API sl_status sl_module_train(sl_module* module, int on, sl_error** error);
 /* Converts the parameters and buffers of floating and complex types to `dtype`, like
- * Module.to(dtype) in Python; others do not change, nor do constants of the program. They stay the
- * same tensors for all that share them, but get new memory. SL_INVALID_ARGUMENT if `dtype` is
- * neither floating nor complex. */
+ * Module.to(dtype) in Python; constants of the program do not change. They stay the same tensors
+ * with new memory. SL_INVALID_ARGUMENT if `dtype` is neither floating nor complex. */
 SL_API sl_status sl_module_to(sl_module* module, sl_dtype dtype, sl_error** error);
-/* An independent module with the same program, and copies of all tensors and objects. Release
- * it. */
+/* An independent module with the same program and copies of tensors and objects. Release it. */
 SL_API sl_status sl_module_clone(const sl_module* module, sl_module** copy, sl_error** error);
-/* A readable description of the module: its attributes, methods and submodules. *text is freed by
- * sl_text_release; `size` may be null. */
+/* A readable description of the module. *text is freed by sl_text_release; `size` may be null. */
 SL_API sl_status sl_module_text(const sl_module* module, char** text, size_t* size);
 
 /* Makes an object of a class in the program, "__torch__.Counter", by calling its __init__ with
@@ -277,8 +262,7 @@ SL_API sl_status sl_module_enum(const sl_module* module, const char* class_name,
 
 /* ---- signatures: the arguments and results of a method, without self
  *
- * SL_INVALID_ARGUMENT if there is no such method. Texts live as long as the signature, which is
- * released by sl_signature_release. */
+ * SL_INVALID_ARGUMENT if there is no such method. Texts live until sl_signature_release. */
 SL_API sl_status sl_module_signature(const sl_module* module, const char* method,
                                      sl_signature** signature, sl_error** error);
 SL_API void sl_signature_release(sl_signature* signature);
@@ -303,11 +287,10 @@ SL_API const char* sl_signature_result_type(const sl_signature* signature, size_
  * tensors and objects are shared. `limits` may be null. *result is released by sl_value_release; it
  * is None if the method returns nothing, and a tuple if it returns several values.
  *
- * SL_INVALID_ARGUMENT: a null pointer, wrong limits, or a call from within a callback (an
- * allocator, a release function, an operator, print). SL_RUN_ERROR: there is no such method,
- * arguments do not fit, or the program raised an exception. SL_ARCHIVE_ERROR: the code of the
- * method is wrong. SL_MISSING_OPERATOR, SL_LIMIT, SL_OUT_OF_MEMORY and SL_CANCELLED: see sl_status.
- * After any of them the module can be called again; what its program has written stays written. */
+ * SL_INVALID_ARGUMENT: a null pointer, wrong limits, or a call from within a callback (allocator,
+ * release function, operator, print). SL_RUN_ERROR: no such method, arguments that do not fit, or
+ * an exception of the program. SL_ARCHIVE_ERROR: the code of the method is wrong. Others: see
+ * sl_status. After any of them the module can be called again, with what was written until then. */
 SL_API sl_status sl_call(sl_module* module, const char* method, sl_value* const* arguments,
                          size_t count, const sl_limits* limits, sl_value** result,
                          sl_error** error);
@@ -321,8 +304,7 @@ SL_API sl_status sl_call_named(sl_module* module, const char* method, sl_value* 
  *
  * A canceller is passed to any number of calls in their limits, and must outlive them. sl_cancel
  * ends all of these calls that run, and all that begin later, until sl_canceller_reset. Each fails
- * with SL_CANCELLED within a tenth of a second. A tensor that an operator was writing in place may
- * then be partly written. */
+ * with SL_CANCELLED within a tenth of a second. A tensor may then be partly written. */
 SL_API sl_canceller* sl_canceller_make(void); /* null if memory is exhausted */
 SL_API void sl_canceller_release(sl_canceller* canceller);
 SL_API void sl_cancel(sl_canceller* canceller); /* from any thread, and from signal handlers */
@@ -340,8 +322,7 @@ SL_API sl_value* sl_value_double(double v);
 SL_API sl_value* sl_value_complex(double real, double imaginary);
 /* A copy of a text of `size` bytes, which may contain zeros. Null if it is not UTF-8. */
 SL_API sl_value* sl_value_string(const char* utf8, size_t size);
-/* A device from its name, "cpu" or "cuda:0"; null if it is not the name of a device. sl_value_text
- * returns the name. */
+/* A device from its name, "cpu" or "cuda:0", which sl_value_text returns; null for other texts. */
 SL_API sl_value* sl_value_device(const char* name);
 /* A random number generator, like torch.Generator. Only one thread at a time may draw from it. */
 SL_API sl_value* sl_value_generator(uint64_t seed);
@@ -354,8 +335,7 @@ SL_API sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, s
 
 /* Dicts by key. SL_INVALID_ARGUMENT: the value is not a dict, a key or value does not have the
  * dict's declared type, or the new value contains the dict. */
-/* *value becomes the value of the key; release it. It is null, with SL_OK, if there is no such
- * key. */
+/* *value becomes the value of the key; release it. It is null, with SL_OK, if there is none. */
 SL_API sl_status sl_dict_get(const sl_value* dict, const sl_value* key, sl_value** value);
 SL_API sl_status sl_dict_set(sl_value* dict, const sl_value* key, const sl_value* value);
 SL_API sl_status sl_dict_remove(sl_value* dict, const sl_value* key); /* SL_OK if it is absent */
@@ -368,27 +348,23 @@ SL_API sl_status sl_dict_next(const sl_value* dict, size_t* cursor, sl_value** k
 SL_API sl_status sl_list_set(sl_value* list, size_t index, const sl_value* value);
 SL_API sl_status sl_list_append(sl_value* list, const sl_value* value);
 SL_API sl_status sl_list_remove(sl_value* list, size_t index);
-/* The numbers in a list, without a copy. They are valid until the list is changed or released.
- * SL_INVALID_ARGUMENT for other kinds of values, and for lists of something else. For an empty list
- * *data is null. */
+/* The numbers in a list, without a copy, valid until the list is changed or released; *data is null
+ * for an empty list. SL_INVALID_ARGUMENT for other kinds, and for lists of something else. */
 SL_API sl_status sl_list_ints(const sl_value* list, const int64_t** data, size_t* count);
 SL_API sl_status sl_list_doubles(const sl_value* list, const double** data, size_t* count);
 
 /* A contiguous tensor on the caller's memory, which must be aligned for the type, and stay valid
  * until `release` is called with `user`: once, from any thread, when nothing needs it any more. If
  * `release` is null, the memory must outlive all tensors on it. Programs may write to it. `release`
- * may make and release values, but must not call modules. The result is null for a wrong type or
- * shape, memory that is not aligned, or bools other than 0 and 1; then `release` is never
- * called. */
+ * may make and release values, but must not call modules. Null for a wrong type or shape, memory
+ * that is not aligned, or bools other than 0 and 1; then `release` is never called. */
 SL_API sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim,
                                 void (*release)(void* user), void* user);
-/* The same with strides, which must not be negative. `data` is the first element; all elements must
- * lie in the `bytes` bytes from there. */
+/* The same with strides, not negative. All elements must lie in the `bytes` bytes from `data`. */
 SL_API sl_value* sl_tensor_strided(void* data, size_t bytes, sl_dtype dtype, const int64_t* sizes,
                                    const int64_t* strides, size_t ndim, void (*release)(void* user),
                                    void* user);
-/* A tensor with a copy of contiguous memory, which need not be aligned. Null for a wrong type or
- * shape, or bools other than 0 and 1. */
+/* A tensor with a copy of contiguous memory, aligned or not. Null as above, but for alignment. */
 SL_API sl_value* sl_tensor_copy(const void* data, sl_dtype dtype, const int64_t* sizes,
                                 size_t ndim);
 
@@ -406,8 +382,8 @@ SL_API sl_status sl_value_get_string(const sl_value* value, const char** utf8, s
 /* The number of elements of a list, tuple, named tuple or dict; for an object, that of its
  * attributes; for an enum 2 (its name and its value); 0 for other kinds. */
 SL_API size_t sl_value_length(const sl_value* value);
-/* The index-th element; for a dict the index-th value, in insertion order. Release it. Null beyond
- * the last one. */
+/* The index-th element; of a dict the value, in insertion order. Release it. Null beyond the
+ * end. */
 SL_API sl_value* sl_value_item(const sl_value* value, size_t index);
 /* The index-th key of a dict. Release it. Null beyond the last one, and for other kinds. */
 SL_API sl_value* sl_value_key(const sl_value* dict, size_t index);
@@ -416,9 +392,8 @@ SL_API sl_value* sl_value_key(const sl_value* dict, size_t index);
  *
  * Archives with bytecode may lack names, unless scriptlang wrote them. They have the names of
  * attributes only for classes of which they contain objects; attributes of other objects, which
- * programs make, are found by index alone. Of members of enums they only have the values:
- * sl_value_item and sl_value_member return null for the name, and programs that use or print it
- * fail. */
+ * programs make, are found by index alone. Of members of enums they only have the values: the name
+ * is null for sl_value_item and sl_value_member, and programs that use or print it fail. */
 SL_API const char* sl_value_field(const sl_value* value, size_t index);
 /* The element of that name, of a named tuple, object or enum. Release it. Null if there is none. */
 SL_API sl_value* sl_value_member(const sl_value* value, const char* name);
@@ -430,17 +405,14 @@ SL_API const char* sl_value_class(const sl_value* value);
 SL_API sl_status sl_value_text(const sl_value* value, char** text, size_t* size);
 SL_API void sl_text_release(char* text);
 
-/* The element type and shape of a tensor. *sizes and *strides (in elements) are valid as long as
- * the tensor lives, and until a program changes its shape. Any of the results may be null.
- * SL_INVALID_ARGUMENT for other kinds. */
+/* The element type and shape of a tensor. *sizes and *strides are valid as long as it lives, until
+ * a program changes its shape. Result pointers may be null. SL_INVALID_ARGUMENT for other kinds. */
 SL_API sl_status sl_tensor_info(const sl_value* tensor, sl_dtype* dtype, size_t* ndim,
                                 const int64_t** sizes, const int64_t** strides);
-/* The address of the first element; null for other kinds. If the tensor is one that
- * sl_tensor_contiguous returned, the elements are in row-major order. Writes are visible to all
- * that share the tensor; bools must be 0 or 1. */
+/* The address of the first element; null for other kinds. Elements are in row-major order if
+ * sl_tensor_contiguous returned the tensor. All that share it see writes; bools must be 0 or 1. */
 SL_API void* sl_tensor_data(const sl_value* tensor);
-/* The same tensor if it is contiguous, otherwise a contiguous copy. Release it. Null for other
- * kinds. */
+/* The same tensor if it is contiguous, else a contiguous copy. Release it. Null for other kinds. */
 SL_API sl_value* sl_tensor_contiguous(const sl_value* tensor);
 
 /* A tensor with that element type: the same one, or a converted copy. Release it. Null for other
@@ -449,9 +421,8 @@ SL_API sl_value* sl_tensor_to(const sl_value* tensor, sl_dtype dtype);
 /* Writes the elements to the caller's memory, in row-major order, converted to that type. `bytes`
  * must be exactly their size, otherwise the result is SL_INVALID_ARGUMENT. */
 SL_API sl_status sl_tensor_read(const sl_value* tensor, sl_dtype dtype, void* data, size_t bytes);
-/* Writes the elements of `from` to `to`, broadcast to its sizes and converted to its type; both may
- * have any strides. SL_INVALID_ARGUMENT if the sizes do not fit, for codes of quantized tensors,
- * and if the two partly overlap. */
+/* Writes the elements of `from` to `to`, broadcast to its sizes and converted to its type.
+ * SL_INVALID_ARGUMENT for sizes that do not fit, codes of quantized tensors, partial overlap. */
 SL_API sl_status sl_tensor_assign(sl_value* to, const sl_value* from);
 
 /* DLPack exchanges tensors with other libraries without a copy, by the struct of dlpack.h. *managed
@@ -471,26 +442,23 @@ SL_API sl_status sl_tensor_from_dlpack(struct DLManagedTensor* managed, sl_value
  *
  * A call is recorded for the backward pass if a tensor among its arguments, or in its module,
  * requires a gradient because of sl_tensor_require_grad, or was computed by a recorded call. Other
- * calls are not recorded and cost nothing more; that parameters in the archive require gradients is
- * not enough. Programs may always compute derivatives themselves.
+ * calls are not recorded, even if parameters in the archive require gradients, and cost nothing
+ * more. Programs may always compute derivatives themselves.
  *
- * sl_tensor_require_grad, sl_backward and sl_grad return SL_RUN_ERROR for a null handle or a value
- * that is not a tensor. In a build without derivatives (SCRIPTLANG_TRAINING=OFF), so does
- * sl_tensor_require_grad if `on` is not 0. */
+ * sl_tensor_require_grad, sl_backward and sl_grad return SL_RUN_ERROR for null handles, for values
+ * that are not tensors, and in a build without derivatives (SCRIPTLANG_TRAINING=OFF). */
 
 /* Sets whether a tensor requires a gradient. For the parameters of a module, pass the values in the
  * dict of sl_module_list. SL_RUN_ERROR if `on` is not 0 and the type is neither floating nor
  * complex, or if `on` is 0 and the tensor was computed by a recorded call. */
 SL_API sl_status sl_tensor_require_grad(sl_value* tensor, int on, sl_error** error);
 SL_API int sl_tensor_requires_grad(const sl_value* tensor); /* 1 or 0 */
-/* The gradient that sl_backward has accumulated for the tensor; None if there is none. Release it.
- * Null for other kinds. */
+/* The gradient that sl_backward has accumulated; None if none. Release it. Null for other kinds. */
 SL_API sl_value* sl_tensor_grad(const sl_value* tensor);
 /* Sets the gradient of a tensor; null removes it. SL_INVALID_ARGUMENT if its sizes or type differ
  * from those of the tensor, or if one of the values is not a tensor. */
 SL_API sl_status sl_tensor_set_grad(sl_value* tensor, const sl_value* grad);
-/* A tensor on the same memory that is not connected to what was recorded. Release it. Null for
- * other kinds. */
+/* A tensor on the same memory, without what was recorded. Release it. Null for other kinds. */
 SL_API sl_value* sl_tensor_detach(const sl_value* tensor);
 
 typedef struct {
@@ -503,13 +471,11 @@ typedef struct {
 /* Runs the backward pass from `outputs`, and adds the gradients to all tensors that require one.
  * `gradients` are those of the outputs; if it is null, or one of them is null or None, the gradient
  * is 1 and the output must have one element. `options` may be null. Only one thread at a time may
- * run a backward pass through the same recorded call, so threads that share tensors which require
- * gradients must take turns. */
+ * go backward through a recorded call: threads that share such tensors must take turns. */
 SL_API sl_status sl_backward(sl_value* const* outputs, sl_value* const* gradients, size_t count,
                              const sl_backward_options* options, sl_error** error);
 /* Writes the gradients of `outputs` with respect to `inputs` to results[0..input_count); release
- * each of them. No gradient is accumulated in a tensor. Other arguments are those of
- * sl_backward. */
+ * each. None is accumulated in a tensor. Other arguments are those of sl_backward. */
 SL_API sl_status sl_grad(sl_value* const* outputs, sl_value* const* gradients, size_t count,
                          sl_value* const* inputs, size_t input_count,
                          const sl_backward_options* options, sl_value** results, sl_error** error);
@@ -531,10 +497,8 @@ SL_API int sl_grad_enabled(void); /* 1 or 0 */
  * calls work like sl_call, allocate what they need, and are counted as misses.
  *
  * Arguments may be tensors, ints, floats, bools and None; calls with other arguments are misses.
- * Memory of sl_set_allocator is not reserved.
- *
- * sl_reserve allocates the block. Errors are those of sl_call; SL_RUN_ERROR also if there are 64
- * reservations already. *reservation is released by sl_reservation_release. */
+ * Memory of sl_set_allocator is not reserved. sl_reserve allocates the block; errors are those of
+ * sl_call, and SL_RUN_ERROR if there are 64 reservations. sl_reservation_release releases it. */
 typedef struct sl_reservation sl_reservation;
 SL_API sl_status sl_reserve(sl_module* module, const char* method, sl_value* const* example,
                             size_t count, sl_reservation** reservation, sl_error** error);
@@ -558,9 +522,8 @@ SL_API int64_t sl_reservation_misses(const sl_reservation* reservation);
 SL_API sl_status sl_call_reserved(sl_reservation* reservation, sl_value* const* arguments,
                                   size_t count, const sl_limits* limits, const sl_value** result,
                                   sl_error** error);
-/* Releases a reservation, and returns the number of values that are still in its block, because
- * attributes of the module or other handles have them. A block of the caller's must stay valid
- * until they are gone; therefore release the module first. */
+/* Releases a reservation, and returns the number of values in its block that attributes or handles
+ * still have. The caller's block must stay valid until they are gone: release modules first. */
 SL_API size_t sl_reservation_release(sl_reservation* reservation);
 
 /* ---- errors: sl_error_release releases each; texts live as long as it, and are "" for null */
@@ -573,9 +536,8 @@ SL_API sl_status sl_error_status(const sl_error* error); /* SL_OK for null */
  * MissingOperator, or the class that an operator gave to sl_error_make. */
 SL_API const char* sl_error_class(const sl_error* error);
 SL_API const char* sl_error_message(const sl_error* error);
-/* The script stack, innermost first, one line per function. A line is "function at record:line" if
- * the archive's code was compiled here, and "function at instruction n" for bytecode. It may be
- * empty. */
+/* The script stack, innermost first, one line per function: "function at record:line" if the code
+ * was compiled here, "function at instruction n" for bytecode. It may be empty. */
 SL_API const char* sl_error_stack(const sl_error* error);
 
 /* Makes an error, for an operator that fails. The class is that of the exception in programs, such
@@ -597,9 +559,8 @@ SL_API sl_error* sl_error_make(const char* class_name, const char* message);
 typedef sl_status (*sl_operator)(void* user, sl_value* const* arguments, size_t count,
                                  sl_value** results, size_t result_count, sl_error** error);
 /* Registers an operator, "my::op(Tensor x, int k=1) -> Tensor", until the process ends, for modules
- * that are loaded afterwards. `user` is passed to the function. SL_INVALID_ARGUMENT: the schema
- * cannot be read, the name is taken or belongs to a built-in namespace (aten, prim, quantized), or
- * there are 256 operators already. */
+ * that are loaded afterwards. SL_INVALID_ARGUMENT: the schema cannot be read, the name is taken or
+ * in a built-in namespace (aten, prim, quantized), or there are 256 operators already. */
 SL_API sl_status sl_register_operator(const char* schema, sl_operator function, void* user,
                                       sl_error** error);
 
@@ -607,19 +568,17 @@ SL_API sl_status sl_register_operator(const char* schema, sl_operator function, 
  * afterwards. It stays open; opening it again does nothing, unless it failed to start. This runs
  * code of the library with all rights of the process, so only open libraries that you trust.
  * Archives cannot name libraries, and none are searched for. SL_INVALID_ARGUMENT: the file does not
- * exist, is not a library or not a plug-in, or was made for another ABI; the call comes from a
- * callback; or the system has no shared libraries. Otherwise the status that the library returns
- * when it starts. */
+ * exist, is no plug-in, or was made for another ABI; the call comes from a callback; or the system
+ * has no shared libraries. Otherwise the status that the library returns when it starts. */
 SL_API sl_status sl_load_library(const char* path, sl_error** error);
 
 /* ---- the process */
 
 /* Sets the allocator for memory of tensors; null restores the default. A block is released by the
  * allocator from which it came. Both functions are called from any thread, `release` with the same
- * number of bytes as `allocate`, at least 1. Blocks must be aligned to 64 bytes; if a block is not,
- * or is null, the call of the program ends with SL_OUT_OF_MEMORY. The functions may make and
- * release values, but must not call modules. SL_INVALID_ARGUMENT if one of them is null; then
- * nothing changes. */
+ * number of bytes as `allocate`, at least 1. Blocks must be aligned to 64 bytes; for others, and
+ * for null, the call of the program ends with SL_OUT_OF_MEMORY. The functions may make and release
+ * values, but must not call modules. SL_INVALID_ARGUMENT, and no change, if one of them is null. */
 typedef struct sl_allocator {
   void* (*allocate)(size_t bytes, void* user);
   void (*release)(void* block, size_t bytes, void* user);
