@@ -1,6 +1,7 @@
-"""Writes the C++ side of the opcode table: `python -m scriptlang.interpreter.generate`.
+"""Writes the opcode table as a C++ file, opcodes.def: `python -m scriptlang.interpreter.generate`.
 
-The file is included with SL_OPCODE or SL_LIMIT defined as needed, as often as needed.
+The native engine includes the file several times, with SL_OPCODE or SL_LIMIT defined as it needs
+them.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def constant(name: str) -> str:
 
 
 def values(kinds: tuple[str, ...]) -> tuple[str, str]:
-    """The kinds of the first values, in brackets, and the count of the others."""
+    """The kinds of the values, in parentheses, and the name of the count after a star."""
     starred = kinds[-1][1:] if kinds and kinds[-1][0] == "*" else ""
     plain = kinds[:-1] if starred else kinds
     return "(" + ", ".join(f"Kind::{camel(k)}" for k in plain) + ")", COUNT_NAMES[starred]

@@ -1,13 +1,9 @@
-"""The instruction set: one table, from which everything else about opcodes is made.
+"""The instruction set: the table of opcodes.
 
-Names and numbers are those of PyTorch's interpreter; FUSED is our own.  An instruction is
-(opcode, x, n).  A row of the table says what the operands are, which values the instruction takes
-off the stack and puts onto it, and what runs next.  Both verifiers check programs by these rows,
-and both engines' tests see that nothing is missing.
-
-Adding an opcode: one row here, `python -m scriptlang.interpreter.generate`, its meaning in
-`handlers.py` or `vm.py`, and natively what the compiler then asks for: its switches over opcodes
-have no default (program/effects.cpp, lower/).
+Names and numbers are those of PyTorch's interpreter; only FUSED is an addition.  An instruction is
+(opcode, x, n).  A row of the table states what the operands are, which values the instruction pops
+and pushes, and what runs next.  Both verifiers check programs by these rows, and tests check that
+both engines have every opcode.  CONTRIBUTING.md has a recipe for adding one.
 """
 
 from __future__ import annotations
@@ -87,10 +83,12 @@ FREE_MOVES = 8
 class Opcode:
     """One kind of instruction.
 
-    x, n: kinds of the operands (OPERANDS).  pops, pushes: kinds of the values taken and put, the
-    last one on top (VALUES); a last "*n" stands for so many of any kind (COUNTS).  next: NEXT.
-    does: DOES.  runs: False for the opcodes that only PyTorch's profiling executor makes; they are
-    known by name, so that an error can say what they are, and refused.
+    x, n: the kinds of the operands (OPERANDS).
+    pops, pushes: the kinds of the values that it pops and pushes, the last one on top (VALUES).  A
+    final "*n" stands for n values of any kind (COUNTS).
+    next: what runs after it (NEXT).  does: its effect (DOES).
+    runs: False for opcodes that only PyTorch's profiling executor makes.  The verifier refuses
+    them; they are in the table so that its error can explain why.
     """
 
     name: str
@@ -115,7 +113,7 @@ def row(
     does: str = "acts",
     runs: bool = True,
 ) -> Opcode:
-    """A row, with "x, n" for the operands and "pops -> pushes" for the effect."""
+    """An Opcode from the texts "x, n" of its operands and "pops -> pushes" of its effect."""
     x, _, n = operands.partition(", ")
     pops, pushes = (tuple(filter(None, side.strip().split(", "))) for side in effect.split("->"))
     return Opcode(name, number, x, n, pops, pushes, meaning, next, does, runs)

@@ -1,4 +1,4 @@
-"""What `__setstate__` and `__getstate__` of an archive's objects may use while they run."""
+"""Limits for `__setstate__` and `__getstate__` of objects, which run on loading and saving."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, dep
 
 
 def restore_limits(limits: Limits | None) -> Limits:
-    """The caller's limits, with those of RESTORE_LIMITS for what has none."""
+    """The caller's limits, completed from RESTORE_LIMITS."""
     if limits is None:
         return RESTORE_LIMITS
     missing = {
