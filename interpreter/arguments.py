@@ -238,7 +238,8 @@ ATOMS: dict[T.Type, Callable[[Any], Any]] = {
     T.NUMBER: to_number,
     T.DEVICE: to_device,
 }
-"""Conversions to types without parts, tried when the value is not of the type yet."""
+"""Conversions to types without parts, for values that are not of the type already.  They raise
+TypeError, ValueError or OverflowError for values that do not fit."""
 
 
 def _optional(value: Any, t: T.OptionalType, path: str) -> Any:
@@ -315,7 +316,7 @@ def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
 
 
 MOST_NESTED = 150
-"""How many objects may hold each other, one inside the next: those of a ring hold without end."""
+"""How deep Python objects may be nested.  Objects in a cycle are nested without end."""
 
 
 def _enum(value: Any, t: T.EnumType, path: str) -> EnumValue:

@@ -24,7 +24,7 @@ class PlainCaller:
         return self._call_(*args, **kwargs)
 
     _call_: Callable[..., Any]
-    """What a subclass does."""
+    """Makes the call; subclasses implement it."""
 
     def _enter_(self, program: Any, function: Function, first: Any = None) -> None:
         """Register `program`, which runs `function`, for later calls.  `first` is passed before

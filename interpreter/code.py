@@ -25,10 +25,11 @@ from ..source import Span
 from .opcodes import OPCODES, TYPE_OPERANDS
 
 CODE = "code"
-"""Attribute of a Function that holds its Code.  Functions read from bytecode come with it."""
+"""Attribute of a Function that holds its Code.  Functions that were read from bytecode have it from
+the start."""
 
 FUSED = "fused_code"
-"""Attribute of a Function that holds its Code with pointwise operators in groups."""
+"""Attribute of a Function that holds its Code with pointwise operators in fused groups."""
 
 MAX_ARGUMENTS = 1000
 

@@ -37,22 +37,23 @@ PROMOTED: dict[str, str] = {
     "aten::wait": "WAIT",
     "prim::awaitable_wait": "WAIT",
 }
-"""Node kinds that are an opcode without operands."""
+"""The opcodes of node kinds that become an opcode without operands."""
 
 COUNTED: dict[str, str] = {"prim::TupleConstruct": "TUPLE_CONSTRUCT", "aten::format": "FORMAT"}
-"""Node kinds that are an opcode whose operand is the number of inputs."""
+"""The opcodes of node kinds that become an opcode whose operand is the number of inputs."""
 
 TYPED: dict[str, str] = {
     "prim::ListConstruct": "LIST_CONSTRUCT",
     "prim::DictConstruct": "DICT_CONSTRUCT",
 }
-"""Node kinds that are an opcode with the output's type and the number of inputs."""
+"""The opcodes of node kinds that become an opcode with the output's type and the number of
+inputs."""
 
 VARARG = ("prim::Print",)
-"""Kinds that are called by OPN though they may come without a schema."""
+"""Node kinds that are called by OPN even if they have no schema."""
 
 WITHOUT_SCHEMA = (*VARARG, "prim::TupleUnpack", "prim::unchecked_cast")
-"""Kinds that are operators though they may come without a schema.
+"""Node kinds that are called as operators even if they have no schema.
 
 PyTorch's lite interpreter knows prim::unchecked_cast by this name only: it has no UNCHECKED_CAST.
 """
@@ -361,7 +362,7 @@ HANDLERS: dict[str, Callable[[_Emitter, Node], None]] = {
     "prim::awaitable_nowait": _Emitter.nowait,
     "scriptlang::fused_pointwise": _Emitter.fused,
 }
-"""Node kinds that need more than their table row."""
+"""The methods that emit node kinds that are neither plain operators nor in the tables above."""
 
 _forked: weakref.WeakKeyDictionary[Graph, Function] = weakref.WeakKeyDictionary()
 

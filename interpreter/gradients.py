@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from .code import OperatorRef
 
 STRAIGHT = "straight"
-"""Attribute of a Function that asks for gradients itself: what gives the result of a call by a
-straight program, of (engine, args, kwargs); NotImplemented where there is none for it."""
+"""Attribute of a Function that asks for gradients itself: a function of (engine, args, kwargs) that
+runs a call by a straight graph.  It returns NotImplemented if there is none for these arguments."""
 
 
 def is_asking(ref: OperatorRef) -> bool:
@@ -146,7 +146,8 @@ def give_all(obj: ScriptObject) -> None:
 
 
 _all_given: weakref.WeakKeyDictionary[ScriptObject, list[Tensor]] = weakref.WeakKeyDictionary()
-"""The tensors, too: those of inner objects would else be others when Python is given them."""
+"""The objects of which all tensors were noted, with these tensors: if nobody kept them, Python
+might later get other Tensor objects in their place, which are not noted."""
 
 
 def put(value: Any) -> None:

@@ -18,7 +18,7 @@ from .code import Code
 from .values import is_instance, type_name
 
 UNINITIALIZED = None
-"""The value of a name that has none on this path; nothing looks at it."""
+"""The value of a variable that is not assigned on this path.  The program does not use it."""
 
 
 def drop(stack: list[Any], code: Code, x: int, n: int) -> None:

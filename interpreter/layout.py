@@ -6,7 +6,8 @@ from __future__ import annotations
 from ..ir import Block, Graph, Node, Value
 
 MAX_NESTED = 100
-"""Values on the stack one inside the other; the compiler emits them by recursion."""
+"""How deep nodes may be nested whose values stay on the stack: the compiler emits them
+recursively."""
 
 
 class Inliner:

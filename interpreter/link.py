@@ -16,7 +16,7 @@ from .handlers import HANDLERS
 from .refusals import whatever_the_type
 
 AS_OPCODES: dict[str, str] = {**PROMOTED, **COUNTED, "prim::unchecked_cast": "UNCHECKED_CAST"}
-"""Opcodes that code may also call as operators."""
+"""The opcodes that do the same as operators of these names, which code may call instead."""
 
 
 @record(frozen=True)
@@ -83,7 +83,7 @@ BUILT_IN = (
     *("aten::", "prim::", "prims::", "quantized::", "prepacked::"),
     *("scriptlang::", "torchvision::"),
 )
-"""Namespaces of operators that users do not define."""
+"""Prefixes of the operators that PyTorch, torchvision and scriptlang define."""
 
 
 def missing_text(ref: OperatorRef) -> str:
@@ -140,7 +140,7 @@ def is_lacking(ref: OperatorRef) -> bool:
 
 
 NO_CODE: Any = None
-"""In the place of a code, for opcodes that do not look at it."""
+"""Passed as the code to handlers of opcodes that do not use it."""
 
 
 def opcode_kernel(op: str) -> Callable[..., Any]:

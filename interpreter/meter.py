@@ -20,19 +20,20 @@ SLOT = 8
 """Bytes of one element of a container."""
 
 STEP = 256
-"""Bytes that every operator is taken to make, whatever it gives back."""
+"""Bytes that every operator is assumed to make, whatever it returns."""
 
 STORAGE = 768
-"""Bytes of what stands around the elements of a tensor: objects, and what counts them."""
+"""Bytes of the Python objects that belong to the storage of a tensor, those of its counting
+included."""
 
 HEADER = 256
-"""Bytes of a tensor itself, which may be a view, in a census."""
+"""Bytes of a tensor without its storage, counted in a census for tensors in lists."""
 
 LEAVES = (int, float, complex, Tensor)
-"""What a list of holds nothing else that counts."""
+"""Types of elements that contain nothing to count.  A census does not look into lists of them."""
 
 SMALL = 1 << 20
-"""Bytes that may be made between two censuses, at least."""
+"""The least number of bytes that are made between two censuses."""
 
 
 class MemoryMeter:

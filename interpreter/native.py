@@ -14,7 +14,7 @@ from .. import _checkout, allocations
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
-"""The file in which the build says why it made no extension module."""
+"""The file in which a build that made no extension module writes the reason."""
 
 
 @cache

@@ -25,10 +25,11 @@ from . import gradients
 from .native import load
 
 PROGRAM = "native_program"
-"""Attribute of a Function that holds its NativeProgram without regard to objects it is given."""
+"""Attribute of a Function that holds its NativeProgram.  If it calls methods by name, this one does
+not depend on the objects that are passed; see `native_program.program_for`."""
 
 NativeError: type[Exception] = getattr(load()[0], "NativeError", RunError)
-"""What the extension module raises, where it is there: (kind, class name, message, stack)."""
+"""The exception of the extension module, with arguments (kind, class name, message, stack)."""
 
 
 def failure(

@@ -36,10 +36,10 @@ from .reach import (
 )
 
 FOR_CLASSES = "native_programs"
-"""Attribute of a Function that calls methods by name: NativePrograms by the classes of objects."""
+"""Attribute of a Function that calls methods by name: its NativePrograms, by sets of classes."""
 
 PYTHON_CALL = "prim::IgnoredPythonOp"
-"""The operator that calls a Python function; programs with it are not built."""
+"""The operator that calls a Python function.  The native engine cannot run programs with it."""
 
 
 def may_reshape(ref: OperatorRef) -> bool:
@@ -172,7 +172,7 @@ def program_for(function: Function, values: list[Any]) -> NativeProgram:
 
 
 _classes: weakref.WeakKeyDictionary[ScriptObject, frozenset[Any]] = weakref.WeakKeyDictionary()
-"""The classes of the objects inside objects that were handed over."""
+"""The classes of all objects inside an object that was passed to a program, found once."""
 
 
 def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativeProgram:
@@ -189,7 +189,8 @@ KINDS: dict[T.Type, str] = {
     T.NUMBER: "n",
     T.COMPLEX: "c",
 }
-"""Kinds, as the extension module's Entry has them, of types whose values it knows by class."""
+"""The letters by which the extension module's Entry names the types whose values it recognises by
+their Python class."""
 
 OTHER = "-"
 """The kind of all other types: their values are checked and converted in Python."""

@@ -36,7 +36,7 @@ OPERANDS = {
 """Kinds of operands."""
 
 TYPE_OPERANDS = ("type", "types", "list type", "dict type", "named tuple type", "class")
-"""Those that are indices into the types."""
+"""The kinds of operands that are indices into the types."""
 
 VALUES = (
     "any",
@@ -55,19 +55,21 @@ VALUES = (
 """Kinds of values that rows name."""
 
 COUNTS = ("n", "x", "n-1", "n-2", "x-1", "operator", "function")
-"""How many values of any kind a row may name after a star: by the operands, or as many as the
-operator or the function x takes or gives."""
+"""The counts that may follow a star in a row: computed from the operands, or as many values as the
+operator or function x takes or returns."""
 
 NEXT = ("next", "jump", "branch", "loop", "return", "raise")
-"""What runs after an instruction: the next one, the target of the jump, one of both, one of both
-with the stack of a loop, or none."""
+"""What runs after an instruction: the next one; the target of the jump; one of both ("branch"); one
+of both, with the values of a loop on the stack ("loop"); nothing in this function, since it returns
+or raises."""
 
 DOES = {
     "acts": "it may call, write, raise or end the function",
     "gives": "it makes values of those it takes, and may run elsewhere between others that do",
     "moves": "it moves values between the stack and registers, or goes on elsewhere",
 }
-"""What instructions do; passes of the native engine ask it before they move or remove others."""
+"""Effects of instructions, by which passes of the native engine decide what they may move or
+remove."""
 
 MAX_STACK = 1 << 20
 """Values on the stack of one function, and the largest count that an operand may be."""
@@ -75,7 +77,8 @@ MAX_REGISTERS = 1 << 20
 MAX_CODE = 1 << 24
 """Instructions of one function."""
 MAX_MOVED = 1 << 24
-"""Values that the instructions of one function take and give together, each FREE_MOVES fewer."""
+"""The sum, over the instructions of one function, of the values by which each changes the height of
+the stack beyond FREE_MOVES."""
 FREE_MOVES = 8
 
 

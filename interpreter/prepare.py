@@ -42,7 +42,8 @@ def compiled(graph: Graph, function: Function) -> Code:
 
 
 RUNNING = "running_code"
-"""Attribute of a Function: the Code of its OPTIMIZED graph, or the code of a compiled archive."""
+"""Attribute of a Function that holds the Code of its OPTIMIZED graph, or that of a compiled
+archive."""
 
 
 def is_compiled(function: Function) -> bool:

@@ -25,10 +25,10 @@ PROGRAM = "python_program"
 """Attribute of a Function that holds its Program."""
 
 ASKS = "asks_for_gradients"
-"""Attribute of a Function: whether it asks for gradients itself, "yes" or "no"."""
+"""Attribute of a Function: "yes" if it asks for gradients itself, as `backward` does, else "no"."""
 
 RECORDED = "recorded_program"
-"""Attribute of a Function: the Program that is run where a gradient is wanted."""
+"""Attribute of a Function that holds the Program that runs if a gradient is wanted."""
 
 
 class PythonEngine:

@@ -27,8 +27,8 @@ from .prepare import code_of
 MISSING = object()
 
 RECORDED = "native_recorded_program"
-"""Attribute of a Function: its NativeProgram for calls that are recorded; None where Python makes
-them."""
+"""Attribute of a Function that holds its NativeProgram for calls that are recorded; None if the
+Python engine runs those."""
 
 
 @alone

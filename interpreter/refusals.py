@@ -43,7 +43,7 @@ def whatever_the_type(
 
 
 MOST = 100_000
-"""Elements that are worth being copied for an error."""
+"""The largest number of elements that are copied to find a better error."""
 
 
 def elements_of(value: Any) -> int:

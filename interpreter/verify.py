@@ -21,7 +21,8 @@ from .link import is_lacking, out_arguments
 from .opcodes import FREE_MOVES, MAX_CODE, MAX_MOVED, MAX_REGISTERS, MAX_STACK, OPCODES
 
 MAX_MERGES = 8
-"""How often types at one place may be widened before they are given up as unknown."""
+"""How often the types at one instruction may be joined; after that, those that differ become None.
+It bounds the number of rounds until the analysis reaches its fixed point."""
 
 
 def verify(code: Code) -> None:
@@ -164,7 +165,7 @@ OPERAND_CHECKS: dict[str, Callable[[Code, int, int], None]] = {
     "fields": _fields,
     "arguments": _arguments,
 }
-"""One check per kind of operand; x is checked before n."""
+"""The check for each kind of operand.  x is checked before n, so checks of n may rely on x."""
 
 State = tuple[list[Any], dict[Any, Any]]
 """Types on the stack, bottom first, and types of the registers that hold a value."""
@@ -495,7 +496,7 @@ EFFECTS: dict[str, Callable[[Flow, int, Instruction, list[Any]], None]] = {
     "LIST_UNPACK": Flow.list_unpack,
     "CREATE_OBJECT": Flow.create_object,
 }
-"""Opcodes whose results have finer types than the table says."""
+"""The effects of opcodes whose results have more precise types than their rows state."""
 
 TYPES: dict[str, T.Type | None] = {
     "any": None,
@@ -511,7 +512,8 @@ TYPES: dict[str, T.Type | None] = {
     "object": None,
     "future": None,
 }
-"""Kinds of values in the table -> types; None where only an effect above looks closer."""
+"""The types of the kinds of values in the table.  None accepts every value; EFFECTS checks some of
+these kinds more closely."""
 
 NUMBERS: dict[str, Callable[[Instruction], int]] = {
     "n": lambda i: i.n,
@@ -520,7 +522,7 @@ NUMBERS: dict[str, Callable[[Instruction], int]] = {
     "n-2": lambda i: i.n - 2,
     "x-1": lambda i: i.x - 1,
 }
-"""What a count after a star is, for those that the operands alone say."""
+"""The values of the counts after a star that depend on the operands alone."""
 
 
 def types_of(kinds: tuple[str, ...], i: Instruction) -> list[Any]:

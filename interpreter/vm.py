@@ -28,7 +28,7 @@ from .meter import MemoryMeter
 from .values import type_name
 
 CHECK_EVERY = 1024
-"""Instructions between two looks at the clock."""
+"""The number of instructions between two checks of the time limit."""
 
 
 @record(frozen=True, eq=False)
@@ -324,7 +324,7 @@ JUMPS: dict[str, Callable[[list[Any], int, int], int]] = {
     "JMP": jump,
     "LOOP": loop,
 }
-"""Opcodes that say how far to go."""
+"""Opcodes within a frame that jump.  Their handlers return the distance."""
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
     "CALL": Interpreter.call,
@@ -337,4 +337,4 @@ SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
     "ENTER": Interpreter.enter_context,
     "EXIT": Interpreter.exit_context,
 }
-"""Opcodes after which another frame runs."""
+"""Opcodes that may change the running frame.  Their handlers advance its `pc` where they do not."""

@@ -21,13 +21,13 @@ from .code_files import CodeFile
 
 MANGLED = re.compile(r"___torch_mangle_\d+\.")
 MOST_TRIED = 8
-"""How many bodies of one text are looked at before a method is compiled for itself."""
+"""How many compiled methods with the same text are compared before a method is compiled."""
 
 MOST_DEEP = 32
-"""How many classes inside classes are followed."""
+"""How deep classes are compared that are the types of attributes of classes."""
 
 MOST_LOOKS = 1 << 20
-"""How many members of classes an archive may have compared; for each a text is searched."""
+"""How many members of classes are compared for one archive: each is searched for in a text."""
 
 
 class Compiled(NamedTuple):

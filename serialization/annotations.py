@@ -19,13 +19,13 @@ NAMED_NUMBERS = {
     "infj": complex(0, float("inf")),
     "nanj": complex(0, float("nan")),
 }
-"""Numbers that Python has no literal for, as PyTorch prints them."""
+"""The names that PyTorch prints for numbers without a literal in Python."""
 
 NUMBER_TYPES: dict[T.Type | None, type[float] | type[complex]] = {
     T.FLOAT: float,
     T.COMPLEX: complex,
 }
-"""What an int literal becomes where one of these is wanted."""
+"""The Python type to which an int literal is converted if one of these types is wanted."""
 
 
 def dotted(expr: ast.expr) -> str | None:

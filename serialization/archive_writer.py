@@ -33,13 +33,13 @@ from .pickling import Pickler
 from .zip_writer import ZipWriter
 
 FOLDER = "archive"
-"""The top folder of every archive written here."""
+"""The top folder of every archive that is written."""
 
 WRITTEN_VERSION = b"10\n"
-"""The newest format: its operators mean what they mean today, so that readers upgrade nothing."""
+"""The newest version of the format, for which readers do not replace old operators."""
 
 PLACEHOLDER = "__torch__.PlaceholderModule"
-"""The class of the module around a function that is saved alone."""
+"""The class of the module that wraps a function to save it."""
 
 
 def write_archive(

@@ -17,8 +17,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 OLD_ENOUGH = 60.0
-"""Seconds after which an unlocked file of an earlier save counts as left behind.  A file is locked
-a moment after it is made."""
+"""The age in seconds from which a temporary file that is not locked counts as left behind.  A new
+one is locked only a moment after it is created."""
 
 
 @contextlib.contextmanager

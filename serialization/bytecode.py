@@ -29,11 +29,11 @@ LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST", "FORK", "AWAITABLE", "W
 """Opcodes that PyTorch's lite interpreter does not run."""
 
 LITE_TYPES = (T.ClassType, T.InterfaceType, T.EnumType, T.UnionType)
-"""Types that it cannot read among those that instructions name, but for classes of its own library;
-a Union even crashes it."""
+"""Types that PyTorch's lite interpreter cannot read as operands of instructions, except for classes
+of its own library.  A Union crashes it."""
 
 NAMED_TUPLE = "[NamedTuple, ["
-"""What follows the name of a NamedTuple where its fields are spelled out."""
+"""The text that follows the name of a named tuple if its fields are listed."""
 
 
 def bytecode_records(

@@ -23,7 +23,7 @@ from .pickle_tree import EnumRef, ObjectRef, TensorRef
 MAX_SLOTS = 10_000
 
 SIMPLE = {TensorRef: T.TENSOR, bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.STR}
-"""Types that the value of an attribute tells.  None, lists and dicts tell none."""
+"""The types that are derived from the values of attributes.  None, lists and dicts show no type."""
 
 
 class BytecodeImporter:

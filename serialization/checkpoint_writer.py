@@ -221,4 +221,4 @@ WRITERS: dict[type, Callable[[CheckpointPickler, Any], None]] = {
     list: lambda p, v: p.again(v, p.list),
     dict: lambda p, v: p.again(v, p.dict),
 }
-"""Classes of what may be kept -> how it is written."""
+"""The methods that write values, by the class of the value."""

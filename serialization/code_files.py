@@ -26,7 +26,7 @@ from .zip_reader import Record
 MAX_SOURCE = 16 << 20
 SOURCE_FLOOR = 256 << 10
 SOURCE_RATIO = 40
-"""A source may have SOURCE_FLOOR bytes + SOURCE_RATIO times those it is packed in: a parsed
+"""A source may have SOURCE_FLOOR bytes plus SOURCE_RATIO times its compressed size, since a parsed
 source takes much more memory than its text."""
 
 DAMAGED = "the code in the archive is damaged, or not written by torch.jit.save"
@@ -157,7 +157,7 @@ def count_tokens(raw: bytes) -> int:
 
 
 CHUNK = 1 << 16
-"""Bytes that are looked at together."""
+"""The number of bytes that are translated at once, which limits the memory for that."""
 
 
 def parse(text: str, record: str) -> ast.Module:

@@ -165,4 +165,4 @@ def read_source(described: Any, strings: tuple[str, ...]) -> Source | None:
 
 
 MAX_ORIGINAL = 16 << 20
-"""The text of one source; the table may name a long line often."""
+"""The largest number of characters of a source.  A small record could repeat a long line often."""

@@ -35,7 +35,8 @@ OLD_PACKED = re.compile(
     r"__torch__\.torch\.nn\.(intrinsic\.)?quantized\..*\."
     r"(Linear|LinearReLU|LinearPackedParams|Conv(ReLU)?[23]d)"
 )
-"""Classes whose packed weights were Tensors once; their `__setstate__` makes objects today."""
+"""Classes whose packed weights were Tensors in old archives.  Their `__setstate__` now makes
+objects of custom classes."""
 
 
 class Importer:

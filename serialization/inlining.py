@@ -16,7 +16,7 @@ OWN_LINE = {
     "prim::TupleUnpack",
     "prim::ListUnpack",
 }
-"""Kinds whose value always gets a name."""
+"""Node kinds whose value always gets a name."""
 
 TAKES_NAMES = {
     "prim::Loop",
@@ -27,7 +27,7 @@ TAKES_NAMES = {
     "prim::TupleUnpack",
     "prim::ListUnpack",
 }
-"""Kinds whose inputs are printed as names."""
+"""Node kinds whose inputs are always printed as names."""
 
 MAX_DEPTH = 3
 MAX_NODES = 8

@@ -46,7 +46,7 @@ PLAIN: dict[T.Type, tuple[type, ...]] = {
     T.NONE: (type(None),),
     T.NUMBER: (int, float, complex),
 }
-"""Types whose values the pickle holds as they are."""
+"""The Python classes of values that are the same in the pickle and at run time."""
 
 
 @record
@@ -376,7 +376,7 @@ STATES = {
         (T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT))
     ),
 }
-"""Classes of PyTorch's C++ library -> the type of their state, where it is always the same."""
+"""The types of the states of classes in PyTorch's C++ library that always have the same type."""
 
 
 def state_type(name: str) -> T.Type:
@@ -402,4 +402,4 @@ KINDS = {
     complex: "a complex",
     DeviceRef: "a device",
 }
-"""How errors name what a pickle holds."""
+"""The names of values in a pickle, for errors."""

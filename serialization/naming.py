@@ -82,7 +82,7 @@ RESERVED = frozenset(keyword.kwlist) | frozenset(
         "awaitable",
     )
 )
-"""Names with a meaning of their own in the code of archives."""
+"""Names that have a meaning in the code of archives, so variables must not have them."""
 
 _NOT_A_WORD = re.compile(r"\W", re.ASCII)
 

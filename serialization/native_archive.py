@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 ROADS = ("auto", "python", "native")
 VARIABLE = "SCRIPTLANG_READER"
-"""The variable of the environment that says who reads archives: "python" for Python alone, "native"
-for an error where the native engine does not, "auto" for the engine where it can."""
+"""The environment variable that says who reads archives: "python" for Python alone, "native" for
+the native engine, with an error if it fails, "auto" for the engine, and Python if that fails."""
 
 DEFAULT = "auto"
 
 READING = ("source_bytes", "syntax_nodes", "graph_nodes", "type_nodes", "compile_seconds")
-"""Limits of reading, which the native engine knows by their defaults only."""
+"""Limits of reading.  The native engine only has their defaults."""
 
 
 class ArchiveClass(T.ClassType):

@@ -41,7 +41,8 @@ SCALAR_TYPES = (
     "UInt32",
     "UInt64",
 )
-"""Names of the dtypes by their number in archives; `torch.<name>Storage` is the storage's class."""
+"""The names of dtypes by their number in archives.  `torch.<name>Storage` is the class of storages
+in pickles."""
 
 ITEM_SIZES = (
     1,
@@ -77,7 +78,7 @@ ITEM_SIZES = (
 )
 
 UNTYPED = {"Untyped": 0}
-"""Storages that name no dtype hold bytes."""
+"""Storages without a dtype, which count as bytes."""
 
 STORAGE_CLASSES: dict[str, int] = {
     f"{name}Storage": code
@@ -157,7 +158,7 @@ class Tree:
     value: Any
     tags: dict[int, str] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)
-    """The tagged containers, so that their ids stay theirs."""
+    """The tagged containers, so that their ids are not used again."""
 
     def tag(self, container: Any, text: str) -> None:
         self.tags[id(container)] = text

@@ -26,7 +26,7 @@ LIST_BUILDERS: dict[T.Type, str] = {
     T.BOOL: "build_boollist",
     T.TENSOR: "build_tensorlist",
 }
-"""Element type -> name in torch.jit._pickle."""
+"""The functions in torch.jit._pickle that make lists, by the type of the elements."""
 
 SHORT_TUPLES = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
 
@@ -57,7 +57,7 @@ class Pickler:
         self.snapshot = Snapshot()
         self.kept: list[Any] = []
         self.shared: dict[int, tuple[Any, ...]] = {}
-        """Tuples by id that are to be written once."""
+        """Tuples, by id, that are written once and then only referred to."""
         self.tuples: set[int] = set()
         self.repeated = 0
         self.open: set[int] = set()
@@ -321,10 +321,11 @@ def actual_type(type: T.Type, value: Any) -> T.Type:
 
 
 MAX_REPEATED = 1 << 26
-"""Bytes of a pickle that tuples may take which were written before."""
+"""The largest number of bytes of a pickle for tuples that are written again."""
 
 MOST_DEEP = 50
-"""Types inside the type of a value; deeper ones are Any, for types are read to some depth only."""
+"""The largest depth of the type of a value.  Deeper types are written as Any, since readers limit
+the depth of types."""
 
 
 def element_type(values: Iterable[Any], known: dict[int, T.Type] | None = None) -> T.Type:

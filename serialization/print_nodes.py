@@ -26,7 +26,7 @@ BUILTINS = {
     "aten::str": "str",
     "prim::Print": "print",
 }
-"""Operators that are spelled as functions of Python."""
+"""Operators that are printed as Python functions."""
 
 IMPLICIT = (
     "aten::IntImplicit",
@@ -34,7 +34,7 @@ IMPLICIT = (
     "aten::ScalarImplicit",
     "aten::ComplexImplicit",
 )
-"""Conversions that a type annotation brings about."""
+"""Conversions that are printed as an annotation of the result type."""
 
 BEGIN_WITH_INPUT = (
     "aten::__getitem__",
@@ -324,4 +324,4 @@ KINDS: dict[str, Callable[[BodyPrinter, Node], ast.expr]] = {
     "prim::tolist": to_list,
     "prim::ModuleContainerIndex": container_index,
 }
-"""Kinds with a spelling of their own."""
+"""The functions that print node kinds which are not printed as calls of operators."""

@@ -25,7 +25,8 @@ DEFERRED = {
     "prim::fork": ("__forked_function", "fork"),
     "prim::awaitable": ("__awaitable_function", "awaitable"),
 }
-"""Kinds that hold the graph of a call -> the name of the inner function, and what takes it."""
+"""For node kinds whose graph is printed as an inner function: the name of that function, and of the
+function to which it is passed."""
 
 
 def print_function(function: Function) -> str:

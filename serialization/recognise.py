@@ -72,7 +72,7 @@ BEGINNINGS: list[tuple[int, bytes, str, str]] = [
     ),
     (0, b"SQLite format", "an SQLite database", WRONG_FILE),
 ]
-"""(offset, bytes there, what the file is, what to do)."""
+"""Beginnings of files: (offset, bytes there, what the file is, what to do)."""
 
 ZIP_CONTENTS: list[tuple[str, str, str]] = [
     (
@@ -100,7 +100,7 @@ ZIP_CONTENTS: list[tuple[str, str, str]] = [
     ("[Content_Types].xml", "an Office document", WRONG_FILE),
     ("model.weights.h5", "a Keras model", WRONG_FILE),
 ]
-"""(name of a record, with or without the top folder; what the file is; what to do)."""
+"""Zip files: (name of a record, with or without the top folder; what the file is; what to do)."""
 
 
 def explain(data: memoryview) -> ArchiveError | None:

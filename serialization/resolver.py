@@ -106,7 +106,7 @@ class ArchiveResolver:
 
 
 CALLABLE_TYPES = ("int", "float", "bool", "str", "complex", "list", "tuple")
-"""Types that are functions too when a program calls them; Python's builtins say how."""
+"""Names of types that are also functions.  As values they are the builtins of Python."""
 
 
 def type_of_constant(value: Tensor | str) -> T.Type:

@@ -6,7 +6,7 @@ from ..limits import Limits
 from ..records import replace
 
 RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
-"""What `__setstate__` of an archive may use where the caller does not say."""
+"""The limits that apply if the caller sets none."""
 
 
 def restore_limits(limits: Limits | None) -> Limits:

@@ -14,8 +14,8 @@ import stat
 from typing import Any
 
 CHECKED_SIZE = 16 << 20
-"""In files up to this size the checksums of tensors are checked too; in larger ones that would read
-what may never be needed.  As all of the smaller ones is read, they are not mapped."""
+"""In files of up to this many bytes the checksums of tensors are verified, too, so these files are
+read as a whole.  In larger ones that would read tensors that may never be needed."""
 
 
 class Contents:

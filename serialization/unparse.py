@@ -165,7 +165,7 @@ def same_place(a: Span | None, b: Span | None) -> bool:
 
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
-"""All escapes that PyTorch's reader knows, besides octal ones."""
+"""The escapes that PyTorch's reader accepts, besides octal ones."""
 
 
 def quote(text: str) -> str:

@@ -282,7 +282,7 @@ class Unpickler:
 
 
 KEY_TYPES = (str, int, float, complex, TensorRef, EnumRef, DeviceRef)
-"""What may be the key of a dict; nothing here hashes by walking into itself."""
+"""The classes of keys of dicts.  Hashing them is cheap, unlike that of deeply nested tuples."""
 
 
 def is_size(value: Any) -> bool:
@@ -372,7 +372,7 @@ SCHEMES = {
         ("channel", ((TensorRef,), (TensorRef,), (int,))),
     ),
 }
-"""Scheme of quantization -> its kind, and the types of its parameters."""
+"""Schemes of quantization: whether parameters are per tensor or per channel, and their types."""
 
 
 def rebuild_other_tensor(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
@@ -461,7 +461,8 @@ REBUILDERS: dict[str, Callable[[Unpickler, str, tuple[Any, ...]], Any]] = {
     "builtins.complex": complex_number,
     "__builtin__.complex": complex_number,
 }
-"""Names that REDUCE knows, and what they mean here.  No object of that name is ever looked up."""
+"""The names that REDUCE accepts, and the functions here that take their place.  The objects with
+these names are never looked up."""
 
 MERE_NAMES = frozenset(
     f"torch.{name}"
@@ -479,7 +480,7 @@ MERE_NAMES = frozenset(
         "sparse_bsc",
     )
 )
-"""Names that quantized and sparse tensors mention; they stand for nothing here."""
+"""Names that occur among the arguments of quantized and sparse tensors, and are only data."""
 
 U8, U16, U32, U64 = (struct.Struct(f) for f in ("<B", "<H", "<I", "<Q"))
 I32, F64 = struct.Struct("<i"), struct.Struct(">d")
@@ -529,4 +530,4 @@ _HANDLERS: dict[bytes, Callable[[Unpickler], None]] = {
 OPCODES: list[Callable[[Unpickler], None] | None] = [
     _HANDLERS.get(bytes([code])) for code in range(256)
 ]
-"""Handler by opcode; None is refused."""
+"""The handlers by opcode; None for opcodes that are refused."""

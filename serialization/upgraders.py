@@ -115,10 +115,10 @@ def logspace(start: number, end: number, steps: Optional[int]=None, base: float=
     return torch.logspace(start, end, count, base, out=out)""",
     ),
 }
-"""Overload -> (the version in which it changed, what it meant before).
+"""For each overload that changed: the version in which it did, and its former meaning.
 
-Of PyTorch's other entries the former meaning is what the operator does today with its defaults:
-gelu had no `approximate`, full.out and div with a rounding mode compute what they did.
+PyTorch's table has more entries, for operators that today, with their defaults, still do what they
+did: gelu had no `approximate`, and full.out and div with a rounding mode are unchanged.
 """
 
 NEWEST = max(version for version, _ in UPGRADERS.values())

@@ -28,16 +28,17 @@ LOCAL = struct.Struct("<4s5H3L2H")
 STORED, DEFLATED = 0, 8
 ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
 SIZES_FOLLOW = 1 << 3
-"""Flag of a record whose local header says nothing of its contents: writers of streams."""
+"""The flag of a record whose local header has no sizes and checksum; streaming writers set it."""
 MAX16, MAX32 = 0xFFFF, 0xFFFFFFFF
 
 MAX_RECORDS = 1 << 20
 INFLATE_FLOOR = 64 << 20
 INFLATE_RATIO = 64
-"""All deflated records together may grow to INFLATE_FLOOR bytes + INFLATE_RATIO times the file."""
+"""All deflated records together may inflate to INFLATE_FLOOR bytes plus INFLATE_RATIO times the
+size of the file."""
 
 MAX_DEFLATE_RATIO = 1032
-"""Deflate cannot pack better than this; a record that declares more lies."""
+"""The best ratio of deflate.  A record that declares a better one is wrong."""
 
 DAMAGED = "the file is damaged or cut short; download or copy it again"
 HOSTILE = "no tool writes such a file by accident; do not use it"

@@ -10,7 +10,8 @@ from typing import BinaryIO
 from .zip_reader import DEFLATED, END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, MAX32, STORED
 
 ALIGNMENT = 64
-"""Multiples of this are where data starts: tensors are used where they lie."""
+"""The data of each record starts at a multiple of this, so that mapped tensors can be used without
+a copy."""
 
 UTF8_NAMES = 1 << 11
 FIXED_DATE = 1 << 5 | 1  # 1 January 1980, the earliest date in zip
