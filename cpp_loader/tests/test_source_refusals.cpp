@@ -94,6 +94,18 @@ TEST(a_default_may_be_a_list_where_the_type_is_no_list) {
   CHECK_EQ(call(*module, "f", {}).as_int(), 1);
 }
 
+TEST(an_int_fits_64_bits_wherever_it_stands) {
+  const std::string least = "9223372036854775808", part = least + " does not fit 64 bits";
+  check_refused(part, ") -> int", "return " + least);
+  check_refused(part, ") -> int", "return - -" + least);
+  check_refused(part, ") -> int", "return (1, 2)[0:" + least + "][0]");
+  check_refused(part, ") -> int", "return (1, 2)[" + least + "]");
+  check_refused(part, ", x: int=" + least + ") -> int", "return x");
+  check_refused(part, ", x: int=- -" + least + ") -> int", "return x");
+  CHECK_EQ(run(") -> int", "return -" + least, {}).as_int(), INT64_MIN);
+  CHECK_EQ(run(") -> int", "return (1, 2)[-" + least + ":][0]", {}).as_int(), 1);
+}
+
 TEST(operators_that_are_lacking_raise_when_they_are_reached) {
   auto module = module_of(
       "class M(Module):\n"

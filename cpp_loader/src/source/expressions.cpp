@@ -306,8 +306,8 @@ Meaning Emitter::slice(const Node& node, T owner) {
     auto bound = [&](const Node* n, int64_t missing) {
       if (!n) return missing;
       if (n->kind != NodeKind::Int) fail(*n, "a tuple is sliced by literals");
-      int64_t at = n->integer < 0 ? n->integer + size : n->integer;
-      return std::clamp<int64_t>(at, 0, size);
+      const int64_t at = declarations_.literal(file_, *n).as_int();
+      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
     };
     if (part.c) fail(part, "a tuple is sliced without a step");
     int64_t begin = bound(part.a, 0), end = std::max(bound(part.b, size), begin);
