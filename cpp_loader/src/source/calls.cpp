@@ -83,7 +83,7 @@ Meaning Emitter::call(const Node& node, T expected) {
         code_.emit(Opcode::CREATE_OBJECT, code_.type(callee.declared->type));
         return on_stack(callee.declared->type);
       }
-      return form(callee.name, node, expected);
+      return form(callee.name, node);
     case Meaning::Operator: {
       std::vector<Operand> operands;
       if (callee.bound) operands = one(callee.type, begin);
