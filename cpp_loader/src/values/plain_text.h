@@ -1,4 +1,5 @@
-// Characters, numbers and names as programs and archives spell them, independent of the process's locale.
+// Characters, numbers and names as programs and archives spell them, independent of the process's
+// locale.
 //
 // The C library's functions obey setlocale: with "de_DE" they write and expect "0,5".
 #pragma once
