@@ -13,7 +13,7 @@ void check_refused(const std::string& part, const std::string& signature, const 
 
 TEST(what_is_wrong_has_a_line) {
   check_refused("code/__torch__.py:5: undefined name 'y'", ") -> int", "return y");
-  check_refused("__torch__.py:5: no form of aten::add takes (str, int)", ") -> int",
+  check_refused("__torch__.py:5: no overload of aten::add takes (str, int)", ") -> int",
                 "return torch.add(\"a\", 1)");
   check_refused(":11: variable 'x' previously had type int", ") -> int",
                 "x = 1\nif True:\n  pass\nelse:\n  pass\n"

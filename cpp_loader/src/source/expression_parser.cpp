@@ -120,7 +120,8 @@ Node* ExpressionParser::comparison() {
   Node* made = joined(NodeKind::Compare, start, left, binary(1));
   made->sign = sign;
   if (comparison_sign() != Sign::None) {
-    refuse(file_.name, made->line, "a chain of comparisons is nothing archives have");
+    refuse(file_.name, made->line,
+           "a chain of comparisons is not part of the language of archives");
   }
   return made;
 }
@@ -328,7 +329,7 @@ Row ExpressionParser::items(std::string_view close) {
   Growing found(this);
   while (!accept(close)) {
     found.push(expression());
-    if (token_.is("for")) fail("a comprehension is nothing that archives have");
+    if (token_.is("for")) fail("a comprehension is not part of the language of archives");
     if (!token_.is(close)) expect(",");
   }
   return found.row();

@@ -101,7 +101,7 @@ Meaning Emitter::cast(const std::string& name, const Node& node) {
     }
     return call_operator(known.op, {std::move(value)}, node);
   }
-  fail(node, name, " is nothing that archives have");
+  fail(node, "the function ", name, " is not part of the language of archives");
 }
 
 Meaning Emitter::length(const Node& node) {
