@@ -67,9 +67,9 @@ NEXT = ("next", "jump", "branch", "loop", "return", "raise")
 with the stack of a loop, or none."""
 
 DOES = {
-    "acts": "it may call, write, raise or end the function",
-    "gives": "it makes values of those it takes, and may run elsewhere between others that do",
-    "moves": "it moves values between the stack and registers, or goes on elsewhere",
+    "acts": "it may call, write to memory, raise an error or end the function",
+    "gives": "it only makes values of those it takes, so it may change places with its like",
+    "moves": "it only moves values between the stack and registers, or jumps",
 }
 """What instructions do; passes of the native engine ask it before they move or remove others."""
 
