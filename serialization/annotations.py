@@ -1,4 +1,4 @@
-"""Types and constant values as the code of archives spells them, read from `ast`."""
+"""Reads types and constant values from the `ast` of the code in archives."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ NAMED_NUMBERS = {
     "infj": complex(0, float("inf")),
     "nanj": complex(0, float("nan")),
 }
-"""Numbers that Python has no literal for, as PyTorch prints them."""
+"""The names that PyTorch prints for numbers without a literal in Python."""
 
 NUMBER_TYPES: dict[T.Type | None, type[float] | type[complex]] = {
     T.FLOAT: float,
     T.COMPLEX: complex,
 }
-"""What an int literal becomes where one of these is wanted."""
+"""The Python type to which an int literal is converted if one of these types is wanted."""
 
 
 def dotted(expr: ast.expr) -> str | None:
-    """`a.b.c` of a chain of attributes, None for other expressions."""
+    """The text `a.b.c` of a chain of attributes; None for other expressions."""
     parts: list[str] = []
     while isinstance(expr, ast.Attribute):
         parts.append(expr.attr)
@@ -41,13 +41,16 @@ def dotted(expr: ast.expr) -> str | None:
 
 
 class TypeReader:
-    """Reads annotations; `resolve` maps qualified names of the archive to types or None."""
+    """Reads annotations.  `resolve` maps qualified names of the archive to types, or to None."""
 
     def __init__(self, resolve: Callable[[str], T.Type | None]) -> None:
         self.resolve = resolve
 
     def read(self, expr: ast.expr, record: str, depth: int = 0) -> T.Type:
-        """The type an expression names.  Raises ArchiveError where it names none."""
+        """The type that an expression names.  Raises ArchiveError if it names none.
+
+        record: the record with the code, for errors.
+        """
         if depth > MAX_DEPTH:
             self._fail("a type is nested too deep", expr, record)
         if isinstance(expr, ast.Constant):
@@ -96,15 +99,18 @@ class TypeReader:
 class ConstantReader:
     """Reads constant expressions: defaults of arguments, values of Final and enum members.
 
-    `name` gives the value of a dotted name (`CONSTANTS.c0`, `__torch__.Color.RED`); KeyError
-    for others.
+    name: returns the value of a dotted name (`CONSTANTS.c0`, `__torch__.Color.RED`), or raises
+    KeyError.  device: makes a device from its text.
     """
 
     def __init__(self, name: Callable[[str], Any], device: Callable[[str], Any]) -> None:
         self.name, self.device = name, device
 
     def read(self, expr: ast.expr, type: T.Type | None, record: str, depth: int = 0) -> Any:
-        """The value of an expression.  An int becomes a float where `type` wants one."""
+        """The value of an expression.  Raises ArchiveError if it is not a constant.
+
+        type: the declared type, if any; an int is converted if this is a float or complex.
+        """
         if depth > MAX_DEPTH:
             self._fail("a constant is nested too deep", expr, record)
         value = self._value(expr, type, record, depth)
@@ -154,7 +160,7 @@ class ConstantReader:
         self._fail("this is no constant", expr, record)
 
     def _complex(self, expr: ast.BinOp, record: str, depth: int) -> complex:
-        """`1.+2.j`."""
+        """A sum such as `1.+2.j`."""
         parts = [self.read(e, None, record, depth + 1) for e in (expr.left, expr.right)]
         if not all(isinstance(p, (int, float, complex)) for p in parts):
             self._fail("this is no constant", expr, record)
@@ -196,7 +202,7 @@ class ConstantReader:
                 return self.device(":".join(str(ast.literal_eval(a)) for a in args))
             except RuntimeError as e:
                 self._fail(str(e), expr, record)
-        if name == "torch.sub" and len(args) == 2:  # how the least int is written
+        if name == "torch.sub" and len(args) == 2:  # PyTorch prints the least int as a difference
             return self._difference(expr, record, depth)
         self._fail("this is no constant", expr, record)
 
