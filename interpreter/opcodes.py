@@ -65,7 +65,7 @@ or raises."""
 
 DOES = {
     "acts": "it may call, write to memory, raise an error or end the function",
-    "gives": "it only makes values of those it takes, so it may change places with its like",
+    "gives": "it only makes values of those it takes; such instructions may be reordered",
     "moves": "it only moves values between the stack and registers, or jumps",
 }
 """Effects of instructions, by which passes of the native engine decide what they may move or
