@@ -44,7 +44,7 @@ HEADER = """\
 // pops, pushes: the values taken and put, bottom first (Kind).
 // more pops, more pushes: how many of any kind besides, on top of those (Count).
 // next: what runs after it (Next).
-// does: what it does besides (Does):
+// does: its effect (Does):
 {does}
 // runs: false for opcodes that are known by name and refused.
 #ifndef SL_LIMIT

@@ -89,8 +89,8 @@ BUILT_IN = (
 def missing_text(ref: OperatorRef) -> str:
     if table.find(ref.name, ref.overload) is not None and is_lacking(ref):
         return (
-            f"the program calls a form of {ref.qualified_name} that scriptlang does not have, "
-            f"with {ref.num_args} arguments"
+            f"the program calls {ref.qualified_name} with {ref.num_args} arguments, which this "
+            "overload does not take"
         )
     if "sparse" in ref.name:
         return f"the python engine does not have {ref.qualified_name}: there are no sparse tensors"

@@ -64,9 +64,9 @@ of both, with the values of a loop on the stack ("loop"); nothing in this functi
 or raises."""
 
 DOES = {
-    "acts": "it may call, write, raise or end the function",
-    "gives": "it makes values of those it takes, and may run elsewhere between others that do",
-    "moves": "it moves values between the stack and registers, or goes on elsewhere",
+    "acts": "it may call, write to memory, raise an error or end the function",
+    "gives": "it only makes values of those it takes; such instructions may be reordered",
+    "moves": "it only moves values between the stack and registers, or jumps",
 }
 """Effects of instructions, by which passes of the native engine decide what they may move or
 remove."""

@@ -114,6 +114,10 @@ class ConstantReader:
         if depth > MAX_DEPTH:
             self._fail("a constant is nested too deep", expr, record)
         value = self._value(expr, type, record, depth)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            # Python writes no int of thousands of digits.
+            shown = value if value.bit_length() < 1000 else "an int"
+            self._fail(f"{shown} does not fit 64 bits", expr, record)
         wanted = T.without_none(type) if type is not None else None
         number_type = NUMBER_TYPES.get(wanted)
         if number_type and isinstance(value, int) and not isinstance(value, bool):
@@ -124,7 +128,11 @@ class ConstantReader:
         if isinstance(expr, ast.Constant):
             return self._literal(expr, record)
         if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.USub):
-            value = self.read(expr.operand, type, record, depth + 1)
+            inner = expr.operand
+            if isinstance(inner, ast.Constant):  # 2**63 does not fit, but -(2**63) does
+                value = self._literal(inner, record)
+            else:
+                value = self.read(inner, type, record, depth + 1)
             if isinstance(value, (int, float, complex)):
                 return -value
         if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub)):
@@ -147,8 +155,6 @@ class ConstantReader:
 
     def _literal(self, expr: ast.Constant, record: str) -> Any:
         value = expr.value
-        if isinstance(value, int) and not -(2**63) <= value <= 2**63:
-            self._fail(f"{value} does not fit 64 bits", expr, record)
         if value is None or isinstance(value, (bool, int, float, complex, str)):
             return value
         self._fail("this is no constant", expr, record)
@@ -192,7 +198,10 @@ class ConstantReader:
             and args
             and all(isinstance(a, ast.Constant) and isinstance(a.value, (str, int)) for a in args)
         ):
-            return self.device(":".join(str(ast.literal_eval(a)) for a in args))
+            try:
+                return self.device(":".join(str(ast.literal_eval(a)) for a in args))
+            except RuntimeError as e:
+                self._fail(str(e), expr, record)
         if name == "torch.sub" and len(args) == 2:  # PyTorch prints the least int as a difference
             return self._difference(expr, record, depth)
         self._fail("this is no constant", expr, record)
