@@ -1,4 +1,4 @@
-// Elementary functions of float32, each for a float or for a vector of floats (V), without branches.
+// Elementary functions of float32, each for a float or a vector of floats (V), without branches.
 // Errors are below 3 units in the last place; NaN, infinities and signed zeros behave as in C.
 //
 // Loops call them with vectors. From a loop over floats GCC would make longer code: it turns each
@@ -319,8 +319,9 @@ SL_INLINE void map_vectors(int64_t n, const float* x, float* y, F f) {
   for (i = 0; y == few && i < count; ++i) result[i] = few[i];
 }
 
-// y[i] = f(x[i]) for a function of floats, in whole vectors and half a vector. The remaining elements are computed in a
-// padded copy, because compilers would compute them one by one. y may be x.
+// y[i] = f(x[i]) for a function of floats, in whole vectors and half a vector. The remaining
+// elements are computed in a padded copy, because compilers would compute them one by one. y may
+// be x.
 template <class F>
 SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
   constexpr int W = kLanes<float>;
