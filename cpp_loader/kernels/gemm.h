@@ -10,10 +10,11 @@ enum class Start : int { kZero, kResult, kColumnBias, kRowBias };
 // Applied to the finished element.
 enum class Activation : int { kNone, kRelu, kRelu6 };
 
-// Changes finished elements in place while they are in the first-level cache; `row` is the stride
-// between rows.
+// Applies a function to finished elements while they are in the first-level cache, and writes them
+// to `to`, which may be `from`. The strides are those between rows.
 template <class T>
-using Finish = void (*)(T* c, int64_t row, int64_t rows, int64_t columns);
+using Finish = void (*)(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows,
+                        int64_t columns);
 
 // c[m][n] = activation(start + sum over k of a[m][k] * b[k][n] + added[m][n]). Strides are in
 // elements; the rows of c are contiguous. a, b and added must not overlap c. If packed_b is given,

@@ -173,8 +173,8 @@ class Rows {
     for (int64_t i = right_; i < s.out[2]; ++i) border(i);
     multiplied(s.out[2] * channels_ * s.kernel[1] * s.kernel[2]);
     if (c_.finish == nullptr) return;
-    if (channels_ == c_.groups) c_.finish(y_, 0, 1, s.out[2] * channels_);
-    else c_.finish(y_, c_.groups, s.out[2], channels_);
+    if (channels_ == c_.groups) c_.finish(y_, 0, y_, 0, 1, s.out[2] * channels_);
+    else c_.finish(y_, c_.groups, y_, c_.groups, s.out[2], channels_);
   }
 
  private:

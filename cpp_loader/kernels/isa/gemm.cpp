@@ -346,7 +346,7 @@ SL_INLINE void finish_dots(const Gemm<T>& g, int64_t c_column, int64_t m, int ro
       T value = start_value(g, m + r, n + c, one) + sums[r * columns + c];
       if (g.added) value += g.added[one - g.c];
       *one = activate_one(value, g.activation);
-      if (g.finish) g.finish(one, 0, 1, 1);
+      if (g.finish) g.finish(one, 0, one, 0, 1, 1);
     }
   }
 }
@@ -405,7 +405,7 @@ void fill_start(const Gemm<T>& g) {
       *to = activate_one(value, g.activation);
     }
   }
-  if (g.finish) g.finish(g.c, g.c_row, g.m, g.n);
+  if (g.finish) g.finish(g.c, g.c_row, g.c, g.c_row, g.m, g.n);
 }
 
 // Packs the panels [first, last) of B into `space` and multiplies by them at once.

@@ -263,6 +263,15 @@ SL_INLINE V gelu_tanh_f32(V x) {
   return x * 0.5f * (tanh_f32((x * x * x * 0.044715f + x) * 0.79788456f) + 1.0f);
 }
 
+template <class V>
+SL_INLINE V hardsigmoid_f32(V x) {
+  return limited(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f);
+}
+template <class V>
+SL_INLINE V hardswish_f32(V x) {
+  return x * limited(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f);
+}
+
 // Sine or cosine through double: the reduction is exact for |x| < kExactSine.
 constexpr float kExactSine = 1e6f;
 SL_INLINE float sine_shifted(float x, int32_t quarter) {

@@ -66,6 +66,8 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(silu, silu_f32(x))                                                            \
   X(gelu, gelu_f32(x))                                                            \
   X(gelu_tanh, gelu_tanh_f32(x))                                                  \
+  X(hardsigmoid, hardsigmoid_f32(x))                                              \
+  X(hardswish, hardswish_f32(x))                                                  \
   X(elu, x > all_lanes<V>(0.0f) ? x * q : expm1_f32(x * r) * p * q)               \
   X(expm1, expm1_f32(x))                                                          \
   X(log1p, log1p_f32(x))                                                          \
@@ -83,8 +85,6 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(square, x* x)                                                              \
   X(relu, x < 0.0f ? 0.0f : x)                                                 \
   X(leaky_relu, x > 0.0f ? x : x * p)                                          \
-  X(hardsigmoid, clamp(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f))                  \
-  X(hardswish, x* clamp(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f))                 \
   X(clamp, clamp(x, p, q))                                                     \
   X(clamp_min, x < p ? p : x)                                                  \
   X(clamp_max, x > p ? p : x)                                                  \
@@ -382,24 +382,26 @@ void wide_tan(int64_t n, void* out, const void* const* in, const int64_t* step, 
 // Whole vectors are loaded without a mask: after a masked store, a masked load of the same address
 // would stall.
 template <class F>
-SL_INLINE void finish_tile(float* c, int64_t row, int64_t rows, int64_t columns, F f) {
-  if (rows == 1) return map_512(columns, c, c, f);
+SL_INLINE void finish_rows(const float* from, int64_t from_row, float* to, int64_t to_row,
+                           int64_t rows, int64_t columns, Loop, F f) {
+  if (rows == 1) return map_512(columns, from, to, f);
   int64_t j = 0;
   for (; j + 16 <= columns; j += 16) {
-    float* to = c + j;
+    const float* x = from + j;
+    float* y = to + j;
     int64_t r = 0;
-    for (; r + 2 <= rows; r += 2, to += 2 * row) {
-      F16 a = f(_mm512_loadu_ps(to)), b = f(_mm512_loadu_ps(to + row));
-      _mm512_storeu_ps(to, a);
-      _mm512_storeu_ps(to + row, b);
+    for (; r + 2 <= rows; r += 2, x += 2 * from_row, y += 2 * to_row) {
+      F16 a = f(_mm512_loadu_ps(x)), b = f(_mm512_loadu_ps(x + from_row));
+      _mm512_storeu_ps(y, a);
+      _mm512_storeu_ps(y + to_row, b);
     }
-    if (r < rows) _mm512_storeu_ps(to, f(_mm512_loadu_ps(to)));
+    if (r < rows) _mm512_storeu_ps(y, f(_mm512_loadu_ps(x)));
   }
   if (j == columns) return;
   __mmask16 lanes = first_lanes(0.f, static_cast<int>(columns - j));
   for (int64_t r = 0; r < rows; ++r) {
-    float* to = c + r * row + j;
-    _mm512_mask_storeu_ps(to, lanes, f(_mm512_maskz_loadu_ps(lanes, to)));
+    F16 x = _mm512_maskz_loadu_ps(lanes, from + r * from_row + j);
+    _mm512_mask_storeu_ps(to + r * to_row + j, lanes, f(x));
   }
 }
 SL_INLINE F16 hardsigmoid_512(F16 x) {
@@ -410,29 +412,54 @@ SL_INLINE F16 hardswish_512(F16 x) {
   F16 low = at_most(at_least(_mm512_add_ps(x, all(3.0f)), 0.0f), 6.0f);
   return _mm512_mul_ps(_mm512_mul_ps(x, low), all(1.0f / 6.0f));
 }
-// clang-format off
-#define X(name)                                                                                \
-  void finish_##name(float* c, int64_t row, int64_t rows, int64_t columns) {                   \
-    finish_tile(c, row, rows, columns,                                                         \
-                [](F16 x) __attribute__((always_inline)) { return name##_512(x); });           \
-  }
-SL_FINISH(X)
-#undef X
-// clang-format on
+#define SL_FINISH_FUNCTION(name) [](F16 x) SL_ALWAYS { return name##_512(x); }
 #else
+// Rows of whole vectors are computed four vectors at a time, like those of map_vectors; the others
+// by `loop`.
+template <class F>
+SL_INLINE void finish_rows(const float* from, int64_t from_row, float* to, int64_t to_row,
+                           int64_t rows, int64_t columns, Loop loop, F f) {
+  constexpr int W = kLanes<float>;
+  if (rows == 1 || columns % W != 0) {
+    const int64_t step[1] = {1};
+    for (int64_t r = 0; r < rows; ++r) {
+      const void* in[1] = {from + r * from_row};
+      loop(columns, to + r * to_row, in, step, nullptr);
+    }
+    return;
+  }
+  int64_t left = rows * (columns / W), column = 0;
+  while (left > 0) {
+    Vector<float> v[4];
+    float* at[4];
+    SL_UNROLL for (int j = 0; j < 4; ++j) {
+      v[j] = load(from + column);
+      at[j] = to + column;
+      if (--left <= 0) continue;  // the last vector fills the places of those that are missing
+      column += W;
+      if (column == columns) {
+        column = 0;
+        from += from_row;
+        to += to_row;
+      }
+    }
+    SL_UNROLL for (int j = 0; j < 4; ++j) v[j] = f(v[j]);
+    SL_UNROLL for (int j = 0; j < 4; ++j) store(at[j], v[j]);
+  }
+}
+#define SL_FINISH_FUNCTION(name) [](Vector<float> x) SL_ALWAYS { return name##_f32(x); }
+#endif
 // clang-format off
 #define X(name)                                                                                \
-  void finish_##name(float* c, int64_t row, int64_t rows, int64_t columns) {                   \
-    const int64_t step[1] = {1};                                                               \
-    for (int64_t r = 0; r < rows; ++r) {                                                       \
-      const void* in[1] = {c + r * row};                                                       \
-      loop_##name(columns, c + r * row, in, step, nullptr);                                    \
-    }                                                                                          \
+  void finish_##name(const float* from, int64_t from_row, float* to, int64_t to_row,           \
+                     int64_t rows, int64_t columns) {                                          \
+    finish_rows(from, from_row, to, to_row, rows, columns, &loop_##name,                       \
+                SL_FINISH_FUNCTION(name));                                                     \
   }
 SL_FINISH(X)
 #undef X
+#undef SL_FINISH_FUNCTION
 // clang-format on
-#endif
 
 constexpr FastLoops make_loops() {
   FastLoops loops{};

@@ -51,17 +51,22 @@ SL_NOINLINE void copy_start(const T* from, int64_t stride, int columns, T* piece
 template <class T>
 SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) {
   constexpr int W = kLanes<T>;
-  const Bounds<T> bounds(t.activation);
   const T* added = t.added;
-  for (int r = 0; r < rows; ++r) {
-    for (int j = 0; j < vectors; ++j) {
-      T* at = piece + (r * vectors + j) * W;
-      Vector<T> x = load(at);
-      if (added != nullptr) x += load_first(added + r * t.c_row + j * W, t.columns - j * W);
-      store(at, bounds.apply(x));
+  if (added != nullptr || t.activation != Activation::kNone) {
+    const Bounds<T> bounds(t.activation);
+    for (int r = 0; r < rows; ++r) {
+      for (int j = 0; j < vectors; ++j) {
+        T* at = piece + (r * vectors + j) * W;
+        Vector<T> x = load(at);
+        if (added != nullptr) x += load_first(added + r * t.c_row + j * W, t.columns - j * W);
+        store(at, bounds.apply(x));
+      }
     }
   }
-  if (t.finish != nullptr) t.finish(piece, 0, 1, int64_t(rows) * vectors * W);
+  if (t.finish != nullptr && t.columns == vectors * W) {
+    return t.finish(piece, t.columns, t.c, t.c_row, rows, t.columns);
+  }
+  if (t.finish != nullptr) t.finish(piece, 0, piece, 0, 1, int64_t(rows) * vectors * W);
   for (int j = 0; j < vectors; ++j) {
     const Lanes<T> lanes = first_lanes<T>(t.columns - j * W);
     T* to = t.c + j * W;

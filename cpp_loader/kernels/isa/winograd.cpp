@@ -114,7 +114,7 @@ SL_NOINLINE void result_tile(const LastConv& c, const Tiles& tiles, int64_t tile
   }
   for (int64_t y = 0; c.finish && y < high; ++y) {
     float* to = c.y + ((h + y) * s.out[2] + w) * s.outputs + output;
-    c.finish(to, s.outputs, wide, outputs);
+    c.finish(to, s.outputs, to, s.outputs, wide, outputs);
   }
 }
 
