@@ -127,6 +127,72 @@ def match_capvar(x: int) -> int:
     return n
 
 
+def match_guard_binds(x: int, flag: bool) -> int:
+    n = 0
+    match x:
+        case 1 as n if flag:
+            return n + 100
+        case 2 as n if flag:
+            n += 5
+        case 3:
+            return n - 100
+    return n
+
+
+def match_or_binds(x: int, flag: bool) -> int:
+    n = -1
+    match x:
+        case (1 as n) | (2 as n):
+            return n + 100
+        case (3 as n) | n if flag:
+            return n + 200
+    return n
+
+
+def match_two_names(x: int, flag: bool) -> int:
+    match x:
+        case (1 | 2 as n) as m if flag:
+            return n + m + 100
+        case n if n > 3:
+            return n * 7
+    return 10
+
+
+def match_guard_assigns(x: int, flag: bool) -> int:
+    match x:
+        case _ if (x := x + 1) > 3:
+            return x
+        case 1 if flag:
+            return 1000 + x
+        case 2:
+            return 2000 + x
+    return 10
+
+
+def match_guard_refines(x: int, flag: bool) -> int:
+    y: Optional[int] = x if flag else None
+    match y:
+        case None:
+            return -1
+        case 2 as z if z > 0:
+            return z
+        case y if y is not None and y > 2:
+            return y + 1
+    return -3
+
+
+def match_int_is_no_bool(x: int, flag: bool) -> int:
+    match x:
+        case True:
+            return 1
+        case False:
+            return 2
+    match flag:
+        case 1:
+            return 3
+    return 4
+
+
 def generator_any(x: List[int]):
     return any(i > 2 for i in x), all(i > 0 for i in x)
 
@@ -362,6 +428,17 @@ RUNS = [
     (match_assign, [(0,), (1,)]),
     (match_nested, [(0, "a"), (0, "b"), (1, "a")]),
     (match_capvar, [(1,), (8,)]),
+    *(
+        (f, [(x, flag) for x in range(5) for flag in (True, False)])
+        for f in (
+            match_guard_binds,
+            match_or_binds,
+            match_two_names,
+            match_guard_assigns,
+            match_guard_refines,
+            match_int_is_no_bool,
+        )
+    ),
     *(
         (f, [([1, 2, 3],)])
         for f in (
