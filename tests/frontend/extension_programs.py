@@ -217,6 +217,19 @@ def generator_tuple():
     return tuple(i * 2 for i in (1, 2, 3))
 
 
+def generator_of_closure(xs: List[int], b: bool):
+    def kept(ys: List[int]) -> List[int]:
+        if b:
+            raise ValueError("x")
+        elif len(ys) > 2:
+            z = 3
+        else:
+            return ys
+        return [z]
+
+    return {a: a for a in kept(xs)}
+
+
 def generator_sorted(x: List[int]):
     return sorted(-i for i in x)
 
@@ -458,6 +471,7 @@ RUNS = [
         )
     ),
     (generator_float, [([1.5, 0.5],)]),
+    (generator_of_closure, [([1, 2, 3, 4], False), ([1, 2], False)]),
     (generator_dict, [({"a": 1, "b": 2},)]),
     (generator_tuple, [()]),
     (walrus_nested, [(3,)]),
