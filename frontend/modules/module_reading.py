@@ -11,7 +11,6 @@ works without PyTorch.  Reading does not change a module.
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import sys
 import types as python_types
@@ -35,7 +34,7 @@ from ..python.module_classes import (
     package_of,
 )
 from ..python.resolver import PythonResolver, class_type
-from ..syntax.annotations import type_of_object
+from ..syntax.annotations import own_annotations, type_of_object
 from ..syntax.modifiers import modifier
 from ..values.value_types import NotInferable, infer_type, name_of
 
@@ -289,18 +288,11 @@ def annotations_of(cls: type) -> Mapping[str, Any]:
     if known is None:
         owner = next((c for c in cls.__mro__ if own_annotations(c)), cls)
         known = _annotations[cls] = {
-            n: note
+            n: getattr(note, "__forward_arg__", note)
             for n, note in own_annotations(owner).items()
             if n != "forward" or not is_base(owner)
         }
     return known
-
-
-def own_annotations(cls: type) -> Mapping[str, Any]:
-    try:
-        return inspect.get_annotations(cls)
-    except NameError:  # Python 3.14 evaluates annotations here, and a name is not defined.
-        return {}
 
 
 def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
@@ -314,7 +306,7 @@ def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
         return _annotated_text(note, cls, function)
     if is_final(note) and not getattr(note, "__args__", ()) or _names_module_class(note):
         return None
-    found = type_of_object(note, class_type)
+    found = type_of_object(note, class_type, lambda text: _annotated_text(text, cls, function))
     if found is None:
         raise NotInferable(f"its annotation {note!r} names no type of the language")
     return found
