@@ -10,6 +10,7 @@ first used, and has the constants and functions of the module.
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -193,8 +194,13 @@ def constant_meaning(value: Any, span: Span) -> SugaredValue:
 
 # Sharing
 
-_types: dict[type, dict[Any, T.ClassType]] = {}
-"""Python class -> key of the facts of a module (`_key`) -> its type."""
+_types: weakref.WeakKeyDictionary[type, weakref.WeakValueDictionary[Any, T.ClassType]] = (
+    weakref.WeakKeyDictionary()
+)
+"""Python class -> key of the facts of a module (`_key`) -> its type.
+
+A type knows its class, so it is kept here only as long as a program uses it.
+"""
 
 
 class Modules:
@@ -235,10 +241,11 @@ class Modules:
             ) from None
         children = {n: facts.interfaces.get(n) or self.type(m) for n, m in facts.modules.items()}
         key = _key(facts, children)
-        same = _types.setdefault(facts.cls, {})
-        if key not in same:
-            same[key] = _make(facts, children)
-        return same[key]
+        same = _types.setdefault(facts.cls, weakref.WeakValueDictionary())
+        known = same.get(key)
+        if known is None:
+            known = same[key] = _make(facts, children)
+        return known
 
 
 def module_type(module: Any) -> T.Type:
@@ -281,8 +288,8 @@ def _make(facts: Facts, children: dict[str, T.Type]) -> Any:
 
 def forget(type: T.ClassType) -> None:
     """Forget a type whose methods could not be compiled, so that the next module gets a new one."""
-    same = _types.get(type.origin.facts.cls, {})
-    for key in [k for k, t in same.items() if t is type]:
+    same = _types.get(type.origin.facts.cls)
+    for key in [k for k, t in same.items() if t is type] if same is not None else ():
         del same[key]
 
 

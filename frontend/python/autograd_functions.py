@@ -16,6 +16,7 @@ import copy
 import inspect
 import re
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from scriptlang.errors import CompileError
@@ -59,7 +60,7 @@ class AutogradFunctionValue(SugaredValue):
         return FunctionValue(_compiled[self.cls])
 
 
-_compiled: dict[type, Function] = {}
+_compiled: weakref.WeakKeyDictionary[type, Function] = weakref.WeakKeyDictionary()
 
 
 def _forward(cls: Any) -> Function:
