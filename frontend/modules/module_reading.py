@@ -15,7 +15,8 @@ import re
 import sys
 import types as python_types
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from scriptlang import types as T
@@ -118,8 +119,8 @@ def _is_compiled_by_torch(module: Any) -> bool:
 def read_module(module: Any) -> Facts:
     """The facts of a module.
 
-    Raises CompileError if it cannot be scripted, and NotInferable if the type of a parameter,
-    buffer or annotation cannot be found.
+    Raises CompileError if it cannot be scripted, or if the type of a parameter or buffer, or that
+    which annotates a submodule, cannot be found.
     """
     _check_initialised(module)
     return _Reading(module).read()
@@ -162,10 +163,12 @@ class _Reading:
         for held, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
             for name, tensor in held.items():
                 if name not in self.ignored:
-                    facts.attributes[name] = (self.type_of(name, tensor), kind)
+                    with self.placed(name):
+                        facts.attributes[name] = (self.type_of(name, tensor), kind)
         for name, child in module._modules.items():
             if name not in self.ignored:
-                self.child(name, child)
+                with self.placed(name):
+                    self.child(name, child)
         self.constants()
         facts.overloads = overloads_of(self.cls)
         known = facts.attributes.keys() | facts.modules.keys() | facts.constants.keys()
@@ -180,6 +183,18 @@ class _Reading:
         facts.hooks = tuple(module._forward_hooks.values())
         facts.pre_hooks = tuple(module._forward_pre_hooks.values())
         return facts
+
+    @contextmanager
+    def placed(self, name: str) -> Iterator[None]:
+        """Makes a CompileError of NotInferable, about the attribute of this name."""
+        try:
+            yield
+        except NotInferable as why:
+            raise CompileError(
+                f"{name_of(self.cls)} has an attribute {name!r}, but {why}",
+                class_header(self.cls),
+                "annotate it with a type of the language, or leave the annotation out",
+            ) from None
 
     def type_of(self, name: str, value: Any) -> T.Type:
         """The annotated type of an attribute, else that of its value.  Raises NotInferable."""

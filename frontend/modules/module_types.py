@@ -23,7 +23,6 @@ from scriptlang.source import Span
 
 from ..python.declared_overloads import overload_functions
 from ..python.ignored import ignored_function
-from ..python.inheritance import class_header
 from ..python.module_classes import is_base, is_module
 from ..python.resolver import PythonResolver, meaning_of
 from ..python.script import declare
@@ -31,7 +30,7 @@ from ..syntax.definitions import defaults_of, qualified_name, source_of
 from ..syntax.modifiers import is_ignored
 from ..syntax.places import called_at
 from ..values.sugared import ConstantValue, SugaredValue
-from ..values.value_types import NotInferable, name_of
+from ..values.value_types import name_of
 from ..values.variadic import VariadicValue
 from .module_hooks import check_hook, check_result_declared, header
 from .module_reading import Facts, entry_names, prepared, properties_of, read_module
@@ -231,14 +230,7 @@ class Modules:
         raw = getattr(module, "_raw_", None)
         if isinstance(raw, ScriptObject):
             return raw.type
-        try:
-            facts = read_module(module)
-        except NotInferable as why:
-            raise CompileError(
-                f"{name_of(type(module))} cannot be compiled: {why}",
-                class_header(type(module)),
-                "give it a name of its own",
-            ) from None
+        facts = read_module(module)
         children = {n: facts.interfaces.get(n) or self.type(m) for n, m in facts.modules.items()}
         key = _key(facts, children)
         same = _types.setdefault(facts.cls, weakref.WeakValueDictionary())

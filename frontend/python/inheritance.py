@@ -192,7 +192,19 @@ class SuperOfClass(SugaredValue):
             return BuiltinFunction("__init__", lambda b, args, kwargs, span: ConstantValue(None))
         if base is None or base is object:
             self.fail(f"has no method {name!r}", span, "define it in a base class")
-        return MethodValue(self.owner, _inherited(self.class_type, base, name))
+        raw = base.__dict__[name]
+        if isinstance(raw, staticmethod):
+            return whole.meaning_of(raw.__func__, span)
+        if not inspect.isfunction(raw) and not isinstance(raw, property):
+            self.fail(
+                f"gives methods, but {name!r} is none",
+                span,
+                f"call it by its class: {base.__name__}.{name}(...)"
+                if isinstance(raw, classmethod)
+                else f"set it in __init__, and read self.{name}",
+            )
+        method = MethodValue(self.owner, _inherited(self.class_type, base, name))
+        return method.call(b, (), {}, span) if isinstance(raw, property) else method
 
 
 def _inherited(type: T.ClassType, base: type, name: str) -> str:

@@ -382,6 +382,14 @@ def variadic_kwget():
     return _kwget(a=5), _kwget(b=5)
 
 
+def _kwdict(d: Dict[str, int], **kwargs: int):
+    return dict(**kwargs), dict(d, z=3, **kwargs)
+
+
+def variadic_dict():
+    return _kwdict({"y": 0, "a": 0}, a=1, b=2)
+
+
 def _vstar(*a: int):
     return a
 
@@ -430,7 +438,50 @@ def walrus_chain(a: int):
     return -1
 
 
+class Odd(Exception):
+    def __init__(self, text: str, code: int = 0):
+        self.code = code
+
+
+def raises_with_keyword(x: int):
+    raise Odd(f"text: {x}", code=x)
+
+
+def raises_with_name(x: int):
+    raise ImportError("text", name="module")
+
+
+class Above:
+    def __init__(self, x: int):
+        self.x = x
+
+    @staticmethod
+    def twice(x: int) -> int:
+        return 2 * x
+
+    @property
+    def more(self) -> int:
+        return self.x + 1
+
+
+class Below(Above):
+    def __init__(self, x: int):
+        super().__init__(x)
+
+    @property
+    def more(self) -> int:
+        return super().more * 10
+
+    def get(self) -> int:
+        return super().twice(self.x) + super(Below, self).more
+
+
+def super_of_members(x: int):
+    return Below(x).get(), Below(x).more
+
+
 RUNS = [
+    (super_of_members, [(3,)]),
     (match_int, [(1,), (3,), (-1,), (500,), (50,)]),
     (match_str, [("a",), ("c",), ("z",)]),
     (match_capture, [(4,), (7,)]),
@@ -494,6 +545,7 @@ RUNS = [
             variadic_kwitems,
             variadic_kwin,
             variadic_kwget,
+            variadic_dict,
             variadic_mixed,
         )
     ),
