@@ -37,7 +37,7 @@ from ..python.module_classes import (
 from ..python.resolver import PythonResolver, class_type
 from ..syntax.annotations import own_annotations, type_of_object
 from ..syntax.modifiers import modifier
-from ..values.value_types import NotInferable, infer_type, name_of
+from ..values.value_types import NotInferable, held, infer_type, name_of
 
 BOOKKEEPING = frozenset(
     (
@@ -160,8 +160,8 @@ class _Reading:
 
     def read(self) -> Facts:
         facts, module = self.facts, self.module
-        for held, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
-            for name, tensor in held.items():
+        for tensors, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
+            for name, tensor in tensors.items():
                 if name not in self.ignored:
                     with self.placed(name):
                         facts.attributes[name] = (self.type_of(name, tensor), kind)
@@ -259,9 +259,10 @@ class _Reading:
     def attribute(self, name: str, value: Any) -> None:
         """Read an entry of the module's `__dict__`."""
         facts = self.facts
-        if isinstance(
-            value, (python_types.FunctionType, python_types.BuiltinFunctionType)
-        ) or hasattr(value, "_function"):
+        if (
+            isinstance(value, (python_types.FunctionType, python_types.BuiltinFunctionType))
+            or held(value, "_function") is not None
+        ):
             facts.functions[name] = value
             return
         if _is_scripted(value):
@@ -278,7 +279,7 @@ class _Reading:
 
 def _is_scripted(value: Any) -> bool:
     """Whether a value is a ScriptModule of scriptlang."""
-    type = getattr(getattr(value, "_raw_", None), "type", None)
+    type = getattr(held(value, "_raw_"), "type", None)
     return getattr(type, "is_module", False)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
+import types
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import pytest
@@ -82,6 +83,18 @@ def known(name: str) -> Any:
     return function
 
 
+class OnDemand:
+    def __getattr__(self, name):
+        raise RuntimeError(f"{name} cannot be loaded")
+
+    def __call__(self):
+        pass
+
+
+class ModuleOnDemand(types.ModuleType):
+    __getattr__ = OnDemand.__getattr__
+
+
 KNOWN = {f"known_{i}": known(name) for i, name in enumerate(known_functions.KNOWN)}
 KNOWN["has_torch_function"] = known("torch.overrides.has_torch_function")
 KNOWN |= {f"imported{name}": known(f"torch.{name}") for name in checks.CHECKS}
@@ -91,6 +104,7 @@ NAMES: dict[str, Any] = {
     "Tensor": scriptlang.Tensor,
     **{"List": List, "Dict": Dict, "Tuple": Tuple, "Optional": Optional},
     **KNOWN,
+    **{"on_demand": OnDemand(), "lazy": ModuleOnDemand("lazy")},
 }
 
 BY_NAME = [
@@ -110,6 +124,7 @@ METHODS = [
     *("l.append", "l.sort", "l.pop", "d.get", "d.update", "d.pop", "s.format", "s.join", "t.index"),
     *("c.get", "c.__init__", "C", "C.static", "C.of_class", "C.__new__", "P", "P._fields", "E"),
     *("p._replace", "E.A", "E.A.name", "f", "kw", "super()", "super().get", "x", "n.bit_length"),
+    *("lazy", "lazy.x", "on_demand"),
 ]
 
 
