@@ -16,7 +16,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 
 from ..syntax.questions import assigned_names
-from ..values.environment import bind
+from ..values.environment import Unusable, bind
 from ..whole import whole
 from .refinement import Binding
 
@@ -53,10 +53,13 @@ def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[a
         return []
     case, rest = cases[0], cases[1:]
     test, names = _test(e, case.pattern, subject)
-    body = case.body
+    body, otherwise = case.body, _cases(e, rest, subject)
     if case.guard is not None:
         # The guard may read the names, so they are bound before it, if the pattern matches.
         guard = _guard(names, subject, case.guard)
+        new = [name for name in names if e.frame.find(name) is None]
+        if test is not None and new:
+            otherwise = [ast.copy_location(_unbound(new), case.pattern), *otherwise]
         parts = [guard] if test is None else [test, guard]
         test = ast.copy_location(ast.BoolOp(ast.And(), parts), case.guard)
     else:
@@ -68,7 +71,29 @@ def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[a
             body = [ast.copy_location(assign, case.pattern), *body]
     if test is None:
         return body
-    return [ast.copy_location(ast.If(test, body, _cases(e, rest, subject)), test)]
+    return [ast.copy_location(ast.If(test, body, otherwise), test)]
+
+
+class Unbound(ast.stmt):
+    """A syntax node of scriptlang's own: from here on, names may have no value.
+
+    It stands behind a case whose pattern binds them, where the pattern or the guard failed.
+    """
+
+    _fields = ("names",)
+    names: list[str]
+
+
+def _unbound(names: list[str]) -> Unbound:
+    made = Unbound()
+    made.names = names
+    return made
+
+
+def emit_unbound(e: Emitter, node: Unbound) -> None:
+    for name in node.names:
+        why = f"{name!r} is bound only if its case matches"
+        e.frame.forget(name, Unusable(why, "assign it before the match"))
 
 
 def _guard(names: list[str], subject: ast.Name, guard: ast.expr) -> ast.expr:

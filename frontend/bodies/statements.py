@@ -251,5 +251,6 @@ STATEMENTS: dict[type, Callable[..., None]] = {
     ast.With: control_flow.emit_with,
     ast.FunctionDef: nested.define_nested,
     ast.Match: match_statement.emit_match,
+    match_statement.Unbound: match_statement.emit_unbound,
 }
 """Syntax -> function `emit(emitter, node)`."""

@@ -139,6 +139,17 @@ def match_guard_binds(x: int, flag: bool) -> int:
     return n
 
 
+def match_rebinds(x: int, flag: bool) -> int:
+    match x:
+        case 1 as n if flag:
+            n += 10
+        case 2 as n if flag:
+            n += 20
+        case n:
+            pass
+    return n
+
+
 def match_or_binds(x: int, flag: bool) -> int:
     n = -1
     match x:
@@ -496,6 +507,7 @@ RUNS = [
         (f, [(x, flag) for x in range(5) for flag in (True, False)])
         for f in (
             match_guard_binds,
+            match_rebinds,
             match_or_binds,
             match_two_names,
             match_guard_assigns,
