@@ -93,10 +93,11 @@ def test_a_module_with_lazy_annotations(tmp_path):
 class Keeps(nn.Module):
     def __init__(self):
         super().__init__()
-        self.by, self.seen, self.other = 3, [], 1
+        self.by, self.seen, self.other, self.named = 3, [], 1, {}
 
     def forward(self, x):
         self.seen.append(self.by)
+        self.named["x"] = x
         return x + len(self.seen)
 
 
@@ -104,6 +105,7 @@ Keeps.__annotations__ = {
     "by": typing.Final[int],
     "seen": typing.ForwardRef("typing.List[int]"),
     "held": typing.ForwardRef("NotDefined"),
+    "named": typing.Dict["str", "Tensor"],
     "other": typing.ForwardRef("NotDefined"),
 }
 """As Python 3.14 reads annotations with names that are not defined, or are defined later."""
