@@ -19,6 +19,12 @@ def main() -> int:
     ap = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     ap.add_argument("rows", nargs="*", help="names of rows or groups; all when none is given")
     ap.add_argument("--peers", metavar="PYTHON", help="interpreter that has the peers")
+    ap.add_argument(
+        "--only",
+        metavar="NAME,...",
+        type=lambda s: tuple(s.split(",")),
+        help="candidates whose names begin so, besides the first of each row",
+    )
     ap.add_argument("--rounds", type=int, default=9)
     ap.add_argument("--batch", type=float, default=0.4, help="seconds of a timed batch")
     ap.add_argument("--threads", type=lambda s: tuple(map(int, s.split(","))))
@@ -54,6 +60,10 @@ def measure(a: argparse.Namespace, pythons: dict[str, str]) -> list[report.Secti
             if a.threads:
                 counts = tuple(t for t in row.threads if t in a.threads)
                 row = dataclasses.replace(row, threads=counts)
+            if a.only:
+                first, *others = row.candidates
+                kept = (c for c in others if c.name.startswith(a.only))
+                row = dataclasses.replace(row, candidates=(first, *kept))
             keep(row.name, row.title, harness.run_row(row, pythons, a.rounds, a.batch))
     for name, title, programs in rows.FRESH:
         if wanted(name):

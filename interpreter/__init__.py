@@ -1,4 +1,4 @@
-"""Graph -> bytecode, the Python engine, and the binding to the native engine."""
+"""Compiles graphs to bytecode, verifies and runs it, and chooses the engine that runs it."""
 
 if __name__ == "interpreter":
     raise ImportError(

@@ -1,4 +1,5 @@
-"""What a caller passes to a function, checked against its schema and made run-time values."""
+"""Checks the arguments of a call from Python against the function's schema, and converts them to
+run-time values."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ from .values import MAX_INT, MIN_INT, is_instance, type_name
 
 
 class Mismatch(Exception):
-    """A value does not fit a type; `.value` is the innermost that does not, `.path` its place."""
+    """A value does not fit a type.
+
+    value, wanted: the innermost value that does not fit, and the type that it should have.
+    path: its place inside of the argument, such as `[2].name`.
+    """
 
     def __init__(self, value: Any, wanted: T.Type, path: str = "") -> None:
         super().__init__()
@@ -27,12 +32,12 @@ class Mismatch(Exception):
 
 
 def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> list[Any]:
-    """The values of all arguments of a function, in order.
+    """The run-time values of all arguments of a function, in order.
 
-    numpy arrays and torch tensors become Tensors where a Tensor is wanted, ints floats where a
-    float is, tuples lists, names devices; a ScriptModule its object.  As in PyTorch lists and dicts
-    are copied. Raises RunError that names the function, the argument, the type it wants and the one
-    it got.
+    Where the schema wants another type, numpy arrays and torch tensors become Tensors, ints become
+    floats, tuples become lists, and names become devices; a ScriptModule becomes its object.  Lists
+    and dicts are copied, as in PyTorch.  Raises RunError, which names the function, the argument,
+    the type that it wants and the type that was passed.
     """
     short = schema.name.rpartition(".")[2]
     positional = [a for a in schema.arguments if not a.kwarg_only]
@@ -68,10 +73,11 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
 
 
 def copy_of(value: Any, made: dict[int, Any] | None = None) -> Any:
-    """A default, or a value for Any: the program may change what it gets.
+    """A copy of a default, or of a value for an argument of type Any, which the program may modify.
 
-    What a class or a conversion tells of objects of Python, arrays and devices is applied.
-    made: the copies so far, by the id of the original: what occurs many times is copied once.
+    Tensors and script objects are not copied.  Objects of Python classes that scripts know, and
+    arrays and devices of other libraries, are converted.
+    made: the copies so far, by the id of the original, so that a shared value is copied once.
     """
     if type(value) in PLAIN or isinstance(value, (Tensor, ScriptObject, EnumValue)):
         return value
@@ -80,7 +86,7 @@ def copy_of(value: Any, made: dict[int, Any] | None = None) -> Any:
     if copy is not None:
         return copy
     if type(value) is list:
-        copy = made[id(value)] = []  # first: it may hold itself
+        copy = made[id(value)] = []  # before its elements, since it may contain itself
         copy += [copy_of(v, made) for v in value]
         return copy
     if type(value) is dict:
@@ -131,7 +137,10 @@ def _argument(schema: Schema, i: int, a: Argument, value: Any) -> Any:
 
 
 def convert(value: Any, t: T.Type, path: str = "") -> Any:
-    """The run-time value of type `t` that `value` stands for.  Raises Mismatch."""
+    """`value` as a run-time value of type `t`.  Raises Mismatch if it does not fit.
+
+    path: the place of the value inside of the argument, for the error.
+    """
     value = unwrapped(value)
     if type(t) in CONVERTERS:
         return CONVERTERS[type(t)](value, t, path)
@@ -146,12 +155,12 @@ def convert(value: Any, t: T.Type, path: str = "") -> Any:
 
 
 def unwrapped(value: Any) -> Any:
-    """The object that a facade stands for; other values as they are."""
+    """The script object that a wrapper such as a ScriptModule holds; other values unchanged."""
     return value if isinstance(value, Tensor) else getattr(value, "_object_", value)
 
 
 def to_tensor(value: Any) -> Tensor:
-    """A Tensor on the memory of a numpy array, a torch tensor, or an object like these."""
+    """A Tensor that shares memory with a numpy array, a torch tensor or a similar object."""
     tensor = as_tensor(value)
     return _refuse() if tensor is None else tensor
 
@@ -162,7 +171,7 @@ def to_int(value: Any) -> int:
         return int(scalar_value)  # 2.7 is 2, as in PyTorch
     if type(value).__module__ == "torch" and str(value).startswith("torch."):
         value = public_constant(str(value).partition(".")[2])
-    number = int(operator.index(value))  # of a dtype, a layout: its number
+    number = int(operator.index(value))  # for a dtype or layout, its number
     return number if MIN_INT <= number <= MAX_INT else _refuse()
 
 
@@ -194,7 +203,7 @@ def to_bool(value: Any) -> bool:
 
 
 def to_str(value: Any) -> str:
-    """A plain str of an instance of a subclass, such as numpy.str_."""
+    """A plain str from an instance of a subclass, such as numpy.str_."""
     return str.__str__(value) if isinstance(value, str) else _refuse()
 
 
@@ -205,7 +214,7 @@ def to_number(value: Any) -> int | float | complex:
 
 
 def scalar(value: Tensor) -> int | float | complex | bool:
-    """The number in a tensor of one element."""
+    """The element of a tensor with one element.  Raises TypeError for other tensors."""
     return value.item() if value.numel() == 1 else _refuse()
 
 
@@ -229,7 +238,8 @@ ATOMS: dict[T.Type, Callable[[Any], Any]] = {
     T.NUMBER: to_number,
     T.DEVICE: to_device,
 }
-"""Conversions to types without parts, tried when the value is not of the type yet."""
+"""Conversions to types without parts, for values that are not of the type already.  They raise
+TypeError, ValueError or OverflowError for values that do not fit."""
 
 
 def _optional(value: Any, t: T.OptionalType, path: str) -> Any:
@@ -253,7 +263,7 @@ def _list(value: Any, t: T.ListType, path: str) -> list[Any]:
     if t.element in (T.INT, T.FLOAT) and type(value) is list and is_instance(value, t):
         return value.copy()
     if t.element == T.ANY:
-        made: dict[int, Any] = {}  # of the whole list
+        made: dict[int, Any] = {}  # shared by all elements
         return [copy_of(unwrapped(v), made) for v in value]
     return [convert(v, t.element, f"{path}[{i}]") for i, v in enumerate(value)]
 
@@ -262,7 +272,7 @@ def _dict(value: Any, t: T.DictType, path: str) -> dict[Any, Any]:
     if not isinstance(value, dict):
         raise Mismatch(value, t, path)
     if t.value == T.ANY:
-        made: dict[int, Any] = {}  # of the whole dict
+        made: dict[int, Any] = {}  # shared by all values
         return {
             convert(k, t.key, f"{path} key {k!r}"): copy_of(unwrapped(v), made)
             for k, v in value.items()
@@ -282,14 +292,15 @@ def _tuple(value: Any, t: T.TupleType, path: str) -> tuple[Any, ...]:
 
 
 def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
-    """An object of a script class.  As in PyTorch one of Python is copied, with its attributes."""
+    """An object of a script class.  An instance of a Python class is copied with its attributes, as
+    in PyTorch."""
     if isinstance(value, ScriptObject):
         if is_instance(value, t):
             return value
         raise Mismatch(value, t, path)
     own = python_classes.get(type(value), t)
     if isinstance(t, T.ClassType) and not T.is_subtype(own, t):
-        own = t  # as good as one: it has the attributes
+        own = t  # an object of another class fits if it has the attributes, which is checked below
     if (
         not isinstance(own, T.ClassType)
         or own.is_module
@@ -305,11 +316,12 @@ def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
 
 
 MOST_NESTED = 150
-"""How many objects may hold each other, one inside the next: those of a ring hold without end."""
+"""How deep Python objects may be nested.  Objects in a cycle are nested without end."""
 
 
 def _enum(value: Any, t: T.EnumType, path: str) -> EnumValue:
-    """A member; an enum.Enum's stands for that of the same name and value."""
+    """A member of an enum.  A member of an enum.Enum is converted to the one of the same name and
+    value."""
     if isinstance(value, EnumValue) and value.type is t:
         return value
     own = t.python_class is None or isinstance(value, t.python_class)

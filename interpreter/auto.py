@@ -1,5 +1,5 @@
-"""The engine "auto": native where that has every operator, else python; chosen on the first run
-of each function."""
+"""The engine "auto": it uses the native engine for functions for which that has every operator, and
+the Python engine for others.  It chooses when a function is first called."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class AutoEngine:
 
 
 class ObjectEngine(AutoEngine):
-    """Chooses for each method of an object when it is first called, so that what is never called
-    is never compiled.  The state is one: where the engines differ, each sees what the other wrote.
+    """Chooses for each method of an object when it is first called, so that methods that are never
+    called are never compiled.  If methods run on different engines, these share the object's state.
     """
 
     def __init__(self, obj: ScriptObject) -> None:
@@ -59,7 +59,7 @@ class ObjectEngine(AutoEngine):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # it depends on what is run
-        """The engine of `forward`, or of the first method where there is none."""
+        """The name of the engine of `forward`, or of the first method if there is no `forward`."""
         methods = self.obj.type.methods
         functions = [methods["forward"]] if "forward" in methods else list(methods.values())[:1]
         return self._fitting(*functions).name
@@ -80,8 +80,11 @@ class ObjectEngine(AutoEngine):
 
 
 def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:
-    """The native engine where it is there and lacks nothing of the functions, or lacks what they
-    may do without; else Python's."""
+    """The engine on which "auto" runs these functions.
+
+    It is the native engine if that is available and has all their operators, and a Trial if they
+    may well run without those that it lacks; else the Python engine.
+    """
     if "native" not in available():
         native.warn_if_lost()
         return engine("python")
@@ -105,9 +108,10 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
 def missing_from(
     which: Engine, functions: Iterable[Function], classes: Iterable[T.ClassType]
 ) -> Iterator[str]:
-    """What an engine lacks, function by function; one that does not compile lacks nothing."""
+    """The operators of the functions that an engine lacks.  Functions that do not compile are left
+    out."""
     for function in functions:
         try:
             yield from which.missing(function, classes)
         except (CompileError, GraphError):
-            continue  # it is reported when it is called
+            continue  # the error is raised when the function is called

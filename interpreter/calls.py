@@ -1,9 +1,9 @@
 """The fast path of repeated calls from Python.
 
-The first call of a function is `_call_`, which may register a native program with `_enter_`.  Later
-calls of `Caller.__call__` run that program with the arguments as they are, as long as it is the
-function's `direct`, nothing is being traced, and all arguments have the declared types.  All other
-calls are `_call_`.  Results that contain objects are wrapped for the user by `_wrapped_`.
+The first call of a function goes to `_call_`, which may register a native program by `_enter_`.
+Later calls of `Caller.__call__` run that program with the arguments as they are, as long as it is
+the function's `direct`, nothing is traced, and all arguments have the declared types.  All other
+calls go to `_call_`.  `_wrapped_` wraps results that contain script objects for the user.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from .native import load
 
 
 class PlainCaller:
-    """A Caller without the native engine: every call is `_call_`."""
+    """The Caller without the native engine: every call goes to `_call_`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call_(*args, **kwargs)
 
     _call_: Callable[..., Any]
-    """What a subclass does."""
+    """Makes the call; subclasses implement it."""
 
     def _enter_(self, program: Any, function: Function, first: Any = None) -> None:
-        """Let calls run `function` by `program`, with `first` before the arguments."""
+        """Register `program`, which runs `function`, for later calls.  `first` is passed before
+        the arguments.  Without the native engine this does nothing."""
 
 
 native, _ = load()

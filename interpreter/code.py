@@ -1,7 +1,7 @@
-"""Code: a function as bytecode, its tuple layout, and its listing.
+"""Code, which is a function as bytecode, with its layout as tuples and its readable listing.
 
-The layout is that of PyTorch's `bytecode.pkl` (one entry per function), with two further fields
-that its readers skip: the types of the registers, and the functions that CALL names.
+The layout is that of PyTorch's `bytecode.pkl`, which has one such tuple per function, with two more
+fields that PyTorch ignores: the types of the registers, and the functions that CALL names.
 
     ('__torch__.f',
      (('instructions', (('STOREN', 1, 2), ...)), ('operators', (('aten::add', 'Tensor', 2), ...)),
@@ -25,10 +25,11 @@ from ..source import Span
 from .opcodes import OPCODES, TYPE_OPERANDS
 
 CODE = "code"
-"""Attribute of a Function that holds its Code.  Functions read from bytecode come with it."""
+"""Attribute of a Function that holds its Code.  Functions that were read from bytecode have it from
+the start."""
 
 FUSED = "fused_code"
-"""Attribute of a Function that holds its Code with pointwise operators in groups."""
+"""Attribute of a Function that holds its Code with pointwise operators in fused groups."""
 
 MAX_ARGUMENTS = 1000
 
@@ -42,10 +43,10 @@ class Instruction(NamedTuple):
 
 
 class OperatorRef(NamedTuple):
-    """An operator by name, and how many arguments the program gives it.
+    """The name of an operator, and how many arguments a program passes to it.
 
-    The arguments that are not given are the last ones before any `out` argument; they take the
-    defaults of the schema.  None: all of them, or as many as OPN says.
+    The arguments that are not passed are the last ones before any `out` argument; they take the
+    defaults of the schema.  If num_args is None, all are passed, or as many as OPN states.
     """
 
     name: str
@@ -58,10 +59,9 @@ class OperatorRef(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an instruction came from: a span, and the calls it was inlined through (outermost
-    first).
+    """The origin of an instruction: its span, and the calls through which it was inlined.
 
-    Each caller is (name of the function called, span of the call).
+    callers has (name of the function called, span of the call) for each, outermost first.
     """
 
     span: Span | None = None
@@ -75,11 +75,12 @@ NOWHERE = Place()
 class Code:
     """One function as bytecode.
 
-    register_types has the type of register i+1 at i, or None where it is not known; it is empty in
-    foreign code.  functions are what CALL names: ir.Function objects.  interfaces are the types
-    whose methods INTERFACE_CALL calls, none where that is not known.  places has one Place per
-    instruction, or is empty.  is_sound: whether it needs no verification: it was made here, or has
-    been verified.
+    register_types: the type of register i+1 at index i, None if it is not known; empty in code that
+    PyTorch wrote.
+    functions: the ir.Functions that CALL, FUSED, FORK and AWAITABLE name.
+    interfaces: the types whose methods INTERFACE_CALL calls; empty if they are not known.
+    places: one Place per instruction, or empty.
+    is_sound: whether it needs no verification, because it was compiled here or has been verified.
     """
 
     name: str
@@ -109,9 +110,10 @@ class Code:
 
 
 def stack_frames(calls: Iterable[tuple[str, Code | None, int]]) -> tuple[Frame, ...]:
-    """The script stack, outermost first, of (function's name, its code, instruction reached).
+    """The script stack of calls, outermost first: (name of the function, its code, instruction).
 
-    What FUSED calls runs as a part of the caller: one frame stands for both.
+    The operators of a fused group show as part of the caller, so the frames of the function that
+    FUSED calls replace those of the caller.
     """
     frames: list[Frame] = []
     group = 0
@@ -131,11 +133,11 @@ def to_tuple(
     renamed: Mapping[T.Type, str] | None = None,
     whole: bool = False,
 ) -> tuple[Any, ...]:
-    """The layout of `bytecode.pkl`.  Constants stay the values they are.
+    """The code as a tuple in the layout of `bytecode.pkl`.  Constants are not converted.
 
-    name, names: what it and the functions it calls are named in the program, where that is not
-    their own name.  renamed: the same for types that have names.  whole: NamedTuples inside other
-    types have their fields, too, which PyTorch does not write.
+    name, names: other names for it and for the functions that it calls.
+    renamed: other names for named types.
+    whole: write the fields of named tuples inside other types, too, which PyTorch does not do.
     """
     names = names or {}
 
@@ -173,7 +175,10 @@ def _argument_tuple(a: Argument, spell: Callable[[T.Type], str]) -> tuple[Any, .
 
 
 def type_text(t: T.Type, renamed: Mapping[T.Type, str], whole: bool = False) -> str:
-    """A type as bytecode writes it: its annotation; a NamedTuple with its fields."""
+    """A type as bytecode writes it: its annotation, for a named tuple with its fields.
+
+    renamed, whole: see `to_tuple`.
+    """
 
     def rename(t: T.Type) -> T.Type:
         if whole and isinstance(t, T.TupleType) and t.name:
@@ -189,7 +194,7 @@ def type_text(t: T.Type, renamed: Mapping[T.Type, str], whole: bool = False) -> 
 
 
 class MalformedCode(ValueError):
-    """A tuple tree that is not the layout of a function; the text says what is wrong with it."""
+    """A tuple does not have the layout of a function; the message says what is wrong with it."""
 
 
 def from_tuple(
@@ -198,10 +203,11 @@ def from_tuple(
     resolve_function: Callable[[str], Any],
     defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> Code:
-    """Code from the layout, as an archive holds it.  Only its shape is checked here: see `verify`.
+    """The Code of a tuple from an archive.  Only the layout is checked; `verify` checks the rest.
 
-    The resolvers give types and functions by their texts; they raise for unknown ones.  defaults:
-    function -> arguments whose default is None, where that is not to be guessed.
+    resolve_type, resolve_function: return the type or function of a name; they raise if it is
+    unknown.  defaults: for functions of these names, the arguments whose default is None; for
+    others that is guessed (`with_none_defaults`).  Raises MalformedCode.
     """
     name, table, schema = _entry(tree)
     fields = _fields(table, name)
@@ -291,7 +297,11 @@ def _schema(
     instructions: list[Instruction],
     nones: tuple[str, ...] | None,
 ) -> Schema:
-    """The schema of a function.  Early versions had none: instruction 0 stores arguments."""
+    """The schema of a function.  Early versions of the format had none; there the first
+    instruction, which stores the arguments, tells their number.
+
+    nones: the arguments whose default is None; None if that has to be guessed.
+    """
     fields = _fields(table, name) if table is not None else {}
     if not fields:
         first = instructions[0] if instructions else Instruction("RET")
@@ -334,8 +344,8 @@ def take_none_defaults(
 
 
 def with_none_defaults(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """The record spells the default None as it spells no default: for last arguments that may be
-    None it is one, as PyTorch's lite interpreter takes it."""
+    """Guess which arguments have the default None, which the file does not distinguish from having
+    no default: the last ones that may be None, as PyTorch's lite interpreter assumes."""
     made = list(arguments)
     for i in range(len(made) - 1, -1, -1):
         if not made[i].has_default:
@@ -346,7 +356,8 @@ def with_none_defaults(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
 
 
 def listing(code: Code) -> str:
-    """A readable listing: one instruction per line, with the names of its operands."""
+    """A readable listing: the schema, then one instruction per line with its operands by name, then
+    the types of the registers.  ">" marks the targets of jumps."""
     lines = [f"{code.schema}"]
     targets = {pc + i.x for pc, i in enumerate(code.instructions) if OPCODES[i.op].x == "jump"}
     width = max((len(i.op) for i in code.instructions), default=0)

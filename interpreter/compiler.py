@@ -1,9 +1,9 @@
-"""Graph -> Code, as PyTorch's interpreter lays code out.
+"""Compiles a Graph to Code, in the layout of PyTorch's interpreter.
 
 A value lives in a register of its own, unless it is used once, by the node that comes right after
 it in stack order: then it stays on the stack (`Inliner`).  The last use of a register is a MOVE, so
-that its value is freed, or may be written in place (`Lifetimes`).  Arguments equal to the defaults
-of the operator's schema, at the end of its list, are left out.
+that its value is freed, or may be written in place (`Lifetimes`).  The last arguments of an
+operator are left out if they equal the defaults in its schema.
 """
 
 from __future__ import annotations
@@ -37,29 +37,30 @@ PROMOTED: dict[str, str] = {
     "aten::wait": "WAIT",
     "prim::awaitable_wait": "WAIT",
 }
-"""Node kinds that are an opcode without operands."""
+"""The opcodes of node kinds that become an opcode without operands."""
 
 COUNTED: dict[str, str] = {"prim::TupleConstruct": "TUPLE_CONSTRUCT", "aten::format": "FORMAT"}
-"""Node kinds that are an opcode whose operand is the number of inputs."""
+"""The opcodes of node kinds that become an opcode whose operand is the number of inputs."""
 
 TYPED: dict[str, str] = {
     "prim::ListConstruct": "LIST_CONSTRUCT",
     "prim::DictConstruct": "DICT_CONSTRUCT",
 }
-"""Node kinds that are an opcode with the output's type and the number of inputs."""
+"""The opcodes of node kinds that become an opcode with the output's type and the number of
+inputs."""
 
 VARARG = ("prim::Print",)
-"""Kinds that are called by OPN though they may come without a schema."""
+"""Node kinds that are called by OPN even if they have no schema."""
 
 WITHOUT_SCHEMA = (*VARARG, "prim::TupleUnpack", "prim::unchecked_cast")
-"""Kinds that are operators though they may come without a schema.
+"""Node kinds that are called as operators even if they have no schema.
 
 PyTorch's lite interpreter knows prim::unchecked_cast by this name only: it has no UNCHECKED_CAST.
 """
 
 
 def compile_function(function: Function) -> Code:
-    """Code of a function's own graph, as it stands."""
+    """The code of a function's own graph, without running passes."""
     return compile_graph(function.graph, function.name, function.schema)
 
 
@@ -70,7 +71,7 @@ def slot_of(node: Node) -> Any:
 
 
 def compile_graph(graph: Graph, name: str, schema: Schema) -> Code:
-    """Code of a graph.  Calls that were not inlined become CALL and INTERFACE_CALL.
+    """The code of a graph.  Calls that were not inlined become CALL or INTERFACE_CALL.
 
     Raises GraphError for a node that has no bytecode.
     """
@@ -103,18 +104,18 @@ class _Emitter:
         return self.code
 
     def emit(self, op: str, x: int = 0, n: int = 0) -> int:
-        """Append an instruction; returns its index."""
+        """Append an instruction; return its index."""
         self.code.instructions.append(Instruction(op, x, n))
         self.code.places.append(self.place)
         return len(self.code.instructions) - 1
 
     def patch(self, at: int) -> None:
-        """Let the jump at `at` go to the next instruction that is emitted."""
+        """Make the jump at `at` go to the next instruction that is emitted."""
         old = self.code.instructions[at]
         self.code.instructions[at] = old._replace(x=len(self.code.instructions) - at)
 
     def intern(self, table: str, key: Any, item: Any) -> int:
-        """Index of `item` in a table of the code, appended when its key is new."""
+        """The index of `item` in a table of the code.  It is appended if its key is new."""
         known = self.tables[table]
         if key not in known:
             known[key] = len(known)
@@ -126,7 +127,8 @@ class _Emitter:
         return self.intern("types", t, t)
 
     def named_inside(self, t: T.Type) -> None:
-        """List the named tuples inside `t` first: readers learn their fields from there."""
+        """List the named tuples inside `t` before `t`, since readers learn their fields from the
+        table of types."""
         for part in reversed(list(t.walk())):
             if part is not t and isinstance(part, T.TupleType) and part.name:
                 self.intern("types", part, part)
@@ -137,7 +139,7 @@ class _Emitter:
     # Blocks and values
 
     def block(self, block: Block) -> None:
-        """Emit a block: its parameters are popped, its returns pushed."""
+        """Emit a block, which pops its parameters and pushes its results."""
         self.store(block.start)
         for node in block.nodes:
             if node.kind != "prim::Constant" and node not in self.inlined:
@@ -147,7 +149,7 @@ class _Emitter:
             self.load(v, block)
 
     def store(self, node: Node) -> None:
-        """Pop the outputs of a node into fresh registers; drop what is never used again."""
+        """Pop the outputs of a node into new registers; drop values that are not used any more."""
         outputs = node.outputs
         if len(outputs) == 1 and not outputs[0].uses:
             self.emit("DROP")
@@ -169,7 +171,8 @@ class _Emitter:
     def load(self, v: Value, block: Block) -> None:
         """Push a value for a use in `block`."""
         if v.is_constant and isinstance(v.constant, (list, dict)) and not v.constant:
-            # The pickle of a constant list tells its type by its elements; this one has none.
+            # A reader infers the type of a constant list or dict from its elements, which an empty
+            # one does not have.
             kind = "LIST_CONSTRUCT" if isinstance(v.constant, list) else "DICT_CONSTRUCT"
             self.emit(kind, self.type_index(v.type), 0)
         elif v.node.kind == "prim::Constant":
@@ -187,12 +190,12 @@ class _Emitter:
             self.skip(v, node.block)
 
     def skip(self, v: Value, block: Block) -> None:
-        """A use that needs no value: only constants are left out of calls."""
+        """Leave out an argument, which must be a constant."""
         if v.node.kind != "prim::Constant":
             raise GraphError(f"{v!r} is not a constant and cannot be left out")
 
     def node(self, node: Node) -> None:
-        """Emit a node: inputs pushed, outputs left on the stack."""
+        """Emit a node: its inputs are pushed, and its outputs stay on the stack."""
         outer, self.place = self.place, Place(node.span, node.callers)
         handler = HANDLERS.get(node.kind)
         if handler is not None:
@@ -294,20 +297,21 @@ class _Emitter:
         self.emit("CALL", self.intern("functions", function, function))
 
     def fork(self, node: Node) -> None:
-        """A call whose body is a graph that the node holds."""
+        """Emit a fork or awaitable, a call whose body is a graph in the node."""
         self.inputs(node)
         body = forked_function(node, self.code.name)
         op = "FORK" if node.kind == "prim::fork" else "AWAITABLE"
         self.emit(op, self.intern("functions", body, body), len(node.inputs))
 
     def fused(self, node: Node) -> None:
-        """A call of the operators that the node holds, which an engine may do at once."""
+        """Emit a fused group, a call of the operators in the node's graph, which an engine may run
+        in one loop."""
         self.inputs(node)
         body = fused_function(node, self.code.name)
         self.emit("FUSED", self.intern("functions", body, body), len(node.inputs))
 
     def nowait(self, node: Node) -> None:
-        """A future that has its value: that of a call which returns its argument."""
+        """Emit a future that has its value: a fork of a function that returns its argument."""
         self.inputs(node)
         body = Graph()
         body.block.add_return(body.block.add_parameter(node.inputs[0].type, "x"))
@@ -358,13 +362,13 @@ HANDLERS: dict[str, Callable[[_Emitter, Node], None]] = {
     "prim::awaitable_nowait": _Emitter.nowait,
     "scriptlang::fused_pointwise": _Emitter.fused,
 }
-"""Node kinds that need more than their table row."""
+"""The methods that emit node kinds that are neither plain operators nor in the tables above."""
 
 _forked: weakref.WeakKeyDictionary[Graph, Function] = weakref.WeakKeyDictionary()
 
 
 def forked_function(node: Node, caller: str) -> Function:
-    """The function whose body is the graph that a fork runs, made once for each graph."""
+    """The function of the graph that a fork or awaitable runs, made once for each graph."""
     graph = node.attributes["Subgraph"]
     if graph not in _forked:
         name = f"{caller}.{node.kind.partition('::')[2]}"
@@ -373,8 +377,8 @@ def forked_function(node: Node, caller: str) -> Function:
 
 
 def fused_function(node: Node, caller: str) -> Function:
-    """The function of a fused group, compiled as it stands.  It has the name of its caller, as
-    whose part its operators run."""
+    """The function of a fused group, compiled without running passes.  It has the name of its
+    caller, since script stacks show its operators as part of the caller."""
     graph = node.attributes["Subgraph"]
     function = Function(caller, schema_of_graph(caller, graph), graph)
     function.attributes[CODE] = function.attributes[FUSED] = compile_function(function)
@@ -382,7 +386,8 @@ def fused_function(node: Node, caller: str) -> Function:
 
 
 def constant_key(value: Any) -> Any:
-    """The key of a constant: its type and value; its identity if it is no plain value."""
+    """The key by which equal constants share an entry: type and value of plain values, identity of
+    others."""
     if isinstance(value, (float, complex)):
         return (type(value), repr(value))  # keeps 0.0 and -0.0 apart
     if value is None or isinstance(value, (bool, int, str)):
@@ -391,9 +396,8 @@ def constant_key(value: Any) -> Any:
 
 
 def arguments_needed(node: Node) -> int:
-    """How many arguments a call must give; all after these are constants equal to the defaults.
-
-    Schemas that end in `out` arguments keep all of them.
+    """How many arguments a call has to pass: the others, at the end, are constants that equal the
+    defaults.  If the schema ends in `out` arguments, all are passed.
     """
     assert node.schema is not None
     arguments, count = node.schema.arguments, len(node.inputs)

@@ -1,4 +1,5 @@
-"""Composites as functions of a program, for an engine that has no kernel of its own for them."""
+"""Replaces composite operators in code by calls of their bodies, for an engine that has no kernel
+for them."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from .prepare import CODE
 
 
 def link_composites(code: Code, has_kernel: Callable[[str], bool]) -> Code:
-    """`code` with CALL of a composite's compiled body for each OP that `has_kernel` denies.
+    """`code` in which each OP of a composite operator without a kernel is a CALL of its body.
 
-    The code is returned as it is when nothing changes.
+    has_kernel: takes an operator's qualified name.  If nothing changes, `code` itself is returned.
     """
     return replace_operators(
         code, lambda ref: None if has_kernel(ref.qualified_name) else body_of(ref)
@@ -26,7 +27,7 @@ def link_composites(code: Code, has_kernel: Callable[[str], bool]) -> Code:
 
 
 def replace_operators(code: Code, body_of: Callable[[OperatorRef], Function | None]) -> Code:
-    """`code` with CALL of a function for each OP that `body_of` gives one for."""
+    """`code` in which each OP is a CALL of the function that `body_of` returns for it, if any."""
     bodies = {i: body for i, ref in enumerate(code.operators) if (body := body_of(ref)) is not None}
     if not bodies:
         return code
@@ -44,7 +45,8 @@ def replace_operators(code: Code, body_of: Callable[[OperatorRef], Function | No
 
 
 def body_of(ref: OperatorRef) -> Function | None:
-    """The function that a call of a composite runs, taking the arguments that the call gives."""
+    """The body of a composite operator as a function of the arguments that the call passes; None
+    for other operators."""
     operator = table.find(ref.name, ref.overload)
     if operator is None or not operator.is_composite or is_lacking(ref):
         return None
@@ -52,7 +54,8 @@ def body_of(ref: OperatorRef) -> Function | None:
 
 
 def taking(body: Function, ref: OperatorRef, schema: Schema) -> Function:
-    """`body`, or a function that calls it, which takes the arguments that a call gives."""
+    """A function of the arguments that a call passes: `body`, or one that calls it with defaults
+    for the others."""
     given, defaults, outs = filled(ref, schema)
     return with_defaults(body, schema, given, defaults, outs) if defaults else body
 
@@ -60,7 +63,8 @@ def taking(body: Function, ref: OperatorRef, schema: Schema) -> Function:
 def with_defaults(
     body: Function, schema: Schema, given: int, defaults: tuple[Any, ...], outs: int
 ) -> Function:
-    """A function of the `given` arguments that calls `body` with the defaults in their place."""
+    """A function of `given` arguments that calls `body` with the defaults inserted, made once.  The
+    defaults go before the last `outs` arguments."""
     made = body.attributes.setdefault("with_defaults", {})
     return kept(made, given, lambda: calling(body, schema, given, defaults, outs))
 

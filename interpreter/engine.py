@@ -1,9 +1,10 @@
-"""Engines run compiled functions.  Which ones are available, and how to get one.
+"""Engines run compiled functions.  This module says which ones are available, and returns them.
 
     engine("auto").run(function, (x, 16000))
 
-"python" is the definition of the language, always there.  "native" is the C++ engine, there when
-the package was built with it.  "auto" takes native where it is there and has every operator.
+"python" defines what programs do, and is always available.  "native" is the C++ engine, available
+if the package was built with it.  "auto" uses "native" for functions for which it has every
+operator, else "python".
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NAMES = ("python", "native", "auto")
 
 
 class Engine(Protocol):
-    """What runs functions.  Engines have no state of their own that a caller could see."""
+    """An engine runs functions.  It has no state of its own that a caller could see."""
 
     @property
     def name(self) -> str: ...
@@ -44,32 +45,37 @@ class Engine(Protocol):
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
-        """Call a function; arguments are checked against its schema and converted.
+        """Call a function.  Arguments are checked against its schema and converted.
 
-        Raises RunError for arguments that do not fit, and what the program raises.
+        Raises RunError for arguments that do not fit, and any exception that the program raises.
         """
 
     def direct(self, function: Function) -> Any:
-        """What a Caller may run the function by, without limits, where there is a shorter way than
-        `run`; else None.  It is the function's `direct` as long as it is right."""
+        """The program that the fast path of calls (calls.py) may run without limits; None if every
+        call has to use `run`.  It is valid as long as it is the function's `direct`."""
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
-        """Operators the function may reach and the engine lacks, with how often code names them.
+        """The operators that the function may reach and the engine lacks, each with the number of
+        instructions that call it.
 
-        classes: what objects behind interfaces may be of.
+        classes: the classes of the objects that may be behind interfaces.
         """
 
     def adopt(self, obj: Any) -> Any:
-        """Prepare an object (a loaded module) to be run by this engine often; returns it."""
+        """Prepare an object, such as a loaded module, for many runs on this engine; return it."""
 
 
 class EngineUnavailable(ScriptError):
-    """An engine that is not there was asked for by name."""
+    """An engine was requested by name that is not available."""
 
 
 @cache
 def engine(name: str = "auto") -> Engine:
-    """The engine of that name.  Raises EngineUnavailable, saying why it is not there."""
+    """The engine of that name: "python", "native" or "auto".
+
+    Raises ValueError for another name, and EngineUnavailable, with the reason, if "native" is not
+    available.
+    """
     if name not in NAMES:
         raise ValueError(f"there is no engine {name!r}; the engines are {', '.join(NAMES)}")
     if name == "python":
@@ -94,14 +100,14 @@ def engine(name: str = "auto") -> Engine:
 
 
 def available() -> list[str]:
-    """Names of the engines that can be used here."""
+    """The names of the engines that are available, without "auto"."""
     from . import native
 
     return ["python"] + ([] if native.why_absent() else ["native"])
 
 
 def choose(name: str, obj: Any) -> Engine:
-    """The engine for an object.  "auto" decides on the first run of each method."""
+    """The engine of that name for an object.  "auto" chooses when a method is first called."""
     if name != "auto":
         return engine(name)
     from .auto import ObjectEngine

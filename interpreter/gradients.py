@@ -1,9 +1,9 @@
-"""Which calls of programs derivatives have to see, and how these run.
+"""Decides which calls of programs are recorded for derivatives.
 
-A call is recorded if a gradient is wanted of an argument, or of a parameter that Python has been
-given, and always where the program asks for gradients itself.  What runs then is the plain program,
-not what `optimize` made of it: on the native engine where that can record it (recorded.py), else on
-the Python engine (`python_engine.run_seen`).
+A call is recorded if a gradient is wanted of an argument, or of a parameter that was handed to
+Python, and always if the program asks for gradients itself.  It then runs the function as it was
+compiled, not what `optimize` made of it: on the native engine if that can record it (recorded.py),
+else on the Python engine (`python_engine.run_seen`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from .code import OperatorRef
 
 STRAIGHT = "straight"
-"""Attribute of a Function that asks for gradients itself: what gives the result of a call by a
-straight program, of (engine, args, kwargs); NotImplemented where there is none for it."""
+"""Attribute of a Function that asks for gradients itself: a function of (engine, args, kwargs) that
+runs a call by a straight graph.  It returns NotImplemented if there is none for these arguments."""
 
 
 def is_asking(ref: OperatorRef) -> bool:
-    """Whether a call of an operator asks for gradients.  Calls of `torch.tensor` that are given
-    all arguments do: requires_grad is the last one, and False where it is left out."""
+    """Whether a call of an operator asks for gradients.  `torch.tensor` does if all arguments are
+    passed: the last one is requires_grad, which is left out if it is False."""
     from ..ops.table import having
 
     return ref.qualified_name in having("asks") or ref.name == "aten::tensor" and ref.num_args == 4
@@ -42,7 +42,11 @@ def straight_result(
     kwargs: Mapping[str, Any] | None,
     limits: Limits | None,
 ) -> Any:
-    """The result of a call that nobody outside wants gradients of, or NotImplemented."""
+    """The result of a call by the function's straight graph (STRAIGHT).
+
+    It is NotImplemented if there is no such graph, if the call has limits, or if the caller wants
+    gradients of the arguments, so that the call has to be recorded.
+    """
     straight = function.attributes.get(STRAIGHT)
     if straight is None or limits is not None or not mode.enabled or is_wanted(args, kwargs):
         return NotImplemented
@@ -50,7 +54,7 @@ def straight_result(
 
 
 def is_wanted(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
-    """Whether a gradient of something in the arguments of a call is wanted."""
+    """Whether a gradient is wanted of a tensor in the arguments of a call."""
     if not mode.enabled:
         return False
     values = args if not kwargs else (*args, *kwargs.values())
@@ -77,7 +81,8 @@ def leaf_has_gradient(value: Any) -> bool:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What is in containers, each of which is looked into once: they may be shared many times."""
+    """The values inside nested containers, without wrappers of script objects.  A container that
+    occurs several times is searched once."""
     seen: dict[int, Any] = {}
     pending = [value]
     while pending:
@@ -89,12 +94,16 @@ def leaves(value: Any) -> Iterator[Any]:
             pending += reversed(list(value.values()) if isinstance(value, dict) else value)
 
 
-# Parameters that Python has been given
+# Parameters that have been handed to Python
 
 
 class Trainable:
-    """The `trainable` of `ops.calling.current.calls`: what is known of programs' parameters, until
-    another one is given; then there is a new Trainable, by which Callers see it."""
+    """The `trainable` of `ops.calling.current.calls`: which parameters of objects were handed to
+    Python.
+
+    It is replaced by a new one whenever another parameter is handed over.  Callers recognise by its
+    identity that what they know is obsolete.
+    """
 
     def __init__(self) -> None:
         self.known: weakref.WeakKeyDictionary[ScriptObject, list[Tensor]] = (
@@ -102,7 +111,7 @@ class Trainable:
         )
 
     def given(self, obj: ScriptObject) -> list[Tensor]:
-        """The tensors of an object that Python has been given."""
+        """The tensors inside an object that were handed to Python."""
         found = self.known.get(obj)
         if found is None:
             tensors = (t for t in walk(obj) if isinstance(t, Tensor))
@@ -110,7 +119,7 @@ class Trainable:
         return found
 
     def has(self, obj: ScriptObject) -> bool:
-        """Whether a gradient of a tensor that an object holds is wanted."""
+        """Whether one of the tensors that `given` returns requires a gradient."""
         return any(t._requires_grad for t in self.given(obj))
 
 
@@ -119,7 +128,7 @@ def is_given(tensor: Tensor) -> bool:
 
 
 def give(tensor: Tensor) -> Tensor:
-    """Say that Python is given a tensor of a program; returns it."""
+    """Note that a tensor of a program is handed to Python; return the tensor."""
     if tensor._requires_grad:
         from ..ops.derivatives.recorder import activate
 
@@ -131,17 +140,18 @@ def give(tensor: Tensor) -> Tensor:
 
 
 def give_all(obj: ScriptObject) -> None:
-    """Say that Python may be given any tensor of an object."""
+    """Note that any tensor inside an object may be handed to Python."""
     if obj not in _all_given:
         _all_given[obj] = [give(v) for v in walk(obj) if isinstance(v, Tensor)]
 
 
 _all_given: weakref.WeakKeyDictionary[ScriptObject, list[Tensor]] = weakref.WeakKeyDictionary()
-"""The tensors, too: those of inner objects would else be others when Python is given them."""
+"""The objects of which all tensors were noted, with these tensors: if nobody kept them, Python
+might later get other Tensor objects in their place, which are not noted."""
 
 
 def put(value: Any) -> None:
-    """Say that Python has set an attribute of an object."""
+    """Note that Python has set an attribute of an object to `value`."""
     if isinstance(value, Tensor):
         give(value)
     if calls.trainable is not None:
@@ -149,5 +159,6 @@ def put(value: Any) -> None:
 
 
 def is_direct(first: ScriptObject) -> bool:
-    """Whether calls of methods of an object need not be looked at."""
+    """Whether calls of an object's methods may take the fast path, since none of the object's
+    tensors was handed to Python."""
     return calls.trainable is None or not calls.trainable.given(first)

@@ -1,7 +1,7 @@
-"""What plain opcodes do, which use only the stack and their operands.
+"""The effects of plain opcodes, which change nothing but the stack and the objects on it.
 
-A handler takes (stack, code, x, n) and changes the stack.  Jumps, calls and registers are the
-business of `vm.py`.
+A handler takes (stack, code, x, n) and changes the stack.  `vm.py` handles the opcodes that jump,
+call or use registers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .code import Code
 from .values import is_instance, type_name
 
 UNINITIALIZED = None
-"""The value of a name that has none on this path; nothing looks at it."""
+"""The value of a variable that is not assigned on this path.  The program does not use it."""
 
 
 def drop(stack: list[Any], code: Code, x: int, n: int) -> None:
@@ -33,7 +33,8 @@ def pop_n(stack: list[Any], n: int) -> list[Any]:
 
 
 def slots_of(value: Any, x: int) -> Any:
-    """The slots of an object that has a slot x; foreign code may ask for others."""
+    """The slots of an object.  Raises RunError if there is no slot x, which code that was read from
+    a file may name."""
     if not isinstance(value, ScriptObject) or x >= len(value.slots):
         raise RunError(f"{type_name(value)} has no attribute slot {x}")
     return value.slots
@@ -122,7 +123,8 @@ def isnot(stack: list[Any], code: Code, x: int, n: int) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Identity of two values; plain values are identical if they are equal and of one type."""
+    """Whether `a is b` holds in the language.  Plain values are identical if they are equal and of
+    the same type."""
     if type(a) in (bool, int, float, complex, str):
         return type(a) is type(b) and a == b
     return a is b
@@ -150,7 +152,7 @@ def warn(stack: list[Any], code: Code, x: int, n: int) -> None:
 
 
 def by_operator(name: str, overload: str = "", count: int = 1) -> Callable[..., Any]:
-    """A handler that leaves the work to an operator of the table."""
+    """A handler that calls an operator of the table with `count` values from the stack."""
 
     def handler(stack: list[Any], code: Code, x: int, n: int) -> None:
         stack.append(_operator(name, overload)(*pop_n(stack, count)))

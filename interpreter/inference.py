@@ -44,7 +44,10 @@ def join(a: MaybeType, b: MaybeType) -> MaybeType:
 
 
 def bind(formal: T.Type, given: MaybeType, env: dict[str, T.Type], broadcast: bool = False) -> bool:
-    """Match a schema's type with that of an argument, binding its variables; whether they fit."""
+    """Whether an argument's type fits the type in a schema.  Type variables are bound in `env`.
+
+    broadcast: a single element is accepted for a list, as the schema type `int[2]` allows.
+    """
     if isinstance(formal, T.VarType):
         if given is not None:
             known = env.get(formal.name)

@@ -1,19 +1,22 @@
-"""Where values live while a graph runs: on the stack, or in a register until their last use."""
+"""Decides for the compiler where the values of a graph live: on the stack, or in a register until
+their last use."""
 
 from __future__ import annotations
 
 from ..ir import Block, Graph, Node, Value
 
 MAX_NESTED = 100
-"""Values on the stack one inside the other; the compiler emits them by recursion."""
+"""How deep nodes may be nested whose values stay on the stack: the compiler emits them
+recursively."""
 
 
 class Inliner:
-    """Finds nodes whose value is used at once, so that it can stay on the stack.
+    """Finds the nodes whose value is used at once, so that it can stay on the stack.
 
-    `nodes` holds them.  A node qualifies when its only output is used once, in its own block, and
-    when nothing else has to run between it and the place where its user wants it.  Walks backwards:
-    the inputs of a node, last to first, may each be the node that stands right before.
+    They are in `nodes`.  A node qualifies if its only output is used once, in its own block, and if
+    no other node has to run between it and the point where its user needs the value.  The search
+    goes backward: each input of a node, from last to first, is compared with the node right before
+    the sequence found so far.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -29,9 +32,9 @@ class Inliner:
                 self._node(node)
 
     def _node(self, node: Node) -> Node:
-        """Inline the inputs of `node`; returns the first node of the resulting sequence."""
+        """Inline the inputs of `node`; return the first node of the resulting sequence."""
         first = node
-        pending = [iter(node.inputs[::-1])]  # of each node on the way here
+        pending = [iter(node.inputs[::-1])]  # a stack: one entry per level of nesting
         while pending:
             for v in pending[-1]:
                 before = _previous(first)
@@ -46,7 +49,7 @@ class Inliner:
 
 
 def can_stay(v: Value) -> bool:
-    """Whether a value may be left on the stack by its node, if its user comes next."""
+    """Whether a node may leave this value on the stack, provided that the user comes next."""
     node = v.node
     return (
         len(v.uses) == 1
@@ -57,7 +60,7 @@ def can_stay(v: Value) -> bool:
 
 
 def _previous(node: Node) -> Node:
-    """The node before `node` that runs: constants do not, they are loaded where they are used."""
+    """The last node before `node` that is not a constant.  Constants are loaded at their uses."""
     node = node.prev
     while node.kind == "prim::Constant":
         node = node.prev
@@ -65,10 +68,10 @@ def _previous(node: Node) -> Node:
 
 
 class Lifetimes:
-    """Which use of a register is its last, in the order in which code is emitted.
+    """Finds the last use of each value, in the order in which code is emitted.
 
-    A value dies in the block that defines it: at its last use there (`use_is_last`), or, when
-    that use is inside a block of a later node, after that node (`dead_after`).
+    A value dies in the block that defines it: at its last use (`use_is_last`), or, if that use is
+    in an inner block of a node such as a loop, after that node (`dead_after`).
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -78,7 +81,10 @@ class Lifetimes:
         self._block(graph.block)
 
     def use_is_last(self, v: Value, block: Block) -> bool:
-        """Count a use of `v` by a node of `block`, in order of emission; whether it is the last."""
+        """Whether the next use of `v`, by a node of `block`, is its last one.
+
+        It counts the uses, so it must be called once for each, in the order of emission.
+        """
         if v not in self._direct or v.node.block is not block:
             return False
         self._direct[v] -= 1
@@ -114,7 +120,7 @@ class Lifetimes:
 
 
 def _ancestor_in(node: Node, block: Block) -> Node:
-    """The node of `block` that is `node` or holds it."""
+    """The node of `block` that is `node`, or in whose inner blocks `node` is."""
     while node.block is not block:
         owner = node.block.owner
         assert owner is not None, "the block is an ancestor's"

@@ -16,18 +16,21 @@ from .handlers import HANDLERS
 from .refusals import whatever_the_type
 
 AS_OPCODES: dict[str, str] = {**PROMOTED, **COUNTED, "prim::unchecked_cast": "UNCHECKED_CAST"}
-"""Opcodes that code may also call as operators."""
+"""The opcodes that do the same as operators of these names, which code may call instead."""
 
 
 @record(frozen=True)
 class Call:
     """An operator ready to be called.
 
-    kernel: takes all arguments of the schema; None where the engine lacks the operator.
-    given: how many values are on the stack; None where the instruction says.
-    defaults: what follows the given ones; outs: how many of the given ones are `out` arguments,
-    which come after the defaults.  results: how many values it gives; None for a tuple of any
-    number.  operator: what derivatives know it by; None where it is no operator of the table.
+    kernel: takes all arguments of the schema; None if the engine lacks the operator.
+    given: how many arguments the call takes from the stack; None if the instruction states it.
+    defaults: the values of the arguments that are not given.  They are inserted after the given
+    ones, but before `out` arguments.
+    outs: how many of the given arguments are `out` arguments.
+    results: how many values the kernel returns; None for a tuple of any length.
+    operator: the operator of the table by which calls are recorded for derivatives; None if they
+    are not recorded.
     """
 
     ref: OperatorRef
@@ -39,7 +42,11 @@ class Call:
     operator: table.Operator | None = None
 
     def run(self, stack: list[Any], count: int | None = None) -> None:
-        """Replace the arguments on the stack by the results."""
+        """Replace the arguments on the stack by the results.
+
+        count: the number of arguments, if `given` is None.  Raises MissingOperatorError if the
+        engine lacks the operator.
+        """
         if self.kernel is None:
             raise MissingOperatorError(missing_text(self.ref))
         given = self.given if self.given is not None else count or 0
@@ -63,7 +70,8 @@ class Call:
             stack.extend(result)
 
     def is_repeatable(self) -> bool:
-        """Whether nobody sees how often the operator is called."""
+        """Whether calling the operator again has no visible effect, so that `whatever_the_type` may
+        do so."""
         operator = self.operator
         if operator is None or operator.kind == "custom":
             return False
@@ -75,14 +83,14 @@ BUILT_IN = (
     *("aten::", "prim::", "prims::", "quantized::", "prepacked::"),
     *("scriptlang::", "torchvision::"),
 )
-"""Namespaces of operators that users do not define."""
+"""Prefixes of the operators that PyTorch, torchvision and scriptlang define."""
 
 
 def missing_text(ref: OperatorRef) -> str:
     if table.find(ref.name, ref.overload) is not None and is_lacking(ref):
         return (
-            f"the program calls a form of {ref.qualified_name} that scriptlang does not have, "
-            f"with {ref.num_args} arguments"
+            f"the program calls {ref.qualified_name} with {ref.num_args} arguments, which this "
+            "overload does not take"
         )
     if "sparse" in ref.name:
         return f"the python engine does not have {ref.qualified_name}: there are no sparse tensors"
@@ -98,7 +106,7 @@ def missing_text(ref: OperatorRef) -> str:
 
 
 def link(code: Code) -> list[Call]:
-    """The operators of a code, in order.  Missing ones are found when they are called."""
+    """The operators of a code, in order.  Missing ones raise only when they are called."""
     return [resolve(ref) for ref in code.operators]
 
 
@@ -122,8 +130,9 @@ def resolve(ref: OperatorRef) -> Call:
 
 
 def is_lacking(ref: OperatorRef) -> bool:
-    """Whether no overload of the table is meant: none is called so, or it takes other arguments,
-    as that of another version of PyTorch does.  Reaching the call raises."""
+    """Whether a call fits no operator of the table: either there is none of that name, or it does
+    not accept that number of arguments, as in another version of PyTorch.  Such a call raises when
+    it is reached."""
     operator = table.find(ref.name, ref.overload)
     if operator is None:
         return ref.name != "prim::TupleUnpack" and ref.name not in AS_OPCODES
@@ -131,11 +140,11 @@ def is_lacking(ref: OperatorRef) -> bool:
 
 
 NO_CODE: Any = None
-"""In the place of a code, for opcodes that do not look at it."""
+"""Passed as the code to handlers of opcodes that do not use it."""
 
 
 def opcode_kernel(op: str) -> Callable[..., Any]:
-    """A kernel that does what an opcode does to the values on top of the stack."""
+    """A kernel that applies an opcode to its arguments and returns the one result."""
 
     def kernel(*args: Any) -> Any:
         stack = list(args)
@@ -150,9 +159,9 @@ def _tuple_unpack(value: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple[Any, ...], int]:
-    """(given, defaults, outs) of a call with `ref.num_args` arguments.
+    """(given, defaults, outs) of the Call for a call with `ref.num_args` arguments.
 
-    Raises RunError where an argument without a default is not given.
+    Raises RunError if an argument without a default is not given.
     """
     given = len(schema.arguments) if ref.num_args is None else ref.num_args
     if given >= len(schema.arguments):
@@ -166,7 +175,7 @@ def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple[Any, ...], int]
 
 
 def skipped(ref: OperatorRef, schema: Schema) -> tuple[Argument, ...] | None:
-    """The arguments that a call leaves to their defaults; None where it does not fit the schema."""
+    """The arguments that a call leaves to their defaults; None if it does not fit the schema."""
     arguments = schema.arguments
     given = len(arguments) if ref.num_args is None else ref.num_args
     if given == len(arguments):

@@ -1,5 +1,8 @@
-"""Counts the bytes that a run keeps alive.  Tensors are counted when they are made and freed;
-strings and containers by a census, whenever enough of them may have been made.
+"""Counts the bytes that a run of the Python engine keeps alive.
+
+Tensors are counted when they are made and when they are freed.  Strings and containers are counted
+by a census of all values that the run holds, whenever enough of them may have been made since the
+last one.
 """
 
 from __future__ import annotations
@@ -17,26 +20,31 @@ SLOT = 8
 """Bytes of one element of a container."""
 
 STEP = 256
-"""Bytes that every operator is taken to make, whatever it gives back."""
+"""Bytes that every operator is assumed to make, whatever it returns."""
 
 STORAGE = 768
-"""Bytes of what stands around the elements of a tensor: objects, and what counts them."""
+"""Bytes of the Python objects that belong to the storage of a tensor, those of its counting
+included."""
 
 HEADER = 256
-"""Bytes of a tensor itself, which may be a view, in a census."""
+"""Bytes of a tensor without its storage, counted in a census for tensors in lists."""
 
 LEAVES = (int, float, complex, Tensor)
-"""What a list of holds nothing else that counts."""
+"""Types of elements that contain nothing to count.  A census does not look into lists of them."""
 
 SMALL = 1 << 20
-"""Bytes that may be made between two censuses, at least."""
+"""The least number of bytes that are made between two censuses."""
 
 
 class MemoryMeter:
-    """Adds up storages as operators return them, and takes them off as they are freed.
+    """Adds up storages as operators return them, and subtracts them when they are freed.
 
-    roots: gives the values that the run holds, for a census.  Tensors that were there before the
-    run count once the program makes a view of them.
+    roots: returns the values that the run holds, for a census.  Tensors that existed before the run
+    count once an operator returns a view of them.
+
+    alive: bytes of the storages counted now.  made: bytes of strings and containers that may have
+    been made since the last census.  census_at: the value of `made` that leads to the next one.
+    lengths: how many elements of a container are in `made`, by the id of the container.
     """
 
     def __init__(self, limit: int, roots: Callable[[], Iterable[Any]]) -> None:
@@ -85,7 +93,7 @@ class MemoryMeter:
             self.refuse(self.alive, "tensors")
 
     def hold(self, thing: Any, size: int) -> None:
-        """Count something as long as it lives."""
+        """Count `size` bytes until `thing` is freed.  Raises LimitError if that is too much."""
         self.alive += size
         weakref.finalize(thing, self.free, size)
         if self.alive > self.limit:
@@ -95,7 +103,10 @@ class MemoryMeter:
         self.alive -= size
 
     def census(self) -> None:
-        """Add up the strings and containers that are held, each once."""
+        """Add up the strings and containers that the run holds, each once.
+
+        Raises LimitError if they exceed the limit together with the storages.
+        """
         self.made, self.lengths = 0, {}
         held, seen, pending = 0, {}, list(self.roots())
         tensors: set[int] = set()
@@ -103,7 +114,7 @@ class MemoryMeter:
             value = pending.pop()
             if not isinstance(value, (str, list, tuple, dict, ScriptObject)) or id(value) in seen:
                 continue
-            seen[id(value)] = value  # alive: its number is not given to another
+            seen[id(value)] = value  # keeps it alive, so that no other object gets its id
             if isinstance(value, str):
                 held += len(value)
                 continue
@@ -127,7 +138,7 @@ class MemoryMeter:
         self.census_at = max((self.limit - held) // 4, SMALL, held // 2)
 
     def allow(self, size: int) -> None:
-        """Raises LimitError if `size` more bytes would exceed the limit."""
+        """Raise LimitError if `size` more bytes would exceed the limit."""
         if self.alive + size > self.limit:
             raise LimitError(
                 f"the program asks for {size:,} bytes and holds {self.alive:,}; its "

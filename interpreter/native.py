@@ -1,7 +1,6 @@
-"""Whether the native engine is there, why not where it is not, and its process-wide settings.
-
-`scriptlang.interpreter._native` is the C++ engine's extension module; the package may be installed
-without it.
+"""Access to the native engine's extension module, `scriptlang.interpreter._native`: loading it, the
+reason if it is not available, and its process-wide settings.  The package may be installed without
+it.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ from .. import _checkout, allocations
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
-"""The file in which the build says why it made no extension module."""
+"""The file in which a build that made no extension module writes the reason."""
 
 
 @cache
 def load() -> tuple[ModuleType | None, str]:
-    """(extension module, ""), or (None, why it is not there)."""
+    """(extension module, ""), or (None, the reason why it is not available).  It also gives the
+    module to the parts of the package that use it if it is loaded."""
     try:
         from . import _native  # type: ignore[attr-defined]  # where it is built
     except ImportError as e:
@@ -48,8 +48,8 @@ def reason() -> str:
 
 @cache
 def warn_if_lost() -> None:
-    """Warn, once, where the engine was to be there and is not: its build failed, or what was built
-    does not load.  pip shows neither."""
+    """Warn once if the engine should be available but is not: its build failed, or the module that
+    was built does not load.  pip shows neither."""
     why = why_absent()
     was_left_out = "SCRIPTLANG_NATIVE=0" in why
     if why and (os.path.exists(REASON) or "does not load" in why) and not was_left_out:
@@ -57,12 +57,12 @@ def warn_if_lost() -> None:
 
 
 def why_absent() -> str:
-    """Empty where the engine is there; else one clause that says why it is not."""
+    """A clause that says why the engine is not available; empty if it is available."""
     return load()[1]
 
 
 def describe() -> str:
-    """One line for `info()`."""
+    """Whether the engine is available, and its features or the reason, in one line."""
     native, why = load()
     return f"no: {why}" if native is None else f"yes, {native.describe()}"
 

@@ -1,8 +1,9 @@
 """The native engine behind the Engine protocol.
 
-A function runs as a program that was read (serialization/native_archive.py) or that is made of its
-code (native_program.py), which is imported then.  Instances of script classes that are handed over
-keep their slots in the engine from then on, where Python and both engines see the same state.
+A function runs as a program that was read from an archive (serialization/native_archive.py) or one
+that is made from its code (native_program.py, which is only imported for that).  Once an instance
+of a script class is passed to a program, its slots live in the engine, so that Python and both
+engines see the same state.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from . import gradients
 from .native import load
 
 PROGRAM = "native_program"
-"""Attribute of a Function that holds its NativeProgram without regard to objects it is given."""
+"""Attribute of a Function that holds its NativeProgram.  If it calls methods by name, this one does
+not depend on the objects that are passed; see `native_program.program_for`."""
 
 NativeError: type[Exception] = getattr(load()[0], "NativeError", RunError)
-"""What the extension module raises, where it is there: (kind, class name, message, stack)."""
+"""The exception of the extension module, with arguments (kind, class name, message, stack)."""
 
 
 def failure(
@@ -35,9 +37,12 @@ def failure(
     e: Exception,
     limits: Limits | None = None,
 ) -> Exception:
-    """What a run of a program raises for an error of the extension module."""
+    """The exception to raise for an error of the extension module, with the script stack attached.
+
+    frames_of: turns the (function, instruction) pairs of the engine into the script stack.
+    """
     kind, class_name, message, stack = e.args
-    raised = getattr(e, "original", None)  # by a function of Python's that the program has called
+    raised = getattr(e, "original", None)  # raised by a Python function that the program called
     error: Exception = translate(kind, class_name, message) if raised is None else raised
     if kind == "MemoryError" and limits and limits.memory is not None:
         error = LimitError(message)
@@ -102,7 +107,8 @@ class NativeEngine:
 def run_recorded(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
-    """A call that derivatives have to see: by the engine where it can, else by Python's."""
+    """Run a call that has to be recorded for derivatives: on the native engine if it can record the
+    call, else on the Python engine."""
     from ..ops.families.modes import mode
     from . import recorded
 
@@ -130,7 +136,7 @@ def run_recorded(
 
 
 def program_of(function: Function) -> Any:
-    """The function as a native program, made once."""
+    """The native program of a function, made once."""
     return function.attributes.get(PROGRAM) or make_program(function)
 
 
@@ -145,14 +151,15 @@ def make_program(function: Function) -> Any:
 
 
 def made_of(function: Function) -> Any:
-    """A NativeProgram of what Python compiles."""
+    """The NativeProgram of the code that Python compiles for a function."""
     from .native_program import NativeProgram
 
     return NativeProgram(function)
 
 
 def native_limits(limits: Limits) -> tuple[int, int, int, int, int]:
-    """Limits as the extension module takes them: 0 is no limit."""
+    """The limits as the extension module takes them, 0 for no limit: instructions, bytes,
+    milliseconds, depth of calls, values in the result."""
     return (
         limits.instructions or 0,
         limits.memory or 0,

@@ -1,8 +1,8 @@
-"""Programs of the native engine that are made of compiled functions.
+"""Programs of the native engine that are made from functions compiled in Python.
 
-The extension module takes programs as the tuple trees of `code.to_tuple` with the Python types that
-they name, and verifies them itself.  What calls methods by name has a program for each set of
-classes that the objects it is given are of.
+The extension module takes a program as tuple trees (`code.to_tuple`) with the Python types that
+they name, and verifies it.  A function that calls methods by name gets one program for each set of
+classes of the objects passed to it, since the classes decide which methods it may reach.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from .reach import (
 )
 
 FOR_CLASSES = "native_programs"
-"""Attribute of a Function that calls methods by name: NativePrograms by the classes of objects."""
+"""Attribute of a Function that calls methods by name: its NativePrograms, by sets of classes."""
 
 PYTHON_CALL = "prim::IgnoredPythonOp"
-"""The operator that calls a Python function; programs with it are not built."""
+"""The operator that calls a Python function.  The native engine cannot run programs with it."""
 
 
 def may_reshape(ref: OperatorRef) -> bool:
-    """Whether an operator may give a tensor another shape; callers see it of those they pass."""
+    """Whether an operator may change the shape of a tensor that the caller passed."""
     operator = table.find(ref.name, ref.overload)
     return operator is not None and operator.may_reshape
 
@@ -62,7 +62,13 @@ def has_kernel(name: str) -> bool:
 
 
 class NativeProgram:
-    """A function and all it may call, decoded and verified by the engine."""
+    """A function and all that it may call, decoded and verified by the engine.
+
+    codes: their code, the function's first.  by_name: the same by names in the program.  name: that
+    of the function.  asks: whether some code asks for gradients itself.  is_entered: whether calls
+    may take the fast path, which neither looks up classes nor copies changed shapes back to tensors
+    of Python.
+    """
 
     def __init__(
         self,
@@ -70,8 +76,12 @@ class NativeProgram:
         classes: frozenset[T.ClassType] = frozenset(),
         code_of: Callable[[Function], Code] = fused_code,
     ) -> None:
-        """code_of: the code of a function as it is to run; bodies of composites without a native
-        kernel are called in place of these."""
+        """Build the program.
+
+        classes: those of the objects that are passed, for calls of methods by name.  code_of: gives
+        the code of a function; composite operators in it that have no native kernel are replaced by
+        calls of their bodies.  Raises MissingOperatorError if only the Python engine can run it.
+        """
         native = load()[0]
         assert native is not None
 
@@ -119,7 +129,7 @@ def frames(by_name: Mapping[str, Code], stack: Iterable[tuple[str, int]]) -> tup
 
 
 def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[str, T.Type]:
-    """Classes, enums and named tuples that codes name, and `classes`, by names of their own."""
+    """Classes, enums and named tuples that codes name, and `classes`, by distinct names."""
     found: dict[str, T.Type] = {}
     seen: set[T.Type] = set()
     pending = [*classes, *(part for code in codes for t in types_of(code) for part in t.walk())]
@@ -151,7 +161,7 @@ def register_code(function: Function) -> str:
 
 
 def program_for(function: Function, values: list[Any]) -> NativeProgram:
-    """The program for a function that calls methods of the objects in `values` by name."""
+    """The program for a function that calls methods by name, if it is passed `values`."""
     objects = [v for v in values if isinstance(v, ScriptObject)]
     known = [c for v in objects if (c := _classes.get(v)) is not None]
     if len(known) < len(objects):
@@ -162,7 +172,7 @@ def program_for(function: Function, values: list[Any]) -> NativeProgram:
 
 
 _classes: weakref.WeakKeyDictionary[ScriptObject, frozenset[Any]] = weakref.WeakKeyDictionary()
-"""The classes of the objects inside objects that were handed over."""
+"""The classes of all objects inside an object that was passed to a program, found once."""
 
 
 def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativeProgram:
@@ -179,15 +189,17 @@ KINDS: dict[T.Type, str] = {
     T.NUMBER: "n",
     T.COMPLEX: "c",
 }
-"""Kinds, as the extension module's Entry has them, of types whose values it knows by class."""
+"""The letters by which the extension module's Entry names the types whose values it recognises by
+their Python class."""
 
 OTHER = "-"
 """The kind of all other types: their values are checked and converted in Python."""
 
 
 def entry_of(schema: Schema) -> tuple[list[tuple[Any, ...]], int]:
-    """What calls the engine may take as they are: (name, kind, default) of each argument, and how
-    many may be given by place."""
+    """What the engine's fast path of calls has to know: (name, kind, default) of each argument, and
+    how many of them may be positional.  An argument without a default that can be shared between
+    calls has `...` instead."""
     arguments = [
         (
             sys.intern(a.name),

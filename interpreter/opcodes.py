@@ -1,13 +1,9 @@
-"""The instruction set: one table, from which everything else about opcodes is made.
+"""The instruction set: the table of opcodes.
 
-Names and numbers are those of PyTorch's interpreter; FUSED is our own.  An instruction is
-(opcode, x, n).  A row of the table says what the operands are, which values the instruction takes
-off the stack and puts onto it, and what runs next.  Both verifiers check programs by these rows,
-and both engines' tests see that nothing is missing.
-
-Adding an opcode: one row here, `python -m scriptlang.interpreter.generate`, its meaning in
-`handlers.py` or `vm.py`, and natively what the compiler then asks for: its switches over opcodes
-have no default (program/effects.cpp, lower/).
+Names and numbers are those of PyTorch's interpreter; only FUSED is an addition.  An instruction is
+(opcode, x, n).  A row of the table states what the operands are, which values the instruction pops
+and pushes, and what runs next.  Both verifiers check programs by these rows, and tests check that
+both engines have every opcode.  CONTRIBUTING.md has a recipe for adding one.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ OPERANDS = {
 """Kinds of operands."""
 
 TYPE_OPERANDS = ("type", "types", "list type", "dict type", "named tuple type", "class")
-"""Those that are indices into the types."""
+"""The kinds of operands that are indices into the types."""
 
 VALUES = (
     "any",
@@ -59,19 +55,21 @@ VALUES = (
 """Kinds of values that rows name."""
 
 COUNTS = ("n", "x", "n-1", "n-2", "x-1", "operator", "function")
-"""How many values of any kind a row may name after a star: by the operands, or as many as the
-operator or the function x takes or gives."""
+"""The counts that may follow a star in a row: computed from the operands, or as many values as the
+operator or function x takes or returns."""
 
 NEXT = ("next", "jump", "branch", "loop", "return", "raise")
-"""What runs after an instruction: the next one, the target of the jump, one of both, one of both
-with the stack of a loop, or none."""
+"""What runs after an instruction: the next one; the target of the jump; one of both ("branch"); one
+of both, with the values of a loop on the stack ("loop"); nothing in this function, since it returns
+or raises."""
 
 DOES = {
-    "acts": "it may call, write, raise or end the function",
-    "gives": "it makes values of those it takes, and may run elsewhere between others that do",
-    "moves": "it moves values between the stack and registers, or goes on elsewhere",
+    "acts": "it may call, write to memory, raise an error or end the function",
+    "gives": "it only makes values of those it takes; such instructions may be reordered",
+    "moves": "it only moves values between the stack and registers, or jumps",
 }
-"""What instructions do; passes of the native engine ask it before they move or remove others."""
+"""Effects of instructions, by which passes of the native engine decide what they may move or
+remove."""
 
 MAX_STACK = 1 << 20
 """Values on the stack of one function, and the largest count that an operand may be."""
@@ -79,7 +77,8 @@ MAX_REGISTERS = 1 << 20
 MAX_CODE = 1 << 24
 """Instructions of one function."""
 MAX_MOVED = 1 << 24
-"""Values that the instructions of one function take and give together, each FREE_MOVES fewer."""
+"""The sum, over the instructions of one function, of the values by which each changes the height of
+the stack beyond FREE_MOVES."""
 FREE_MOVES = 8
 
 
@@ -87,10 +86,12 @@ FREE_MOVES = 8
 class Opcode:
     """One kind of instruction.
 
-    x, n: kinds of the operands (OPERANDS).  pops, pushes: kinds of the values taken and put, the
-    last one on top (VALUES); a last "*n" stands for so many of any kind (COUNTS).  next: NEXT.
-    does: DOES.  runs: False for the opcodes that only PyTorch's profiling executor makes; they are
-    known by name, so that an error can say what they are, and refused.
+    x, n: the kinds of the operands (OPERANDS).
+    pops, pushes: the kinds of the values that it pops and pushes, the last one on top (VALUES).  A
+    final "*n" stands for n values of any kind (COUNTS).
+    next: what runs after it (NEXT).  does: its effect (DOES).
+    runs: False for opcodes that only PyTorch's profiling executor makes.  The verifier refuses
+    them; they are in the table so that its error can explain why.
     """
 
     name: str
@@ -115,7 +116,7 @@ def row(
     does: str = "acts",
     runs: bool = True,
 ) -> Opcode:
-    """A row, with "x, n" for the operands and "pops -> pushes" for the effect."""
+    """An Opcode from the texts "x, n" of its operands and "pops -> pushes" of its effect."""
     x, _, n = operands.partition(", ")
     pops, pushes = (tuple(filter(None, side.strip().split(", "))) for side in effect.split("->"))
     return Opcode(name, number, x, n, pops, pushes, meaning, next, does, runs)

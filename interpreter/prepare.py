@@ -1,6 +1,6 @@
-"""From a Function to Code that can run: optimised and compiled once, kept on the function.
+"""From a Function to Code that can run: optimised and compiled once, and stored on the function.
 
-The passes are imported when the first function needs them: those of a compiled archive do not.
+The passes are only imported when a function needs them; those of a compiled archive do not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from .code import CODE, FUSED, Code
 
 
 def code_of(function: Function) -> Code:
-    """The optimised code of a function.  The function's own graph stays as it is."""
+    """The code of a function after the passes that all functions get, made once.  The function's
+    own graph is not changed."""
     return function.attributes.get(CODE) or make_code(function)
 
 
@@ -33,7 +34,7 @@ def make_code(function: Function) -> Code:
 
 
 def compiled(graph: Graph, function: Function) -> Code:
-    """The code of a graph that stands for a function's own."""
+    """The code of a graph that is run in place of the function's own graph."""
     from .compiler import compile_graph
 
     schema = function.schema or schema_of_graph(function.name, graph)
@@ -41,16 +42,19 @@ def compiled(graph: Graph, function: Function) -> Code:
 
 
 RUNNING = "running_code"
-"""Attribute of a Function: the Code of its OPTIMIZED graph, or the code of a compiled archive."""
+"""Attribute of a Function that holds the Code of its OPTIMIZED graph, or that of a compiled
+archive."""
 
 
 def is_compiled(function: Function) -> bool:
-    """Whether engines run something else than the function's own graph."""
+    """Whether engines run code that `optimize` or a compiled archive gave the function, not that of
+    its own graph."""
     return RUNNING in function.attributes or OPTIMIZED in function.attributes
 
 
 def running_code(function: Function) -> Code:
-    """What engines run: the code of the graph that `optimize` made, else that of the function."""
+    """The code that engines run: that of the graph from `optimize` or of the compiled archive, if
+    there is one, else that of the function's own graph."""
     attributes = function.attributes
     code = attributes.get(RUNNING)
     if code is None:
@@ -67,7 +71,7 @@ def running_code(function: Function) -> Code:
 
 
 def fused_code(function: Function) -> Code:
-    """`running_code` with pointwise operators in groups, for an engine that does these at once."""
+    """`running_code` with pointwise operators in fused groups, for the native engine."""
 
     def make() -> Code:
         with budgets.use(function.budget, function.name):
@@ -95,7 +99,8 @@ def make_fused(function: Function) -> Code:
 
 
 def fuse(graph: Graph) -> bool:
-    """Put pointwise operators of an optimised graph in groups; whether that changed it."""
+    """Put pointwise operators of an optimised graph in fused groups; return whether the graph
+    changed."""
     from ..passes import fuse_pointwise, out_of_place, peephole
 
     changed = peephole.run_unrecorded(graph)
@@ -109,9 +114,10 @@ def fuse(graph: Graph) -> bool:
 @uncollected
 @alone
 def running_graph(function: Function, fused: bool) -> Graph:
-    """A copy of the graph that an engine runs for a function; fused: with groups, as natively.
+    """A copy of the graph that an engine runs for a function.
 
-    Of a compiled archive it is made again: that has only the code.
+    fused: with fused groups, as on the native engine.  A compiled archive holds only code, so the
+    graph is made again from the function's own.
     """
     from ..passes import optimize as speed
     from ..passes.pipeline import optimize

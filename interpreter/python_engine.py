@@ -1,4 +1,4 @@
-"""The Python engine: numpy kernels, the definition of the language."""
+"""The Python engine, which runs bytecode with numpy kernels.  It defines what programs do."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PROGRAM = "python_program"
 """Attribute of a Function that holds its Program."""
 
 ASKS = "asks_for_gradients"
-"""Attribute of a Function: whether it asks for gradients itself, "yes" or "no"."""
+"""Attribute of a Function: "yes" if it asks for gradients itself, as `backward` does, else "no"."""
 
 RECORDED = "recorded_program"
-"""Attribute of a Function: the Program that is run where a gradient is wanted."""
+"""Attribute of a Function that holds the Program that runs if a gradient is wanted."""
 
 
 class PythonEngine:
@@ -65,7 +65,8 @@ class PythonEngine:
 
 
 def function_asks(function: Function) -> bool:
-    """Whether a function, or one that it calls, asks for gradients; what does not compile may."""
+    """Whether a function, or one that it calls, asks for gradients itself, as `backward` does.  If
+    one does not compile, this is not known, and the answer is yes."""
 
     def find() -> str:
         try:
@@ -79,7 +80,8 @@ def function_asks(function: Function) -> bool:
 def run_seen(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
-    """A call in a process where something requires a gradient, or of a program that asks."""
+    """Run a call that may have to be recorded for derivatives: some tensor of the process requires
+    a gradient, or the function asks for gradients itself."""
     result = straight_result(function, "python", args, kwargs, limits)
     if result is not NotImplemented:
         return result
@@ -99,7 +101,7 @@ def run_seen(
 
 @alone
 def recorded_program_of(function: Function) -> Any:
-    """The function as it was compiled, without what `optimize` made of it."""
+    """The Program of the function's own graph, not of the one that `optimize` made, made once."""
     found = function.attributes.get(RECORDED)
     if found is None:
         if not function.is_defined and function.ready() is None:
@@ -110,7 +112,7 @@ def recorded_program_of(function: Function) -> Any:
 
 
 def program_of(function: Function) -> Program:
-    """The function ready to run, made once."""
+    """The Program that runs if no gradient is wanted, made once."""
     return function.attributes.get(PROGRAM) or make_program(function)
 
 
@@ -121,9 +123,9 @@ def make_program(function: Function) -> Program:
 
 
 def sound(code: Code) -> Code:
-    """The code.  It is verified now if that was left to the engine.
+    """Return the code, after verifying it if that has not been done yet.
 
-    Raises ArchiveError where it is not sound.
+    Raises ArchiveError if it is not sound.
     """
     if not code.is_sound:
         from .verify import verify

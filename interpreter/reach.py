@@ -1,4 +1,4 @@
-"""What a function may reach: other functions, methods behind interfaces, operators."""
+"""Finds what a function may reach: other functions, methods behind interfaces, operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reachable(
 ) -> dict[Function, Code]:
     """The code of functions and of all functions that they may call; the given ones come first.
 
-    classes: what objects may be of where only an interface is known (see `classes_in`).
+    classes: the classes of the objects that may be behind interfaces (see `classes_in`).
     """
     codes: dict[Function, Code] = {}
     pending = deque(functions)
@@ -36,13 +36,13 @@ def reachable(
 
 
 def calls_by_name(code: Code) -> bool:
-    """Whether the code calls methods that it looks up by name while it runs."""
+    """Whether the code calls methods that are looked up by name when it runs."""
     return any(i.op in ("INTERFACE_CALL", "ENTER", "EXIT") for i in code.instructions)
 
 
 def methods_called(code: Code, classes: Iterable[T.ClassType]) -> Iterator[Function]:
-    """Methods that calls by name may reach: those of the given classes, and of the classes that the
-    code knows, which implement an interface that it calls."""
+    """The methods that calls by name may reach.  They belong to classes, given or named in the
+    code, that implement an interface that the code calls."""
     if not calls_by_name(code):
         return
     names = {code.constants[i.x] for i in code.instructions if i.op == "INTERFACE_CALL"}
@@ -56,7 +56,8 @@ def methods_called(code: Code, classes: Iterable[T.ClassType]) -> Iterator[Funct
 
 
 def classes_of(code: Code) -> Iterator[T.ClassType]:
-    """The classes that arguments, types and registers of a code name, and of their attributes."""
+    """The classes that occur in the types of a code's arguments, registers and operands, and those
+    of their attributes."""
     roots = (
         [a.type for a in code.schema.arguments]
         + code.types
@@ -83,12 +84,12 @@ def is_for_python(*values: Any) -> bool:
 
 
 def values_in(*values: Any) -> Iterator[Any]:
-    """Tensors and objects inside values; each object once."""
+    """The tensors and script objects inside values; each object occurs once."""
     return (v for v in walk(*values) if isinstance(v, (Tensor, ScriptObject)))
 
 
 def unique_names(functions: Iterable[Function]) -> dict[Function, str]:
-    """A name for each function: its own, with a number behind it where an earlier one has it."""
+    """A distinct name for each function: its own, with a number if an earlier one has that name."""
     names: dict[Function, str] = {}
     taken: set[str] = set()
     for function in functions:
@@ -107,8 +108,8 @@ def asks_for_gradients(codes: Iterable[Code]) -> bool:
 
 
 def operators_of(function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
-    """Qualified names of the operators that a function may reach, with the number of instructions
-    that call each."""
+    """The qualified names of the operators that a function may reach, each with the number of
+    instructions that call it."""
     counts: Counter[str] = Counter()
     for code in reachable(function, classes=classes).values():
         counts.update(

@@ -1,8 +1,8 @@
-"""Calls of native programs as nodes of the graph of derivatives.
+"""Calls of native programs as nodes of the autograd graph.
 
-The engine records what a program computes, and goes backward through it.  For Python's graph such a
-call is one node: its inputs are the tensors that the call was given, or found in its objects; its
-outputs are tensors that it computed of them.
+The engine records what a program computes, and runs the backward pass through it.  In the autograd
+graph of Python such a call is one node.  Its inputs are the tensors that were passed to the call,
+or that objects passed to it hold; its outputs are the tensors that were computed from them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from .prepare import code_of
 MISSING = object()
 
 RECORDED = "native_recorded_program"
-"""Attribute of a Function: its NativeProgram for calls that are recorded; None where Python makes
-them."""
+"""Attribute of a Function that holds its NativeProgram for calls that are recorded; None if the
+Python engine runs those."""
 
 
 @alone
 def program_of(function: Function) -> Any:
-    """What the engine runs where a gradient is wanted; None where that is Python's."""
+    """The native program that runs if a gradient is wanted, made once; None if the Python engine
+    has to run it."""
     found = function.attributes.get(RECORDED, MISSING)
     if found is MISSING:
         found = function.attributes[RECORDED] = make_program(function)
@@ -49,8 +50,9 @@ def make_program(function: Function) -> Any:
     except MissingOperatorError:
         return None
     made = program.program
-    # What an object keeps of one call for the next would be no input of that.  What tensors keep
-    # of how they were made is only there where Python records each operator.
+    # A tensor that an object keeps from one call to the next would not be an input of the next
+    # node.  The autograd history of a tensor, which some operators look at, only exists if Python
+    # records each operator.
     is_apart = program.calls_by_name or made.missing or made.sets_attributes
     return None if is_apart or made.calls_any([*having("looks_back"), *IN_PYTHON]) else program
 
@@ -59,9 +61,10 @@ Wrap = Callable[[Callable[[], Any]], Any]
 
 
 class ProgramNode(Node):
-    """record: what the engine keeps of the call; None once it was given back.
+    """The node of one call of a native program.
 
-    wrap: runs a function, with errors of the engine as the program's.
+    record: what the engine has recorded of the call; None after `release`.
+    wrap: calls a function, and turns errors of the engine into those of the program.
     """
 
     __slots__ = ("record", "wrap")
@@ -91,7 +94,10 @@ class ProgramNode(Node):
 
 
 def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) -> Any:
-    """The result of a native program on all its arguments, recorded."""
+    """Run a native program, record it if a gradient is wanted, and return its result.
+
+    values: all arguments, in order.  limits: from `native_limits`.  wrap: see ProgramNode.
+    """
     wanted = dict.fromkeys(wanted_in(values)) if mode.enabled else {}
     is_leaf = [node_of(t) is None for t in wanted]
     result, (record, inputs, outputs, written, required) = wrap(
@@ -106,7 +112,10 @@ def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) ->
 
 
 def connect(node: Node, inputs: list[Tensor], outputs: list[Tensor], written: list[Tensor]) -> None:
-    """Let a node be what computed the outputs of a call, and what wrote to its inputs."""
+    """Make `node` the one that computed the outputs of a call.
+
+    written: those outputs that are inputs which the call has written.
+    """
     by_storage = {id(t._storage): t for t in inputs}
     for number, t in enumerate(outputs):
         if any(t is w for w in written):
@@ -119,8 +128,11 @@ def connect(node: Node, inputs: list[Tensor], outputs: list[Tensor], written: li
 
 
 def wanted_in(values: Sequence[Any]) -> list[Tensor]:
-    """The tensors in arguments of which a gradient is wanted.  If it is of one that Python has
-    made, gradients of parameters may be wanted, too: Python may ask for them after the call."""
+    """The tensors in arguments of which a gradient is wanted.
+
+    If a tensor that was passed requires a gradient, those of parameters may be wanted, too, since
+    Python may ask for them after the call.
+    """
     parts = list(leaves(values))
     found = [v for v in parts if isinstance(v, Tensor) and needs(v)]
     objects = [v for v in parts if isinstance(v, ScriptObject)]

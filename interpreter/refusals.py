@@ -1,7 +1,8 @@
-"""Which of several faults of a call is reported.
+"""Chooses which of several errors of a call of an operator is reported.
 
-PyTorch looks at sizes and settings before it chooses a loop for the element type.  Kernels here may
-look at the type first, so that what else is wrong is asked for when they refuse one.
+PyTorch checks sizes and options before it looks for an implementation for the element type.  Some
+kernels here check the type first.  If one refuses a type, it is called again with another type, to
+find the error that PyTorch reports.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ UNSUPPORTED = re.compile(r"not implemented for '(\w+)'$")
 def whatever_the_type(
     kernel: Callable[..., Any], args: list[Any], refused: NotImplementedError
 ) -> Exception:
-    """The error of a call that was refused for an element type: another one, if the call is wrong
-    with another type in the place of that one, too.
+    """The error to report for a call that was refused because of an element type: the error that it
+    also raises with another element type, if there is one, else `refused`.
 
-    Both with all such tensors and with the first alone it has to fail in one way, for the types of
-    several tensors may have to agree, or to be those of indices.
+    The call is repeated twice: with another type for the first of the tensors that have the refused
+    one, and for all of them.  It has to fail in the same way both times: an error of only one call
+    may come from the replacement, since types of tensors may have to agree, or to be integers.
     """
     name = UNSUPPORTED.search(str(refused))
     wrong = next((t for t, shown in dtypes.DISPLAY.items() if name and shown == name[1]), None)
@@ -35,13 +37,13 @@ def whatever_the_type(
     first, second = errors
     if first is None or second is None or isinstance(first, NotImplementedError):
         return refused
-    if "can't be cast" in str(first):  # of what stands in
+    if "can't be cast" in str(first):  # an error about the replaced type
         return refused
     return first if (type(first), str(first)) == (type(second), str(second)) else refused
 
 
 MOST = 100_000
-"""Elements that are worth being copied for an error."""
+"""The largest number of elements that are copied to find a better error."""
 
 
 def elements_of(value: Any) -> int:
@@ -59,8 +61,8 @@ def error_of(kernel: Callable[..., Any], args: list[Any]) -> Exception | None:
 
 
 class StandIns:
-    """Copies of tensors, of which up to `most` of one element type become float32, or int64 if it
-    is as good as that."""
+    """Copies tensors, and gives the first `most` of the element type `wrong` another type: int64 if
+    `wrong` is float32 or float64, else float32."""
 
     def __init__(self, wrong: str, most: int) -> None:
         self.wrong, self.left = wrong, most

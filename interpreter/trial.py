@@ -1,8 +1,9 @@
-"""Programs that name operators which the native engine lacks, and may never come to them.
+"""Runs programs with operators that the native engine lacks, but that the program may never reach.
 
-A scripted `nn.TransformerEncoder` names nested tensors, say, which are for batches with padding. A
-program that leaves no trace, if it ends early, runs natively until it meets such an operator; that
-call, and those after it, are the Python engine's.
+A scripted `nn.TransformerEncoder`, for example, has operators of nested tensors, which it only uses
+for batches with padding.  If a program has no visible effect before it ends, it runs on the native
+engine until it reaches such an operator.  That call is repeated on the Python engine, which then
+runs all later ones.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from .engine import engine
 
 
 class Trial:
-    """Runs functions natively until that fails for lack of an operator.
+    """An engine that runs functions natively until one reaches an operator that is missing.
 
-    draws: whether they draw random numbers, which the other engine then draws again.
+    draws: whether they draw random numbers.  If so, the generator is reset before the call is
+    repeated.
     """
 
     name = "native"
@@ -61,7 +63,7 @@ class Trial:
 
 
 def trial_of(functions: Iterable[Function]) -> Trial | None:
-    """A trial of functions whose calls can be made again when they end early; else None."""
+    """A Trial, if all functions can be called again after they ended early; else None."""
     from ..passes.effects import is_random
 
     graphs = []
@@ -74,11 +76,11 @@ def trial_of(functions: Iterable[Function]) -> Trial | None:
 
 
 def inlined(function: Function) -> Graph | None:
-    """A copy of the graph with what it calls; None where there is no graph."""
+    """A copy of the function's graph with all calls inlined; None if there is no graph."""
     from ..passes import inline
 
     if not function.is_defined:
-        return None  # bytecode alone says nothing of memory
+        return None  # the analysis of memory needs a graph, not only bytecode
     try:
         graph = function.graph.copy()
         inline.run(graph)
@@ -96,7 +98,8 @@ def is_repeatable(node: Node) -> bool:
 
 
 def leaves_no_trace(graph: Graph) -> bool:
-    """Whether nothing is written that lived before, and nothing else is done that shows."""
+    """Whether the graph writes no memory from outside, and has no other effect that cannot be
+    repeated.  Random numbers are allowed; see `Trial.draws`."""
     from ..passes.alias import AliasAnalysis
     from ..passes.effects import has_side_effects, is_random
 

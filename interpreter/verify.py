@@ -1,9 +1,9 @@
-"""Verification of foreign Code before its first instruction runs.
+"""Verification of Code that was read from a file, before its first instruction runs.
 
-Two passes: `check_structure` looks at every operand alone (indices, counts, jump targets, kinds of
-types), as the table of opcodes says; `Flow` then follows every path and checks stack depth,
-registers and types at each instruction and where paths meet.  A type that cannot be known is None
-and fits everything: PyTorch's bytecode is not fully typed.
+There are two passes, both driven by the table of opcodes.  `check_structure` looks at every operand
+on its own: indices, counts, jump targets, kinds of types.  `Flow` then follows every path and
+checks stack depth, registers and types at each instruction and where paths meet.  An unknown type
+is None and fits everything, since PyTorch's bytecode is not fully typed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from .link import is_lacking, out_arguments
 from .opcodes import FREE_MOVES, MAX_CODE, MAX_MOVED, MAX_REGISTERS, MAX_STACK, OPCODES
 
 MAX_MERGES = 8
-"""How often types at one place may be widened before they are given up as unknown."""
+"""How often the types at one instruction may be joined; after that, those that differ become None.
+It bounds the number of rounds until the analysis reaches its fixed point."""
 
 
 def verify(code: Code) -> None:
-    """Raise ArchiveError, naming the function and the instruction, where code is not sound."""
+    """Raise ArchiveError, which names the function and the instruction, if code is not sound."""
     check_structure(code)
     Flow(code).run()
 
@@ -40,7 +41,7 @@ def fail(code: Code, pc: int, why: str) -> NoReturn:
 
 
 def check_structure(code: Code) -> None:
-    """Every operand of every instruction is in range and of the right kind."""
+    """Check that every operand of every instruction is in range and of the right kind."""
 
     def refuse(why: str) -> NoReturn:
         raise ArchiveError(f"{code.name} {why}", record="bytecode.pkl")
@@ -164,14 +165,19 @@ OPERAND_CHECKS: dict[str, Callable[[Code, int, int], None]] = {
     "fields": _fields,
     "arguments": _arguments,
 }
-"""One check per kind of operand; x is checked before n."""
+"""The check for each kind of operand.  x is checked before n, so checks of n may rely on x."""
 
 State = tuple[list[Any], dict[Any, Any]]
 """Types on the stack, bottom first, and types of the registers that hold a value."""
 
 
 class Flow:
-    """Follows every path through a code, with types for values."""
+    """Follows every path through a code, with types in place of values.
+
+    states: for each instruction at which a walk starts, what all paths to it have in common.
+    merges: how often a state was joined there.  pending: instructions whose state has changed, to
+    walk from again.  meetings: the targets of jumps.  moves: see `count_moves`.
+    """
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -191,7 +197,10 @@ class Flow:
             self.walk(pc, list(stack), dict(registers))
 
     def arrive(self, pc: int, state: State, source: int) -> None:
-        """Join a state into that of a place where paths may meet."""
+        """Join `state` into the one of instruction `pc`, which is walked from again if it changed.
+
+        source: the instruction that goes on to `pc`, for the error message.
+        """
         known = self.states.get(pc)
         if known is None:
             self.states[pc] = (list(state[0]), dict(state[1]))
@@ -214,7 +223,8 @@ class Flow:
                 self.pending.append(pc)
 
     def walk(self, pc: int, stack: list[Any], registers: dict[Any, Any]) -> None:
-        """Go on until the function returns or a jump ends the straight line."""
+        """Apply instructions from `pc` on, until one of them jumps, returns or raises, or until the
+        next one is the target of a jump."""
         while True:
             if pc >= len(self.code.instructions):
                 fail(
@@ -231,7 +241,7 @@ class Flow:
             if following != "next":
                 return self.jump(pc, i, stack, registers)
             if i.op in ("OP", "OPN") and is_lacking(self.code.operators[i.x]):
-                return None  # it raises
+                return None  # the call raises, so nothing after it runs
             self.step(pc, i, stack, registers)
             pc += 1
             if pc in self.meetings:
@@ -249,7 +259,7 @@ class Flow:
         self.arrive(target, (stack, registers), pc)
 
     def pop(self, pc: int, stack: list[Any], wanted: list[Any]) -> list[Any]:
-        """Take values of these types off the stack; their types, bottom first."""
+        """Pop values that fit the types `wanted`; return their types, bottom first."""
         if len(stack) < len(wanted):
             fail(self.code, pc, f"takes {len(wanted)} values off a stack of {len(stack)}")
         at = len(stack) - len(wanted)
@@ -294,7 +304,7 @@ class Flow:
             fail(self.code, pc, f"over {MAX_STACK} values on the stack")
 
     def stored(self, pc: int, register: int, t: T.Type | None) -> T.Type | None:
-        """The type of a register after a value is stored: its declared one, if there is one."""
+        """The type of a register after a value of type `t` is stored: the declared one, if any."""
         if not self.code.register_types or self.code.register_types[register - 1] is None:
             return t
         declared: Any = self.code.register_types[register - 1]
@@ -307,7 +317,10 @@ class Flow:
         return declared
 
     def count_moves(self, pc: int, values: int) -> None:
-        """An instruction in a loop is walked more than once, and counts once."""
+        """Count values that an instruction takes or gives beyond FREE_MOVES; at most MAX_MOVED fit.
+
+        An instruction in a loop may be walked several times but counts once.
+        """
         self.moves[pc] = max(self.moves.get(pc, 0), values)
         if sum(self.moves.values()) > MAX_MOVED:
             fail(self.code, pc, f"the code takes and gives more than {MAX_MOVED} values")
@@ -315,7 +328,7 @@ class Flow:
     # Effects of the opcodes that neither jump nor touch registers
 
     def plain(self, pc: int, i: Instruction, stack: list[Any]) -> None:
-        """What the table says."""
+        """Apply the effect that the opcode's row states."""
         opcode = OPCODES[i.op]
         self.pop(pc, stack, types_of(opcode.pops, i))
         stack += types_of(opcode.pushes, i)
@@ -334,13 +347,13 @@ class Flow:
             self.pop(pc, stack, [None])
             return stack.append(None)
         count = i.n if i.op == "OPN" else ref.num_args
-        if operator is None:  # one of AS_OPCODES
+        if operator is None:  # it is not lacking, so it is one of link.AS_OPCODES
             self.pop(pc, stack, [None] * (count or 0))
             return stack.append(None)
         self.called(pc, operator.schema, count, stack)
 
     def called(self, pc: int, schema: Schema, count: int | None, stack: list[Any]) -> None:
-        """A call by schema with `count` arguments on the stack."""
+        """Apply a call of something with this schema, with `count` arguments on the stack."""
         env: dict[str, T.Type] = {}
         if schema.is_vararg:
             self.pop(pc, stack, [None] * (count or 0))
@@ -360,7 +373,7 @@ class Flow:
         stack += [substitute(r.type, env) for r in schema.returns]
 
     def given(self, pc: int, schema: Schema, count: int | None) -> list[Any]:
-        """The schema's arguments that a call with `count` arguments gives."""
+        """The arguments of the schema that a call with `count` arguments passes."""
         arguments = list(schema.arguments)
         if count is None or count == len(arguments):
             return arguments
@@ -373,7 +386,7 @@ class Flow:
     def tuple_unpack(self, pc: int, stack: list[Any]) -> None:
         (t,) = self.pop(pc, stack, [None])
         if not isinstance(t, T.TupleType):
-            # Nothing says how many values there are but what comes after: the store.
+            # The type does not tell the number of values, but the store that follows does.
             following = self.code.instructions[pc + 1 : pc + 2]
             if not following or following[0].op not in ("STORE", "STOREN"):
                 fail(self.code, pc, "the tuple's type is not known")
@@ -386,7 +399,7 @@ class Flow:
         self.called(pc, schema, len(schema.arguments), stack)
 
     def deferred(self, pc: int, i: Instruction, stack: list[Any]) -> None:
-        """FORK and AWAITABLE: a call, whose one result is inside a future."""
+        """Apply FORK or AWAITABLE, a call whose result is wrapped in a future."""
         schema = self.code.functions[i.x].schema
         if len(schema.returns) > 1:
             fail(self.code, pc, f"one result for {schema}")
@@ -483,7 +496,7 @@ EFFECTS: dict[str, Callable[[Flow, int, Instruction, list[Any]], None]] = {
     "LIST_UNPACK": Flow.list_unpack,
     "CREATE_OBJECT": Flow.create_object,
 }
-"""Opcodes whose results have finer types than the table says."""
+"""The effects of opcodes whose results have more precise types than their rows state."""
 
 TYPES: dict[str, T.Type | None] = {
     "any": None,
@@ -499,7 +512,8 @@ TYPES: dict[str, T.Type | None] = {
     "object": None,
     "future": None,
 }
-"""Kinds of values in the table -> types; None where only an effect above looks closer."""
+"""The types of the kinds of values in the table.  None accepts every value; EFFECTS checks some of
+these kinds more closely."""
 
 NUMBERS: dict[str, Callable[[Instruction], int]] = {
     "n": lambda i: i.n,
@@ -508,11 +522,11 @@ NUMBERS: dict[str, Callable[[Instruction], int]] = {
     "n-2": lambda i: i.n - 2,
     "x-1": lambda i: i.x - 1,
 }
-"""What a count after a star is, for those that the operands alone say."""
+"""The values of the counts after a star that depend on the operands alone."""
 
 
 def types_of(kinds: tuple[str, ...], i: Instruction) -> list[Any]:
-    """The types of the values that a row names, for one instruction."""
+    """The types of the values that `pops` or `pushes` of a row names, for one instruction."""
     types: list[Any] = []
     for kind in kinds:
         types += [None] * NUMBERS[kind[1:]](i) if kind[0] == "*" else [TYPES[kind]]

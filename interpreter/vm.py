@@ -1,7 +1,7 @@
-"""The Python engine's interpreter: the definition of what bytecode means.
+"""The Python engine's interpreter, which defines what bytecode does.
 
-One stack of values for all frames, as in PyTorch's interpreter: a caller pushes arguments, the
-callee stores them into its registers, and leaves its results when it returns.
+All frames share one stack of values, as in PyTorch's interpreter: a caller pushes the arguments,
+the callee stores them into its registers, and leaves its results on the stack when it returns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .meter import MemoryMeter
 from .values import type_name
 
 CHECK_EVERY = 1024
-"""Instructions between two looks at the clock."""
+"""The number of instructions between two checks of the time limit."""
 
 
 @record(frozen=True, eq=False)
@@ -41,7 +41,8 @@ class Program:
 
 @record(frozen=True, eq=False)
 class Pending:
-    """The call of an awaitable: by the interpreter that waits for it, or by Python."""
+    """What an awaitable calls.  An interpreter that waits for it enters `program` as a frame;
+    Python calls this object."""
 
     program: Program
     program_of: Callable[[Function], Program]
@@ -53,10 +54,12 @@ class Pending:
 
 @record(eq=False)
 class Activation:
-    """A function being run.
+    """The frame of a running function.
 
-    future: what its result goes into, where the call is that of a future.  base: for a fork, the
-    height of the stack to which its failure goes back; None for other calls.
+    pc: the index of the current instruction; in a caller, that of its call.
+    registers: from index 1 on.  entered: the objects whose `__enter__` ran, innermost last.
+    future: the future that gets the result, if the call is that of a fork or an awaitable.
+    base: for a fork, the height to which the stack is cut if it raises; None for other calls.
     """
 
     program: Program
@@ -71,11 +74,11 @@ class Activation:
 
 
 class Interpreter:
-    """Runs one call.  `program_of` gives the Program of a function that is called by name.
+    """Runs one call.  `program_of` returns the Program of a function that the program calls.
 
-    Raises what the program raises, with the script stack attached (`errors.script_stack`);
-    LimitError when it goes over `limits`; MissingOperatorError when it reaches an operator that is
-    not there.
+    `run` raises what the program raises, with the script stack attached (`errors.script_stack`);
+    LimitError if it exceeds `limits`; MissingOperatorError if it reaches an operator that the
+    engine lacks.
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class Interpreter:
         self.is_limited = False
 
     def run(self, program: Program, args: list[Any]) -> Any:
-        """Call a program with all its arguments; returns its result (a tuple, if several)."""
+        """Call a program with all its arguments; return its result, or a tuple of its results."""
         if self.limits.memory is not None:
             self.meter = MemoryMeter(self.limits.memory, self.held)
         self.is_limited = self.limits.seconds is not None or self.meter is not None
@@ -117,11 +120,11 @@ class Interpreter:
         from ..allocations import asked_first
         from .native import load
 
-        load()  # its allocator for numpy
+        load()  # numpy's allocator with limits is in the extension module
         return asked_first(self.allow, self.limits.memory)
 
     def allow(self, size: int) -> None:
-        """Raises LimitError if the run would exceed its memory, or has taken too long."""
+        """Raise LimitError if `size` more bytes exceed the limit, or the time limit has passed."""
         check_time()
         if self.meter is not None:
             self.meter.allow(size)
@@ -137,12 +140,14 @@ class Interpreter:
         return stack_frames((a.program.code.name, a.program.code, a.pc) for a in self.frames)
 
     def place(self) -> Callable[[], str]:
-        """What tells where the running function is now."""
+        """A function that returns the current place in the program as text.  Making it is cheap,
+        and the text is only made if it is needed."""
         frame = self.frames[-1]
         return partial(place_of, frame.program.code, frame.pc)
 
     def loop_with_forks(self) -> None:
-        """Run until the first frame returns; the error of a fork ends only the fork."""
+        """Run until the first frame returns.  An error in a fork ends only the fork: its future
+        holds the error, which is raised when the program waits for it."""
         while self.frames:
             try:
                 self.loop()
@@ -202,7 +207,7 @@ class Interpreter:
                 pc += 1
 
     def next_check(self) -> float:
-        """Count of instructions at which to look at the limits next."""
+        """The value of `steps` at which the limits are checked next."""
         at = float("inf") if self.limits.seconds is None else self.steps + CHECK_EVERY
         most = self.limits.instructions
         return at if most is None else min(at, most + 1)
@@ -215,7 +220,7 @@ class Interpreter:
         return self.next_check()
 
     def after_operator(self) -> None:
-        """One operator may take long, and much memory."""
+        """Check time and memory, since a single operator may exceed them."""
         if self.meter is not None:
             self.meter.look(self.stack)
         check_time()
@@ -223,7 +228,7 @@ class Interpreter:
     # Switching frames
 
     def enter(self, function: Function) -> None:
-        """Make a call of `function` the running frame; its arguments are on the stack."""
+        """Push a frame for a call of `function`, whose arguments are on the stack."""
         self.enter_program(self.program_of(function))
 
     def enter_program(self, program: Program) -> None:
@@ -248,7 +253,7 @@ class Interpreter:
         self.enter(method_of(self.stack[-4], "__exit__"))
 
     def fork(self, frame: Activation, x: int, n: int) -> None:
-        """The call runs to its end now: one of the orders in which calls side by side may run."""
+        """Run the call to its end now, one of the orders in which concurrent calls may run."""
         self.enter(frame.program.code.functions[x])
         self.frames[-1].future, self.frames[-1].base = Future(), len(self.stack) - n
 
@@ -278,16 +283,16 @@ class Interpreter:
             if frame.base is not None:
                 self.stack[-1] = frame.future
         if self.frames:
-            self.frames[-1].pc += 1  # it stood at its call
+            self.frames[-1].pc += 1  # go on behind the call
 
 
 def place_of(code: Code, pc: int) -> str:
-    """A place in a program, as script stacks show it."""
+    """The source position of an instruction, as the innermost line of a script stack."""
     return str(stack_frames([(code.name, code, pc)])[-1])
 
 
 def method_of(value: Any, name: str) -> Function:
-    """The method of that name of an object's class."""
+    """The method of that name of an object's class.  Raises RunError if there is none."""
     cls = getattr(value, "type", None)
     if not isinstance(cls, T.ClassType) or name not in cls.methods:
         raise RunError(f"{getattr(cls, 'annotation', type(value).__name__)} has no method {name!r}")
@@ -303,7 +308,7 @@ def jump(stack: list[Any], x: int, n: int) -> int:
 
 
 def loop(stack: list[Any], x: int, n: int) -> int:
-    """Enter the body once more, or leave; see the opcode table."""
+    """Enter the body of a loop, or leave the loop; LOOP in the opcode table has the layout."""
     at = len(stack) - (n + 1)
     trip, most, condition = stack[at : at + 3]
     if trip < most and condition:
@@ -319,7 +324,7 @@ JUMPS: dict[str, Callable[[list[Any], int, int], int]] = {
     "JMP": jump,
     "LOOP": loop,
 }
-"""Opcodes that say how far to go."""
+"""Opcodes within a frame that jump.  Their handlers return the distance."""
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
     "CALL": Interpreter.call,
@@ -332,4 +337,4 @@ SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
     "ENTER": Interpreter.enter_context,
     "EXIT": Interpreter.exit_context,
 }
-"""Opcodes after which another frame runs."""
+"""Opcodes that may change the running frame.  Their handlers advance its `pc` where they do not."""

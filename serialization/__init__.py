@@ -1,4 +1,4 @@
-"""Archives: zip, pickle, code printer and importer, bytecode records."""
+"""Reads and writes archives, and files of weights: zip, pickle, printed code and bytecode."""
 
 if __name__ == "serialization":
     raise ImportError(

@@ -1,8 +1,9 @@
-"""Methods whose text another class's method has: their graphs are copied, not compiled again.
+"""Copies the graph of a method if another class has a method with the same text, instead of
+compiling it again.
 
-Each use of a module is a class of its own in an archive (`___torch_mangle_3.Conv2d`), so most
-methods of a network are written many times over.  The body of a method means the same for two
-classes where what it names of `self` and its arguments has the same types, but for class names.
+In an archive each use of a module has a class of its own (`___torch_mangle_3.Conv2d`), so most
+methods of a network occur many times.  A body means the same in two classes if the members of
+`self` and the arguments that it names have the same types, except for the names of classes.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from .code_files import CodeFile
 
 MANGLED = re.compile(r"___torch_mangle_\d+\.")
 MOST_TRIED = 8
-"""How many bodies of one text are looked at before a method is compiled for itself."""
+"""How many compiled methods with the same text are compared before a method is compiled."""
 
 MOST_DEEP = 32
-"""How many classes inside classes are followed."""
+"""How deep classes are compared that are the types of attributes of classes."""
 
 MOST_LOOKS = 1 << 20
-"""How many members of classes an archive may have compared; for each a text is searched."""
+"""How many members of classes are compared for one archive: each is searched for in a text."""
 
 
 class Compiled(NamedTuple):
-    """A method that was compiled from a text, and where that text begins."""
+    """A compiled method, and the offset of its body in its source."""
 
     owner: T.ClassType
     function: Function
@@ -53,7 +54,8 @@ class Bodies:
         owner: T.ClassType,
         emit: Callable[[], Graph],
     ) -> Graph:
-        """The graph of a method: a copy of that of another class's, or what `emit` makes."""
+        """The graph of a method: a copy of the graph of another class's method, or what `emit`
+        returns."""
         begin = file.offset(node.body[0].lineno, node.body[0].col_offset)
         text = file.source.text[begin : file.span(node).end]
         known = self._by_text.setdefault(text, [])
@@ -70,10 +72,11 @@ class Bodies:
 
 
 class Likeness:
-    """Whether what a text means differs in the names of classes only.
+    """Compares what the same text means in two classes, except for the names of classes.
 
-    pairs: which classes stand for which, one for one; those that are met are added.
-    looks: how many members of classes may still be looked at; without any, nothing is alike.
+    pairs: which class of the second meaning corresponds to which one of the first; pairs are added
+    as they are found.
+    looks: how many members of classes may still be compared; at 0, nothing counts as alike.
     """
 
     def __init__(self, text: str, looks: int) -> None:
@@ -83,7 +86,8 @@ class Likeness:
         self._depth = 0
 
     def methods(self, a: T.ClassType, mine: Function, b: T.ClassType, yours: Function) -> bool:
-        """Whether the text may be the body of both."""
+        """Whether the text means the same as the body of method `mine` of `a` and of `yours` of
+        `b`."""
         return (
             self.types(a, b)
             and self.schemas(mine.schema, yours.schema)
@@ -137,7 +141,8 @@ class Likeness:
     def members(
         self, a: dict[str, Any], b: dict[str, Any], alike: Callable[[Any, Any], bool]
     ) -> bool:
-        """Whether those members of two modules are alike that the code names or may imply."""
+        """Whether the members of two classes that the text names, or may use implicitly, are
+        alike."""
         self.looks -= len(a) + len(b)
         if self.looks < 0:
             return False
@@ -167,7 +172,7 @@ class Likeness:
 
 
 def is_implicit(name: str) -> bool:
-    """Whether `x()`, `x[0]`, `len(x)`, ... may mean it."""
+    """Whether expressions such as `x()`, `x[0]` or `len(x)` may call a method of this name."""
     return name == "forward" or name.startswith("__")
 
 
@@ -178,9 +183,9 @@ def plain(value: Any) -> bool:
 def copy(
     other: Compiled, name: str, pairs: dict[T.ClassType, T.ClassType], file: CodeFile, begin: int
 ) -> Graph | None:
-    """The graph of a method for other classes, its places in another text.
+    """A copy of the graph of `other` with the classes in `pairs` replaced, and spans in `file`.
 
-    None where a node holds more than numbers and names, which could hold a class, too.
+    It is None if an attribute of a node may contain a class, since these are not replaced.
     """
     graph = Graph(name)
     env: dict[Value, Value] = {}
@@ -201,10 +206,10 @@ def copy(
 
 
 def moved(node: Node, shift: int, file: CodeFile, spans: dict[int, Span]) -> Span | None:
-    """The place of a node in the file of the copy."""
+    """The span of a node, moved to the file of the copy."""
     old = node.span
     code = getattr(old, "code", None)
-    if code is None:  # of another text, as bodies of operators are
+    if code is None:  # in another source, such as the body of a composite operator
         return old
     new = spans.get(id(old))
     if new is None:

@@ -1,4 +1,4 @@
-"""Types and constant values as the code of archives spells them, read from `ast`."""
+"""Reads types and constant values from the `ast` of the code in archives."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ NAMED_NUMBERS = {
     "infj": complex(0, float("inf")),
     "nanj": complex(0, float("nan")),
 }
-"""Numbers that Python has no literal for, as PyTorch prints them."""
+"""The names that PyTorch prints for numbers without a literal in Python."""
 
 NUMBER_TYPES: dict[T.Type | None, type[float] | type[complex]] = {
     T.FLOAT: float,
     T.COMPLEX: complex,
 }
-"""What an int literal becomes where one of these is wanted."""
+"""The Python type to which an int literal is converted if one of these types is wanted."""
 
 
 def dotted(expr: ast.expr) -> str | None:
-    """`a.b.c` of a chain of attributes, None for other expressions."""
+    """The text `a.b.c` of a chain of attributes; None for other expressions."""
     parts: list[str] = []
     while isinstance(expr, ast.Attribute):
         parts.append(expr.attr)
@@ -41,13 +41,16 @@ def dotted(expr: ast.expr) -> str | None:
 
 
 class TypeReader:
-    """Reads annotations; `resolve` maps qualified names of the archive to types or None."""
+    """Reads annotations.  `resolve` maps qualified names of the archive to types, or to None."""
 
     def __init__(self, resolve: Callable[[str], T.Type | None]) -> None:
         self.resolve = resolve
 
     def read(self, expr: ast.expr, record: str, depth: int = 0) -> T.Type:
-        """The type an expression names.  Raises ArchiveError where it names none."""
+        """The type that an expression names.  Raises ArchiveError if it names none.
+
+        record: the record with the code, for errors.
+        """
         if depth > MAX_DEPTH:
             self._fail("a type is nested too deep", expr, record)
         if isinstance(expr, ast.Constant):
@@ -96,18 +99,25 @@ class TypeReader:
 class ConstantReader:
     """Reads constant expressions: defaults of arguments, values of Final and enum members.
 
-    `name` gives the value of a dotted name (`CONSTANTS.c0`, `__torch__.Color.RED`); KeyError
-    for others.
+    name: returns the value of a dotted name (`CONSTANTS.c0`, `__torch__.Color.RED`), or raises
+    KeyError.  device: makes a device from its text.
     """
 
     def __init__(self, name: Callable[[str], Any], device: Callable[[str], Any]) -> None:
         self.name, self.device = name, device
 
     def read(self, expr: ast.expr, type: T.Type | None, record: str, depth: int = 0) -> Any:
-        """The value of an expression.  An int becomes a float where `type` wants one."""
+        """The value of an expression.  Raises ArchiveError if it is not a constant.
+
+        type: the declared type, if any; an int is converted if this is a float or complex.
+        """
         if depth > MAX_DEPTH:
             self._fail("a constant is nested too deep", expr, record)
         value = self._value(expr, type, record, depth)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            # Python writes no int of thousands of digits.
+            shown = value if value.bit_length() < 1000 else "an int"
+            self._fail(f"{shown} does not fit 64 bits", expr, record)
         wanted = T.without_none(type) if type is not None else None
         number_type = NUMBER_TYPES.get(wanted)
         if number_type and isinstance(value, int) and not isinstance(value, bool):
@@ -118,7 +128,11 @@ class ConstantReader:
         if isinstance(expr, ast.Constant):
             return self._literal(expr, record)
         if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.USub):
-            value = self.read(expr.operand, type, record, depth + 1)
+            inner = expr.operand
+            if isinstance(inner, ast.Constant):  # 2**63 does not fit, but -(2**63) does
+                value = self._literal(inner, record)
+            else:
+                value = self.read(inner, type, record, depth + 1)
             if isinstance(value, (int, float, complex)):
                 return -value
         if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub)):
@@ -141,14 +155,12 @@ class ConstantReader:
 
     def _literal(self, expr: ast.Constant, record: str) -> Any:
         value = expr.value
-        if isinstance(value, int) and not -(2**63) <= value <= 2**63:
-            self._fail(f"{value} does not fit 64 bits", expr, record)
         if value is None or isinstance(value, (bool, int, float, complex, str)):
             return value
         self._fail("this is no constant", expr, record)
 
     def _complex(self, expr: ast.BinOp, record: str, depth: int) -> complex:
-        """`1.+2.j`."""
+        """A sum such as `1.+2.j`."""
         parts = [self.read(e, None, record, depth + 1) for e in (expr.left, expr.right)]
         if not all(isinstance(p, (int, float, complex)) for p in parts):
             self._fail("this is no constant", expr, record)
@@ -186,8 +198,11 @@ class ConstantReader:
             and args
             and all(isinstance(a, ast.Constant) and isinstance(a.value, (str, int)) for a in args)
         ):
-            return self.device(":".join(str(ast.literal_eval(a)) for a in args))
-        if name == "torch.sub" and len(args) == 2:  # how the least int is written
+            try:
+                return self.device(":".join(str(ast.literal_eval(a)) for a in args))
+            except RuntimeError as e:
+                self._fail(str(e), expr, record)
+        if name == "torch.sub" and len(args) == 2:  # PyTorch prints the least int as a difference
             return self._difference(expr, record, depth)
         self._fail("this is no constant", expr, record)
 

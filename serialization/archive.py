@@ -1,9 +1,9 @@
-"""TorchScript archives as a whole: which record is what, and the order in which they are read.
+"""Reads TorchScript archives: what each record is for, and the order in which they are read.
 
     archive = read_archive("model.pt")
     archive.root                    # the module, a ScriptObject; methods compile on first use
 
-Nothing of the file is executed.  Tensors lie in the mapped file until they are first written.
+No code from the file is run.  If the file is mapped, tensors stay in it until they are written.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ COMPILED = "scriptlang/compiled"
 
 @record
 class LoadedArchive:
-    """A read archive.
+    """An archive that was read.
 
-    root: the module.  version: the file format.  importer: its types and functions.
-    pending: states that wait for `__setstate__` of the archive's own code.
-    bytecode: the unpickled record bytecode.pkl, None where there is none.
+    root: the module.  version: that of the file format.  importer: has its types and functions.
+    extra_files: the contents of the extra files that were requested.
+    pending: objects whose `__setstate__`, which is code of the archive, has yet to run.
+    reader: gives its records.
     """
 
     root: ScriptObject
@@ -50,11 +51,11 @@ class LoadedArchive:
 
     @alone
     def restore(self, limits: Limits | None = None) -> None:
-        """Run the `__setstate__` methods that objects of the archive need, within limits.
+        """Run the `__setstate__` methods of objects in the archive, within limits.
 
-        This is code from the file; reading the archive never runs it.  Objects are restored
-        inner ones first; those whose method needs an operator that is lacking stay pending.
-        Raises ArchiveError where an object is left without its attributes.
+        They are code from the file, which reading the archive never runs.  Inner objects are
+        restored first.  Objects whose method needs an operator that is lacking stay pending.
+        Raises ArchiveError if an attribute of an object is not set afterwards.
         """
         from ..interpreter.engine import engine
 
@@ -65,7 +66,7 @@ class LoadedArchive:
                     method, (entry.object, entry.state), None, restore_limits(limits)
                 )
             except MissingOperatorError:
-                continue  # a lacking operator does not stop the rest
+                continue  # the other objects can still be restored
             check_restored(entry.object)
             self.pending.remove(entry)
 
@@ -113,7 +114,8 @@ class Reader(RecordReader):
         raise ArchiveError("the archive does not say its version", "version", DAMAGED)
 
     def extra_files(self, wanted: MutableMapping[str, Any] | None) -> dict[str, bytes]:
-        """Contents of the extra files asked for; the caller's mapping is filled as well."""
+        """The contents of the extra files that are keys of `wanted`, which is also filled.  Files
+        that the archive does not have are left out."""
         found = {}
         for name in wanted or ():
             if f"extra/{name}" in self.records:
@@ -137,11 +139,12 @@ def read_archive(
 
     source: a path, a binary file object (read from its position), or bytes.
     extra_files: a dict whose keys name extra files; their contents (bytes) become its values.
-    check_all: verify the checksum of every record, also of tensors that are not read yet.
-    from_code: what runs is compiled from code/, also where the archive keeps a compiled program.
+    check_all: verify the checksum of every record, including those of tensors that are not read
+    yet.
+    from_code: compile the functions from code/ even if the archive has a compiled program.
     mmap: whether a file is mapped instead of read; None maps large files.
     limits: what reading it and compiling its functions may use.
-    Raises ArchiveError, which names the record at fault and what to do.
+    Raises ArchiveError, which names the record at fault and says what to do.
     """
     budget = Budget(limits)
     try:
@@ -158,8 +161,9 @@ def read_archive(
 class Reading:
     """The reading of one archive.
 
-    importer: makes types and functions, of code/ or of bytecode; known: see there.
-    pending: states that wait for `__setstate__`, of all that was read so far.
+    importer: makes types and functions, from code/ or from bytecode.  known: see Importer.
+    table: the table of constants, once it was read.
+    pending: the objects read so far whose `__setstate__` has yet to run.
     """
 
     def __init__(
@@ -197,7 +201,7 @@ class Reading:
         return BytecodeImporter(reader.pickle("data.pkl").value, told)
 
     def constants(self) -> list[Any]:
-        """The table of constants, read when it is first asked for."""
+        """The table of constants, read at the first call."""
         if self.table is None:
             made = self.values("constants", T.ANY) if "constants.pkl" in self.reader.records else ()
             if not isinstance(made, (tuple, list)):
@@ -222,7 +226,7 @@ class Reading:
         )
 
     def values(self, folder: str, type: T.Type) -> Any:
-        """What the record `folder.pkl` holds, its tensors from that folder."""
+        """The value in the record `<folder>.pkl`, whose tensors are in that folder."""
         maker = self.materialiser(f"{folder}.pkl", folder)
         made = maker.root(type)
         self.pending.extend(maker.pending)
@@ -259,12 +263,12 @@ class Reading:
 
 
 def constants_of(maker: Materialiser) -> Callable[[Any], Any]:
-    """What makes a constant of a program from its part of the pickle."""
+    """A function that makes a constant of a program from its part of the pickle."""
     return lambda v: maker.value(v, T.ANY, "a constant", 0)
 
 
 def names_in(source: Any) -> list[str]:
-    """The names of the records of an archive, without its top folder."""
+    """The names of an archive's records, without its top folder."""
     return list(RecordReader(source).records)
 
 

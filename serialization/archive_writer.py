@@ -1,6 +1,6 @@
-"""Writing archives: which records there are and what is in them.
+"""Writes archives: which records there are, and what is in them.
 
-The same program gives the same bytes, whatever the file is called.
+The same program always gives the same bytes, whatever the name of the file.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .pickling import Pickler
 from .zip_writer import ZipWriter
 
 FOLDER = "archive"
-"""The top folder of every archive written here."""
+"""The top folder of every archive that is written."""
 
 WRITTEN_VERSION = b"10\n"
-"""The newest format: its operators mean what they mean today, so that readers upgrade nothing."""
+"""The newest version of the format, for which readers do not replace old operators."""
 
 PLACEHOLDER = "__torch__.PlaceholderModule"
-"""The class of the module around a function that is saved alone."""
+"""The class of the module that wraps a function to save it."""
 
 
 def write_archive(
@@ -51,10 +51,10 @@ def write_archive(
     """Write a module or a function as an archive that scriptlang and PyTorch load.
 
     target: a path (written atomically) or a binary file object.
-    extra_files: name -> contents, kept beside the program.
-    compiled: keep also what engines make of the program (see compiled.py), as is always done for
-    one that is optimised or was read from such an archive.
-    Raises a ScriptError for a program that cannot be kept; nothing is written then.
+    extra_files: name -> contents, stored beside the program.
+    compiled: also store the code that engines run (see compiled.py).  This is always done for a
+    program that is optimised or was read from such an archive.
+    Raises ScriptError for a program that cannot be saved; nothing is written then.
     """
     root = module_around(program) if isinstance(program, Function) else program
     with budgets.use(budgets.of(root.type), "saving"):
@@ -63,7 +63,7 @@ def write_archive(
 
 
 def write_to(target: Any, records: list[tuple[str, Any]]) -> None:
-    """Write records to a path (atomically) or a binary file object."""
+    """Write records to a path (atomically) or to a binary file object."""
     if isinstance(target, io.TextIOBase):
         raise TypeError("the file object takes text; open it in binary mode ('wb')")
     if hasattr(target, "write"):
@@ -113,7 +113,7 @@ def archive_records(
 
 
 def warn_of_recursion(code: CodeWriter) -> None:
-    """Say which functions PyTorch would refuse when it loads the archive."""
+    """Warn of recursive functions, which PyTorch refuses when it loads the archive."""
     found = recursive_functions(code.dependencies.types, code.dependencies.functions)
     if found:
         names = ", ".join(f.name.removeprefix("__torch__.") for f in found)
@@ -127,7 +127,7 @@ def warn_of_recursion(code: CodeWriter) -> None:
 def constant_records(
     constants: list[Any], root: ScriptObject, code: CodeWriter, compiled: bool
 ) -> list[tuple[str, Any]]:
-    """constants.pkl and the bytecode, whose constants lie in the same folder."""
+    """The records constants.pkl and those of bytecode, and the storages that both use."""
     storages = StorageTable("constants")
     pickles = [("constants.pkl", Pickler(storages.key).dump(tuple(constants)))]
     for name, tree in bytecode_of(root, code.spelling.renamed, compiled).items():
@@ -138,7 +138,7 @@ def constant_records(
 def bytecode_of(
     root: ScriptObject, renamed: Mapping[T.Type, str], compiled: bool
 ) -> dict[str, Any]:
-    """The bytecode records; none where some function has no bytecode (an operator of a library)."""
+    """The records of bytecode.  There are none if a function cannot be compiled to bytecode."""
     from ..interpreter.reach import classes_in
 
     classes = sorted(classes_in(root), key=lambda t: renamed.get(t, t.name))
@@ -156,7 +156,7 @@ def bytecode_of(
 
 
 class StorageTable:
-    """The storages of one folder, numbered in the order in which pickles meet them."""
+    """The storages of one folder, numbered in the order in which they occur in pickles."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -179,7 +179,7 @@ class StorageTable:
 
 
 def identity(records: list[tuple[str, Any]]) -> bytes:
-    """Forty digits that stand for the contents."""
+    """A number of forty digits, computed from the contents of the records."""
     digest = hashlib.sha256()
     for name, contents in records:
         digest.update(name.encode() + b"\0")
@@ -188,7 +188,7 @@ def identity(records: list[tuple[str, Any]]) -> bytes:
 
 
 def run_getstate(obj: ScriptObject) -> Any:
-    """What the `__getstate__` of an object gives, run by the Python engine."""
+    """The result of an object's `__getstate__`, which the Python engine runs."""
     from ..interpreter.engine import engine
     from .restoring import RESTORE_LIMITS
 
@@ -196,7 +196,7 @@ def run_getstate(obj: ScriptObject) -> Any:
 
 
 def classes_of_objects(root: ScriptObject) -> list[T.ClassType]:
-    """The classes of all objects inside an object, also of those that interfaces and Any hide."""
+    """The classes of all objects inside an object, including those behind interfaces and Any."""
     return list(dict.fromkeys(obj.type for obj in objects_in(root)))
 
 

@@ -1,4 +1,4 @@
-"""Writes a file so that it appears whole under its name, or not at all."""
+"""Writes a file atomically: under its name there is either the whole new file or the old one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 OLD_ENOUGH = 60.0
-"""Seconds after which an unlocked file of an earlier save counts as left behind.  A file is locked
-a moment after it is made."""
+"""The age in seconds from which a temporary file that is not locked counts as left behind.  A new
+one is locked only a moment after it is created."""
 
 
 @contextlib.contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of `path` when the block ends without an error.
+    """A file to write to, which replaces `path` if the block ends without an error.
 
-    It is written beside the target, synced, then renamed: after a crash or a full disk the old file
-    is there as it was.  A link is followed, the mode of an old file kept.  What a killed process
-    left beside the target is removed.  What is no regular file (a device, a pipe) is written to.
-    Raises OSError, which names `path`.
+    It is written beside the target, synced, then renamed, so that after a crash or with a full disk
+    the old file is unchanged.  Symbolic links are followed, and the mode of an old file is kept.
+    Temporary files that killed processes left beside the target are removed.  A target that is not
+    a regular file (a device, a pipe) is written directly.  Raises OSError, which names `path`.
     """
     target = os.path.realpath(path)
     try:
@@ -41,7 +41,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def is_special(path: str) -> bool:
-    """Whether there is something at `path` that a file must not take the place of."""
+    """Whether there is something at `path` that is not a regular file, and must not be replaced."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def _beside(target: str) -> Iterator[BinaryIO]:
     folder, name = os.path.split(target)
     remove_leftovers(folder, name)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
-    # The kernel applies the user's umask; reading it would change it for other threads.
+    # The kernel applies the umask.  Reading the umask would mean changing it for other threads.
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -72,7 +72,8 @@ def _beside(target: str) -> Iterator[BinaryIO]:
 
 
 def lock(descriptor: int) -> bool:
-    """Mark an open file as in use until it is closed; False where another process has it."""
+    """Lock an open file until it is closed; return False if another process has locked it, or if
+    the system has no such locks."""
     if fcntl is None:
         return False
     try:
@@ -83,7 +84,7 @@ def lock(descriptor: int) -> bool:
 
 
 def remove_leftovers(folder: str, name: str) -> None:
-    """Remove what killed saves of this file left: old files that no process has locked."""
+    """Remove the temporary files that killed saves of this file left: old ones without a lock."""
     for left in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.part")):
         with contextlib.suppress(OSError), open(left, "rb") as file:
             found = os.fstat(file.fileno())
@@ -93,7 +94,7 @@ def remove_leftovers(folder: str, name: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Make the rename itself durable, where the system can."""
+    """Make the rename durable, if the system supports it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,9 +1,8 @@
-"""The record bytecode.pkl: functions as bytecode, as PyTorch's lite interpreter reads and writes
-them.
+"""The record bytecode.pkl: functions as bytecode, in the format of PyTorch's lite interpreter.
 
 The record is a pickle of `(8, function, ...)`; `interpreter.code` has the layout of a function.
-Here is what surrounds it: which functions go in, the version, and the texts of types.  Pickling and
-tensors are the business of the archive.
+This module has the rest: which functions are written, the version, and the texts of types.  The
+writer and reader of archives handle the pickle and its tensors.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST", "FORK", "AWAITABLE", "W
 """Opcodes that PyTorch's lite interpreter does not run."""
 
 LITE_TYPES = (T.ClassType, T.InterfaceType, T.EnumType, T.UnionType)
-"""Types that it cannot read among those that instructions name, but for classes of its own library;
-a Union even crashes it."""
+"""Types that PyTorch's lite interpreter cannot read as operands of instructions, except for classes
+of its own library.  A Union crashes it."""
 
 NAMED_TUPLE = "[NamedTuple, ["
-"""What follows the name of a NamedTuple where its fields are spelled out."""
+"""The text that follows the name of a named tuple if its fields are listed."""
 
 
 def bytecode_records(
@@ -44,16 +43,18 @@ def bytecode_records(
     compiled: bool = False,
     values: Iterable[Any] = (),
 ) -> dict[str, tuple[Any, ...]]:
-    """Record name -> value to pickle, for functions and all that they may call, each once.
+    """The records of bytecode for functions and all that they may call: record name -> value to
+    pickle.
 
-    bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
-    scriptlang/program.pkl has everything, and our engines read that; scriptlang/names.pkl has the
-    names that neither has a place for, of values (the root object), too.  Tensors among the
-    constants are Tensors; the writer of the pickle stores them.  renamed: types that have another
-    name in the archive; their methods are named after them.
-    classes: what objects behind interfaces may be of.
-    compiled: scriptlang/program.pkl has what our engines make of the functions, for them to start
-    with at once.
+    bytecode.pkl has the functions that PyTorch's lite interpreter can run.  If some are missing
+    there, scriptlang/program.pkl has all of them, for our engines.  scriptlang/names.pkl has the
+    names for which the format has no place.  Constants that are tensors stay Tensors.
+
+    renamed: types that have another name in the archive, as their methods then do.
+    classes: the classes of the objects that may be behind interfaces.
+    compiled: put the code that engines run into scriptlang/program.pkl, so that readers need not
+    compile the functions.
+    values: objects whose types go into names.pkl, too, such as the root object.
     """
     functions = list(functions)
     plain = Codes(reachable(*functions, code_of=code_of, classes=classes), renamed)
@@ -72,7 +73,7 @@ def bytecode_records(
 
 
 class Codes:
-    """The codes of functions, each under a name of its own."""
+    """The code of functions, each under a distinct name."""
 
     def __init__(self, codes: dict[Function, Code], renamed: Mapping[T.Type, str] | None) -> None:
         self.codes, self.renamed = codes, renamed
@@ -87,7 +88,7 @@ class Codes:
         return {self.names[f]: code for f, code in self.codes.items()}
 
     def tree(self, function: Function) -> tuple[Any, ...]:
-        """A function's code as the pickle has it."""
+        """The code of a function in the layout of the pickle."""
         return to_tuple(self.codes[function], self.names[function], self.names, self.renamed)
 
 
@@ -117,16 +118,17 @@ def read_functions(
     verified: bool = True,
     defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> dict[str, Function]:
-    """Functions, by qualified name, of an unpickled bytecode.pkl (versions 4 to 9), verified.
+    """The functions in an unpickled bytecode.pkl (versions 4 to 9), by qualified name.
 
-    resolve: the class, enum or named tuple of a qualified name.
-    constant: makes the run-time value of a constant as the pickle reader gives it.
-    declare: told of every function before the first is verified, as methods call each other by
-    name.
-    version: the format of the archive, which says what some operators mean (see upgraders).
-    verified: False leaves verification to the engine that runs the code.
-    defaults: function -> arguments whose default is None, where that is not to be guessed.
-    Raises ArchiveError where the record is malformed or its code not sound.
+    resolve: returns the class, enum or named tuple of a qualified name, or None.
+    constant: makes the run-time value of a constant from what the pickle reader returns.
+    declare: called with every function before the first one is verified, since methods call each
+    other by name.
+    version: that of the archive's format, on which the meaning of some operators depends (see
+    upgraders).
+    verified: whether to verify the code now; False leaves that to the engine that runs it.
+    defaults: see `code.from_tuple`.
+    Raises ArchiveError if the record is malformed or its code is not sound.
     """
     functions: dict[str, Function] = {}
     for entry in entries_of(tree):
@@ -139,7 +141,7 @@ def read_functions(
     types = TypeReader(resolve)
     for entry in entries_of(tree):
         code = _code(entry, types, functions, constant, defaults)
-        # A pickle may name the parts of one function in many others.
+        # A small pickle may contain many functions that share their parts.
         budgets.spend("graph_nodes", len(code.instructions) + len(code.register_types))
         code.is_sound = verified
         if version < versions.NEWEST:
@@ -158,7 +160,7 @@ def read_functions(
 
 
 def entries_of(tree: Any) -> tuple[Any, ...]:
-    """The functions' trees.  Raises ArchiveError for a version that cannot be read."""
+    """The tuples of the functions.  Raises ArchiveError for a version that cannot be read."""
     if not isinstance(tree, (tuple, list)) or not tree or type(tree[0]) is not int:
         raise ArchiveError(
             "it does not begin with a version",
@@ -199,8 +201,11 @@ def _code(
 
 
 class TypeReader:
-    """Types from their texts in bytecode, where a NamedTuple spells out its fields:
-    `__torch__.NT[NamedTuple, [[a, int],[b, Tensor]]]`.  Later texts may use its name alone."""
+    """Reads types from their texts in bytecode.
+
+    A named tuple is written with its fields, `__torch__.NT[NamedTuple, [[a, int],[b, Tensor]]]`.
+    Later texts may use its name alone.
+    """
 
     MAX_FIELDS = 1000
     MAX_DEPTH = 64
@@ -210,7 +215,7 @@ class TypeReader:
         self.named: dict[str, T.Type] = {}
 
     def read(self, text: str) -> T.Type:
-        """Raises types.TypeSyntaxError where the text is no type."""
+        """The type of a text.  Raises type_text.TypeSyntaxError if the text is not a type."""
         name, spelled, fields = text.partition(NAMED_TUPLE)
         if not spelled:
             return type_text.parse_annotation(text, self._find)
@@ -237,7 +242,7 @@ class TypeReader:
 
 
 def split_fields(text: str) -> list[str]:
-    """`a, int` and `b, Dict[str, int]` of the text `[a, int],[b, Dict[str, int]]`."""
+    """The parts in brackets: "a, int" and "b, Dict[str, int]" of "[a, int],[b, Dict[str, int]]"."""
     fields, depth, start = [], 0, 0
     for i, c in enumerate(text):
         if c == "[":

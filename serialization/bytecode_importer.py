@@ -1,9 +1,10 @@
-"""Archives that hold bytecode and no code/: classes from the objects, functions from the bytecode.
+"""Imports archives that have bytecode but no code/, which PyTorch's mobile exporter writes.
 
-Such files come from PyTorch's mobile exporter.  Attributes are those that the objects have, in
-order; their types are known as far as their values tell.  How members of enums are called, which
-attributes classes have that no object is of, and which arguments may be left out, scriptlang writes
-beside it (see names.py); of named tuples nothing is known but their elements.
+Classes are derived from the pickled objects: their attributes are those of the objects, in order,
+with types as far as the values show them.  Functions come from the bytecode.  What neither shows,
+scriptlang writes into another record (see names.py): the names of members of enums, the attributes
+of classes without objects, and which arguments have the default None.  Of named tuples only the
+elements are known.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from .pickle_tree import EnumRef, ObjectRef, TensorRef
 MAX_SLOTS = 10_000
 
 SIMPLE = {TensorRef: T.TENSOR, bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.STR}
-"""Types that the value of an attribute tells.  None, lists and dicts tell none."""
+"""The types that are derived from the values of attributes.  None, lists and dicts show no type."""
 
 
 class BytecodeImporter:
-    """Stands in for an Importer: types and functions by qualified name."""
+    """Replaces Importer for such archives: it has types and functions by qualified name."""
 
     def __init__(self, data: Any, names: Names = NONE) -> None:
         self.types: dict[str, T.Type] = {}
@@ -52,12 +53,13 @@ class BytecodeImporter:
         return self.functions.get(name)
 
     def _declare(self, ref: ObjectRef) -> None:
-        """The class of an object; a second object of it must have the same attributes."""
+        """Declare the class of an object.  All objects of a class must have the same attributes; if
+        the types of an attribute differ, it becomes Any."""
         if ref.name.startswith(T.CUSTOM_CLASSES):
             return
         known = self._class(ref.name)
         if not isinstance(ref.state, dict):
-            return  # its __setstate__ knows what to do with it
+            return  # the class has a __setstate__, which takes the state
         if not known.attributes:
             for name, value in ref.state.items():
                 known.add_attribute(str(name), self._type_of(value))
@@ -72,8 +74,8 @@ class BytecodeImporter:
                 a.type = T.ANY
 
     def _declare_attributes(self, name: str, attributes: list[str]) -> None:
-        """Declare the attributes that names.pkl lists of a class.  Its pickled objects do not show
-        them if there are none, or if `__setstate__` restores them."""
+        """Declare the attributes that names.pkl lists for a class.  They are needed if the class
+        has no pickled objects, or if `__setstate__` restores its objects."""
         known = self._class(name)
         if not known.attributes:
             for attribute in attributes:
@@ -110,13 +112,13 @@ class BytecodeImporter:
         return SIMPLE.get(type(value), T.ANY)
 
     def add_functions(self, tree: Any, constant: Callable[[Any], Any], version: int) -> None:
-        """Read the record bytecode.pkl of an archive of a format version."""
+        """Read the functions in the unpickled record bytecode.pkl; see `read_functions`."""
         self.functions = read_functions(
             tree, self.find_type, constant, self._add_method, version, defaults=self.names.defaults
         )
 
     def _add_method(self, function: Function) -> None:
-        """A function is a method of the class that it is named after."""
+        """Add a function to the methods of the class whose name is a prefix of its own, if any."""
         owner, _, name = function.name.rpartition(".")
         cls = self.types.get(owner)
         if not isinstance(cls, T.ClassType):
@@ -136,7 +138,7 @@ def mixed(name: str) -> ArchiveError:
 
 
 def slots_set(function: Function) -> int:
-    """How many slots the object of a `__setstate__` has, by the last that is set there."""
+    """The number of slots of an object, derived from the last one that its `__setstate__` sets."""
     code = function.attributes[CODE]
     last = max((i.x for i in code.instructions if i.op == "SET_ATTR"), default=-1)
     if last >= MAX_SLOTS:
@@ -149,7 +151,7 @@ def slots_set(function: Function) -> int:
 
 
 def objects_in(tree: Any) -> Iterator[ObjectRef | EnumRef]:
-    """Every object and enum member of a pickle's value, each once."""
+    """The objects and enum members in the value of a pickle, each once."""
     seen: set[int] = set()
     pending = [tree]
     while pending:

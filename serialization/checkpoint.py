@@ -1,10 +1,10 @@
-"""Weights without a program: files of torch.save, and safetensors files.
+"""Reads weights without a program: files of torch.save, and safetensors files.
 
     weights = read_checkpoint("model.pth")
     model.load_state_dict(weights)
 
-Nothing of the file is executed: a pickle is read by the reader of archives, which makes data only.
-Tensors of zip files lie in the mapped file until they are first touched.
+No code from the file is run: pickles are read by the reader of archives, which only makes data.  If
+a zip file is mapped, its tensors stay in it until they are written.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ ONLY_WEIGHTS = (
 
 
 def read_checkpoint(source: Any, mmap: bool | None = None) -> Any:
-    """What a torch.save file holds: tensors in dicts, lists and tuples, with numbers and strings.
+    """The value in a file of weights: usually a dict of name -> Tensor; in general tensors, numbers
+    and strings in dicts, lists, tuples and sets.
 
-    source: a path, a binary file object or bytes; of a zip file or an older file of torch.save, or
-    a safetensors file (which needs the package safetensors).  Mostly a dict of name -> Tensor.
+    source: a path, a binary file object or bytes, of a file of torch.save (also one from before
+    PyTorch 1.6) or a safetensors file (which needs the package safetensors).
     mmap: whether a file is mapped instead of read; None maps large files.
-    Raises ArchiveError for other files, and for pickles of anything but data.
+    Raises ArchiveError for other files, and for pickles that contain more than data.
     """
     data = open_source(source, mmap)
     try:
@@ -76,7 +77,7 @@ def _read_zip(data: memoryview) -> Any:
 
 
 class CheckpointUnpickler(Unpickler):
-    """Reads what state dicts and training checkpoints hold besides tensors."""
+    """Reads what state dicts and training checkpoints contain besides tensors."""
 
     def push_name(self, module: str, name: str) -> None:
         full = f"{module}.{name}"
@@ -120,7 +121,7 @@ def plain_set(u: Unpickler, name: str, args: Any) -> set[Any]:
 
 
 def encoded(u: Unpickler, name: str, args: Any) -> bytes:
-    """Bytes, which pickles of protocol 2 hold as a string."""
+    """A bytes value, which pickles of protocol 2 store as a latin-1 string."""
     if (
         type(args) is not tuple
         or len(args) != 2
@@ -133,7 +134,8 @@ def encoded(u: Unpickler, name: str, args: Any) -> bytes:
 
 
 def tensor_of_bytes(u: Unpickler, name: str, args: Any) -> TensorRef:
-    """`_rebuild_tensor_v3`: of a storage of bytes, with the element type as the last argument."""
+    """A tensor of `_rebuild_tensor_v3`, whose storage is untyped and whose element type is an
+    argument."""
     if (
         type(args) is not tuple
         or len(args) not in (7, 8)
@@ -156,7 +158,7 @@ MORE_REBUILDERS = {
 
 
 class Values(Materialiser):
-    """Makes the values of a checkpoint's pickle; there are no classes, so types are the values'."""
+    """Makes the values of a checkpoint's pickle.  It declares no types and has no classes."""
 
     def __init__(self, tree: Tree, record: str, folder: str, storages: Storages) -> None:
         super().__init__(tree, record, folder, storages, lambda name: None, self.no_type)

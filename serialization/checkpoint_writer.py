@@ -1,10 +1,9 @@
-"""Writing weights without a program: files as torch.save makes them, which torch.load reads with
-weights_only, too.
+"""Writes weights without a program, as torch.save does, for torch.load(weights_only=True).
 
     write_checkpoint({"weight": w, "epoch": 3}, "model.pth")
 
-A zip file with `data.pkl`, a plain pickle, and a record for each storage; views of one storage stay
-views of one.
+The file is a zip file with `data.pkl`, a pickle, and a record for each storage.  Views of the same
+storage stay views of the same storage.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def write_checkpoint(value: Any, target: Any) -> None:
     `scriptlang.load(weights_only=True)`.
 
     target: a path (written atomically) or a binary file object.
-    Raises TypeError, with the place, for anything else than data; nothing is written then.
+    Raises TypeError, which names the place, for values that are not data; nothing is written then.
     """
     storages = StorageTable("data")
     pickle = CheckpointPickler(storages.key).dump(value)
@@ -50,7 +49,10 @@ def write_checkpoint(value: Any, target: Any) -> None:
 
 
 class CheckpointPickler(Pickler):
-    """Writes plain containers, whose elements have no declared types."""
+    """Writes plain containers, whose elements have no declared types.
+
+    path: the place of the current value, for errors.
+    """
 
     def __init__(self, storage_key: Callable[[Tensor], str]) -> None:
         super().__init__(storage_key)
@@ -71,7 +73,7 @@ class CheckpointPickler(Pickler):
         write(self, value)
 
     def inside(self, place: str, value: Any) -> None:
-        """A value that lies in another, at a place which errors tell."""
+        """Write a value inside of another one, at a place that errors report."""
         self.path.append(place)
         self.value(value)
         self.path.pop()
@@ -133,12 +135,12 @@ class CheckpointPickler(Pickler):
             self.inside(" key ", k)
             self.inside(f"[{k!r:.80}]", v)
         self.out += b"u"
-        if getattr(value, "__dict__", None):  # the _metadata of a state_dict
+        if getattr(value, "__dict__", None):  # such as the _metadata of a state_dict
             self.inside(".__dict__", dict(value.__dict__))
             self.out += b"b"
 
     def again(self, value: Any, write: Any) -> None:
-        """A container: one that was written already is only named."""
+        """Write a container, or a reference to it if it was written before."""
         index = self.memo.get(("object", id(value)))
         if index is None:
             write(value)
@@ -165,8 +167,8 @@ class CheckpointPickler(Pickler):
         self.out += b")R\x87R"
 
     def one_tensor(self, t: Tensor) -> None:
-        """One tensor.  If its element type has no class of storages, it is written as bytes,
-        with the type behind them."""
+        """Write one tensor.  If PyTorch has no storage class for its element type, the storage is
+        untyped and the element type follows."""
         if (
             isinstance(t, QuantizedTensor)
             or t.dtype not in BAREBONES
@@ -198,7 +200,7 @@ class CheckpointPickler(Pickler):
 
 
 def is_record(value: Any) -> bool:
-    """Whether a tuple is one of a class of its own, which readers could not make."""
+    """Whether a value is a named tuple, whose class readers could not make."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
@@ -219,4 +221,4 @@ WRITERS: dict[type, Callable[[CheckpointPickler, Any], None]] = {
     list: lambda p, v: p.again(v, p.list),
     dict: lambda p, v: p.again(v, p.dict),
 }
-"""Classes of what may be kept -> how it is written."""
+"""The methods that write values, by the class of the value."""

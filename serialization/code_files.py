@@ -1,9 +1,10 @@
-"""The code/ of an archive as Python `ast`, file by file, parsed when a name in it is first wanted.
+"""The sources in code/ of an archive as Python `ast`.  Each is parsed when a name in it is first
+looked up.
 
-`__torch__.vad.model.X` is `X` in `code/__torch__/vad/model.py`.  Before they are parsed, sources
-are bounded one by one, and all together by the archive's budget: their bytes, and their words and
-signs, of each of which the parser may make a node.  What Python's parser refuses, or is too deep
-for it, is an ArchiveError.
+`__torch__.vad.model.X` is `X` in `code/__torch__/vad/model.py`.  Before it is parsed, the size of a
+source is limited.  The archive's budget limits all of them together: their bytes, and their words
+and signs, since the parser may make a node from each.  Sources that Python's parser refuses, or
+that are nested too deep for it, raise ArchiveError.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .zip_reader import Record
 MAX_SOURCE = 16 << 20
 SOURCE_FLOOR = 256 << 10
 SOURCE_RATIO = 40
-"""A source may have SOURCE_FLOOR bytes + SOURCE_RATIO times those it is packed in: a parsed
+"""A source may have SOURCE_FLOOR bytes plus SOURCE_RATIO times its compressed size, since a parsed
 source takes much more memory than its text."""
 
 DAMAGED = "the code in the archive is damaged, or not written by torch.jit.save"
@@ -38,9 +39,9 @@ OCTAL_ESCAPE = re.compile(r"\\[2-3][0-7][0-7]")
 
 @record
 class CodeFile:
-    """One source: its text, the top-level definitions by name, and where they came from.
+    """One source: its text, its top-level definitions by name, and its debug record.
 
-    `is_ascii`: columns of the ast, which count bytes, are then columns of the text.
+    is_ascii: whether columns in the ast, which count bytes, are columns in the text, too.
     """
 
     record: str
@@ -50,7 +51,7 @@ class CodeFile:
     is_ascii: bool
 
     def span(self, node: Any) -> Span:
-        """The place of a node in the code of the archive."""
+        """The span of a node in the code of the archive."""
         return Span(
             self.source,
             self.offset(node.lineno, node.col_offset),
@@ -58,11 +59,12 @@ class CodeFile:
         )
 
     def original(self, span: Span) -> Span:
-        """The place in the program that the archive was made from; the same place where unknown."""
+        """The span in the program from which the archive was made; the same span if that is not
+        known."""
         return OriginalSpan(self.debug, span)
 
     def character(self, offset: int) -> int:
-        """The offset in the text of a byte of the record."""
+        """The offset in the text of the byte at `offset` in the record."""
         if self.is_ascii:
             return offset
         return len(self.source.text.encode("utf-8")[:offset].decode("utf-8", "ignore"))
@@ -77,7 +79,7 @@ class CodeFile:
 class CodeFiles:
     """The sources of an archive by qualifier (`__torch__.vad.model`).
 
-    read: gives the bytes of a record.  records: those of the archive, with the top folder cut off.
+    records: those of the archive, without the top folder.  read: returns the bytes of a record.
     budget: what reading the archive may use.
     """
 
@@ -92,14 +94,15 @@ class CodeFiles:
         self.folders: set[str] | None = None
 
     def file(self, qualifier: str) -> CodeFile | None:
-        """The source that holds `qualifier.something`, None where there is none."""
+        """The source that defines names of the form `qualifier.name`; None if there is none."""
         if qualifier not in self.files:
             record = f"code/{qualifier.replace('.', '/')}.py"
             self.files[qualifier] = self._parse(record) if record in self.records else None
         return self.files[qualifier]
 
     def has_folder(self, qualifier: str) -> bool:
-        """Whether some source lies at or below `qualifier`."""
+        """Whether there is a source for `qualifier`, or for a longer qualifier that begins with
+        it."""
         if self.folders is None:
             self.folders = set()
             for record in self.records:
@@ -111,7 +114,8 @@ class CodeFiles:
         return qualifier in self.folders
 
     def find(self, name: str) -> tuple[CodeFile, ast.FunctionDef | ast.ClassDef] | None:
-        """The definition of a qualified name, with the file it is in."""
+        """The definition of a qualified name and the file that contains it; None if there is
+        none."""
         qualifier, _, short = name.rpartition(".")
         file = self.file(qualifier)
         definition = file.definitions.get(short) if file else None
@@ -144,7 +148,8 @@ class CodeFiles:
 
 
 def count_tokens(raw: bytes) -> int:
-    """The words and signs of a source, those in strings, too; no fewer than its tokens."""
+    """The number of words and signs in a source, which is at least that of its tokens, since those
+    in strings and comments count, too."""
     words = sum(
         len(raw[i : i + CHUNK].translate(WITHOUT_SIGNS).split()) for i in range(0, len(raw), CHUNK)
     )
@@ -152,19 +157,19 @@ def count_tokens(raw: bytes) -> int:
 
 
 CHUNK = 1 << 16
-"""Bytes that are looked at together."""
+"""The number of bytes that are translated at once, which limits the memory for that."""
 
 
 def parse(text: str, record: str) -> ast.Module:
-    """Python's ast of a source; every way in which parsing can fail is an ArchiveError."""
+    """The `ast` of a source.  Raises ArchiveError for whatever reason parsing fails."""
     try:
         if sys.version_info < (3, 11):
-            # Building the tree has no depth check there, compiling has.  Nothing is run.
+            # In these versions only compiling checks the depth, not parsing.  Nothing is run.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 compile(text, record, "exec", dont_inherit=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's opinion of its literals
+            warnings.simplefilter("ignore")  # such as those about invalid escape sequences
             return ast.parse(text)
     except SyntaxError as e:
         raise ArchiveError(f"line {e.lineno}: {e.msg}", record, DAMAGED) from None
@@ -179,8 +184,11 @@ def parse(text: str, record: str) -> ast.Module:
 
 
 def definitions(tree: ast.Module, record: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
-    """What a source defines by name.  The first formats import other sources; names are found
-    without that."""
+    """The functions and classes of a source by name.
+
+    The first versions of the format also have imports, which are ignored: names are found by their
+    qualifier.  Raises ArchiveError for other statements.
+    """
     found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -197,7 +205,8 @@ def definitions(tree: ast.Module, record: str) -> dict[str, ast.FunctionDef | as
 
 
 def is_version_mark(node: ast.stmt) -> bool:
-    """`op_version_set = 1`, which the first formats wrote at the top of each source."""
+    """Whether a statement is `op_version_set = 1`, with which the sources of the first versions of
+    the format begin."""
     return (
         isinstance(node, ast.Assign)
         and isinstance(node.targets[0], ast.Name)
@@ -206,14 +215,14 @@ def is_version_mark(node: ast.stmt) -> bool:
 
 
 def imports_source(node: ast.stmt) -> bool:
-    """`import __torch__.a.b`: another source of the archive."""
+    """Whether a statement imports another source of the archive, as `import __torch__.a.b` does."""
     return isinstance(node, ast.Import) and all(
         a.asname is None and f"{a.name}.".startswith("__torch__.") for a in node.names
     )
 
 
 def decode_strings(tree: ast.AST) -> None:
-    """Turn strings whose escapes spell UTF-8 byte by byte (`"\\303\\274"`) into their text."""
+    """Decode strings in which PyTorch wrote UTF-8 as one escape per byte (`"\\303\\274"`)."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Constant)
@@ -223,4 +232,4 @@ def decode_strings(tree: ast.AST) -> None:
             try:
                 node.value = node.value.encode("latin-1").decode("utf-8")
             except UnicodeError:
-                pass  # not bytes after all: the text is what it says
+                pass  # its characters are not bytes of UTF-8, so it is plain text

@@ -1,7 +1,7 @@
-"""The code/ of an archive: one source for each qualifier, classes and functions in it by name.
+"""Writes the code/ of an archive: a source for each qualifier, with its classes and functions.
 
 sources = CodeWriter()
-sources.add(types, functions)
+sources.add([*types, *functions])
 sources.files()        # "__torch__.vad.model" -> Text
 """
 
@@ -27,7 +27,10 @@ LEGAL = re.compile(r"\W", re.ASCII)
 
 
 class CodeWriter:
-    """Gives every class and function of a program its place in code/, and prints them."""
+    """Gives every class and function of a program a name in code/, and prints them.
+
+    taken: the classes and functions by qualified name.
+    """
 
     def __init__(self) -> None:
         self.spelling = Spelling()
@@ -36,11 +39,11 @@ class CodeWriter:
         self.mangles = 0
 
     def add(self, roots: Iterable[Any]) -> None:
-        """Add types and functions, and all that they reach."""
+        """Add types and functions, and all that they refer to."""
         self.dependencies.add(roots)
 
     def files(self) -> dict[str, Text]:
-        """The text of every source by its qualifier, in the order of first need."""
+        """The text of every source by its qualifier."""
         t: Any
         for t in self.dependencies.types:
             if not t.name.startswith(T.CUSTOM_CLASSES):
@@ -67,14 +70,15 @@ class CodeWriter:
             self.spelling.renamed[t] = name
 
     def _place(self, name: str, item: Any) -> str:
-        """A free qualified name like `name`, below `__torch__`; mangled where it is taken."""
+        """Register `item` under a qualified name below `__torch__` and return that.  It is `name`
+        made legal, and mangled if it is taken."""
         parts = [LEGAL.sub("_", part) for part in name.split(".")]
         parts = [part if is_identifier(part) else f"_{part}" for part in parts]
         if parts[0] != "__torch__":
             parts.insert(0, "__torch__")
         if isinstance(item, Function):
             while isinstance(self.taken.get(".".join(parts[:-1])), T.Type):
-                del parts[-2]  # a static method goes beside its class
+                del parts[-2]  # a static method becomes a function beside its class
         placed = ".".join(parts)
         while placed in self.taken:
             kept = [p for p in parts[:-1] if not MANGLED.fullmatch(p)]
@@ -85,12 +89,13 @@ class CodeWriter:
 
 
 def hooks_of(item: Any) -> list[str]:
-    """Hooks of a class, which its code calls as functions of a module of the class's name."""
+    """The hooks of a class.  PyTorch also wants them as functions, in a source whose qualifier is
+    the name of the class."""
     return [*item.pre_hooks, *item.hooks] if isinstance(item, T.ClassType) else []
 
 
 def class_ast(t: Any, name: str, spelling: Spelling) -> ast.ClassDef:
-    """The declaration of a class, interface, enum or named tuple."""
+    """The definition of a class, interface, enum or named tuple."""
     if isinstance(t, T.TupleType):
         return class_def(name, "NamedTuple", named_tuple_body(t, spelling))
     if isinstance(t, T.EnumType):
@@ -114,7 +119,8 @@ def class_def(name: str, base: str, body: list[ast.stmt]) -> ast.ClassDef:
 
 
 def named_tuple_body(t: T.TupleType, spelling: Spelling) -> list[ast.stmt]:
-    """The fields; PyTorch reads no defaults there, and calls in the code give every field."""
+    """The fields, without defaults: PyTorch does not read those, and printed calls pass every
+    field."""
     return [
         ast.AnnAssign(name_expr(field), spelling.type(element), None, 1)
         for field, element in zip(t.fields or (), t.elements)
@@ -157,7 +163,8 @@ def attributes_body(t: T.ClassType, spelling: Spelling) -> list[ast.stmt]:
 
 
 def final_constant(name: str, value: Any, spelling: Spelling) -> ast.stmt | None:
-    """`name : Final[T] = value`; None for values whose type does not show."""
+    """The statement `name : Final[T] = value`; None if the type of the value is not known or the
+    name is not an identifier."""
     try:
         t = constant_type(value)
     except TypeError:

@@ -1,9 +1,9 @@
-"""Compiled archives: what engines run is kept beside the code that it was made from.
+"""Compiled archives, which contain the code that engines run beside the code/ it was made from.
 
-scriptlang/program.pkl of such an archive has the functions as our engines run them: optimised, with
-operators of our own.  The record scriptlang/compiled says which version of scriptlang made it, of
-which code/.  Where either is another one, for a file whose code was changed by hand or that comes
-from an older scriptlang, the program is left alone and the code compiled as ever.
+In such an archive scriptlang/program.pkl has optimised functions, which may use operators that only
+scriptlang has.  The record scriptlang/compiled says which version of scriptlang made them, from
+which code/.  If either does not match, because the code was changed by hand or the file comes from
+another version, the program is ignored and code/ is compiled as usual.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ RECORD = "scriptlang/compiled"
 
 
 def stamp(sources: Iterable[tuple[str, int]]) -> bytes:
-    """The contents of the record for records of code/ by name and CRC-32."""
+    """The contents of the record, from the names and CRC-32s of the records in code/."""
     names = "".join(f"{name} {crc}\n" for name, crc in sorted(sources))
     return f"{__version__}\n{zlib.crc32(names.encode())}\n".encode()
 
 
 def stamp_of(records: Iterable[tuple[str, Any]]) -> bytes:
-    """The contents of the record for records that are being written."""
+    """The contents of the record, from records that are being written."""
     return stamp((name, zlib.crc32(contents)) for name, contents in records if is_source(name))
 
 
@@ -39,7 +39,7 @@ def is_source(name: str) -> bool:
 
 
 def holds(reader: Any) -> bool:
-    """Whether an archive has a program that is of its code and for this scriptlang."""
+    """Whether an archive has a program that this version of scriptlang made from its code."""
     if RECORD not in reader.records or PROGRAM not in reader.records:
         return False
     sources = ((name, r.crc) for name, r in reader.records.items() if is_source(name))
@@ -47,10 +47,11 @@ def holds(reader: Any) -> bool:
 
 
 def attach(tree: Any, importer: Any, constant: Callable[[Any], Any]) -> None:
-    """Give the functions of an archive what they run as, from the unpickled program.
+    """Give the functions of an archive the code that engines run, from the unpickled program.
 
-    importer: the types and functions of code/.  constant: makes the value of a constant.
-    Raises ArchiveError where the program is malformed or not sound.
+    Engines verify it when a function is first called.
+    importer: has the types and functions of code/.  constant: makes the value of a constant.
+    Raises ArchiveError if the program is malformed or does not match the functions.
     """
     try:
         functions = read_functions(tree, importer.find_type, constant, verified=False)
@@ -68,8 +69,10 @@ def attach(tree: Any, importer: Any, constant: Callable[[Any], Any]) -> None:
 
 
 def check_alike(kept: Schema, declared: Schema) -> None:
-    """ArchiveError unless a function takes and gives as many values as its code says: callers go by
-    the one, verification by the other."""
+    """Raise ArchiveError unless both schemas have the same numbers of arguments and results.
+
+    Callers use the declared one, but verification uses that of the compiled code.
+    """
     if len(kept.arguments) != len(declared.arguments) or len(kept.returns) != len(declared.returns):
         raise ArchiveError(
             f"{declared.name} takes and gives other values than in code/",
@@ -79,7 +82,7 @@ def check_alike(kept: Schema, declared: Schema) -> None:
 
 
 def declared(importer: Any, name: str) -> Function | None:
-    """The method or function of that name in code/, None where there is none."""
+    """The method or function of that name in code/; None if there is none."""
     owner, _, short = name.rpartition(".")
     cls = importer.find_type(owner)
     if isinstance(cls, T.ClassType):

@@ -1,9 +1,10 @@
-"""Debug records: from a place in the code of an archive to the program that it was made from.
+"""Debug records, which map the code of an archive to the program from which it was made.
 
 A debug record is a pickle: `("FORMAT_WITH_STRING_TABLE", strings, (offset, ((lines, file,
-first_line), start, end), tag), ...)`, offsets ascending, `lines` indices of strings that make the
-source.  The first formats had the same without a table and with the text itself.  Read when a
-place is first asked for; a damaged record costs the places, never the load.
+first_line), start, end), tag), ...)`.  Offsets ascend, and `lines` has the indices of the strings
+that make up the source.  The first versions of the format have no table but the text itself.  A
+record is read when a place is first looked up.  If it is damaged, places are unknown, but the
+archive loads.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ STRING_TABLE = "FORMAT_WITH_STRING_TABLE"
 
 @record(frozen=True, eq=False)
 class Mark:
-    """From `offset` in the code on: bytes [start, end) of `source`, where there is one."""
+    """The origin of the code from `offset` on: bytes [start, end) of `source`; none if that is
+    None."""
 
     offset: int
     source: Source | None = None
@@ -32,7 +34,7 @@ class Mark:
 
     @property
     def span(self) -> Span | None:
-        """The place, its ends counted in characters."""
+        """The origin as a span, which counts characters; None if there is none or it is wrong."""
         if self.source is None:
             return None
         text, start, end = self.source.text, self.start, self.end
@@ -57,21 +59,24 @@ class DebugInfo:
         try:
             return read_marks(unpickle(self.read(self.record), self.record).value)
         except ArchiveError:
-            return []  # places are a help; a program runs without them
+            return []  # a program runs without its places
 
     @made_once
     def offsets(self) -> list[int]:
         return [m.offset for m in self.marks]
 
     def find(self, offset: int) -> Span | None:
-        """The program text that the code at `offset` was made from."""
+        """The span in the program from which the code at `offset` was made; None if unknown."""
         marks = self.marks
         i = bisect_right(self.offsets, offset) - 1
         return marks[i].span if i >= 0 else None
 
 
 class OriginalSpan(Span):
-    """The program text that a place in an archive's code was made from, looked up on first use."""
+    """The span in the program from which a place in an archive's code was made.
+
+    It is looked up on first use.  If it is not known, it is the place in the archive's code itself.
+    """
 
     def __init__(self, debug: DebugInfo, code: Span) -> None:
         object.__setattr__(self, "debug", debug)
@@ -96,7 +101,7 @@ class OriginalSpan(Span):
 
 
 def read_marks(tree: Any) -> list[Mark]:
-    """The marks of a read debug record, those that make no sense left out."""
+    """The marks of an unpickled debug record, without those that are malformed or out of order."""
     if not isinstance(tree, tuple):
         return []
     strings: tuple[Any, ...] = ()
@@ -139,7 +144,8 @@ def read_mark(
 
 
 def read_source(described: Any, strings: tuple[str, ...]) -> Source | None:
-    """A source from (text or indices of its lines, file name, number of the first line)."""
+    """The source described by (text or indices of its lines, file name, number of the first
+    line)."""
     if not isinstance(described, tuple) or len(described) < 3:
         return None
     text, name, first_line = described[:3]
@@ -159,4 +165,4 @@ def read_source(described: Any, strings: tuple[str, ...]) -> Source | None:
 
 
 MAX_ORIGINAL = 16 << 20
-"""The text of one source; the table may name a long line often."""
+"""The largest number of characters of a source.  A small record could repeat a long line often."""

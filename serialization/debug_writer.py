@@ -1,4 +1,4 @@
-"""Writing debug records (see debug_info for what is in them)."""
+"""Writes debug records.  debug_info.py describes what is in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ MARK = T.TupleType((T.INT, T.TupleType((SOURCE, T.INT, T.INT)), T.INT))
 
 
 class DebugWriter:
-    """Makes the tree of one debug record from the marks of a text."""
+    """Makes one debug record from the marks of a text.
+
+    strings: the string table.  nothing: stands for the source of code of unknown origin.  tags:
+    a number for each place.
+    """
 
     def __init__(self) -> None:
         self.strings: dict[str, int] = {}
@@ -25,11 +29,11 @@ class DebugWriter:
         self.tags: dict[Any, int] = {}
 
     def index(self, text: str) -> int:
-        """Index of a string in the table."""
+        """The index of a string in the table, to which it is added if it is new."""
         return self.strings.setdefault(text, len(self.strings))
 
     def dump(self, text: Text) -> bytes:
-        """The pickle for a text."""
+        """The record of a text, as a pickle."""
         marks = [self.mark(0, None)] if not text.marks or text.marks[0][0] else []
         marks += [self.mark(offset, span) for offset, span in text.marks]
         pickler = Pickler(no_storage)
@@ -51,7 +55,8 @@ class DebugWriter:
         return (offset, place, self.tags.setdefault(key, len(self.tags)))
 
     def source(self, source: Source) -> tuple[tuple[Any, ...], Callable[[int], int]]:
-        """(how the record describes a source, offset in the text -> offset in its bytes)."""
+        """The description of a source in the record, and a function from offsets in the source to
+        those of bytes in the description."""
         known = self.sources.get(source)
         if known is None:
             lines = [
@@ -68,7 +73,8 @@ class DebugWriter:
 
 
 def byte_offsets(source: Source) -> Callable[[int], int]:
-    """Maps offsets in a source to bytes of its text with the indentation put back."""
+    """A function from offsets in a source to offsets of bytes in its text with the indentation that
+    `Source` removed."""
     text, indent = source.text, source.indent
     if text.isascii() and not indent:
         return lambda offset: offset

@@ -1,4 +1,4 @@
-"""What a program consists of: the classes, enums, named tuples, interfaces, functions in reach."""
+"""Finds what a program consists of: its classes, enums, named tuples, interfaces and functions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ NAMED = (T.ClassType, T.InterfaceType, T.EnumType)
 
 
 class Dependencies:
-    """Collects what is reachable from objects and functions, in the order it is met.
+    """Collects the named types and functions that types and functions refer to, in the order in
+    which they are found.
 
-    Method bodies are compiled on the way: what a program reaches is known only then.
+    Bodies are compiled on the way, since only a compiled body shows what it refers to.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class Dependencies:
         self._pending: list[Any] = []
 
     def add(self, roots: Iterable[Any]) -> None:
-        """Add types and functions and all that they reach."""
+        """Add types and functions, and all that they refer to."""
         self._pending += reversed(list(roots))
         while self._pending:
             item = self._pending.pop()
@@ -83,8 +84,9 @@ def types_of_schema(schema: Schema) -> list[T.Type]:
 
 
 def contents_of_graph(graph: Graph) -> list[Any]:
-    """Types and functions that the nodes of a graph name; those of constants come last, since
-    where a constant stands among the nodes is of no account."""
+    """The types and functions that the nodes of a graph name.  Those of constants come last, since
+    the position of a constant among the nodes has no meaning and may differ between equal
+    programs."""
     found: dict[Any, None] = {}
     constants: list[Any] = []
     for node in graph.walk_all():
@@ -103,7 +105,7 @@ def contents_of_graph(graph: Graph) -> list[Any]:
 
 
 def named_in(value: Any) -> list[Any]:
-    """Functions and types that a constant names."""
+    """The functions and types that a constant refers to."""
     if isinstance(value, Function):
         return [value]
     if isinstance(value, (EnumValue, ScriptObject)):
@@ -131,7 +133,7 @@ def recursive_functions(types: Iterable[T.Type], functions: Iterable[Function]) 
 
 
 def callees(function: Function) -> list[Function]:
-    """The functions and methods that a function names in its calls."""
+    """The functions and methods that a function calls."""
     found = []
     for node in function.graph.walk_all():
         if isinstance(node.attributes.get("function"), Function):

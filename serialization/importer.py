@@ -1,8 +1,8 @@
-"""The code of an archive as types and functions: declarations at once, bodies on first use.
+"""Imports the code of an archive as types and functions.
 
-A class is made empty when its name is first met and filled from a queue, so that classes may name
-each other in any order, and depth in the archive is not depth of recursion here.  A function has
-its schema from its signature; its body is emitted by the front end when it is first needed.
+A class is created empty when its name is first looked up, and filled from a queue.  So classes may
+refer to each other in any order, and nesting in the archive does not lead to deep recursion.  A
+function gets its schema from its signature; the front end compiles its body on first use.
 """
 
 from __future__ import annotations
@@ -35,16 +35,18 @@ OLD_PACKED = re.compile(
     r"__torch__\.torch\.nn\.(intrinsic\.)?quantized\..*\."
     r"(Linear|LinearReLU|LinearPackedParams|Conv(ReLU)?[23]d)"
 )
-"""Classes whose packed weights were Tensors once; their `__setstate__` makes objects today."""
+"""Classes whose packed weights were Tensors in old archives.  Their `__setstate__` now makes
+objects of custom classes."""
 
 
 class Importer:
-    """Types and functions of an archive by qualified name, imported when they are asked for.
+    """Types and functions of an archive by qualified name, imported when they are looked up.
 
-    constants: gives the constants table (`CONSTANTS.c0` is its first value).
-    version: the archive's format, which says what some operators mean (see upgraders).
+    constants: returns the table of constants (`CONSTANTS.c0` is its first value).
+    version: that of the archive's format, on which the meaning of some operators depends (see
+    upgraders).
     budget: what compiling its functions may use.
-    known: classes that are there already and are to be filled (see native_archive).
+    known: classes that exist already, and are filled instead of new ones (see native_archive).
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class Importer:
 
     @made_once
     def resolver(self) -> ArchiveResolver:
-        """What names mean in bodies; with it comes the front end, which only these need."""
+        """Resolves names in bodies.  It imports the front end, which declarations do not need."""
         from .resolver import ArchiveResolver
 
         return ArchiveResolver(self)
@@ -80,7 +82,7 @@ class Importer:
 
     @alone
     def find_type(self, name: str) -> T.Type | None:
-        """The class, named tuple, enum or interface of that name; None where there is none."""
+        """The class, named tuple, enum or interface of that name; None if there is none."""
         if name not in self.types:
             if name.startswith(T.CUSTOM_CLASSES):
                 return T.custom_class(name)
@@ -92,7 +94,7 @@ class Importer:
 
     @alone
     def find_function(self, name: str) -> Function | None:
-        """The free function of that name; None where the archive has none."""
+        """The function of that name, not a method; None if there is none."""
         if name not in self.functions:
             found = self.files.find(name)
             self.functions[name] = None
@@ -112,7 +114,8 @@ class Importer:
         raise KeyError(name)
 
     def constant(self, name: str) -> Any:
-        """The value of `c0`, `c1`, ...  Raises KeyError where the table has none."""
+        """The value of `c0`, `c1`, ... in the table of constants.  Raises KeyError if there is
+        none."""
         table = self.constants()
         if (
             name[:1] != "c"
@@ -143,7 +146,7 @@ class Importer:
         self._queue.append((declared, file, node))
 
     def _drain(self) -> None:
-        """Fill declared classes until none is empty; what they name joins the queue."""
+        """Fill all declared classes.  Those that are declared meanwhile are added to the queue."""
         if self._is_draining:
             return
         self._is_draining = True
@@ -211,7 +214,11 @@ class Importer:
     def _read_class(
         self, t: T.ClassType, own: T.ClassType, file: CodeFile, node: ast.ClassDef
     ) -> None:
-        """Fill `t` with what is said of the class `own`, mostly itself."""
+        """Fill `t` with the contents of a class definition.
+
+        own: the type of `self` in methods, which is `t` itself or the known class that `t` will
+        become.
+        """
         lists: dict[str, list[str]] = {name: [] for name in STRING_LISTS}
         for s in node.body:
             if isinstance(s, ast.FunctionDef):
@@ -243,7 +250,7 @@ class Importer:
         return names
 
     def _declared_name(self, t: T.ClassType, file: CodeFile, s: ast.AnnAssign) -> None:
-        """`name : T` or `name : Final[T] = value`."""
+        """Read `name : T`, an attribute, or `name : Final[T] = value`, a constant."""
         if not isinstance(s.target, ast.Name):
             self._fail("a class declares plain names", s, file)
         declared = self.type_reader.read(s.annotation, file.record)
@@ -255,7 +262,8 @@ class Importer:
     def _assigned_name(
         self, t: T.ClassType, file: CodeFile, s: ast.Assign, lists: dict[str, list[str]]
     ) -> None:
-        """`__parameters__ = [...]`, or `__annotations__["0"] = T` for names that Python has not."""
+        """Read a list such as `__parameters__ = [...]`, or `__annotations__["0"] = T`, an attribute
+        whose name is not an identifier."""
         target = s.targets[0]
         if (
             isinstance(target, ast.Subscript)
@@ -303,7 +311,8 @@ class Importer:
     def _schema(
         self, name: str, node: ast.FunctionDef, file: CodeFile, owner: T.Type | None
     ) -> Schema:
-        """The schema that a signature says; the `self` of a method may go without a type."""
+        """The schema of a signature.  An argument or result without annotation is a Tensor, except
+        for `self`."""
         a = node.args
         if a.vararg or a.kwarg or a.posonlyargs or node.decorator_list:
             self._fail(f"{node.name} has a signature that archives do not have", node, file)
@@ -343,7 +352,7 @@ class Importer:
     def _emit(
         self, function: Function, file: CodeFile, node: ast.FunctionDef, owner: T.ClassType | None
     ) -> Graph:
-        """The body of a function, each node with the place in the program that it was made from."""
+        """The graph of a function.  The spans of its nodes are in the original program."""
 
         def emit() -> Graph:
             return self._compile(function, file, node, owner)
@@ -372,7 +381,8 @@ class Importer:
         except ScriptError:
             raise
         except Exception as e:
-            # PyTorch prints a small part of the language; code beside it may find gaps in ours.
+            # PyTorch prints only a small part of the language.  Other code, which was not printed
+            # by PyTorch, may lead to errors that the front end does not expect.
             raise CompileError(
                 f"{function.name} cannot be compiled ({e.__class__.__name__}: {e})",
                 file.span(node),
@@ -389,7 +399,8 @@ class Importer:
 
 
 def find_properties(t: T.ClassType) -> None:
-    """Archives keep a property `x` as methods `__x_getter` and `__x_setter`; find them again."""
+    """Find the properties of a class.  Archives store a property `x` as methods `__x_getter` and
+    `__x_setter`."""
     for name in t.methods:
         if name.startswith("__") and name.endswith("_getter"):
             short = name[2 : -len("_getter")]

@@ -1,4 +1,4 @@
-"""Which nodes are printed inside the expression that uses them, not on a line of their own."""
+"""Decides which nodes are printed inside the expression that uses them, not as a statement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN_LINE = {
     "prim::TupleUnpack",
     "prim::ListUnpack",
 }
-"""Kinds whose value always gets a name."""
+"""Node kinds whose value always gets a name."""
 
 TAKES_NAMES = {
     "prim::Loop",
@@ -27,7 +27,7 @@ TAKES_NAMES = {
     "prim::TupleUnpack",
     "prim::ListUnpack",
 }
-"""Kinds whose inputs are printed as names."""
+"""Node kinds whose inputs are always printed as names."""
 
 MAX_DEPTH = 3
 MAX_NODES = 8
@@ -36,10 +36,10 @@ TEMPORARY = re.compile(r"_*\d*(\.\d+)?")
 
 
 def inlined_nodes(graph: Graph) -> set[Node]:
-    """The nodes to print inside their user.
+    """The nodes that are printed inside the node that uses them.
 
-    Such a node has one output without a name of the program, used once, by a node right after it;
-    nothing runs in between, so that the order of effects stays what it is.
+    Such a node has one output, which is no variable of the program and is used once, by a node
+    right after it.  Nothing runs in between, so the order of effects does not change.
     """
     inliner = _Inliner()
     inliner.block(graph.block, is_function=True)
@@ -68,7 +68,8 @@ class _Inliner:
             self.inputs(node, 0)
 
     def inputs(self, node: Node, depth: int) -> Node:
-        """Inline what feeds `node`, last input first; returns the first of what now is one."""
+        """Inline the nodes that compute inputs of `node`, last input first; return the first node
+        of the resulting sequence."""
         first = node
         for i in range(len(node.inputs) - 1, -1, -1):
             v = node.inputs[i]
@@ -83,7 +84,7 @@ class _Inliner:
 
 
 def can_inline(node: Node, user: Node, index: int) -> bool:
-    """Whether `node`, which feeds input `index` of `user`, need not have a name."""
+    """Whether the output of `node`, which is input `index` of `user`, needs no name."""
     if node.kind in OWN_LINE or node.kind == "prim::Param" or node.blocks or len(node.outputs) != 1:
         return False
     output = node.outputs[0]
@@ -96,12 +97,12 @@ def can_inline(node: Node, user: Node, index: int) -> bool:
 
 
 def base_name(name: str) -> str:
-    """`hx` of `hx`, `hx6`, `hx.2`: the variable that a value belongs to."""
+    """The variable to which a value belongs: `hx` for `hx`, `hx6` and `hx.2`."""
     return name.partition(".")[0].rstrip("0123456789")
 
 
 def previous(node: Node) -> Node:
-    """The node before `node` that is printed; constants stand where they are used."""
+    """The last node before `node` that is not a constant.  Constants are printed at their uses."""
     node = node.prev
     while node is not None and node.kind == "prim::Constant":
         node = node.prev

@@ -1,7 +1,8 @@
-"""Files that torch.save wrote before PyTorch 1.6: five pickles, then the storages' bytes.
+"""Reads files that torch.save wrote before PyTorch 1.6: five pickles, then the storages' bytes.
 
-magic number, protocol version, facts about the system, the value, the storages' keys in order;
-then for each storage its number of elements (64 bits) and their bytes
+The pickles are: magic number, protocol version, facts about the system, the value, and the keys of
+the storages in order.  Then follow, for each storage, its number of elements (64 bits) and their
+bytes.
 """
 
 from __future__ import annotations
@@ -29,13 +30,17 @@ def is_legacy(data: memoryview) -> bool:
 def read_legacy(
     data: memoryview, unpickler: type[Unpickler], values: Callable[..., Materialiser]
 ) -> Any:
-    """The value of such a file.  Raises ArchiveError where it is damaged."""
+    """The value in such a file.  Raises ArchiveError if the file is damaged.
+
+    unpickler: reads the pickles.  values: makes the materialiser of the value.
+    """
 
     class Numbered(unpickler):  # type: ignore[misc, valid-type]  # a class that is given
-        """Notes the storages that the value refers to, whose sizes the file repeats."""
+        """An unpickler that notes the storages to which the value refers, since the file states
+        their sizes again."""
 
         def integer(self, size: int) -> None:
-            if size > len(LEGACY_SAVE_MAGIC):  # the magic number is the longest
+            if size > len(LEGACY_SAVE_MAGIC):  # no integer in such files is longer
                 self.fail(f"an integer of {size} bytes", DAMAGED)
             self.push(int.from_bytes(self.take(size), "little", signed=True))
 
@@ -70,7 +75,7 @@ def read_legacy(
 def storages(
     data: memoryview, at: int, keys: list[Any], refs: dict[str, StorageRef]
 ) -> dict[str, memoryview]:
-    """The bytes of each storage, by record name."""
+    """The bytes of each storage, by the record name that `Storages.open` uses."""
     records: dict[str, memoryview] = {}
     for key in keys:
         ref = refs.get(key) if type(key) is str else None

@@ -1,7 +1,7 @@
-"""Read pickles as run-time values: Tensors over the records, objects of the imported classes.
+"""Makes run-time values from unpickled trees: Tensors on the records, objects of imported classes.
 
-What a class declares is checked against what the pickle holds, so that later code may rely on the
-types.  What is one object in the pickle is one object here.
+Values are checked against the types that classes declare, so that other code may rely on these.
+An object that occurs several times in the pickle stays one object.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ PLAIN: dict[T.Type, tuple[type, ...]] = {
     T.NONE: (type(None),),
     T.NUMBER: (int, float, complex),
 }
-"""Types whose values the pickle holds as they are."""
+"""The Python classes of values that are the same in the pickle and at run time."""
 
 
 @record
 class PendingState:
-    """A state that the class's own `__setstate__` has to take in; nothing runs while loading."""
+    """An object and the state to pass to its `__setstate__`, which does not run while loading."""
 
     object: ScriptObject
     state: Any
@@ -59,10 +59,11 @@ class PendingState:
 
 @record
 class Storages:
-    """The storages of an archive: records under `folder`, each opened once.
+    """The storages of an archive, each opened once.
 
-    view: the bytes of a record, writable where that does not change the file.
-    swapped: the file's byte order is not this machine's.  bools: records seen to be bools.
+    view: returns the bytes of a record; they are writable if writes do not change the file.
+    swapped: whether the file's byte order differs from this machine's.
+    opened: the storages by record.  bools: the records that were checked to be bools.
     """
 
     view: Callable[[str], memoryview]
@@ -105,8 +106,11 @@ class Storages:
 class Materialiser:
     """Makes the values of one pickle.
 
-    folder: where its storages lie (`data`, `constants`).  find_type: class, enum or named tuple
-    by name.  parse_type: the type of a tag's text.  pending collects states for `__setstate__`.
+    folder: that of its storages (`data`, `constants`).
+    find_type: returns the class, enum or named tuple of a name, or None.
+    parse_type: returns the type of the text with which a container is tagged.
+    pending: collects objects whose `__setstate__` has to run.
+    made, open: the values made so far and the containers being made, by the id in the tree.
     """
 
     def __init__(
@@ -132,7 +136,10 @@ class Materialiser:
         raise ArchiveError(why, self.record, help)
 
     def value(self, v: Any, type: T.Type, what: str, depth: int) -> Any:
-        """The run-time value of `v`, which has to be of `type`; `what` names it in errors."""
+        """The run-time value of `v`, which has to be of type `type`.
+
+        what: a description of the value for errors.  depth: how deep it is nested.
+        """
         if depth > MAX_DEPTH:
             self.fail(f"{what} is nested over {MAX_DEPTH} deep")
         plain = PLAIN.get(type)
@@ -193,7 +200,10 @@ class Materialiser:
         self.mismatch(v, type, what)
 
     def any(self, v: Any, what: str, depth: int, type: T.Type) -> Any:
-        """A value that the pickle itself has to say the type of."""
+        """A value without a declared type: its tag or the value itself tells the type.
+
+        type: Any or a Union.
+        """
         tag = self.tree.tags.get(id(v))
         if tag is not None and isinstance(v, (list, dict)):
             return self.typed(v, self.parse_type(tag), what, depth)
@@ -241,7 +251,7 @@ class Materialiser:
         return self.made[key]
 
     def guarded(self, v: Any, type: T.Type, what: str, make: Callable[[], Any]) -> Any:
-        """`once` for containers; one that holds itself is refused."""
+        """`once` for containers.  It refuses a container that contains itself."""
         if id(v) in self.open:
             self.fail(f"{what} contains itself")
         self.open.add(id(v))
@@ -290,7 +300,7 @@ class Materialiser:
         return tensor
 
     def quantizer(self, ref: TensorRef) -> Quantizer | ChannelQuantizer:
-        """How a tensor is quantized; parameters of channels have to fit its size."""
+        """The quantizer of a tensor.  Parameters per channel must fit the size of the tensor."""
         from ..ops.quantization.quantized_tensors import ChannelQuantizer, Quantizer
 
         assert ref.quantizer is not None
@@ -322,7 +332,7 @@ class Materialiser:
         if made.type.name.startswith(T.CUSTOM_CLASSES):
             wanted = state_type(made.type.name)
             state = self.value(ref.state, wanted, f"the state of {ref.name}", depth + 1)
-            made.slots = [state]  # a class of a C++ library: kept as it is
+            made.slots = [state]  # an object of a class in C++ keeps its state as it is
             return
         if "__setstate__" in made.type.methods:
             arguments = made.type.methods["__setstate__"].schema.arguments
@@ -366,11 +376,11 @@ STATES = {
         (T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT))
     ),
 }
-"""Classes of PyTorch's C++ library -> the type of their state, where it is always the same."""
+"""The types of the states of classes in PyTorch's C++ library that always have the same type."""
 
 
 def state_type(name: str) -> T.Type:
-    """The type of the state of a class of PyTorch's C++ library; Any where it varies."""
+    """The type of the state of a class in PyTorch's C++ library; Any if it varies."""
     if name not in STATES and name.startswith(T.CUSTOM_CLASSES + "xnnpack."):
         from ..ops.families import prepacked
 
@@ -392,4 +402,4 @@ KINDS = {
     complex: "a complex",
     DeviceRef: "a device",
 }
-"""How errors name what a pickle holds."""
+"""The names of values in a pickle, for errors."""

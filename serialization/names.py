@@ -1,12 +1,12 @@
-"""The record scriptlang/names.pkl: names that bytecode, as PyTorch reads it, has no place for.
+"""The record scriptlang/names.pkl: names for which PyTorch's format of bytecode has no place.
 
     (1, enums, classes, defaults)
     enums     ((class, ((member, value), ...)), ...)
     classes   ((class, (attribute, ...)), ...)    by slot
-    defaults  ((function, (argument, ...)), ...)  what is None where a caller leaves it out: of the
-              functions whose schema in bytecode does not tell
+    defaults  ((function, (argument, ...)), ...)  the arguments whose default is None, for functions
+              whose schema in bytecode would be read differently
 
-Who reads bytecode without it does not know how members of enums are called; asking is an error.
+If the record is missing, the names of members of enums are unknown, and using one raises an error.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ MAX_ATTRIBUTES = 10_000
 def names_of(
     codes: Mapping[str, Code], values: Iterable[Any], renamed: Mapping[T.Type, str]
 ) -> tuple[Any, ...] | None:
-    """What the record says of functions by their name in the archive, and of what its objects hold;
-    None where there is nothing to say."""
+    """The value to pickle for functions, by their name in the archive, and for `values`, the
+    archive's objects; None if there are no names to write.
+
+    renamed: types that have another name in the archive.
+    """
     found = list(types_in(codes.values(), values))
     enums = {
         renamed.get(t, t.name): tuple(t.members.items())
@@ -54,8 +57,8 @@ def names_of(
 
 
 def lost_defaults(arguments: tuple[Argument, ...]) -> tuple[str, ...] | None:
-    """The arguments whose default is None, where readers of the schema in bytecode would take
-    others for them."""
+    """The arguments whose default is None; None if `with_none_defaults` finds the same ones from
+    the schema in bytecode."""
     written = tuple(replace(a, default=NO_DEFAULT) if a.default is None else a for a in arguments)
     if with_none_defaults(written) == arguments:
         return None
@@ -63,7 +66,7 @@ def lost_defaults(arguments: tuple[Argument, ...]) -> tuple[str, ...] | None:
 
 
 def types_in(codes: Iterable[Code], values: Iterable[Any]) -> Iterator[T.Type]:
-    """The types that codes and values name, and those of their parts and attributes, each once."""
+    """The types in codes and values, and those of their parts and attributes, each once."""
     pending: list[Any] = list(values)
     for code in codes:
         pending += [
@@ -72,7 +75,7 @@ def types_in(codes: Iterable[Code], values: Iterable[Any]) -> Iterator[T.Type]:
             *filter(None, code.register_types),
             *(a.type for a in (*code.schema.arguments, *code.schema.returns)),
         ]
-    seen: dict[int, Any] = {}  # with the values: what is gone may leave its number to another
+    seen: dict[int, Any] = {}  # holds the values, so that their ids are not used again
     while pending:
         item = pending.pop()
         if isinstance(item, T.AtomType) or id(item) in seen:
@@ -98,7 +101,8 @@ def types_in(codes: Iterable[Code], values: Iterable[Any]) -> Iterator[T.Type]:
 
 @record
 class Names:
-    """What the record says: class -> members, class -> attributes, function -> arguments."""
+    """The contents of the record: members of enums, attributes of classes, and the arguments of
+    functions whose default is None."""
 
     enums: dict[str, dict[str, Any]]
     classes: dict[str, list[str]]
@@ -109,7 +113,7 @@ NONE = Names({}, {}, {})
 
 
 def read_names(tree: Any) -> Names:
-    """The names in an unpickled record.  Raises ArchiveError where it is malformed."""
+    """The names in an unpickled record.  Raises ArchiveError if it is malformed."""
     if not isinstance(tree, tuple) or len(tree) != 4:
         fail("it is no tuple of four")
     if tree[0] != WRITTEN:
@@ -128,7 +132,7 @@ def read_names(tree: Any) -> Names:
 
 
 def pairs(rows: Any) -> dict[str, Any]:
-    """Name -> what is said of it, once."""
+    """A table of (name, value) pairs as a dict.  Raises ArchiveError if a name occurs twice."""
     if not isinstance(rows, tuple) or not all(isinstance(r, tuple) and len(r) == 2 for r in rows):
         fail("a table is no tuple of pairs")
     texts(tuple(r[0] for r in rows))
@@ -136,7 +140,8 @@ def pairs(rows: Any) -> dict[str, Any]:
 
 
 def texts(names: Any) -> list[str]:
-    """Names that differ.  A pickle may name one tuple of them many times: they are counted."""
+    """A list of distinct names.  They count towards the budget, since a small pickle may contain
+    the same tuple many times."""
     if not isinstance(names, tuple) or not all(isinstance(n, str) and n for n in names):
         fail("a name is no text")
     budgets.spend("graph_nodes", len(names))

@@ -1,4 +1,4 @@
-"""Names in printed code: legal, unique, close to those of the program."""
+"""Chooses names in printed code that are legal, unique and close to those of the program."""
 
 from __future__ import annotations
 
@@ -82,30 +82,30 @@ RESERVED = frozenset(keyword.kwlist) | frozenset(
         "awaitable",
     )
 )
-"""Names with a meaning of their own in the code of archives."""
+"""Names that have a meaning in the code of archives, so variables must not have them."""
 
 _NOT_A_WORD = re.compile(r"\W", re.ASCII)
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a name can be written as it is."""
+    """Whether a name can be printed as an identifier."""
     return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
 
 
 class Names:
-    """The names of one function: each is given once."""
+    """The names in one function, each of which is used once."""
 
     def __init__(self, taken: tuple[Any, ...] = ()) -> None:
         self.taken: set[str] = set(taken)
         self.counters: dict[str, int] = {}
 
     def reserve(self, name: str) -> str:
-        """Take a name as it is (an argument's); the caller knows that it is free."""
+        """Take a name unchanged, such as that of an argument.  The caller knows that it is free."""
         self.taken.add(name)
         return name
 
     def fresh(self, hint: str = "") -> str:
-        """A name like `hint`: `x`, then `x0`, `x1`...; `_0`, `_1`... without a hint."""
+        """A new name like `hint`: `x`, then `x0`, `x1`...; without a hint `_0`, `_1`..."""
         base = _NOT_A_WORD.sub("_", hint.partition(".")[0]) if hint else "_"
         if base != "_" and (base[0].isdigit() or not base.strip("_")):
             base = "_"

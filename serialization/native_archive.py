@@ -1,13 +1,13 @@
-"""Archives that the native engine reads and compiles by itself (cpp_loader/src/source).
+"""Archives that the native engine reads and compiles itself (cpp_loader/src/source).
 
-    archive = read_native(Contents(view))           # None: read_archive is to read it
+    archive = read_native(Contents(view))           # None if `read_archive` has to read it
     archive.root                                    # the module, a ScriptObject
 
-Objects lie in the engine from the start.  Their classes know the names of their attributes and
-methods; types, signatures and bodies are read from the same bytes by the Python importer, once
-somebody asks for them, and the classes and functions stay the same objects.  A function that the
-engine did not compile, or whose calls need what only Python knows, is compiled in Python when it is
-called.  What the engine refuses as a whole, Python reads: it says what is wrong with a file.
+Objects are in the engine from the start.  Their classes know only the names of their attributes and
+methods.  When types, signatures or bodies are needed, the Python importer reads them from the same
+bytes and fills the same class and function objects.  A function that the engine could not compile,
+or that needs something only Python has, is compiled in Python when it is called.  If the engine
+refuses the whole archive, Python reads it, which also gives the error if the file is wrong.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ if TYPE_CHECKING:
 
 ROADS = ("auto", "python", "native")
 VARIABLE = "SCRIPTLANG_READER"
-"""The variable of the environment that says who reads archives: "python" for Python alone, "native"
-for an error where the native engine does not, "auto" for the engine where it can."""
+"""The environment variable that says who reads archives: "python" for Python alone, "native" for
+the native engine, with an error if it fails, "auto" for the engine, and Python if that fails."""
 
 DEFAULT = "auto"
 
 READING = ("source_bytes", "syntax_nodes", "graph_nodes", "type_nodes", "compile_seconds")
-"""Limits of reading, which the native engine knows by their defaults only."""
+"""Limits of reading.  The native engine only has their defaults."""
 
 
 class ArchiveClass(T.ClassType):
-    """A class of which the engine knows the names; the importer fills it when more is asked for."""
+    """A class of which only the names of attributes and methods are known.  The importer fills it
+    when more is needed; it then becomes a plain ClassType."""
 
     def __init__(self, archive: NativeArchive, name: str, facts: tuple[Any, ...]) -> None:
         is_module, _, attributes, submodules, methods = facts
@@ -63,7 +64,7 @@ class ArchiveClass(T.ClassType):
     def __getattr__(self, name: str) -> Any:
         if name not in ("attributes", "constants", "properties"):
             raise AttributeError(name)
-        if not self._archive.declare():  # the importer itself asks, before it has come to the class
+        if not self._archive.declare():  # the importer is at work, and has not filled this class
             return [] if name == "attributes" else {}
         return self.__dict__[name]
 
@@ -74,7 +75,7 @@ class ArchiveClass(T.ClassType):
         return name in self._submodules or super().is_object(name)
 
     def function(self, name: str, schema: Schema, define: Any, budget: Budget) -> Function:
-        """The function that stands for a method already, which becomes whole."""
+        """The Function of a method, completed with its schema and definition; for the importer."""
         made = self._functions.get(name)
         if made is None:
             return Function(f"{self.name}.{name}", schema, define=define, budget=budget)
@@ -82,13 +83,14 @@ class ArchiveClass(T.ClassType):
         return made
 
     def become(self, whole: T.ClassType) -> None:
-        """Take over what was read of the class."""
+        """Take over the contents of `whole`, the class that the importer has read."""
         self.__dict__.update(vars(whole))
         self.__class__ = T.ClassType  # type: ignore[assignment]
 
 
 class ArchiveFunction(Function):
-    """A method that runs as the engine has compiled it; the importer makes the rest of it."""
+    """A method that the engine has compiled.  The importer adds its schema and definition when they
+    are needed."""
 
     __slots__ = ()
 
@@ -116,7 +118,8 @@ class ArchiveFunction(Function):
 
 
 class NativeMethod:
-    """A function of a NativeArchive as NativeEngine runs it; see native_engine.NativeProgram."""
+    """The program of a function of a NativeArchive, which NativeEngine runs in place of a
+    `native_program.NativeProgram`."""
 
     calls_by_name = False
     is_entered = True
@@ -140,7 +143,7 @@ class NativeMethod:
 class NativeArchive:
     """An archive that the engine has read.
 
-    contents: its bytes, from which the importer reads.  limits: what that may use.
+    contents: its bytes, which the importer reads, too.  limits: what the importer may use.
     """
 
     def __init__(self, contents: Contents, native: Any, limits: Limits | None) -> None:
@@ -161,15 +164,15 @@ class NativeArchive:
 
     @property
     def is_whole(self) -> bool:
-        """Whether what there is may be used: Python reads archives that call code of theirs while
-        they are loaded, or around `forward`."""
+        """Whether the archive can be used.  Python has to read archives with `__setstate__` methods
+        to run or with hooks, and those whose root is not a module."""
         return bool(self.classes) and self.root.type.is_module
 
     # What the importer makes
 
     @made_once
     def reading(self) -> Any:
-        """The archive as Python reads it, without its objects."""
+        """The Python reading of the archive, of which only types and functions are used."""
         from ..budgets import Budget
         from .archive import Reader, Reading
 
@@ -185,7 +188,8 @@ class NativeArchive:
     @uncollected
     @alone
     def declare(self) -> bool:
-        """Have the importer fill all classes; whether it has: it may be at work, and ask itself."""
+        """Let the importer fill all classes.  Return False if it is at work already and has called
+        this itself."""
         if self.is_declaring:
             return False
         self.is_declaring = True
@@ -206,8 +210,11 @@ class NativeArchive:
     # Places
 
     def frames(self, stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
-        """The script stack, outermost first, of the engine's frames: a function with the record
-        that it is from and the offset in it, as machine.cpp has them."""
+        """The script stack, outermost first, of the engine's frames.
+
+        Each is (`<function> at <record>:<line>`, -2 - offset of the byte in that record); see
+        `frame_at` in machine.cpp.
+        """
         from ..errors import Frame
 
         found = []
@@ -217,7 +224,8 @@ class NativeArchive:
         return tuple(found)
 
     def span(self, name: str, record: str, offset: int) -> Span | None:
-        """The place in the program that the archive was made from; in its code where unknown."""
+        """The span in the program from which the archive was made, or in the code of the archive if
+        that is not known, for the byte at `offset` of a record."""
         from ..source import Span
 
         file = self.reading.importer.files.file(
@@ -233,7 +241,7 @@ class NativeArchive:
         return next((s for s in spans if getattr(s, "code", s).start == start), place)
 
     def graph_of(self, name: str) -> Graph:
-        """What Python makes of a function, where it can."""
+        """The graph that Python compiles from a function; an empty one if it cannot."""
         owner, _, short = name.rpartition(".")
         function = (
             self.classes[owner].methods.get(short)
@@ -243,13 +251,17 @@ class NativeArchive:
         try:
             return function.graph if function else Graph(name)
         except ScriptError:
-            return Graph(name)  # the place is known without it, but for its end
+            return Graph(name)  # the start of the place is known without the graph
 
 
 def read_native(
     contents: Contents, engine: str = "auto", limits: Limits | None = None
 ) -> NativeArchive | None:
-    """The archive as the native engine reads it; None where Python is to read it."""
+    """The archive as the native engine reads it; None if Python has to read it.
+
+    engine: the name of the engine that the caller wants.  Raises ValueError if the environment
+    variable VARIABLE has another value than ROADS.
+    """
     road = os.environ.get(VARIABLE, DEFAULT)
     if road not in ROADS:
         raise ValueError(f"{VARIABLE} is {', '.join(ROADS)}, not {road!r}")

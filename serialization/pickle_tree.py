@@ -1,6 +1,6 @@
-"""What the pickle reader gives out: plain Python values, and these few records for everything else.
+"""The data that the pickle reader returns for everything that is not a plain Python value.
 
-Nothing here does anything.  Making Tensors and objects of them is the work of `materialise`.
+These records only hold data.  `materialise` makes Tensors and objects from them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ SCALAR_TYPES = (
     "UInt32",
     "UInt64",
 )
-"""Names of the dtypes by their number in archives; `torch.<name>Storage` is the storage's class."""
+"""The names of dtypes by their number in archives.  `torch.<name>Storage` is the class of storages
+in pickles."""
 
 ITEM_SIZES = (
     1,
@@ -77,7 +78,7 @@ ITEM_SIZES = (
 )
 
 UNTYPED = {"Untyped": 0}
-"""Storages that name no dtype hold bytes."""
+"""Storages without a dtype, which count as bytes."""
 
 STORAGE_CLASSES: dict[str, int] = {
     f"{name}Storage": code
@@ -87,14 +88,14 @@ STORAGE_CLASSES: dict[str, int] = {
 
 @record(frozen=True, eq=False)
 class GlobalRef:
-    """A name that the pickle pushed: `__torch__.M`, `torch.FloatStorage`."""
+    """A qualified name in the pickle, such as `__torch__.M` or `torch.FloatStorage`."""
 
     name: str
 
 
 @record(frozen=True, eq=False)
 class StorageRef:
-    """A storage: number of its dtype, record key, and how many elements it declares."""
+    """A storage: the number of its dtype, the key of its record, and its number of elements."""
 
     dtype: int
     key: str
@@ -104,10 +105,11 @@ class StorageRef:
 
 @record(frozen=True, eq=False)
 class TensorRef:
-    """A strided view of a storage; checked to lie within the elements that the storage declares.
+    """A strided view of a storage, which was checked to lie within the storage's elements.
 
-    `kind` names what is not a plain tensor (`_rebuild_sparse_tensor`), "" for plain ones.
-    `quantizer`: (scale, zero point), or (scales, zero points, axis) of which two are TensorRefs.
+    kind: "" for a plain tensor, else the function that makes it (`_rebuild_sparse_tensor`).
+    quantizer: (scale, zero point), or (scales, zero points, axis), where the first two are
+    TensorRefs; None if the tensor is not quantized.
     """
 
     storage: StorageRef | None
@@ -123,9 +125,9 @@ class TensorRef:
 
 @record(eq=False)
 class ObjectRef:
-    """An instance of a `__torch__` class: its class's name, and the state that BUILD gave it.
+    """An instance of a `__torch__` class: the name of the class, and the state set by BUILD.
 
-    The state of a class without `__setstate__` is a dict of its attributes.
+    If the class has no `__setstate__`, the state is a dict of its attributes.
     """
 
     name: str
@@ -148,12 +150,15 @@ class DeviceRef:
 
 @record
 class Tree:
-    """A read pickle: its value, and the types that lists and dicts were tagged with, by id."""
+    """A pickle that was read.
+
+    tags: the texts of types with which lists and dicts are tagged, by the id of the container.
+    """
 
     value: Any
     tags: dict[int, str] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)
-    """The tagged containers, so that their ids stay theirs."""
+    """The tagged containers, so that their ids are not used again."""
 
     def tag(self, container: Any, text: str) -> None:
         self.tags[id(container)] = text

@@ -1,7 +1,7 @@
-"""Writing pickles as PyTorch's Pickler writes them: protocol 2, the same opcodes, names and memo.
+"""Writes pickles as PyTorch's Pickler does: protocol 2, with the same opcodes, names and memo.
 
-What is written depends on the value and its type: a `List[int]` goes through `build_intlist`, other
-lists and dicts carry their type as a tag, since pickles do not know element types.
+What is written depends on the value and its type.  A `List[int]` is made by `build_intlist`; other
+lists and dicts are tagged with their type, since pickles have no element types.
 
     Pickler(storage_key).dump(obj, type) -> bytes
 """
@@ -26,7 +26,7 @@ LIST_BUILDERS: dict[T.Type, str] = {
     T.BOOL: "build_boollist",
     T.TENSOR: "build_tensorlist",
 }
-"""Element type -> name in torch.jit._pickle."""
+"""The functions in torch.jit._pickle that make lists, by the type of the elements."""
 
 SHORT_TUPLES = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
 
@@ -34,9 +34,13 @@ SHORT_TUPLES = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
 class Pickler:
     """Writes one pickle.
 
-    storage_key: the record key of a tensor's storage; called in the order storages are met.
-    get_state: runs `__getstate__` of an object whose class has one, and gives its result.
-    class_name: the name under which the archive has a class or enum.
+    storage_key: returns the record key of a tensor's storage; it is called in the order in which
+    storages occur.
+    get_state: runs the `__getstate__` of an object and returns the result.
+    class_name: returns the name of a class or enum in the archive.
+
+    kept: the values whose ids are keys of `memo`, so that their ids are not used again.
+    open: the ids of the containers being written.  tuples, repeated: see `count_repeated`.
     """
 
     def __init__(
@@ -53,7 +57,7 @@ class Pickler:
         self.snapshot = Snapshot()
         self.kept: list[Any] = []
         self.shared: dict[int, tuple[Any, ...]] = {}
-        """Tuples by id that are to be written once."""
+        """Tuples, by id, that are written once and then only referred to."""
         self.tuples: set[int] = set()
         self.repeated = 0
         self.open: set[int] = set()
@@ -65,7 +69,8 @@ class Pickler:
         return bytes(self.out)
 
     def value(self, value: Any, type: T.Type = T.ANY) -> None:
-        """Push a value of a type; `Any` says nothing about containers."""
+        """Write a value of type `type`.  If that is Any, types of containers are derived from their
+        elements."""
         type = actual_type(type, value)
         if value is None or isinstance(value, bool):
             self.out += {None: b"N", True: b"\x88", False: b"\x89"}[value]
@@ -99,8 +104,11 @@ class Pickler:
             raise TypeError(f"a {value.__class__.__name__} cannot be kept in an archive")
 
     def count_repeated(self, value: tuple[Any, ...], size: int) -> None:
-        """Tuples are written where they occur, as PyTorch writes them: one that holds another
-        twice, which holds another twice, would have no end."""
+        """Limit the size of tuples that are written again.
+
+        They are written wherever they occur, as in PyTorch.  If a tuple contains another one twice,
+        which contains a third one twice, and so on, the size grows exponentially.
+        """
         if id(value) in self.tuples:
             self.repeated += size
             if self.repeated > MAX_REPEATED:
@@ -149,7 +157,7 @@ class Pickler:
     # The memo
 
     def memoized(self, key: Any, push: Callable[[], Any]) -> None:
-        """Push once; later only fetch it from the memo."""
+        """Write something the first time; later write a reference to the memo."""
         index = self.memo.get(key)
         if index is not None:
             self.out += (
@@ -163,7 +171,8 @@ class Pickler:
         )
 
     def once(self, value: Any, push: Callable[[], Any]) -> None:
-        """`memoized` by identity: what is one object stays one object."""
+        """`memoized` by identity, so that one object stays one object.  It refuses an object that
+        contains itself."""
         if id(value) in self.open:
             raise TypeError("a value that holds itself cannot be kept in an archive")
         self.kept.append(value)
@@ -198,7 +207,7 @@ class Pickler:
         self.float(value.imag)
 
     def sizes(self, values: Any) -> None:
-        """A tuple as PyTorch writes sizes and strides: from a mark to TUPLE, of any length."""
+        """Write sizes or strides: a tuple that always uses MARK and TUPLE, as in PyTorch."""
         self.out += b"("
         for v in values:
             self.int(v)
@@ -301,7 +310,7 @@ class Pickler:
 
 
 def actual_type(type: T.Type, value: Any) -> T.Type:
-    """The part of an Optional or Union that a container of that type is written as."""
+    """The type as which a value is written: for an Optional or Union, the part that fits it."""
     if isinstance(type, T.OptionalType):
         return type.element
     if isinstance(type, T.UnionType):
@@ -312,21 +321,22 @@ def actual_type(type: T.Type, value: Any) -> T.Type:
 
 
 MAX_REPEATED = 1 << 26
-"""Bytes of a pickle that tuples may take which were written before."""
+"""The largest number of bytes of a pickle for tuples that are written again."""
 
 MOST_DEEP = 50
-"""Types inside the type of a value; deeper ones are Any, for types are read to some depth only."""
+"""The largest depth of the type of a value.  Deeper types are written as Any, since readers limit
+the depth of types."""
 
 
 def element_type(values: Iterable[Any], known: dict[int, T.Type] | None = None) -> T.Type:
-    """The common type of values that nothing else is known about; Any where they differ."""
+    """The common type of values whose declared type is not known; Any if their types differ."""
     known = {} if known is None else known
     found = {value_type(v, known) for v in values}
     return found.pop() if len(found) == 1 else T.ANY
 
 
 def value_type(value: Any, known: dict[int, T.Type]) -> T.Type:
-    """The type of a run-time value.  `known`: those of containers so far, by id."""
+    """The type of a run-time value.  known: the types of containers found so far, by id."""
     for cls, t in (
         (bool, T.BOOL),
         (int, T.INT),
@@ -346,7 +356,7 @@ def value_type(value: Any, known: dict[int, T.Type]) -> T.Type:
     if not isinstance(value, (list, dict, tuple)):
         return T.ANY
     if id(value) not in known:
-        known[id(value)] = T.ANY  # while its parts are looked at
+        known[id(value)] = T.ANY  # in case it contains itself
         if isinstance(value, list):
             found: T.Type = T.ListType(element_type(value, known))
         elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Nodes as expressions: operators by their schema, other kinds by the table at the end."""
+"""Prints nodes as expressions: operators by their schema, other kinds by the table KINDS."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUILTINS = {
     "aten::str": "str",
     "prim::Print": "print",
 }
-"""Operators that are spelled as functions of Python."""
+"""Operators that are printed as Python functions."""
 
 IMPLICIT = (
     "aten::IntImplicit",
@@ -34,7 +34,7 @@ IMPLICIT = (
     "aten::ScalarImplicit",
     "aten::ComplexImplicit",
 )
-"""Conversions that a type annotation brings about."""
+"""Conversions that are printed as an annotation of the result type."""
 
 BEGIN_WITH_INPUT = (
     "aten::__getitem__",
@@ -51,7 +51,10 @@ RENAMED = {"aten::backward": "torch.autograd.backward", "aten::grad": "torch.aut
 
 
 def node_expr(p: BodyPrinter, node: Node) -> ast.expr:
-    """What a node computes, as an expression; its outputs are the value, or the tuple of them."""
+    """The expression for a node.  Its value is the output of the node, or a tuple of its outputs.
+
+    Raises ArchiveError for a node that the code of archives cannot express.
+    """
     make = KINDS.get(node.kind)
     if make is not None:
         made = make(p, node)
@@ -72,14 +75,15 @@ def node_expr(p: BodyPrinter, node: Node) -> ast.expr:
             None,
             "save the module before it is optimised",
         )
-    made.span = place_of(p, node)  # type: ignore[attr-defined]  # for the debug file
+    made.span = place_of(p, node)  # type: ignore[attr-defined]  # for the debug record
     return made
 
 
 def place_of(p: BodyPrinter, node: Node) -> Span | None:
-    """The place that the text of a node begins with: its own, or that of the part it starts with.
+    """The span to record for the beginning of a node's text.
 
-    A reader gives all that begins there this place.
+    If the node has none, it is the span of the input with which the text begins, since readers give
+    the same span to all nodes whose text begins there.
     """
     while (
         (node.span is None or not is_known(node.span))
@@ -91,7 +95,8 @@ def place_of(p: BodyPrinter, node: Node) -> Span | None:
 
 
 def operator_name(kind: str) -> ast.expr:
-    """`aten::add` as `torch.add`, `prim::dtype` as `ops.prim.dtype`."""
+    """The name of an operator as an expression: `torch.add` for `aten::add`, `ops.prim.dtype` for
+    `prim::dtype`."""
     namespace, _, name = kind.partition("::")
     if kind in RENAMED:
         return dotted_expr(RENAMED[kind])
@@ -99,7 +104,8 @@ def operator_name(kind: str) -> ast.expr:
 
 
 def operator_call(p: BodyPrinter, node: Node, schema: Schema) -> ast.expr:
-    """A call of an operator: defaults at the end are left out, keyword-only arguments named."""
+    """A call of an operator.  Last arguments that equal the defaults are left out if the call still
+    means the same overload; keyword-only arguments are passed by keyword."""
     from ..interpreter.compiler import arguments_needed
 
     count = len(node.inputs) if schema.is_vararg else arguments_needed(node)
@@ -119,7 +125,7 @@ NOWHERE = Span(Source(""), 0, 0)
 
 
 def picks_same_overload(node: Node, count: int) -> bool:
-    """Whether the operator's name with the first `count` arguments still means this overload."""
+    """Whether a call with only the first `count` arguments still resolves to this overload."""
     from ..frontend.overloads import matching, operators
     from ..frontend.overloads.matching import Actual, Mismatch
 
@@ -142,7 +148,7 @@ def picks_same_overload(node: Node, count: int) -> bool:
 
 
 def unknown_call(p: BodyPrinter, node: Node) -> ast.expr:
-    """A call of an operator that the table has not, as it was read."""
+    """A call of an operator that is not in the table, as it was read from an archive."""
     if "left_out" in node.attributes:
         place = f" ({node.span.place})" if node.span else ""
         raise ArchiveError(
@@ -177,7 +183,7 @@ def call_method(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def call_function(p: BodyPrinter, node: Node) -> ast.expr:
-    """A call of a function; a method that is called as one is called on its object."""
+    """A call of a function.  If it is a method of its first argument, it is printed as `x.f()`."""
     function = node.attributes["function"]
     owner = node.inputs[0].type if node.inputs else None
     if isinstance(owner, T.ClassType):
@@ -188,7 +194,8 @@ def call_function(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def method_call(p: BodyPrinter, node: Node, name: str) -> ast.expr:
-    """`x.name(...)`; hooks are not found on objects: `__torch__.M.hook(x, ...)`."""
+    """A call `x.name(...)` of a method, or `__torch__.M.hook(x, ...)` of a hook, since PyTorch does
+    not find hooks on objects."""
     owner = node.inputs[0].type
     if isinstance(owner, T.ClassType) and name in (*owner.hooks, *owner.pre_hooks):
         return call(f"{p.spelling.name(owner)}.{name}", *p.inputs(node))
@@ -241,7 +248,7 @@ def dict_construct(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def is_exact(values: list[Value], element: T.Type) -> bool:
-    """Whether a literal of these values has the element type by itself."""
+    """Whether readers infer exactly this element type from a literal of these values."""
     return bool(values) and all(
         v.type == element and not (v.is_constant and v.constant is None) for v in values
     )
@@ -288,7 +295,8 @@ def to_list(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def container_index(p: BodyPrinter, node: Node) -> ast.expr:
-    """A member chosen at run time: the annotation tells readers the interface it is used as."""
+    """An indexed member of a module list or dict.  The annotation states the interface by which it
+    is used."""
     return p.spelling.annotate(node.output.type, get_item(p, node))
 
 
@@ -316,4 +324,4 @@ KINDS: dict[str, Callable[[BodyPrinter, Node], ast.expr]] = {
     "prim::tolist": to_list,
     "prim::ModuleContainerIndex": container_index,
 }
-"""Kinds with a spelling of their own."""
+"""The functions that print node kinds which are not printed as calls of operators."""

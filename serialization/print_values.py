@@ -1,4 +1,5 @@
-"""Types and constants as expressions of an archive's code; what has no literal goes in a table."""
+"""Prints types and constants as expressions in the code of an archive.  Constants that have no
+literal, such as tensors, are put into a table."""
 
 from __future__ import annotations
 
@@ -19,21 +20,21 @@ MIN_INT = -(2**63)
 
 
 class ConstantTable:
-    """The values of constants.pkl, each once: `CONSTANTS.c0` is the first."""
+    """The table of constants for constants.pkl: `CONSTANTS.c0` is its first value."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.indices: dict[Any, int] = {}
 
     def name(self, value: Any) -> ast.expr:
-        """The expression for a value of the table, which is added when it is new."""
+        """The expression for a value, which is added to the table if it is new."""
         key = (
             value
             if isinstance(value, str)
             else str(value)
             if isinstance(value, complex)
             else id(value)
-        )  # -0j equals 0j
+        )  # text, since -0j == 0j
         if key not in self.indices:
             self.indices[key] = len(self.values)
             self.values.append(value)
@@ -46,7 +47,7 @@ def name_expr(name: str) -> ast.Name:
 
 @lru_cache(maxsize=4096)
 def dotted_expr(name: str) -> ast.expr:
-    """`a.b.c` as an expression.  Trees share it; nobody writes to it."""
+    """The expression for a name such as `a.b.c`.  Trees share it, so it must not be modified."""
     head, *rest = name.split(".")
     made: ast.expr = name_expr(head)
     for part in rest:
@@ -60,9 +61,9 @@ def _annotation_expr(text: str) -> ast.expr:
 
 
 class Spelling:
-    """How an archive names types and functions, and the table of its constants.
+    """The names of types and functions in an archive, and its table of constants.
 
-    Without renamings, by their own names.
+    renamed, functions: those whose name in the archive differs from their own.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class Spelling:
         self.functions: dict[Function, str] = {}
 
     def type(self, t: T.Type) -> ast.expr:
-        """A type as annotations spell it.  Trees share it; nobody writes to it."""
+        """The annotation for a type.  Trees share it, so it must not be modified."""
         return _annotation_expr((self.rename(t) if self.renamed else t).annotation)
 
     def rename(self, t: T.Type) -> T.Type:
@@ -87,7 +88,7 @@ class Spelling:
         return self.functions.get(function) or function.name
 
     def annotate(self, t: T.Type, expr: ast.expr) -> ast.expr:
-        """`annotate(T, expr)`."""
+        """The expression `annotate(T, expr)`."""
         return call("annotate", self.type(t), expr)
 
 
@@ -97,7 +98,10 @@ def call(function: str | ast.expr, *args: ast.expr, **keywords: ast.expr) -> ast
 
 
 def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
-    """A constant of a type (None: what the value itself says); ArchiveError where there is none."""
+    """The expression for a constant of type `t`, or of the type that the value has if `t` is None.
+
+    Raises ArchiveError if an archive cannot hold the value.
+    """
     t = T.without_none(t) if t is not None and value is not None else t
     if isinstance(value, str):
         return ast.Constant(value) if is_plain(value) else spelling.constants.name(value)
@@ -106,7 +110,7 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
     if isinstance(value, complex):
         return ast.Constant(value) if is_exact(value) else spelling.constants.name(value)
     if isinstance(value, int):
-        if value == MIN_INT:  # PyTorch reads the digits before the sign
+        if value == MIN_INT:  # PyTorch reads the digits without the sign, and they overflow
             return call("torch.sub", ast.Constant(MIN_INT + 1), ast.Constant(1))
         return ast.Constant(value)
     if (
@@ -142,12 +146,13 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a string can stand in the code; PyTorch, too, keeps others in the table."""
+    """Whether a string is printed as a literal.  Others are put into the table, as in PyTorch."""
     return all(" " <= c <= "~" or c in "\n\t\r" for c in text)
 
 
 def is_exact(value: complex) -> bool:
-    """Whether `1.0+2.0j`, which readers compute, is the number: a sum keeps no zero's sign."""
+    """Whether the sum of the parts, which readers compute from `1.0+2.0j`, is exactly this number.
+    It is not if a part is -0.0."""
     return all(part != 0 or math.copysign(1, part) > 0 for part in (value.real, value.imag))
 
 
@@ -183,7 +188,7 @@ def tuple_expr(value: tuple[Any, ...], t: T.Type | None, spelling: Spelling) -> 
 
 
 def is_natural(values: list[int], element: T.Type) -> bool:
-    """Whether a literal of the values has elements of exactly this type by itself."""
+    """Whether readers infer exactly this element type from a literal of the values."""
     try:
         return all(constant_type(v) == element for v in values)
     except TypeError:

@@ -1,8 +1,9 @@
-"""Graphs as code: statements, control flow, whole functions.
+"""Prints graphs as code: statements, control flow, whole functions.
 
     print_function(f)        # the text of one function, as `.code` shows it
 
-The text compiles, here and in PyTorch, to a graph that does the same; it keeps the program's names.
+The text keeps the names of variables.  Here and in PyTorch it compiles to a graph that does the
+same.
 """
 
 from __future__ import annotations
@@ -24,23 +25,25 @@ DEFERRED = {
     "prim::fork": ("__forked_function", "fork"),
     "prim::awaitable": ("__awaitable_function", "awaitable"),
 }
-"""Kinds that hold the graph of a call -> the name of the inner function, and what takes it."""
+"""For node kinds whose graph is printed as an inner function: the name of that function, and of the
+function to which it is passed."""
 
 
 def print_function(function: Function) -> str:
-    """The code of a function; tensors appear as `CONSTANTS.c0`."""
+    """The code of a function.  Tensors and other constants without a literal show as
+    `CONSTANTS.c0`."""
     return print_with_constants(function)[0]
 
 
 def print_with_constants(function: Function) -> tuple[str, list[Any]]:
-    """The code of a function, and the values of the constants that it names."""
+    """The code of a function, and the table of its constants."""
     spelling = Spelling()
     definition = function_ast(function, function.name.rpartition(".")[2], spelling)
     return str(unparse(ast.Module([definition], []))), spelling.constants.values
 
 
 def function_ast(function: Function, name: str, spelling: Spelling) -> ast.FunctionDef:
-    """The definition of a function under a name."""
+    """The definition of a function, with the name `name`."""
     graph, schema = function.graph, function.schema
     names = Names()
     printer = BodyPrinter(graph, names, spelling)
@@ -51,7 +54,7 @@ def function_ast(function: Function, name: str, spelling: Spelling) -> ast.Funct
         args.append(ast.arg(name_of, spelling.type(formal.type)))
         if formal.has_default:
             defaults.append(constant_expr(formal.default, formal.type, spelling))
-        else:  # one behind a default needs no default either
+        else:  # Python has no argument without default after one with a default
             defaults = []
     body = printer.statements(graph.block)
     result = graph.outputs[0] if graph.outputs else None
@@ -64,18 +67,18 @@ def function_ast(function: Function, name: str, spelling: Spelling) -> ast.Funct
 
 
 class BodyPrinter:
-    """Prints the blocks of one graph.  Every value gets one name for the whole function."""
+    """Prints the blocks of one graph.  A name belongs to one variable in the whole function."""
 
     def __init__(self, graph: Graph, names: Names, spelling: Spelling) -> None:
         self.names, self.spelling = names, spelling
         self.inlined = inlined_nodes(graph)
         self.names_of: dict[Value, str] = {}
-        self.same: dict[Value, Value] = {}  # inputs of a fork's body: what they are
+        self.same: dict[Value, Value] = {}  # inputs of a fork's body -> the values passed to it
 
     # Values
 
     def expr(self, v: Value) -> ast.expr:
-        """A value where it is used: its name, its constant, or the node that gives it."""
+        """The expression for a value: its name, its constant, or the node that computes it."""
         while v in self.same:
             v = self.same[v]
         if v.node.kind == "prim::Constant":
@@ -85,7 +88,7 @@ class BodyPrinter:
         return name_expr(self.names_of[v])
 
     def typed(self, v: Value) -> ast.expr:
-        """`expr`, for places where the literal None would lose its type."""
+        """`expr`, with an annotation if it is the literal None but has another type."""
         made = self.expr(v)
         if v.is_constant and v.constant is None and v.type != T.NONE:
             return self.spelling.annotate(v.type, made)
@@ -98,7 +101,7 @@ class BodyPrinter:
         return [self.expr(v) for v in node.inputs]
 
     def name(self, v: Value) -> str:
-        """The name of a value, given now."""
+        """Give a value a new name."""
         made = self.names_of[v] = self.names.fresh(v.name)
         return made
 
@@ -167,15 +170,18 @@ class BodyPrinter:
 
     @staticmethod
     def branch_types(output: Value, *values: Value) -> list[T.Type]:
-        """The types to write where the branches of an `if` assign one name: the values' own where
-        readers join these to the name's type by themselves."""
+        """The types to write for the values that the branches of an `if` assign to one variable.
+
+        They are the types of the values, if readers join these to the variable's type, else the
+        type of the variable.
+        """
         own = [v.type for v in values]
         if T.unify(*own) == output.type and not isinstance(output.type, T.UnionType):
             return own
         return [output.type] * len(own)
 
     def assign(self, target: str, wanted: T.Type, value: Value) -> ast.stmt:
-        """`target = value`, with the type where the value's own is narrower."""
+        """The statement `target = value`, with an annotation if the value has another type."""
         made, name = self.expr(value), ast.Name(target, ast.Store())
         is_none = value.is_constant and value.constant is None
         if value.type != wanted or is_none and wanted != T.NONE:
@@ -185,7 +191,8 @@ class BodyPrinter:
     # Loops
 
     def loop(self, node: Node) -> list[ast.stmt]:
-        """`for` where only the count ends it, `while` where only the condition does, else both."""
+        """A `for` if only the count ends the loop, else a `while`, which counts if there is a
+        count, too."""
         count, go, *initial = node.inputs
         body = node.blocks[0]
         turn, *parameters = body.parameters
@@ -225,7 +232,11 @@ class BodyPrinter:
         return [*made, ast.While(name_expr(test), inner, [])]
 
     def carry(self, node: Node, test: str | None, turn: Value | None) -> list[ast.stmt]:
-        """The end of a loop body: the values of the next turn, and whether there is one."""
+        """The statements at the end of a loop body, which assign the values for the next iteration.
+
+        test: the variable that says whether there is one, if any.  turn: the loop counter, if it is
+        counted explicitly.
+        """
         body = node.blocks[0]
         targets: list[str] = []
         values: list[ast.expr] = []
@@ -253,7 +264,7 @@ class BodyPrinter:
         return made + parallel(targets, values)
 
     def deferred(self, node: Node) -> list[ast.stmt]:
-        """An inner function without arguments that holds the body, and `fork` of it."""
+        """A fork or awaitable: an inner function without arguments, and a call that takes it."""
         stem, form = DEFERRED[node.kind]
         inner, graph = self.names.fresh(stem), node.attributes["Subgraph"]
         self.same.update(zip(graph.inputs, node.inputs))
@@ -268,7 +279,7 @@ class BodyPrinter:
 
 
 def carried_test(node: Node) -> Value | None:
-    """The parameter of a loop body that is the loop's condition all along, if there is one."""
+    """The parameter of a loop body that always equals the loop's condition, if there is one."""
     _, go, *initial = node.inputs
     body = node.blocks[0]
     for parameter, value, following in zip(body.parameters[1:], initial, body.returns[1:]):
@@ -282,7 +293,7 @@ def assignment(target: str, value: ast.expr) -> ast.Assign:
 
 
 def parallel(targets: list[str], values: list[ast.expr]) -> list[ast.stmt]:
-    """`a, b = x, y`: all values are taken before a name changes."""
+    """The assignment `a, b = x, y`, which reads all values before it writes a variable."""
     if not targets:
         return []
     if len(targets) == 1:
@@ -302,16 +313,16 @@ def is_constant(v: Value, value: int) -> bool:
 
 
 def close(outer: list[ast.stmt], inner: list[ast.stmt]) -> list[ast.stmt]:
-    """Go back to the statements around a `with`; an empty one gets a `pass`."""
+    """End the body of a `with`, which gets a `pass` if it is empty; return the outer statements."""
     if not inner:
         inner.append(ast.Pass())
     return outer
 
 
 def matching_exits(block: Block) -> dict[Node, Node]:
-    """prim::Enter -> prim::Exit where the pair stands in this block and nests as `with` does.
+    """The pairs prim::Enter -> prim::Exit in this block that nest like `with` statements.
 
-    Others are printed as calls of `__enter__` and `__exit__`.
+    Other nodes of these kinds are printed as calls of `__enter__` and `__exit__`.
     """
     pairs: dict[Node, Node] = {}
     stack: list[Node] = []
@@ -325,5 +336,5 @@ def matching_exits(block: Block) -> dict[Node, Node]:
 
 
 def exit_count(node: Node) -> int:
-    """How many ways lead out of the `with` that a prim::Enter opens."""
+    """The number of prim::Exit nodes for a prim::Enter: one for each way out of the `with`."""
     return sum(user.kind == "prim::Exit" for user, _ in node.inputs[0].uses)

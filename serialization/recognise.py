@@ -1,7 +1,6 @@
-"""What a file is that is not a TorchScript archive, and what to do with it.
+"""Recognises files that are not TorchScript archives, for errors that say what to do with them.
 
-Three tables: beginnings of files, names of records in zip files, texts.  An entry says what it is
-and what to do; the loader raises it as an ArchiveError.
+It looks at the beginnings of files and at the names of records in zip files.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ BEGINNINGS: list[tuple[int, bytes, str, str]] = [
     ),
     (0, b"SQLite format", "an SQLite database", WRONG_FILE),
 ]
-"""(offset, bytes there, what the file is, what to do)."""
+"""Beginnings of files: (offset, bytes there, what the file is, what to do)."""
 
 ZIP_CONTENTS: list[tuple[str, str, str]] = [
     (
@@ -101,11 +100,11 @@ ZIP_CONTENTS: list[tuple[str, str, str]] = [
     ("[Content_Types].xml", "an Office document", WRONG_FILE),
     ("model.weights.h5", "a Keras model", WRONG_FILE),
 ]
-"""(name of a record, with or without the top folder; what the file is; what to do)."""
+"""Zip files: (name of a record, with or without the top folder; what the file is; what to do)."""
 
 
 def explain(data: memoryview) -> ArchiveError | None:
-    """The error for a file that is no zip file; None for one that begins as a zip file does."""
+    """The error for a file that is not a zip file; None if it begins like a zip file."""
     head = bytes(data[:512])
     if not head:
         return error("an empty file", DOWNLOAD_AGAIN)
@@ -125,7 +124,7 @@ def explain(data: memoryview) -> ArchiveError | None:
 
 
 def truncated(size: int) -> ArchiveError:
-    """The error for a zip file whose directory, at its end, is missing."""
+    """The error for a zip file without the directory at its end."""
     return error(
         f"a zip file that was cut short (at {size:,} bytes): its directory, at the end, is missing",
         DOWNLOAD_AGAIN,
@@ -155,7 +154,7 @@ def safetensors(head: bytes, size: int) -> ArchiveError | None:
 
 
 def onnx(head: bytes, size: int) -> ArchiveError | None:
-    """ONNX is a protobuf that begins with the format's version and the producer's name."""
+    """The error for an ONNX model, a protobuf that begins with the version of the format."""
     if len(head) > 4 and head[0] == 8 and 1 <= head[1] <= 32 and head[2] in (0x12, 0x3A, 0x42):
         return error("an ONNX model", "run it with onnxruntime, or in PyTorch " + SAVE_SCRIPT)
     return None

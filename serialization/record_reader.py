@@ -1,7 +1,4 @@
-"""The records of a zip file that PyTorch wrote, however it is held: path, file object or bytes.
-
-How it comes into memory is the matter of `sources`.
-"""
+"""Reads the records of a zip file that PyTorch wrote.  `sources` maps or reads the file."""
 
 from __future__ import annotations
 
@@ -23,7 +20,8 @@ MAX_PICKLE = 1 << 30
 class RecordReader:
     """The records of a file, without the name of its top folder.
 
-    source, mmap: see `sources.contents`.  check_all: verify the checksum of every record.
+    source, mmap: see `sources.contents`.  check_all: verify the checksums of tensors in large
+    files, too.  Raises ArchiveError for other files.
     """
 
     unpickler: type[Unpickler] = Unpickler
@@ -59,7 +57,7 @@ class RecordReader:
         return self.zip.read(self.root + record, self.check_tensors)
 
     def is_swapped(self) -> bool:
-        """Whether its numbers lie in the other byte order than this machine's."""
+        """Whether the byte order of its numbers differs from that of this machine."""
         if "byteorder" not in self.records:
             return sys.byteorder != "little"
         order = bytes(self.read("byteorder")[:10])

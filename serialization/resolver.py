@@ -1,4 +1,4 @@
-"""What the names in an archive's code mean: `torch`, `ops`, `CONSTANTS`, `__torch__`, the types."""
+"""Resolves the names in an archive's code: `torch`, `ops`, `CONSTANTS`, `__torch__` and types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def operator(name: str, version: int) -> SugaredValue:
-    """The operator of a qualified name, known or not, in an archive of a version."""
+    """The operator of a qualified name, which may be unknown.
+
+    version: that of the archive's format, on which the meaning of some operators depends.
+    """
     former = former_operator(name, version)
     if former is not None:
         return former
@@ -47,7 +50,7 @@ def operators_of(namespace: str, spelled: str, version: int) -> Namespace:
 
 
 class ArchiveResolver:
-    """The Resolver of an archive's functions (see frontend.sugared)."""
+    """The Resolver of an archive's functions (see frontend.values.sugared)."""
 
     def __init__(self, importer: Importer) -> None:
         self.importer = importer
@@ -86,7 +89,7 @@ class ArchiveResolver:
         return Namespace(prefix, lambda name: self._member(f"{prefix}.{name}"))
 
     def _member(self, name: str) -> SugaredValue | None:
-        """What a qualified name of the archive means: a type, a function, or a namespace."""
+        """The meaning of a qualified name in the archive: a type, a function or a namespace."""
         t = self.importer.find_type(name)
         if isinstance(t, T.ClassType):
             return ClassValue(t)
@@ -103,7 +106,7 @@ class ArchiveResolver:
 
 
 CALLABLE_TYPES = ("int", "float", "bool", "str", "complex", "list", "tuple")
-"""Types that are functions too when a program calls them; Python's builtins say how."""
+"""Names of types that are also functions.  As values they are the builtins of Python."""
 
 
 def type_of_constant(value: Tensor | str) -> T.Type:

@@ -1,4 +1,4 @@
-"""What `__setstate__` and `__getstate__` of an archive's objects may use while they run."""
+"""Limits for `__setstate__` and `__getstate__` of objects, which run on loading and saving."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from ..limits import Limits
 from ..records import replace
 
 RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
-"""What `__setstate__` of an archive may use where the caller does not say."""
+"""The limits that apply if the caller sets none."""
 
 
 def restore_limits(limits: Limits | None) -> Limits:
-    """The caller's limits, with those of RESTORE_LIMITS for what has none."""
+    """The caller's limits, completed from RESTORE_LIMITS."""
     if limits is None:
         return RESTORE_LIMITS
     missing = {

@@ -1,8 +1,8 @@
-"""The bytes of a file that is to be read, however it is held: path, file object or bytes.
+"""Gives the bytes of a file: from a path, a file object or bytes.
 
-A large file is mapped into memory, so that tensors are read when they are first touched.  A file
-that is cut short while it is mapped ends the process (SIGBUS) when what is gone is touched; small
-files, and all with `mmap=False`, are read as a whole, and are safe from that.
+A large file is mapped into memory, so that tensors are read when they are first used.  If a mapped
+file is truncated by someone, reading the missing part ends the process (SIGBUS).  Small files, and
+all files with `mmap=False`, are read as a whole, so this cannot happen to them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import stat
 from typing import Any
 
 CHECKED_SIZE = 16 << 20
-"""In files up to this size the checksums of tensors are checked too; in larger ones that would read
-what may never be needed.  As all of the smaller ones is read, they are not mapped."""
+"""In files of up to this many bytes the checksums of tensors are verified, too, so these files are
+read as a whole.  In larger ones that would read tensors that may never be needed."""
 
 
 class Contents:
-    """The bytes of a file, as `view` has them; it is read once, whoever asks for it."""
+    """The bytes of a file that was read.  It may be passed as the source of several readers."""
 
     __slots__ = ("view",)
 
@@ -28,15 +28,18 @@ class Contents:
 
 
 def contents(source: Any, mmap: bool | None = None) -> memoryview:
-    """The bytes of a source, or those that were read of it before."""
+    """The bytes of a source, which may be a Contents.  mmap: see `open_source`."""
     return source.view if isinstance(source, Contents) else open_source(source, mmap)
 
 
 def open_source(source: Any, mmap: bool | None = None) -> memoryview:
     """The bytes of a file.
 
-    A path is opened; a file object is treated so where it is a file at its start.  mmap: whether
-    the file is mapped, copy on write, instead of read; None maps it above CHECKED_SIZE.
+    source: a path, a binary file object or bytes.  A file object is read from its position; if that
+    is the start of a real file, the file may be mapped like that of a path.
+    mmap: whether to map the file (copy on write) instead of reading it; None maps files larger than
+    CHECKED_SIZE.
+    Raises TypeError for other sources, OSError if the file cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return memoryview(source).toreadonly()
@@ -59,7 +62,8 @@ def open_source(source: Any, mmap: bool | None = None) -> memoryview:
 
 
 def contents_of(file: Any, mmap: bool | None) -> memoryview:
-    """The bytes of an open file at its start, mapped or read; page-aligned, private, writable."""
+    """The bytes of an open file, mapped or read.  Those of a regular file are page-aligned, and
+    writes to them do not change the file."""
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         return memoryview(bytearray(file.read()))
@@ -73,7 +77,7 @@ def contents_of(file: Any, mmap: bool | None) -> memoryview:
 
 
 def read_into(file: Any, contents: memoryview) -> int:
-    """Read until `contents` is full or the file ends; returns how many bytes were read."""
+    """Read until `contents` is full or the file ends; return the number of bytes read."""
     at = 0
     while at < len(contents):
         count = file.readinto(contents[at:])

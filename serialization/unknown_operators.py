@@ -1,5 +1,5 @@
-"""Operators and overloads that an archive names and the table has not: they stay, and raise when
-they are reached."""
+"""Operators and overloads in an archive that are not in the table.  They are kept as nodes, and
+raise when they are reached."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class KnownOperator(BuiltinOperator):
-    """An operator of the table.  Arguments that none of its overloads takes are for an overload
-    that the table has not, of a later PyTorch: a node of its own kind, the name with the types."""
+    """An operator of the table.  If no overload accepts the arguments, the call is of an unknown
+    overload, from a later version of PyTorch.  It becomes a node whose kind is the name with the
+    types of the arguments."""
 
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         b.unknown.append(f"{self.name}.{name}")
@@ -43,12 +44,12 @@ class KnownOperator(BuiltinOperator):
     def known(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        """The call of a known overload; raises NoOverload."""
+        """A call of a known overload.  Raises NoOverload if none accepts the arguments."""
         return b.call_operator(self.name, args, kwargs, span)
 
 
 def usual_result(name: str) -> T.Type:
-    """What all known overloads of an operator give, where that is one type; else a Tensor."""
+    """The type that all known overloads of an operator return, if that is one type; else Tensor."""
     known = {tuple(r.type for r in schema.returns) for schema in operators.overloads(name)}
     if len(known) == 1:
         (types,) = known
@@ -58,13 +59,15 @@ def usual_result(name: str) -> T.Type:
 
 
 class UnknownOperator(SugaredValue):
-    """An operator that the table has not: the call is kept as a node, and fails when it is reached.
+    """An operator that is not in the table.  A call is kept as a node, and raises when reached.
 
-    Its result is what the program declares (`y : int = ops.lib.op(x)`, `annotate`, the result of
-    the function, the other branch), else a Tensor, which most operators of libraries give, or as
-    many as the program unpacks.  What does not fit that is left out
-    (frontend.statements.leave_out).  Attribute `keywords` names the last inputs, those that were
-    given by keyword; `named_by_archive` tells names in `prim` from the language's own nodes.
+    Its result has the type that the program declares (`y : int = ops.lib.op(x)`, `annotate`, the
+    result of the function, the other branch).  Otherwise it is a Tensor, which most operators of
+    libraries return, or as many Tensors as the program unpacks.  Statements that do not compile
+    with that type are left out (frontend.bodies.statements.leave_out).
+
+    The attribute `keywords` of the node names its last inputs, which were passed by keyword.
+    `named_by_archive` distinguishes operators in `prim` from nodes of the language.
     """
 
     def __init__(self, name: str, type: T.Type = T.TENSOR) -> None:
@@ -82,7 +85,7 @@ class UnknownOperator(SugaredValue):
     ) -> SugaredValue:
         inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
         attributes: dict[str, Any] = {"keywords": tuple(kwargs)} if kwargs else {}
-        if self.name.startswith("prim::"):  # no node of the compiler's own
+        if self.name.startswith("prim::"):  # otherwise it would look like a node of the language
             attributes["named_by_archive"] = True
         b.unknown.append(self.name)
         return UnknownResult(
@@ -91,7 +94,7 @@ class UnknownOperator(SugaredValue):
 
 
 class UnknownResult(SimpleValue):
-    """The result of an unknown operator: what is declared, one Tensor, or several."""
+    """The result of an unknown operator: of the declared type, one Tensor, or several."""
 
     def declare(self, type: T.Type) -> None:
         if not self.simple_value.uses:

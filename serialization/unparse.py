@@ -1,8 +1,8 @@
-"""`ast` -> text that PyTorch's parser reads, with the place that every part came from.
+"""Turns an `ast` into text that PyTorch's parser reads, and notes the origin of every part.
 
-astunparse writes the text; it is told apart from Python's in few things: tuples in subscripts go
-without parentheses (`Tuple[int, int]`), classes without bases too (`class C:`), a target of several
-names ends in a comma, floats and strings are spelled as archives spell them.
+astunparse writes the text.  It differs from Python's usual form in a few points: tuples in
+subscripts (`Tuple[int, int]`) and classes without bases (`class C:`) have no parentheses, a target
+of several names ends with a comma, and floats and strings have the form that PyTorch writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from .debug_info import OriginalSpan
 
 @record
 class Text:
-    """Collected text, with marks: from an offset on, the text came from a span (or none)."""
+    """Text that is being written, with its origin.
+
+    marks: (offset, span) pairs: from that offset on the text was made from the span, or from none.
+    """
 
     parts: list[str] = field(default_factory=list)
     size: int = 0
@@ -31,7 +34,7 @@ class Text:
         self.size += len(part)
 
     def flush(self) -> None:
-        """astunparse flushes what it writes to."""
+        """Do nothing; astunparse calls it."""
 
     def mark(self, span: Span | None) -> None:
         if self.marks and self.marks[-1][0] == self.size:
@@ -44,7 +47,7 @@ class Text:
 
 
 class Unparser(astunparse.Unparser):  # type: ignore[misc]  # a package without types
-    """astunparse for archives.  A node of the tree may carry its place as `span`."""
+    """astunparse for archives.  A node of the tree may have its origin as an attribute `span`."""
 
     def __init__(self, tree: ast.AST, text: Text) -> None:
         self.span: Span | None = None
@@ -52,12 +55,12 @@ class Unparser(astunparse.Unparser):  # type: ignore[misc]  # a package without 
         super().__init__(tree, text)
 
     def dispatch(self, tree: Any) -> None:
-        """Print a node and note its place; where two nodes begin at one place (`self.conv` in
-        `self.conv.forward(x)`), the place is noted for the outer one."""
+        """Print a node and note its origin.  If two nodes begin at the same offset, as `self.conv`
+        and `self.conv.forward(x)` do, that of the outer one is noted."""
         span = getattr(tree, "span", None)
         if span is None or not is_known(span) or same_place(span, self.span):
             if span is not None and not isinstance(tree, ast.stmt) and is_known(span):
-                self.opened_at = self.f.size  # of this place already
+                self.opened_at = self.f.size  # the text here is already marked with this span
             super().dispatch(tree)
             return
         if not isinstance(tree, ast.stmt):
@@ -73,7 +76,7 @@ class Unparser(astunparse.Unparser):  # type: ignore[misc]  # a package without 
         self.f.mark(outer)
 
     def fill(self, text: str = "") -> None:
-        """A new line, two columns deeper for each block; its text has a place."""
+        """Begin a new line, indented by two columns per block, and note the statement's origin."""
         if self.f.size:
             self.f.write("\n")
         self.f.write("  " * self._indent)
@@ -151,7 +154,7 @@ class Unparser(astunparse.Unparser):  # type: ignore[misc]  # a package without 
 
 
 def is_known(span: Span) -> bool:
-    """Whether it is a place in a program, not only in the code of an archive."""
+    """Whether a span is in a program, not only in the code of an archive."""
     return not isinstance(span, OriginalSpan) or span.is_known
 
 
@@ -162,11 +165,12 @@ def same_place(a: Span | None, b: Span | None) -> bool:
 
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
-"""All escapes that PyTorch's reader knows, besides octal ones."""
+"""The escapes that PyTorch's reader accepts, besides octal ones."""
 
 
 def quote(text: str) -> str:
-    """A string literal as PyTorch reads it: what does not print as octal, byte by byte."""
+    """A string literal that PyTorch reads.  Characters outside of ASCII, and those that do not
+    print, become one octal escape for each byte of their UTF-8."""
     out = []
     for c in text:
         if c in ESCAPES:
@@ -179,7 +183,7 @@ def quote(text: str) -> str:
 
 
 def float_text(value: float) -> str:
-    """A float literal that reads back as the same number; `inf` and `nan` are names."""
+    """A literal that reads back as the same float, or the name `inf`, `-inf` or `nan`."""
     if math.isnan(value):
         return "nan"
     if math.isinf(value):
@@ -188,7 +192,7 @@ def float_text(value: float) -> str:
 
 
 def complex_text(value: complex) -> str:
-    """`1.0+2.0j`."""
+    """A complex number as a sum, such as `1.0+2.0j`."""
     imaginary = float_text(value.imag)
     sign = "" if imaginary.startswith("-") else "+"
     return f"{float_text(value.real)}{sign}{imaginary}j"

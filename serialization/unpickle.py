@@ -1,10 +1,10 @@
-"""A pickle reader that can only make data: opcodes and names outside two small tables are refused.
+"""A pickle reader that only makes data, and refuses opcodes and names outside of two small tables.
 
-It never imports, looks up or calls what a file names.  A name becomes a `GlobalRef`; REDUCE of one
-of `REBUILDERS` makes one of the records of `pickle_tree`; everything else is an ArchiveError that
-says what the file wanted.
+It never imports, looks up or calls anything that a file names.  A name becomes a `GlobalRef`, and
+REDUCE of a name in `REBUILDERS` makes one of the records of `pickle_tree`.  Everything else raises
+an ArchiveError that says what the file requested.
 
-Memory stays in proportion to the pickle: every opcode pushes at most one value.
+The memory it uses is proportional to the pickle, since every opcode pushes at most one value.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ HOSTILE = "TorchScript archives never need this; do not load the file with any o
 
 
 def unpickle(data: memoryview, record: str) -> Tree:
-    """The value of a pickle (bytes or a view).  Raises ArchiveError, naming `record`."""
+    """The value of a pickle.  Raises ArchiveError, which names `record`, if it is not allowed."""
     return Unpickler(data, record).run()
 
 
 class Unpickler:
-    """One run over one pickle.  `stack` holds values; `marks` the stacks below the open marks."""
+    """Reads one pickle.
+
+    stack: the values above the last mark.  marks: the stacks below each open mark.
+    """
 
     def __init__(self, data: memoryview, record: str) -> None:
         self.data = bytes(data)
@@ -73,7 +76,8 @@ class Unpickler:
 
     @classmethod
     def handlers(cls) -> list[Callable[[Unpickler], None] | None]:
-        """Handler by opcode, None for what is refused; a subclass's methods replace its bases'."""
+        """The handlers by opcode; None for opcodes that are refused.  In a subclass, its methods
+        replace those of the same name."""
         if cls is Unpickler:
             return OPCODES
         return [h and getattr(cls, h.__name__, h) for h in OPCODES]
@@ -241,7 +245,7 @@ class Unpickler:
         if rebuild is not None and type(args) is tuple:
             self.push(rebuild(self, target.name, args))
         elif target.name.startswith("__torch__") and type(args) in (int, float, str):
-            self.push(EnumRef(target.name, args))  # PyTorch packs no tuple around the value
+            self.push(EnumRef(target.name, args))  # PyTorch passes the value without a tuple
         else:
             self.fail(f"the pickle calls {target.name[:80]} with a {type(args).__name__}")
 
@@ -253,7 +257,7 @@ class Unpickler:
 
     def build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
-        if type(target) is dict:  # the _metadata of a state_dict
+        if type(target) is dict:  # such as the _metadata of a state_dict, which is not needed
             return
         if type(target) is not ObjectRef or target.is_built:
             self.fail(f"the pickle sets the state of a {type(target).__name__}")
@@ -278,7 +282,7 @@ class Unpickler:
 
 
 KEY_TYPES = (str, int, float, complex, TensorRef, EnumRef, DeviceRef)
-"""What may be the key of a dict; nothing here hashes by walking into itself."""
+"""The classes of keys of dicts.  Hashing them is cheap, unlike that of deeply nested tuples."""
 
 
 def is_size(value: Any) -> bool:
@@ -286,7 +290,7 @@ def is_size(value: Any) -> bool:
 
 
 def storage_code(name: str) -> int | None:
-    """Number of the dtype of a storage class, None for other names."""
+    """The number of the dtype of a storage class; None for other names."""
     module, _, short = name.rpartition(".")
     if module not in ("torch", "torch.storage", "torch.cuda"):
         return None
@@ -294,7 +298,8 @@ def storage_code(name: str) -> int | None:
 
 
 def rebuild_tensor(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
-    """`_rebuild_tensor(storage, offset, size, stride[, requires_grad, hooks[, flags]])`."""
+    """The tensor of `_rebuild_tensor(storage, offset, size, stride[, requires_grad, hooks[,
+    flags]])`, which must lie within the storage."""
     if not 4 <= len(args) <= 7 or type(args[0]) is not StorageRef:
         u.fail("a tensor without a storage", DAMAGED)
     storage, offset, size, stride = args[:4]
@@ -330,7 +335,8 @@ def tuple_of_sizes(u: Unpickler, value: Any) -> tuple[int, ...]:
 
 
 def rebuild_quantized(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
-    """`_rebuild_qtensor(storage, offset, size, stride, (scheme, ...), requires_grad, hooks)`."""
+    """The tensor of `_rebuild_qtensor(storage, offset, size, stride, (scheme, ...), requires_grad,
+    hooks)`."""
     if (
         len(args) < 5
         or type(args[4]) is not tuple
@@ -366,11 +372,12 @@ SCHEMES = {
         ("channel", ((TensorRef,), (TensorRef,), (int,))),
     ),
 }
-"""Scheme of quantization -> its kind, and the types of its parameters."""
+"""Schemes of quantization: whether parameters are per tensor or per channel, and their types."""
 
 
 def rebuild_other_tensor(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorRef:
-    """A sparse or wrapped tensor: kept by the name of its rebuilder only."""
+    """A tensor that is not supported, such as a sparse one.  Only the name of the function that
+    makes it is kept; materialising it raises."""
     return TensorRef(None, 0, (), (), kind=name.rpartition(".")[2])
 
 
@@ -392,7 +399,7 @@ def rebuild_parameter(u: Unpickler, name: str, args: tuple[Any, ...]) -> TensorR
 
 
 def build_list(u: Unpickler, name: str, args: tuple[Any, ...]) -> list[Any]:
-    """`build_intlist([1, 2])`: the list, tagged with the type that the name says."""
+    """The list of `build_intlist([1, 2])`, tagged with the type that the function implies."""
     element, accepted = LIST_BUILDERS[name]
     if len(args) != 1 or type(args[0]) is not list or not all(type(v) in accepted for v in args[0]):
         u.fail(f"{name} of something that is no List[{element}]", DAMAGED)
@@ -454,7 +461,8 @@ REBUILDERS: dict[str, Callable[[Unpickler, str, tuple[Any, ...]], Any]] = {
     "builtins.complex": complex_number,
     "__builtin__.complex": complex_number,
 }
-"""Names that REDUCE knows, and what they mean here.  No object of that name is ever looked up."""
+"""The names that REDUCE accepts, and the functions here that take their place.  The objects with
+these names are never looked up."""
 
 MERE_NAMES = frozenset(
     f"torch.{name}"
@@ -472,7 +480,7 @@ MERE_NAMES = frozenset(
         "sparse_bsc",
     )
 )
-"""Names that quantized and sparse tensors mention; they stand for nothing here."""
+"""Names that occur among the arguments of quantized and sparse tensors, and are only data."""
 
 U8, U16, U32, U64 = (struct.Struct(f) for f in ("<B", "<H", "<I", "<Q"))
 I32, F64 = struct.Struct("<i"), struct.Struct(">d")
@@ -522,4 +530,4 @@ _HANDLERS: dict[bytes, Callable[[Unpickler], None]] = {
 OPCODES: list[Callable[[Unpickler], None] | None] = [
     _HANDLERS.get(bytes([code])) for code in range(256)
 ]
-"""Handler by opcode; None is refused."""
+"""The handlers by opcode; None for opcodes that are refused."""

@@ -1,8 +1,8 @@
-"""Operators whose meaning changed: what a call in an older archive means today.
+"""Operators whose meaning changed between versions of the archive format.
 
-PyTorch numbers its operator versions by the file format.  An entry says which overload changed, in
-which version, and gives its former meaning in the scripted language; code and bytecode of older
-archives call that instead.  What is saved again has the new meaning written out.
+An entry states which overload changed, in which version, and gives its former meaning in the
+scripted language.  Code and bytecode of older archives call that function instead of the operator.
+If such a program is saved again, it contains calls of today's operators that do the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPTIONS = (
 )
 
 UPGRADERS: dict[str, tuple[int, str]] = {
-    # Division of integers rounded towards zero; now it gives floats.
+    # The division of integers rounded towards zero; today it returns floats.
     "aten::div.Tensor": (
         4,
         """
@@ -70,7 +70,7 @@ def div_(self: Tensor, other: number) -> Tensor:
         return torch.div_(self, other)
     return torch.div_(self, other, rounding_mode="trunc")""",
     ),
-    # Integers filled a tensor of floats; now the value decides.
+    # Without a dtype the result was a tensor of floats; today the value determines the dtype.
     "aten::full": (
         5,
         f"""
@@ -81,7 +81,7 @@ def full(size: List[int], fill_value: number, *, {OPTIONS}) -> Tensor:
     return torch.full(size, fill_value, dtype=dtype, layout=layout, device=device,
                       pin_memory=pin_memory)""",
     ),
-    # Without a number of steps there were 100.
+    # The number of steps was optional, and 100 by default.
     "aten::linspace": (
         8,
         f"""
@@ -115,10 +115,10 @@ def logspace(start: number, end: number, steps: Optional[int]=None, base: float=
     return torch.logspace(start, end, count, base, out=out)""",
     ),
 }
-"""Overload -> (the version in which it changed, what it meant before).
+"""For each overload that changed: the version in which it did, and its former meaning.
 
-Of PyTorch's other entries the former meaning is what the operator does today with its defaults:
-gelu had no `approximate`, full.out and div with a rounding mode compute what they did.
+PyTorch's table has more entries, for operators that today, with their defaults, still do what they
+did: gelu had no `approximate`, and full.out and div with a rounding mode are unchanged.
 """
 
 NEWEST = max(version for version, _ in UPGRADERS.values())
@@ -126,7 +126,7 @@ NEWEST = max(version for version, _ in UPGRADERS.values())
 
 @cache
 def _replaced(name: str, version: int) -> Mapping[str, Function]:
-    """Overload -> former meaning, of the overloads of a name that changed after `version`."""
+    """The former meanings of those overloads of an operator that changed after `version`."""
     found = {}
     for qualified, (changed, text) in UPGRADERS.items():
         operator, _, overload = qualified.partition(".")
@@ -136,7 +136,7 @@ def _replaced(name: str, version: int) -> Mapping[str, Function]:
 
 
 class FormerOperator(KnownOperator):
-    """An operator as it was when the archive was written."""
+    """An operator of which some overloads have their former meaning."""
 
     def __init__(self, name: str, replaced: Mapping[str, Function]) -> None:
         super().__init__(name)
@@ -147,13 +147,14 @@ class FormerOperator(KnownOperator):
 
 
 def former_operator(name: str, version: int) -> SugaredValue | None:
-    """The operator of that name in an archive of a version; None where it means the same today."""
+    """The operator of that name in an archive of that version; None if it means the same today."""
     replaced = _replaced(name, version) if version < NEWEST else None
     return FormerOperator(name, replaced) if replaced else None
 
 
 def upgraded(code: Code, version: int) -> Code:
-    """Bytecode of an archive of a version, with the operators' former meanings."""
+    """Bytecode of an archive of that version, in which operators that changed are replaced by calls
+    of functions with their former meaning."""
     if version >= NEWEST:
         return code
 

@@ -1,12 +1,13 @@
-"""Reading zip containers: records used where they lie, every offset checked before it is followed.
+"""Reads zip files without copying stored records, and checks every offset before it is used.
 
-The subset of zip that archives use: one disk, stored and deflated records, zip64.  The C++ reader
-has the same rules.  What a `ZipReader` gives out has been checked:
+It reads the subset of zip that archives use: one disk, stored and deflated records, zip64.  The C++
+reader has the same rules.  `ZipReader` checks that
 
 - every record lies inside the file, before the central directory, and no two overlap;
-- the local header agrees with the directory; nothing is encrypted; no name occurs twice;
+- local headers agree with the directory, nothing is encrypted, and no name occurs twice;
 - names are relative, without `..`, backslashes or NUL;
-- a deflated record gives exactly its declared size, all together stay in proportion to the file.
+- a deflated record inflates to exactly its declared size, and all of them together are limited in
+  proportion to the file.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ LOCAL = struct.Struct("<4s5H3L2H")
 STORED, DEFLATED = 0, 8
 ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
 SIZES_FOLLOW = 1 << 3
-"""Flag of a record whose local header says nothing of its contents: writers of streams."""
+"""The flag of a record whose local header has no sizes and checksum; streaming writers set it."""
 MAX16, MAX32 = 0xFFFF, 0xFFFFFFFF
 
 MAX_RECORDS = 1 << 20
 INFLATE_FLOOR = 64 << 20
 INFLATE_RATIO = 64
-"""All deflated records together may grow to INFLATE_FLOOR bytes + INFLATE_RATIO times the file."""
+"""All deflated records together may inflate to INFLATE_FLOOR bytes plus INFLATE_RATIO times the
+size of the file."""
 
 MAX_DEFLATE_RATIO = 1032
-"""Deflate cannot pack better than this; a record that declares more lies."""
+"""The best ratio of deflate.  A record that declares a better one is wrong."""
 
 DAMAGED = "the file is damaged or cut short; download or copy it again"
 HOSTILE = "no tool writes such a file by accident; do not use it"
@@ -44,7 +46,11 @@ HOSTILE = "no tool writes such a file by accident; do not use it"
 
 @record(frozen=True)
 class Record:
-    """One record: its name, and where its bytes lie in the file."""
+    """One record.
+
+    method: STORED or DEFLATED.  start, stored_size: where its bytes are in the file.  size: that of
+    its contents.  crc: the CRC-32 of its contents.
+    """
 
     name: str
     method: int
@@ -55,10 +61,10 @@ class Record:
 
 
 class ZipReader:
-    """The records of a zip file that lies in `data` (bytes, a memoryview, a mapped file).
+    """The records of a zip file, whose bytes are `data`.
 
-    `records`: name -> Record in the order of the directory, folders left out.
-    Raises ArchiveError for anything that is not right.
+    records: name -> Record, in the order of the directory, without folders.
+    Raises ArchiveError if the file breaks a rule.
     """
 
     def __init__(self, data: bytes | memoryview) -> None:
@@ -73,9 +79,11 @@ class ZipReader:
         return name in self.records
 
     def read(self, name: str, check_crc: bool = True) -> memoryview:
-        """The contents of a record: a view of the file for a stored one, new memory for a deflated.
+        """The contents of a record: a view of the file if it is stored, new memory if it is
+        deflated.
 
-        Checking the CRC touches every byte; tensors that are to stay unread in a mapping skip it.
+        check_crc: verify the checksum, which reads every byte.  It is skipped for tensors that stay
+        unread in a mapped file.
         """
         record = self.records.get(name)
         if record is None:
@@ -154,7 +162,7 @@ class ZipReader:
         self._check_ranges(ranges, start)
 
     def _read_entry(self, at: int, stop: int) -> tuple[Record, int, int]:
-        """(record, where its local header begins, where the next entry begins) of an entry."""
+        """(record, offset of its local header, offset of the next entry) for a directory entry."""
         if at + ENTRY.size > stop:
             raise ArchiveError("the zip directory is cut short", None, DAMAGED)
         entry = ENTRY.unpack_from(self.data, at)
@@ -206,7 +214,7 @@ class ZipReader:
             raise ArchiveError("a folder has contents", record.name, HOSTILE)
 
     def _check_local(self, name: str, raw_name: bytes, offset: int, method: int) -> int:
-        """Compare a record's local header with the directory; returns where its data starts."""
+        """Compare a record's local header with the directory; return the offset of its data."""
         data = self.data
         if offset + LOCAL.size > len(data):
             raise ArchiveError("the record lies outside the file", name, DAMAGED)
@@ -224,7 +232,8 @@ class ZipReader:
         return names + name_size + extra_size
 
     def _check_sizes(self, record: Record, offset: int) -> None:
-        """Compare what the local header says of the contents, unless that follows them."""
+        """Compare the sizes and checksum in the local header with the directory, unless they come
+        after the contents."""
         _, _, flags, _, _, _, crc, packed, full, _, _ = LOCAL.unpack_from(self.data, offset)
         if flags & SIZES_FOLLOW:
             return
@@ -250,7 +259,7 @@ class ZipReader:
 
 
 def decode_name(raw: bytes) -> str:
-    """A record's name as text; one that could mean a place outside the archive is refused."""
+    """A record's name as text.  Raises ArchiveError if it could name a file outside the archive."""
     try:
         name = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -264,7 +273,7 @@ def decode_name(raw: bytes) -> str:
 
 
 def widen(name: str, extra: memoryview, size: int, packed: int, offset: int) -> tuple[int, ...]:
-    """Replace the fields that are too large for 32 bits by those of the zip64 extra field."""
+    """(size, packed, offset), with values that do not fit 32 bits taken from the zip64 field."""
     if MAX32 not in (size, packed, offset):
         return size, packed, offset
     at = 0

@@ -1,4 +1,5 @@
-"""Writing zip containers: records at multiples of 64 bytes, the same bytes each time."""
+"""Writes zip files whose records are aligned to 64 bytes.  The same records always give the same
+bytes."""
 
 from __future__ import annotations
 
@@ -9,17 +10,19 @@ from typing import BinaryIO
 from .zip_reader import DEFLATED, END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, MAX32, STORED
 
 ALIGNMENT = 64
-"""Multiples of this are where data starts: tensors are used where they lie."""
+"""The data of each record starts at a multiple of this, so that mapped tensors can be used without
+a copy."""
 
 UTF8_NAMES = 1 << 11
-FIXED_DATE = 1 << 5 | 1  # 1 January 1980, the first day zip has
+FIXED_DATE = 1 << 5 | 1  # 1 January 1980, the earliest date in zip
 PLAIN_VERSION, ZIP64_VERSION = 20, 45
 
 
 class ZipWriter:
-    """Writes records to a binary file object from its current position on.
+    """Writes records to a binary file object, from its current position on.
 
-    `add` in any order, then `finish`.  Names are the caller's business; a name twice is an error.
+    Call `add` for each record, then `finish`.  Names are written as they are; `add` raises
+    ValueError for a name that was added before.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -29,7 +32,10 @@ class ZipWriter:
         self.names: set[str] = set()
 
     def add(self, name: str, contents: bytes, pack: bool = False) -> None:
-        """Add a record (bytes or any contiguous buffer); `pack` deflates it where that helps."""
+        """Add a record.
+
+        contents: bytes or any contiguous buffer.  pack: deflate it if that makes it smaller.
+        """
         if name in self.names:
             raise ValueError(f"two records named {name!r}")
         self.names.add(name)
@@ -98,7 +104,7 @@ class ZipWriter:
         )
 
     def finish(self) -> None:
-        """Write the directory; the archive is complete after it."""
+        """Write the directory, which completes the file.  The file object is not closed."""
         directory = b"".join(self.entries)
         count, start, size = len(self.entries), self.at, len(directory)
         self._write(directory)
@@ -143,9 +149,9 @@ def deflate(contents: memoryview) -> bytes:
 
 
 def padding(end: int) -> bytes:
-    """The extra field that moves the data from `end`, where it would start, to the next multiple.
+    """The extra field that aligns the data of a record, which would otherwise start at `end`.
 
-    Two bytes `FB`, a length and Z's, as PyTorch pads.
+    It has the two bytes `FB`, a length and Z's, as in PyTorch.
     """
     gap = -end % ALIGNMENT
     if gap == 0:

@@ -5,8 +5,8 @@ namespace scriptlang::python {
 
 namespace {
 
-// The beginning of an array and of its type, which numpy's binary interface has kept since
-// version 1. `agrees` makes sure.
+// The first fields of an array and of its type. numpy's binary interface has kept them since
+// version 1, and `agrees` checks them.
 struct ArrayHeader {
   PyObject_HEAD char* data;
   int ndim;
@@ -21,11 +21,11 @@ struct TypeHeader {
 };
 constexpr int kRowMajor = 0x1, kColumnMajor = 0x2, kAligned = 0x100, kWriteable = 0x400;
 
-PyObject* array_class = nullptr;  // null: arrays are not read so
+PyObject* array_class = nullptr;  // null if arrays have another layout
 
 ScalarType integer_of(size_t size) { return size == 8 ? ScalarType::Int64 : ScalarType::Int32; }
 
-// By numpy's numbers of its types.
+// The element type for a type number of numpy.
 ScalarType type_of(int number) {
   switch (number) {
     case 0: return ScalarType::Bool;
@@ -60,7 +60,7 @@ std::optional<Array> read_header(PyObject* object) {
   return Array{a.data, dtype, numel, a.dimensions, a.ndim, (a.flags & kRowMajor) != 0};
 }
 
-// Whether the headers of an array are as they are read here.
+// Whether the fields of an array of shape (2, 3) have the layout that is expected here.
 bool agrees(nb::handle array, ScalarType dtype) {
   PyTypeObject* of_array = Py_TYPE(array.ptr());
   nb::object type = array.attr("dtype");

@@ -1,5 +1,4 @@
-// Arrays of numpy, read by their header: what a buffer of the protocol would say, without making
-// one.
+// Reads numpy arrays by the fields of their C struct, which is faster than the buffer protocol.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,8 +11,8 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// An array that lies densely in memory, may be written to, and has elements of a type of ours in
-// this machine's byte order. Its memory is the array's.
+// An array that is dense, aligned and writable, and has elements of a type that tensors have, in
+// this machine's byte order. The memory belongs to the numpy array.
 struct Array {
   char* data;
   ScalarType dtype;
@@ -24,12 +23,12 @@ struct Array {
 
   int64_t nbytes() const { return numel * itemsize(dtype); }
 
-  // Nothing for other arrays and other objects.
+  // The fields of an array; nothing for other arrays and other objects.
   static std::optional<Array> read(nb::handle value);
 };
 
-// Makes `read` know arrays by numpy's class; it knows none where their header is not the one that
-// numpy has had so far.
+// Tells `read` the class of arrays. If the struct of arrays does not have the expected layout,
+// `read` returns nothing for any object.
 void set_array_class(const nb::object& ndarray);
 
 }  // namespace scriptlang::python

@@ -1,12 +1,13 @@
-// scriptlang.interpreter._native: the engine as Python sees it.
+// The extension module scriptlang.interpreter._native, which makes the engine usable from Python.
 //
 //   program = Program(functions, types)      functions: tuple trees as in bytecode.pkl, without
 //                                            the version; types: {qualified name: ClassType,
 //                                            EnumType or named TupleType}
 //   program.run(name, args, ...)             releases the GIL while the program runs
 //
-// Errors of the engine are NativeError(kind, class_name, message, stack): kind as in error.h,
-// class_name what the program raised (or ""), stack a list of (function, pc), innermost first.
+// Errors of the engine are NativeError(kind, class_name, message, stack). kind is as in error.h,
+// class_name is the class that the program raised (or ""), and stack is a list of (function, pc),
+// innermost first.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -46,7 +47,8 @@ Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int
   return limits;
 }
 
-// NotImplemented where the arguments are not all as the function declares them.
+// Calls a program by its fast path. Returns NotImplemented if an argument does not already have the
+// declared type.
 nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_name,
                 const Limits& limits, int64_t most_values) {
   Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item, arguments.size(),
@@ -56,7 +58,8 @@ nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_n
   return result.convert(most_values);
 }
 
-// Of an object whose turn the caller has: programs may make slots.
+// A slot of an object. The caller must hold a turn in the object's domain, since programs may add
+// slots.
 Value& slot_of(const NativeObject& o, int64_t index) {
   int64_t size = int64_t(o.object->slots.size());
   if (index < 0) index += size;
@@ -72,7 +75,7 @@ Value& slot_of(const NativeObject& o, const std::string& name) {
   return o.object->slots[size_t(slot)];
 }
 
-// Another thread may be filling it.
+// Waits if another thread is still filling the object's slots.
 void wait_until_whole(const NativeObject& o) {
   if (!o.whole && !Turn::is_inside()) Adoption wait;
 }
@@ -88,7 +91,8 @@ nb::object get(const NativeObject& o, const Key& key) {
   return o.read(slot_of(o, key), convert);
 }
 
-// The slots of several objects as of one moment: what two slots hold is one object of Python.
+// The slots of several objects, read at one moment. A value that is in two slots becomes one Python
+// object.
 nb::list slots_together(const NativeObject& first, nb::list objects) {
   std::vector<nb::object> kept;
   for (nb::handle object : objects) {
@@ -124,13 +128,13 @@ void set(const NativeObject& o, const Key& key, nb::handle value) {
   Value& slot = slot_of(o, key);
   slot.swap(fresh);
   nb::object before = o.remember(size_t(&slot - o.object->slots.data()), value);
-  turn.give();  // before what was there goes
+  turn.give();  // before the old values are destroyed, which may run Python code
 }
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> names;
   for (int k = 0; k < op_count(); ++k) names.emplace_back(op_at(k).qualified_name());
-  names.emplace_back("prim::TupleUnpack");  // an instruction in the engine
+  names.emplace_back("prim::TupleUnpack");  // not in the table, since it is an instruction
   return names;
 }
 
@@ -171,8 +175,9 @@ std::string describe() {
                 kernels::thread_count(), " threads, ", features);
 }
 
-// The state of the default generator goes between the engines as numpy's Mersenne twister has it:
-// a block of 624 words, and how many of them are used up.
+// The engines exchange the state of the default generator in the form of numpy's Mersenne twister:
+// a block of 624 words, and how many of them are used up. ToldState is the state that Python last
+// got or set.
 constexpr int TWISTER_WORDS = kernels::Twister::kWords;
 
 struct ToldState {
@@ -185,8 +190,8 @@ ToldState& told_state() {
   return state;
 }
 
-// A program that draws numbers holds the lock and may ask for the GIL: who waits for the lock must
-// not hold that.
+// Locks a generator without holding the GIL meanwhile: a program that draws numbers holds the lock
+// and may wait for the GIL, so waiting with the GIL would deadlock.
 class GeneratorLock {
  public:
   explicit GeneratorLock(Generator& generator) : lock_(generator.mutex, std::defer_lock) {
@@ -232,7 +237,7 @@ void set_generator_state(uint64_t seed, const nb::bytes& words, int position, nb
 }  // namespace
 
 NB_MODULE(_native, m) {
-  nb::set_leak_warnings(false);  // what caches hold at the end of the process is no leak
+  nb::set_leak_warnings(false);  // objects in caches at the end of the process are no leaks
   m.attr("NativeError") = make_native_error();
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {

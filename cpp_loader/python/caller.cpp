@@ -1,4 +1,4 @@
-// The Python type `Caller`, which ScriptFunction and ScriptModule inherit their calls from.
+// The Python type `Caller`, from which ScriptFunction and ScriptModule inherit `__call__`.
 #include "caller.h"
 
 #include <structmember.h>
@@ -13,15 +13,15 @@ namespace scriptlang::python {
 namespace {
 
 struct Caller {
-  PyObject_HEAD PyObject* program;  // a PythonProgram; null: every call is `_call_`
+  PyObject_HEAD PyObject* program;  // a PythonProgram; if null, every call becomes `_call_`
   PyObject* function;
-  PyObject* first;      // what is passed before the arguments, or null
-  PyObject* trainable;  // of `calls`, as it was when this entered
+  PyObject* first;      // passed before the arguments; may be null
+  PyObject* trainable;  // that of `calls` when `_enter_` was called
 };
 
 nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
 
-// Attributes of Python objects that every call reads.
+// The Python objects of `watch_calls`, with the offsets of the attributes that every call reads.
 struct Watched {
   nb::object function_class, calls, generator;
   Member m_direct{function_class, "direct"}, m_tracer{class_of(calls), "tracer"},
@@ -53,7 +53,7 @@ const Limits& no_limits() {
   return limits;
 }
 
-// The result of the program; null without an exception if the call has to be `_call_`.
+// The result of the program; null without an exception if the call has to become `_call_`.
 PyObject* run_program(PyObject* self, nb::handle program, nb::handle function, const Given& given) {
   watched->m_last.set(watched->calls.ptr(), nb::borrow(function));
   if (watched->m_is_ahead.get(watched->generator).is(Py_True)) {
@@ -70,7 +70,7 @@ PyObject* run_program(PyObject* self, nb::handle program, nb::handle function, c
   return PyObject_CallMethodOneArg(self, names->wrapped, converted.ptr());
 }
 
-// Lets the program make the exception that users see of the NativeError that is set.
+// Replaces the current NativeError by the exception that the program's `failure` makes from it.
 void translate(nb::handle program) {
   nb::object failure = nb::inst_ptr<PythonProgram>(program)->failure;
   if (!is_native_error() || !failure.is_valid() || failure.is_none()) return;
@@ -85,7 +85,7 @@ void translate(nb::handle program) {
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   const Caller& c = *reinterpret_cast<Caller*>(self);
   if (c.program) {
-    // Held here: another thread may let the Caller enter something else meanwhile.
+    // References of our own, since another thread may call `_enter_` meanwhile.
     nb::object program = nb::borrow(c.program), function = nb::borrow(c.function);
     nb::object first = nb::borrow(c.first);
     Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
@@ -104,7 +104,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return method.is_valid() ? PyObject_Call(method.ptr(), args, kwargs) : nullptr;
 }
 
-// All at once: what was there goes afterwards, and may let other threads in.
+// Sets all fields before it releases the old values, since releasing them may run other threads.
 void put(PyObject* self, nb::object program, nb::object function, nb::object first) {
   Caller& c = *reinterpret_cast<Caller*>(self);
   nb::object trainable;

@@ -1,4 +1,4 @@
-// Caller: the base class of what Python calls again and again to run a program.
+// Caller: the base class of Python objects that run a program when they are called.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,18 +7,19 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// Instances run a Program that `_enter_` was given, as long as that is the function's `direct`,
-// nothing traces and all arguments are as the function declares them. Every other call is
-// `self._call_(*args, **kwargs)`.
+// The Python type. An instance runs the Program that was passed to `_enter_`, as long as that is
+// the function's `direct`, nothing is traced, and all arguments already have the declared types.
+// Every other call becomes `self._call_(*args, **kwargs)`.
 nb::object make_caller_type();
 
-// What a Caller looks at in a call, once the package has it: the class of functions, which have a
-// slot `direct`; `calls`, whose `tracer` is None where nothing traces, whose `trainable` is another
-// object once more parameters were given to Python, and whose `last` is set to the function;
-// `generator`, whose `is_ahead` asks for `hand_over()` first.
+// Sets the Python objects that each call of a Caller reads:
+// - the class of functions, which has a slot `direct`;
+// - `calls`, whose `tracer` is None if nothing is traced, whose `trainable` is replaced when more
+//   parameters are handed to Python, and whose `last` is set to the function;
+// - `generator`: if its `is_ahead` is set, `hand_over()` has to be called first.
 void watch_calls(nb::object function_class, nb::object calls, nb::object generator);
 
-// Forgets them; for the end of the module.
+// Releases these objects, when the process ends.
 void clear_calls();
 
 }  // namespace scriptlang::python

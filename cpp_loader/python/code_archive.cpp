@@ -1,11 +1,12 @@
-// An archive whose code the engine compiles by itself, for Python: its objects are Python's, too.
+// The Python class CodeArchive: an archive whose code the engine compiles itself, and whose objects
+// Python shares.
 //
-//   archive = CodeArchive(contents, check)   contents: a buffer, not copied where it may be written
-//   archive.classes                          what its code declares
-//   archive.bind({name: type})               the Python types of classes, enums and named tuples
+//   archive = CodeArchive(contents, check)   contents: a buffer, which is copied if it is read-only
+//   archive.classes                          the classes that its code declares
+//   archive.bind({name: type})               sets the Python types of classes, enums, named tuples
 //   archive.root                             a ScriptObject
-//   archive.program(name)                    a Program that runs a function; None where another
-//                                            compiler has to make it
+//   archive.program(name)                    a Program that runs a function; None if Python has to
+//                                            compile it
 #include "code_archive.h"
 
 #include <nanobind/stl/string.h>
@@ -25,7 +26,7 @@ namespace scriptlang::python {
 
 namespace {
 
-// What a class declares, of which more is known than values tell.
+// The declaration of a class.
 struct ClassFacts {
   ClassRef cls;
   bool is_module, is_hooked;
@@ -43,7 +44,7 @@ class BufferLoan {
 };
 
 void end_loan(void* user) {
-  if (!Py_IsInitialized()) return;  // the process ends: its memory goes anyway
+  if (!Py_IsInitialized()) return;  // the process ends, and with it all memory
   with_python([user] { delete static_cast<BufferLoan*>(user); });
 }
 
@@ -57,18 +58,19 @@ std::shared_ptr<Bytes> bytes_of(nb::handle contents) {
   return lent;
 }
 
-// Whether a tensor that is there may get another shape, which Python has to be told.
+// Whether an operator may change the shape of its argument, which would have to be copied back to
+// the Python Tensor.
 bool reshapes(const OperatorUse& use) {
   static constexpr std::string_view kNames[] = {
 #define SL_RESHAPES(name) name,
 #include "source/rules.def"
   };
-  if (use.name.empty() || use.name.back() != '_') return false;  // as all of them end
+  if (use.name.empty() || use.name.back() != '_') return false;  // all of them end with it
   const std::string name = use.qualified_name();
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// What is known to a caller of a type that it may pass values of; see entry.h.
+// The kind of a type for `Entry`; see entry.h.
 nb::object kind_of(const Type& type) {
   auto of_parts = [&type](const char* letter) {
     nb::list kind;
@@ -108,12 +110,12 @@ nb::tuple entry_of(const Argument& a) {
   return nb::make_tuple(name, kind_of(*a.type), fallback);
 }
 
-// How many instructions a function would have with the functions that it calls put in, which grows
-// as 2^n where each of n calls the next one twice. Calls of what is being counted count as one.
-// Each function is counted once; no recursion: chains of calls may be long.
+// The number of instructions of a function if all calls were inlined. It grows like 2^n if each of
+// n functions calls the next one twice. A recursive call counts as one instruction. Each function
+// is counted once, without recursion here, since chains of calls may be long.
 int64_t size_with_calls(const Function& function) {
   constexpr int64_t kMost = int64_t{1} << 40;
-  std::unordered_map<const Function*, int64_t> sizes;  // of functions that are being counted: 0
+  std::unordered_map<const Function*, int64_t> sizes;  // 0 while a function is being counted
   std::vector<const Function*> pending{&function};
   while (!pending.empty()) {
     const Function& f = *pending.back();
@@ -177,7 +179,8 @@ class CodeArchive {
     for (const TypeRef& type : tuples_) type->host = host_of(types[type->name.c_str()]);
   }
 
-  // Types know the archive, through their methods: the collector must see the ring.
+  // The types refer to the archive through their methods, so the garbage collector must see this
+  // reference cycle.
   static int traverse(PyObject* self, visitproc visit, void* arg) {
 #if PY_VERSION_HEX >= 0x03090000
     Py_VISIT(Py_TYPE(self));
@@ -194,7 +197,7 @@ class CodeArchive {
 
   nb::object root() { return ToPython(kMostValues, domain_)(module_->root()); }
 
-  // Why `program` gives none.
+  // Why `program` returns None; empty if it returns a Program.
   std::string objection(const std::string& name) const {
     const Function* function = module_->program().find(name);
     return function ? objection(*function) : "nothing was compiled under this name";
@@ -234,9 +237,9 @@ class CodeArchive {
         [&](const std::string&, source::T type) { tuples_.push_back(source::Types::held(type)); });
   }
 
-  // Why a function does not run as it is compiled here; empty where it does: its size is bounded,
-  // all that it may reach is compiled, comes from the file, calls no methods of objects that may be
-  // of other archives, and leaves the shapes of tensors that it is given.
+  // Why a function cannot run as the engine has compiled it; empty if it can. Its size must be
+  // limited. Everything that it may reach must be compiled, come from the file, call no methods of
+  // objects that may come from other archives, and not change the shape of tensors passed to it.
   std::string objection(const Function& function) const {
     if (size_with_calls(function) > kMostWithCalls) return function.name + " calls too much";
     std::unordered_set<const Function*> seen;
@@ -266,11 +269,11 @@ class CodeArchive {
     return "";
   }
 
-  // Beyond it Python, which puts calls in, says whether that is within the limit `graph_nodes`.
+  // Larger functions are compiled in Python, which inlines calls within the limit `graph_nodes`.
   static constexpr int64_t kMostWithCalls = 1'000'000;
 
   std::vector<ClassFacts> classes_;
-  std::vector<const Function*> of_with_;  // what `with` calls by name
+  std::vector<const Function*> of_with_;  // __enter__ and __exit__, which `with` calls by name
   std::vector<ClassRef> enums_;
   std::vector<TypeRef> tuples_;
   std::shared_ptr<Module> module_;

@@ -1,4 +1,4 @@
-// An archive whose code the engine compiles by itself, for Python: its objects are Python's, too.
+// Binding of archives whose code the engine compiles itself, and whose objects Python shares.
 #pragma once
 
 #include <nanobind/nanobind.h>

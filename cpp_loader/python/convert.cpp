@@ -94,7 +94,7 @@ Value ToNative::operator()(nb::handle value, int depth) {
 
 constexpr int64_t kLookEvery = 1 << 16;
 
-// Takes values from what may be converted.
+// Counts values against the limit, and handles signals now and then.
 void ToPython::count(size_t values) {
   left_ -= int64_t(values);
   if (left_ < 0) {
@@ -120,7 +120,7 @@ nb::object ToPython::list_of(const Value& v, int depth) {
   count(values.size());
   nb::object list = nb::steal(PyList_New(0));
   if (!list.is_valid()) throw nb::python_error();
-  if (!values.is_alone()) remember(v, list);  // before its items: it may hold itself
+  if (!values.is_alone()) remember(v, list);  // before its items, since it may contain itself
   for (const Value& item : values) {
     if (PyList_Append(list.ptr(), (*this)(item, depth + 1).ptr()) != 0) throw nb::python_error();
   }

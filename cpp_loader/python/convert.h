@@ -1,9 +1,9 @@
-// Python values to engine values and back. The GIL is held in every function here.
+// Converts Python values to engine values and back. Every function here requires the GIL.
 //
-// Tensors share memory both ways. Lists, dicts and tuples are copied, each once however often it
-// occurs: what a program makes twice as large in one step stays small here. Instances of script
-// classes keep their identity: from the first time that one is handed over, its slots lie in the
-// engine, and `slots` of the Python object is a native Object that reads and writes them.
+// Tensors share memory in both directions. Lists, dicts and tuples are copied, each of them once
+// even if it occurs several times, so a result cannot grow exponentially. Instances of script
+// classes keep their identity: the first time that one is passed to a program, its slots move to
+// the engine, and `slots` of the Python object becomes a NativeObject that reads and writes them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,35 +19,39 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// What Python sees as the slots of an instance. Its domain is that of all that it can reach, so of
-// whatever is put into it; it is looked at in turn.
+// The slots of an instance, as Python sees them. The domain is that of all values that it can
+// reach, so values that are stored in it join the domain. It is read and written with a turn in the
+// domain.
 struct NativeObject {
   Ref<Object> object;
   DomainRef domain;
-  bool whole = true;  // no thread is still filling the slots
-  // The Tensors that slots were last read as: who asks again gets the same ones.
+  bool whole = true;  // false while a thread is filling the slots
+  // The Tensors that reads of the slots have returned last, so that later reads return the same
+  // ones.
   struct Read {
-    const void* value = nullptr;  // of the slot, as it was then
+    const void* value = nullptr;  // the TensorImpl in the slot at that time
     nb::object tensor;
   };
   mutable std::vector<Read> reads{};
 
-  // Lets reads of a slot give the Tensor that it was filled with. Returns what they gave before.
+  // Makes reads of a slot return the Tensor that was stored in it. Returns the one before, which
+  // the caller releases.
   nb::object remember(size_t slot, nb::handle tensor) const;
 
-  // What a slot holds, for Python. The caller has the turn in its domain, of which `convert` is.
+  // The value of a slot, for Python. The caller holds a turn in the domain, and `convert` belongs
+  // to it.
   nb::object read(const Value& slot, class ToPython& convert) const;
 };
 
-// Whether a Tensor requires a gradient, or is a view of one that may.
+// Whether a Tensor requires a gradient or has autograd metadata, as views have.
 bool may_need_gradient(nb::handle tensor);
 
-// Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
+// Whether a value is exactly a Tensor; exactly a numpy.ndarray; a ScriptObject of that class.
 bool is_tensor(nb::handle value);
 bool is_plain_array(nb::handle value);
 bool is_object_of(nb::handle value, nb::handle cls);
 
-// A map that most calls put nothing into, and that costs them nothing.
+// A map that is only allocated when something is put into it, which most calls do not do.
 template <class Key, class T>
 class RareMap {
  public:
@@ -65,31 +69,32 @@ class RareMap {
   std::unique_ptr<std::unordered_map<Key, T>> map_;
 };
 
-// Converts one call's arguments or one program's constants: containers and objects that occur
-// twice stay one, and so do tensors in objects (the weights of an LSTM are in a list, too).
+// Converts the arguments of one call, or the constants of one program. A container or object that
+// occurs several times is converted once, and so are tensors in objects (the weights of an LSTM are
+// also in a list).
 class ToNative {
  public:
   Value operator()(nb::handle value, int depth = 0);
 
-  Tensor tensor(nb::handle value);                // of a Tensor
-  Value object(nb::handle value, int depth = 0);  // of a ScriptObject
+  Tensor tensor(nb::handle value);                // converts a Tensor
+  Value object(nb::handle value, int depth = 0);  // converts a ScriptObject
 
-  // A Tensor over the memory of an array; None for one that is not dense, writable and of a type
-  // that tensors have in this machine's byte order.
+  // A tensor on the memory of a numpy array. It is None unless the array is contiguous and
+  // writable, and has a type that tensors have, in this machine's byte order.
   Value array(nb::handle value);
 
-  // Of all objects among what it has converted: null where there is none.
+  // The domain of all objects that it has converted; null if there was none.
   const DomainRef& domain() const { return domain_; }
-  DomainRef take_domain() { return std::move(domain_); }  // it converts nothing more
+  DomainRef take_domain() { return std::move(domain_); }  // the last call on this ToNative
 
-  // From now on, remembers the Tensors that it converts.
+  // Starts remembering the Tensors that it converts.
   void watch() { watching_ = true; }
 
-  // Those Tensors, and what they became.
+  // These Tensors, with the values to which they were converted.
   const std::vector<std::pair<nb::object, Value>>& watched() const { return watched_; }
 
-  // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_,
-  // resize_), and what quantizes them (copy_).
+  // Copies changes that the program has made back to these Tensors: shape and memory (squeeze_,
+  // resize_) and quantizer (copy_).
   void tell_shapes() const;
 
  private:
@@ -99,24 +104,24 @@ class ToNative {
   Value adopt(nb::handle value, int depth);
   void add(const DomainRef& domain);
   RareMap<PyObject*, Value> seen_;
-  std::vector<nb::object> adopted_;  // slots of objects: what was seen in them stays alive
+  std::vector<nb::object> adopted_;  // old slots of objects; keeps alive what seen_ has by address
   DomainRef domain_;
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;
 };
 
-// As scriptlang.Limits has it.
+// The default of scriptlang.Limits.result_values.
 constexpr int64_t kMostValues = 10'000'000;
 
-// Converts one result: what occurs twice (a storage, a tensor, a container) becomes one object, and
-// a list that holds itself does there, too. The caller has the turn in the domain that the result
-// comes from; null: from none.
+// Converts one result. A storage, tensor or container that occurs several times becomes one object,
+// and a list may contain itself. The caller holds a turn in the domain from which the result comes,
+// if there is one.
 class ToPython {
  public:
-  // most: how many values are converted, 0 for any number; LimitError at one more. Interrupts of
-  // Python end it, too.
+  // most: the largest number of values, 0 for no limit; more raise LimitError. Signals of Python
+  // end the conversion, too.
   explicit ToPython(int64_t most = kMostValues) : ToPython(most, own_domain_) {}
-  // `domain` lives as long as this; where it is null, it becomes what objects need.
+  // `domain` must outlive this. If it is null, it is set when an object is converted.
   ToPython(int64_t most, DomainRef& domain)
       : domain_(domain), left_(most ? most : INT64_MAX), most_(most) {}
   ToPython(const ToPython&) = delete;
@@ -124,18 +129,20 @@ class ToPython {
 
   nb::object operator()(const Value& value, int depth = 0);
 
-  // Whether users see something else of what was converted: instances, members of Enums.
+  // Whether the result contains values that have to be wrapped for users, such as instances and
+  // members of enums.
   bool wants_wrapping() const { return wants_wrapping_; }
 
-  // From now on a value is this object, wherever it occurs.
+  // Makes all later occurrences of a value convert to this object.
   void remember(const Value& value, const nb::object& made);
 
-  // From now on, what somebody has already of tensors and their memory is not made again.
+  // Makes later conversions return Tensors and Storages that exist already, instead of new ones.
   void keep() { keeps_ = true; }
-  // The Tensor of a value, as it was made before if that is still right and somebody has it.
+  // The Python Tensor of a tensor. It is `known`, or one that was made before, if that still exists
+  // and has the same memory and shape.
   nb::object same_tensor(const Tensor& tensor, nb::handle known);
 
-  // Lets a Tensor that is there be a view of the same memory with the same shape.
+  // Gives an existing Python Tensor the memory and shape of `tensor`.
   void set_tensor(PyObject* to, const Tensor& tensor);
 
  private:
@@ -151,25 +158,25 @@ class ToPython {
   nb::object instance_of(const Ref<Object>& object);
   DomainRef own_domain_;
   DomainRef& domain_;
-  std::pair<Storage*, nb::object> first_;   // most results have one
-  RareMap<Storage*, nb::object> storages_;  // the others
-  RareMap<uint64_t, nb::object> seen_;      // by bits; not what only one thing holds
+  std::pair<Storage*, nb::object> first_;   // most results have one storage
+  RareMap<Storage*, nb::object> storages_;  // other storages
+  RareMap<uint64_t, nb::object> seen_;      // by bits; only values with several references
   int64_t left_, most_;
-  int64_t since_look_ = 0;  // values since Python's interrupts were looked at
+  int64_t since_look_ = 0;  // values since signals were checked
   bool wants_wrapping_ = false, keeps_ = false;
 };
 
-// The engine's class of a Python ClassType or EnumType; one per Python object.
+// The engine's class for a Python ClassType or EnumType, made once for each.
 ClassRef class_of(nb::handle type);
 
-// Lets a Python ClassType or EnumType be the host of a class of the engine.
+// Connects a class of the engine with a Python ClassType or EnumType, which becomes its `host`.
 void set_class_of(nb::handle type, const ClassRef& cls);
 
-// The Python type of a class, or of what has such a host. Raises TypeError where there is none.
+// The Python type of a class, or for a `host`. Raises TypeError if there is none.
 nb::object type_of(const ClassType& cls);
 nb::object python_type(const std::shared_ptr<void>& host, const std::string& name);
 
-// What a type's `host` holds: a weak reference to its Python type.
+// The `host` for a Python type: a weak reference to it.
 std::shared_ptr<void> host_of(nb::handle type);
 
 }  // namespace scriptlang::python

@@ -12,7 +12,7 @@ bool is_object_of(nb::handle value, nb::handle cls) {
   return value.type().is(known().script_object) && known().m_type.get(value).is(cls);
 }
 
-// A weak reference, so that the engine's types do not keep Python's alive, nor the other way.
+// It is weak, so that types of the engine and types of Python do not keep each other alive.
 std::shared_ptr<void> host_of(nb::handle type) {
   return std::shared_ptr<void>(known().weak_reference(type).release().ptr(), [](void* p) {
     if (!Py_IsInitialized()) return;
@@ -20,7 +20,7 @@ std::shared_ptr<void> host_of(nb::handle type) {
   });
 }
 
-// Classes of PyTorch's C++ library, whose objects operators make.
+// The prefix of classes in PyTorch's C++ library, whose objects operators make.
 constexpr char kCustomClasses[] = "__torch__.torch.classes.";
 
 nb::object python_type(const std::shared_ptr<void>& host, const std::string& name) {
@@ -60,7 +60,7 @@ ClassRef class_of(nb::handle type) {
   return cls;
 }
 
-// The instance whose slots these are; made when it is not there yet.
+// The Python instance of an object, which is made if it does not exist.
 nb::object ToPython::instance_of(const Ref<Object>& object) {
   nb::object key = nb::steal(PyLong_FromVoidPtr(object.get()));
   nb::object found = known().instances.attr("get")(key);
@@ -87,11 +87,11 @@ Value ToNative::object(nb::handle value, int depth) {
     if (there.whole) {
       Value found(there.object);
       if (!domain_) domain_ = there.domain;
-      else add(DomainRef(there.domain));  // which may let other threads in
+      else add(DomainRef(there.domain));  // a copy, since other threads may run meanwhile
       return found;
     }
   }
-  Adoption lock;  // one that another thread was filling is whole now, or was given up
+  Adoption lock;  // if another thread was filling it, that has succeeded or failed now
   return adopt(value, depth);
 }
 
@@ -109,7 +109,7 @@ Value ToNative::adopt(nb::handle value, int depth) {
   nb::list old = nb::cast<nb::list>(slots);
   adopted_.push_back(old);
   made->slots.resize(old.size());
-  // In place first: an object may hold itself.
+  // `slots` is set before the values are converted, since an object may contain itself.
   nb::object fresh = nb::cast(NativeObject{made, domain_, false});
   value.attr("slots") = fresh;
   known().instances[nb::steal(PyLong_FromVoidPtr(made.get()))] = value;

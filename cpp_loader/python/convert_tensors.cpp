@@ -1,4 +1,4 @@
-// Converts tensors, which share memory with Python both ways, and what quantizes them.
+// Converts tensors, which share memory with Python in both directions, and their quantizers.
 #include <nanobind/stl/string.h>
 
 #include <cstring>
@@ -39,11 +39,12 @@ nb::object tuple_from(IntSpan values) {
   return nb::steal(tuple);
 }
 
-// What an engine Storage borrows from: an array or another owner of the memory, and the Python
-// Storage of the same memory, if one is there yet.
+// What keeps the memory of an engine Storage alive that borrows it from Python: an array or another
+// owner of the memory, or a buffer. `storage` is the Python Storage of the same memory, if it
+// exists.
 struct Loan {
   nb::object owner;
-  Py_buffer view{};  // where the owner was asked for its memory
+  Py_buffer view{};  // set if the memory came by the buffer protocol
   nb::object storage;
   ~Loan() {
     if (view.obj) PyBuffer_Release(&view);
@@ -51,12 +52,12 @@ struct Loan {
 };
 
 void end_loan(void* user) {
-  if (!Py_IsInitialized()) return;  // the process ends: its memory goes anyway
+  if (!Py_IsInitialized()) return;  // the process ends, and with it all memory
   with_python([user] { delete static_cast<Loan*>(user); });
 }
 
-// Over what a loan has asked for. Memory that Python may not write is copied: an operator that
-// works in place would crash.
+// A Storage on the buffer of a loan. Read-only memory is copied, since an operator that works in
+// place would crash.
 Storage* lend(std::unique_ptr<Loan> loan) {
   const Py_buffer& view = loan->view;
   if (!view.readonly) {
@@ -74,7 +75,8 @@ struct Release {
   ~Release() { storage->release(); }
 };
 
-// One reference to the engine's Storage of a Python one: its own where it has made the memory.
+// The engine's Storage for a Python one, with a reference for the caller. If the engine has made
+// the memory, it is the Storage that owns it.
 Storage* storage_from_python(nb::handle storage) {
   Names& n = known();
   nb::handle owner = n.m_owner.get(storage), data = n.m_data.get(storage);
@@ -96,7 +98,7 @@ Storage* storage_from_python(nb::handle storage) {
   return lend(std::move(loan));
 }
 
-// The element type that a format of the buffer protocol names; Undefined for others.
+// The element type for a format of the buffer protocol; Undefined if tensors do not have it.
 ScalarType type_of_format(const char* format, Py_ssize_t size) {
   if (!format || !format[0] || (format[1] && !(format[0] == 'Z' && !format[2]))) {
     return ScalarType::Undefined;
@@ -121,7 +123,7 @@ ScalarType type_of_format(const char* format, Py_ssize_t size) {
   }
 }
 
-// A new instance of a class of the package, whose slots the caller sets.
+// A new instance of a class of the package. The caller sets its slots.
 nb::object bare(const nb::object& cls) {
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
   PyObject* made = type->tp_alloc(type, 0);
@@ -129,7 +131,7 @@ nb::object bare(const nb::object& cls) {
   return nb::steal(made);
 }
 
-// A Python Storage over what belongs to `owner`; see the class.
+// A Python Storage on the memory of `owner`; see the class in scriptlang/storages.py.
 nb::object python_storage(nb::object owner) {
   Names& n = known();
   nb::object made = bare(n.storage);
@@ -145,11 +147,11 @@ bool is_tensor(nb::handle value) { return value.type().is(known().tensor); }
 
 bool is_plain_array(nb::handle value) { return value.type().is(known().array); }
 
-// The conversion points of tensors.
+// ---- tensors
 
 static Tensor tensor_from_python(nb::handle value);
 
-// How a QuantizedTensor is quantized; one reference for the caller.
+// The quantizer of a QuantizedTensor, with a reference for the caller.
 static Quantizer* quantizer_from_python(nb::handle value) {
   Names& n = known();
   nb::object q = get(value, n.a_quantizer);
@@ -204,10 +206,11 @@ Value ToNative::array(nb::handle value) {
     loan.release();
     int64_t sizes[kMaxDims];
     std::copy_n(array->shape, array->ndim, sizes);
-    if (array->nbytes() == 0) checked_numel({sizes, array->ndim});  // others fit into memory
-    // The sizes come next; the array has as many bytes.
+    // The sizes of an empty array may overflow; those of others fit into memory.
+    if (array->nbytes() == 0) checked_numel({sizes, array->ndim});
+    // No check is needed: the array has as many bytes as the sizes require.
     Tensor t = unchecked_on_storage(storage.storage, array->dtype, {}, {}, 0);
-    t.impl()->set_contiguous(IntSpan(sizes, array->ndim));  // as said
+    t.impl()->set_contiguous(IntSpan(sizes, array->ndim));
     return t;
   }
   int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE;
@@ -221,18 +224,18 @@ Value ToNative::array(nb::handle value) {
   std::vector<int64_t> sizes(view.shape, view.shape + view.ndim);
   checked_numel(sizes);
   Release storage{lend(std::move(loan))};
-  // The sizes come next; the buffer has as many bytes.
+  // No check is needed: the buffer has as many bytes as the sizes require.
   Tensor t = unchecked_on_storage(storage.storage, dtype, {}, {}, 0);
-  t.impl()->set_contiguous(sizes);  // as said
+  t.impl()->set_contiguous(sizes);
   return t;
 }
 
-// Under an address that may have been another's before.
+// The entry of a table for an address. It may belong to an earlier object at that address.
 static nb::object found_at(const nb::object& table, const void* address) {
   return table.attr("get")(nb::steal(PyLong_FromVoidPtr(const_cast<void*>(address))));
 }
 
-// The Python Storage of memory that the engine has made, which somebody may have already.
+// The Python Storage for memory of the engine: the existing one, if there is one.
 static nb::object kept_storage(Storage* storage) {
   Names& n = known();
   nb::object found = found_at(n.storages, storage);
@@ -278,7 +281,7 @@ static bool is_quantized_as(nb::handle object, const Tensor& t) {
          q->scale == t.quantizer()->scale && q->zero_point == t.quantizer()->zero_point;
 }
 
-// Whether a Tensor is what a value would become: the same memory in the same shape.
+// Whether a Python Tensor has the memory, shape and type of a tensor.
 static bool shows(nb::handle object, const Tensor& t) {
   Names& n = known();
   if (!n.m_dtype.get(object).is(dtype_of(t.dtype())) ||
@@ -319,7 +322,7 @@ nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
   const void* value = slot.as_tensor().impl();
   nb::object made = convert.same_tensor(slot.as_tensor(),
                                         reads[k].value == value ? reads[k].tensor : nb::handle());
-  if (reads.size() <= k) reads.resize(k + 1);  // what was made may have let others in
+  if (reads.size() <= k) reads.resize(k + 1);  // other threads may have run meanwhile
   reads[k] = {value, made};
   return made;
 }

@@ -1,4 +1,4 @@
-// Fast path of calls: takes arguments whose Python types already fit the schema.
+// The fast path of calls: converts arguments whose Python types already fit the schema.
 #include "entry.h"
 
 #include "convert.h"
@@ -32,7 +32,7 @@ Entry::Kind Entry::kind_of(nb::handle told) {
   return kind;
 }
 
-// One value that was given; false where its class alone does not say that it fits.
+// Converts one value. Returns false if its class does not show that it fits.
 bool Entry::take_one(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
   PyObject* p = value.ptr();
   switch (kind.letter) {

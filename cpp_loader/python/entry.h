@@ -1,9 +1,9 @@
-// Fast path of calls: takes arguments whose Python types already fit the schema.
+// The fast path of calls, for arguments whose Python types already fit the schema.
 //
-// Nothing is checked twice: a value is taken when its Python class says that it fits (a Tensor, an
-// array of numpy over whole memory, an int, an object of the declared class), and a list, dict or
-// tuple when all in it fit. For every other call `take` says no, and Python's own binding converts
-// or refuses it by name.
+// A value is accepted if its Python class shows that it fits: a Tensor, a contiguous numpy array,
+// an int, an object of the declared class. A list, dict or tuple is accepted if all its elements
+// are. For every other call `take` returns false, and Python (interpreter/arguments.py) converts
+// the arguments or raises an error that names the wrong one.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,8 +19,8 @@ namespace nb = nanobind;
 
 class ToNative;
 
-// The arguments of one call: what is passed before all others, or null, the others by place, and
-// those by name, or null.
+// The arguments of one call: one that is passed before all others (or null), the positional ones,
+// and a dict of keyword arguments (or null).
 struct Given {
   PyObject* first;
   PyObject* const* others;
@@ -33,14 +33,14 @@ struct Given {
 
 class Entry {
  public:
-  // arguments: (name, kind, default or Ellipsis) of each; defaults are values that cannot change.
-  // A kind is one of "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "c" complex,
-  // "-" what is never taken, or a tuple: ("?", kind) optional, ("L", kind) list, ("D", kind, kind)
-  // dict, ("U", kind, ...) tuple, ("o", class) object. positional: how many arguments may be given
-  // by place.
+  // arguments: (name, kind, default or Ellipsis) of each; defaults are immutable values. A kind is
+  // one of "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "c" complex, "-" never
+  // accepted, or a tuple: ("?", kind) optional, ("L", kind) list, ("D", kind, kind) dict, ("U",
+  // kind, ...) tuple, ("o", class) object. positional: how many arguments may be positional.
   Entry(nb::list arguments, size_t positional);
 
-  // The engine's values of a whole call; false where Python has to look at the arguments.
+  // Converts the arguments of a call, and fills in defaults. Returns false if Python has to convert
+  // them.
   bool take(const Given& given, std::vector<Value>& values, ToNative& convert) const;
 
   int traverse(visitproc visit, void* arg) const;
@@ -48,7 +48,7 @@ class Entry {
  private:
   struct Kind {
     char letter;
-    nb::handle cls;  // of an object
+    nb::handle cls;  // for "o"
     std::vector<Kind> parts;
   };
   struct Argument {
@@ -61,7 +61,7 @@ class Entry {
   static bool take_dict(const Kind& kind, nb::handle value, ToNative& convert, Value* to);
   static bool take_tuple(const Kind& kind, nb::handle value, ToNative& convert, Value* to);
 
-  nb::list told_;  // keeps what the others refer to
+  nb::list told_;  // keeps the objects alive to which arguments_ refers
   std::vector<Argument> arguments_;
   size_t positional_;
 };

@@ -1,4 +1,4 @@
-// The engine's errors as Python's exceptions.
+// Turns errors of the engine into Python exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,16 +11,18 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// NativeError(kind, class_name, message, stack); made once, when the module is.
+// Makes the exception class NativeError(kind, class_name, message, stack); called once, when the
+// module is imported.
 nb::object make_native_error();
 
 void set_python_error(const Error& e);
-bool is_native_error();  // whether the exception that is set is one
+bool is_native_error();  // whether the current Python exception is a NativeError
 
 // Sets the Python exception for the C++ one that is being handled.
 void set_python_error();
 
-// What a function gives that may throw; null with a Python exception set where it has thrown.
+// The result of a function that may throw. If it throws, the result is null and the Python
+// exception is set.
 template <class F>
 PyObject* guarded(F f) noexcept {
   try {

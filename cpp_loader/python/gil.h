@@ -1,8 +1,8 @@
-// Taking and giving up the GIL.
+// Acquiring and releasing the GIL.
 //
-// Any thread may be a daemon: where the process ends, Python ends such a thread when it wants the
-// GIL, by unwinding its stack. That must reach no destructor and no function that promises not to
-// throw, which would end the process with an error. So nothing here uses nanobind's own guards.
+// Any thread may be a daemon thread. When the process ends, Python ends such a thread as soon as it
+// waits for the GIL, by unwinding its stack. If that reached a destructor or a noexcept function,
+// the process would end with an error. So nanobind's own guards are not used.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,9 +14,9 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// What may want the GIL is called by this. A thread that Python ends stays here, as it is: nobody
-// needs it any more, and what its run holds cannot be given back without the GIL. (What ends it is
-// no object of C++: the reference to it is null.)
+// Calls a function that may acquire the GIL. A thread that Python ends stays here forever: nobody
+// needs it any more, and what it holds cannot be released without the GIL. The exception that ends
+// it is not a C++ object, so the reference to it is null, which the sanitizer would report.
 template <class F>
 __attribute__((no_sanitize("undefined"))) auto staying(F&& call) {
 #if defined(__GLIBCXX__)
@@ -30,7 +30,7 @@ __attribute__((no_sanitize("undefined"))) auto staying(F&& call) {
 #endif
 }
 
-// Runs something with the GIL, in a thread that may have it or not.
+// Runs a function with the GIL, in a thread that may hold it already.
 template <class F>
 auto with_python(F&& body) {
   struct Gil {
@@ -40,7 +40,7 @@ auto with_python(F&& body) {
   return staying(body);
 }
 
-// Gives up the GIL for as long as it lives.
+// Releases the GIL while it exists.
 class WithoutPython {
  public:
   WithoutPython() : state_(PyEval_SaveThread()) {}

@@ -1,4 +1,4 @@
-// Signals that come to Python while the engine runs.
+// Handles signals that Python gets while the engine runs.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,13 +9,14 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// Asks Python for signals while a program runs. What their handlers raise (KeyboardInterrupt) is
-// kept until the call has ended. Only Python's main thread handles signals: another one asks once.
+// Lets Python handle signals while a program runs. An exception of a handler (KeyboardInterrupt) is
+// stored until the call has ended. Only Python's main thread handles signals, so other threads
+// check only once.
 class Interrupts {
  public:
   static bool ask(void* self) { return static_cast<Interrupts*>(self)->check(); }
   bool raised() const { return raised_; }
-  // With the GIL: what was raised is Python's current error again.
+  // Makes the stored exception the current one of Python. Requires the GIL.
   void restore() { PyErr_Restore(type_, value_, trace_); }
 
  private:
@@ -28,7 +29,8 @@ class Interrupts {
     });
   }
 
-  // This runs Python, where a signal's handler may raise, too: then it is false.
+  // Finds out whether this is the main thread. Returns false if a signal handler raises meanwhile,
+  // which can happen as this runs Python code.
   bool find_thread() {
     try {
       nb::object main = nb::module_::import_("threading").attr("main_thread")();

@@ -1,4 +1,4 @@
-// Attributes of classes that declare __slots__, without looking them up by name.
+// Access to attributes of Python classes with __slots__, without looking them up by name.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,7 +10,7 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// Where such an attribute lies in an instance.
+// The offset of such an attribute in an instance.
 class Member {
  public:
   Member(const nb::object& cls, const char* name) {
@@ -21,13 +21,13 @@ class Member {
     offset_ = reinterpret_cast<PyMemberDescrObject*>(found.ptr())->d_member->offset;
   }
 
-  // Borrowed. Raises AttributeError where nothing was set.
+  // The value, borrowed. Raises AttributeError if none is set.
   nb::handle get(nb::handle object) const {
     PyObject* value = place(object.ptr());
     if (!value) throw nb::attribute_error("a tensor that was not made whole");
     return value;
   }
-  // Leaves what was set before.
+  // Sets the value if none is set.
   void set_first(PyObject* object, nb::object value) const {
     if (!place(object)) set(object, std::move(value));
   }

@@ -14,7 +14,7 @@ Storage* storage_of(PyObject* self) { return reinterpret_cast<Memory*>(self)->st
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   Storage* storage = storage_of(self);
-  Turn turn;  // a program that lets memory grow has the process alone
+  Turn turn;  // programs that may resize memory run alone in the process
   if (!Turn::is_inside() && !turn.try_take(nullptr, Effect::Reads)) {
     WithoutPython released;
     turn.take(nullptr, Effect::Reads);
@@ -56,7 +56,7 @@ nb::object make_memory_type() {
   PyObject* made = PyType_FromSpec(&spec);
   if (!made) throw nb::python_error();
   memory_type = reinterpret_cast<PyTypeObject*>(made);
-  return nb::borrow(made);  // the module's; the other reference is memory_type's
+  return nb::borrow(made);  // memory_type keeps the first reference
 }
 
 bool is_memory(nb::handle value) { return Py_TYPE(value.ptr()) == memory_type; }

@@ -1,4 +1,4 @@
-// Memory of the engine as Python holds it.
+// The Python class Memory, by which Python holds memory of the engine.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,12 +9,12 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// An instance of the extension's class Memory, which speaks the buffer protocol.
+// An instance of the class, which supports the buffer protocol.
 struct Memory {
-  PyObject_HEAD Storage* storage;  // one reference
+  PyObject_HEAD Storage* storage;  // owned
 };
 
-nb::object make_memory_type();  // once, when the module is made
+nb::object make_memory_type();  // called once, when the module is imported
 bool is_memory(nb::handle value);
 nb::object memory_of(Storage* storage);  // a new instance
 

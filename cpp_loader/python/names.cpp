@@ -9,7 +9,7 @@ namespace scriptlang::python {
 Names* names = nullptr;
 
 __attribute__((noinline, cold)) Names& look_up() {
-  Registry lock;  // imports let other threads come here
+  Registry lock;  // other threads may run during imports, and come here
   if (names) return *names;
   nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
@@ -47,7 +47,7 @@ nb::object dtype_of(ScalarType type) {
   return dtype;
 }
 
-constexpr size_t kMostCodes = 64;  // of element types that are looked for among those met
+constexpr size_t kMostCodes = 64;  // codes for which the table of known dtypes is searched
 
 ScalarType dtype_from_python(nb::handle dtype) {
   for (size_t code = 0; code < kMostCodes; ++code) {

@@ -1,5 +1,5 @@
-// What the extension looks up in the Python package, once, and how it reads attributes of Python
-// objects with it.
+// The objects of the Python package that the extension uses, looked up once, and functions that
+// read attributes of Python objects with them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,17 +13,17 @@ namespace nb = nanobind;
 
 inline nb::object interned(const char* text) { return nb::steal(PyUnicode_InternFromString(text)); }
 
-// What is looked up in the Python package, once.
+// The objects of the Python package.
 struct Names {
   nb::object tensor, storage, script_object, device, enum_value, future, by_code;
   nb::object quantized_tensor, quantizer, channel_quantizer, custom_class;
   nb::object weak_reference;
-  nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
-  nb::object storages;   // the same of the Storages of attributes, tensors: of their Tensors
-  nb::object tensors;
+  nb::object instances;      // WeakValueDictionary: address of an Object -> ScriptObject
+  nb::object storages;       // WeakValueDictionary: address of a Storage -> Python Storage
+  nb::object tensors;        // WeakValueDictionary: address of a TensorImpl -> Tensor
   nb::object classes;        // WeakKeyDictionary: class type -> capsule of its ClassRef
   nb::object array;          // numpy.ndarray
-  nb::object dtypes[256]{};  // by code, those that were met
+  nb::object dtypes[256]{};  // by code, filled on first use
 
   Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "_requires_grad"},
@@ -31,7 +31,7 @@ struct Names {
   Member m_data{storage, "_data"}, m_owner{storage, "owner"}, m_grown{storage, "has_grown"};
   Member m_type{script_object, "type"}, m_slots{script_object, "slots"};
 
-  // Attributes that are not slots of these.
+  // Names of attributes that are not slots of these classes.
   nb::object a_data = interned("data"), a_code = interned("code"),
              a_quantizer = interned("quantizer"), a_scale = interned("scale"),
              a_zero_point = interned("zero_point"), a_scales = interned("scales"),
@@ -42,7 +42,7 @@ extern Names* names;
 Names& look_up();
 inline Names& known() { return __builtin_expect(names != nullptr, 1) ? *names : look_up(); }
 
-// Forgets what was looked up; for the end of the module.
+// Releases these objects, when the process ends.
 void forget_names();
 
 inline bool is_a(nb::handle value, const nb::object& type) {
@@ -65,7 +65,7 @@ inline int64_t int_of(nb::handle value) {
   return number;
 }
 
-// The object of the Python package that stands for an element type, and back.
+// The dtype object of the Python package for an element type, and the reverse.
 nb::object dtype_of(ScalarType type);
 ScalarType dtype_from_python(nb::handle dtype);
 

@@ -1,4 +1,5 @@
-// An archive that the engine reads by itself, as C programs do: without the Python front end.
+// The Python class Archive: an archive that the engine reads as C programs do, without the Python
+// front end.
 #include "native_archive.h"
 
 #include <nanobind/stl/string.h>
@@ -43,7 +44,7 @@ class NativeArchive {
     return result;
   }
 
-  // By a dotted name; a tensor's array is over the module's memory.
+  // An attribute by its dotted name. A tensor shares memory with the module.
   nb::object attribute(const std::string& name) {
     Value at = module_->root();
     for (size_t from = 0; from <= name.size();) {
@@ -71,7 +72,8 @@ class NativeArchive {
     return nb::bytes(bytes.data(), bytes.size());
   }
 
-  // Of all functions, where no methods are named. What restores objects runs in any case.
+  // The operators that these methods reach; those of all functions if `methods` is empty.
+  // `__setstate__` methods are always included, since loading runs them.
   std::vector<std::string> operators(const std::vector<std::string>& methods) {
     WithoutPython released;
     module_->complete();

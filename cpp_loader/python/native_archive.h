@@ -1,4 +1,4 @@
-// The binding of archives that the engine reads by itself.
+// Binding of archives that the engine reads as C programs do.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -15,7 +15,7 @@ namespace scriptlang::python {
 
 namespace {
 
-// PyDataMem_Handler of numpy, version 1.
+// numpy's PyDataMem_Handler, version 1.
 struct Handler {
   char name[127];
   uint8_t version;
@@ -29,10 +29,11 @@ struct Handler {
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kNever = kAny;
 
-// Of the run of this thread. Blocks that it frees give their room back, whoever made them.
+// The limits of this thread's run. `room` is the number of bytes that it may still allocate. Every
+// block that it frees is added, even if another thread has allocated it.
 SL_THREAD_WORD int64_t room = kAny;
 SL_THREAD_WORD int64_t deadline = kNever;  // in nanoseconds of the steady clock
-SL_THREAD_WORD int64_t refused = 0;        // bytes of the last request that was, or kLate
+SL_THREAD_WORD int64_t refused = 0;        // bytes of the last request that was refused, or kLate
 constexpr int64_t kLate = -1;
 
 const Handler* numpys = nullptr;
@@ -59,7 +60,7 @@ void give_back(size_t size) {
   if (room != kAny && size < size_t(kAny - std::max<int64_t>(room, 0))) room += int64_t(size);
 }
 
-// What was granted is given back where there is no memory.
+// Undoes the counting if the allocation has failed.
 void* counted(void* block, size_t size) {
   if (!block) give_back(size);
   return block;
@@ -76,7 +77,7 @@ void* limited_calloc(void*, size_t count, size_t size) {
   return counted(numpys->calloc(numpys->context, count, size), bytes);
 }
 
-// How large the old block is nobody says: it stays counted.
+// numpy does not pass the size of the old block, so that stays counted.
 void* limited_realloc(void*, void* old, size_t size) {
   if (!grant(size)) return nullptr;
   return counted(numpys->realloc(numpys->context, old, size), size);
@@ -87,7 +88,8 @@ void limited_free(void*, void* block, size_t size) {
   numpys->free(numpys->context, block, size);
 }
 
-// The address of ours, which calls numpy's own at that address; both live as long as the process.
+// The address of our handler, which calls numpy's own one at the address `theirs`. Both live as
+// long as the process. 0 if numpy's has another version.
 uintptr_t handler(uintptr_t theirs) {
   numpys = reinterpret_cast<const Handler*>(theirs);
   if (numpys->version != 1) return 0;
@@ -96,7 +98,7 @@ uintptr_t handler(uintptr_t theirs) {
   return reinterpret_cast<uintptr_t>(&ours);
 }
 
-// Begins or ends a run of this thread; what was set before.
+// Sets the limits of this thread, when a run begins or ends. Returns the previous ones.
 nb::tuple limit(int64_t bytes, int64_t until) {
   nb::tuple before = nb::make_tuple(room, deadline);
   room = bytes;

@@ -1,5 +1,5 @@
-// Operators outside of the engine's table: functions of Python that programs call, under the GIL,
-// and operators of plug-ins, which Python calls by name.
+// Custom operators: Python functions that programs call, with the GIL held, and operators of
+// plug-ins, which Python calls by name.
 #include "operators.h"
 
 #include <nanobind/stl/pair.h>
@@ -21,7 +21,8 @@ namespace scriptlang::python {
 
 namespace {
 
-// What Python makes and drops in the middle of a run is not that run's.
+// While it exists, values that this thread makes and drops do not belong to the current run: they
+// are not counted against its limits, and its stop does not end them.
 class Apart {
   memory::RunScope runs_{false};
   memory::LimitScope limit_{0};
@@ -35,8 +36,8 @@ nb::list arguments_of(Args args) {
   return given;
 }
 
-// Takes what the function has given, a tuple, which Python has checked. A tensor that was an
-// argument stays the same one.
+// Converts the results of a function, a tuple that Python has checked. If one of them is an
+// argument, it becomes the same value.
 void take_results(nb::tuple results, nb::list given, const std::vector<Value>& held, Value* out,
                   const Schema& schema) {
   if (results.size() != schema.returns.size()) {
@@ -57,9 +58,10 @@ void take_results(nb::tuple results, nb::list given, const std::vector<Value>& h
   }
 }
 
-// The function may call programs, so the run gives up its turn for it. Before that the arguments
-// are converted, while nobody changes them, and held: the machine may have borrowed them from what
-// others may change then.
+// Calls a Python function as an operator. The function may call programs, so the run releases its
+// turn meanwhile. Before that the arguments are converted, while nobody can change them. They are
+// also copied to `held`, since the machine may have borrowed them from containers that others may
+// change once the turn is released.
 void run_python(void* user, Context& context, Args args, Value* out, const Schema& schema) {
   for (int k = 0; k < args.size(); ++k) args[k].publish();  // Python may keep them
   const std::vector<Value> held(args.data(), args.data() + args.size());
@@ -89,7 +91,7 @@ void run_python(void* user, Context& context, Args args, Value* out, const Schem
 
 void register_operator(const std::string& schema, nb::object function) {
   register_custom(schema, run_python, function.ptr());
-  (void)function.release();  // as long as the process lives
+  (void)function.release();  // kept until the process ends
 }
 
 std::vector<std::string> custom_operators() {
@@ -122,7 +124,7 @@ nb::tuple call_operator(const std::string& name, nb::list arguments) {
   return nb::tuple(given);
 }
 
-// (status, message): status 0 where it is loaded.
+// Opens a plug-in. Returns (status, message); status 0 means success.
 std::pair<int, std::string> load_library(const std::string& path) {
   sl_error* error = nullptr;
   sl_status status = sl_load_library(path.c_str(), &error);

@@ -1,4 +1,5 @@
-// Operators that Python registers, and those of plug-ins as Python calls them.
+// Binding of custom operators: Python functions that programs call, and operators of plug-ins that
+// Python calls.
 #pragma once
 
 #include <nanobind/nanobind.h>

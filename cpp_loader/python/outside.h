@@ -1,4 +1,4 @@
-// What lies outside of a run that Python has started: where its callbacks find Python again.
+// The state by which callbacks of a run that Python has started get back to Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,8 +14,8 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// Of one run; `print_user` of its Context. raised: the exception of Python that a callback has
-// ended with last, and what the engine's Error says in its place.
+// The state of one run, which is the `print_user` of its Context. raised: the last Python exception
+// of a callback, and the class and message of the Error that stands for it in the engine.
 struct Outside {
   struct Raised {
     nb::object exception;
@@ -25,14 +25,15 @@ struct Outside {
   std::unique_ptr<Raised> raised;
 };
 
-// That of a run; null where it is not one that Python has started.
+// The state of a run; null if Python has not started the run.
 Outside* outside_of(const Context& context);
 
-// With the GIL: the exception that is being handled goes through the engine as an Error.
+// Raises an Error that carries a Python exception through the engine. Requires the GIL.
 [[noreturn]] void raise_through(Outside* outside, nb::python_error& error);
 
-// With the GIL: sets the exception of Python for an Error that a run has ended with. One that a
-// callback has raised is the `original` of the NativeError, or itself where nobody may catch it.
+// Sets the Python exception for an Error that has ended a run. If a callback has raised it, it
+// becomes the attribute `original` of the NativeError. Exceptions that are not subclasses of
+// Exception, such as KeyboardInterrupt, are set themselves. Requires the GIL.
 void set_raised(const Outside& outside, const Error& error);
 
 }  // namespace scriptlang::python

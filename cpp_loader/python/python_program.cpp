@@ -19,14 +19,14 @@ namespace scriptlang::python {
 
 namespace {
 
-// A Python exception that was raised inside a callback goes through the engine as this.
+// If a callback has raised a Python exception, raises an Error that carries it through the engine.
 void check_callback() {
   if (!PyErr_Occurred()) return;
   nb::python_error error;
   raise(ErrorKind::RuntimeError, error.what());
 }
 
-// What a program calls outside may call programs: it has no turn meanwhile.
+// Calls a Python function from a run. It may call programs, so the run releases its turn meanwhile.
 template <class F>
 void call_outside(void* outside, F&& body) {
   Turn::Pause pause(static_cast<Outside*>(outside)->turn);
@@ -60,8 +60,8 @@ void warn_to_python(const char* text, size_t size, void* outside) {
   });
 }
 
-// Keeps the memory of arguments until a call is over, so that it is given back where the GIL is
-// held; Python's own references keep it as long.
+// Keeps the memory of arguments until the call is over, so that it is released with the GIL held.
+// This keeps nothing longer, since Python has references to the arguments, too.
 class Kept {
  public:
   explicit Kept(const std::vector<Value>& values) {
@@ -189,7 +189,8 @@ nb::tuple PythonProgram::record(const std::string& name, nb::list arguments, nb:
   Result result;
   run(*function, std::move(values), convert.take_domain(), limits, &result, true);
   ToPython back(most_values, *result.domain);
-  nb::tuple made = recording.finish(result.value, back);  // the result is of the same Tensors
+  // Before the result is converted, which then has the same Tensors.
+  nb::tuple made = recording.finish(result.value, back);
   nb::object converted = back(result.value);
   convert.tell_shapes();
   return nb::make_tuple(converted, made);
@@ -217,7 +218,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
   result->of_arguments = std::move(of_arguments);
   if (!has_objects) result->domain = &domain_;
   Effect effect = effect_of(*program_, function);
-  // What reads alone and was given no object takes no turn but in the process.
+  // A run that only reads and was passed no object needs no turn in a domain, only in the process.
   Domain* asked = has_objects || has_open_constants_ || effect != Effect::Reads
                       ? result->domain->get()
                       : nullptr;
@@ -236,7 +237,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
     WithoutPython released;
     if (!has_turn) result->turn.take(asked, effect, for_signals(), limits.milliseconds);
     result->value = scriptlang::run(*program_, function, std::move(values), context, limits);
-    if (!interrupts.raised()) return;  // it may come when there is nothing left to stop
+    if (!interrupts.raised()) return;  // a signal may arrive when the run is almost finished
   } catch (const Error& error) {
     if (!interrupts.raised()) {
       if (!outside.raised) throw;
@@ -278,7 +279,8 @@ bool PythonProgram::asks_for_gradients() const {
 }
 
 bool PythonProgram::sets_attributes() const {
-  // Classes of `with` as PyTorch writes them into archives: objects of one call, which keep a bool.
+  // Classes such as no_grad, which PyTorch writes into archives for `with`. Their objects live for
+  // one call and only store a bool, so their attributes do not count.
   constexpr std::string_view kModes = "__torch__.torch.autograd.grad_mode.";
   for (const Function* function : reached()) {
     if (std::string_view(function->name).substr(0, kModes.size()) == kModes) continue;

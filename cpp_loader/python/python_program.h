@@ -1,4 +1,4 @@
-// A program as Python holds it: made of tuple trees, run with Python values.
+// The Python class Program: made from tuple trees, run with Python values.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,15 +15,15 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-constexpr int64_t kDepth = 1000;  // of calls inside calls; as scriptlang.Limits has it
+constexpr int64_t kDepth = 1000;  // of nested calls; the default of scriptlang.Limits
 
 class PythonProgram {
  public:
-  // functions, types: as the module's own text says. Raises Error for what cannot be verified.
+  // functions, types: see binding.cpp. Raises Error if the functions cannot be verified.
   PythonProgram(nb::tuple functions, nb::dict types);
 
-  // Of a program that is there. `domain`: of its constants, of which some may be `open` for runs
-  // to write to.
+  // Wraps an existing program. `domain` is that of its constants; `open` says whether runs may
+  // write to some of them.
   PythonProgram(std::shared_ptr<const Program> program, DomainRef domain, bool open, nb::dict types)
       : failure(nb::none()),
         types_(std::move(types)),
@@ -35,38 +35,41 @@ class PythonProgram {
   nb::object run(const std::string& name, nb::list arguments, const Limits& limits,
                  int64_t most_values);
 
-  // Runs a function while derivatives are recorded. wanted: Tensors whose gradients are wanted;
-  // leaves: whether each is a leaf. The result, and what Recording::finish gives.
+  // Runs a function and records it for derivatives. wanted: Tensors whose gradients are wanted;
+  // leaves: whether each is a leaf. Returns the result, and the tuple of Recording::finish.
   nb::tuple record(const std::string& name, nb::list arguments, nb::list wanted, nb::list leaves,
                    const Limits& limits, int64_t most_values);
 
-  // Makes `call` run a function: its name, and what Entry takes.
+  // Sets the function that `call` runs; the other arguments are those of Entry.
   void enter(const std::string& name, nb::list arguments, size_t positional);
 
-  // The result of a call, which is converted while the run has its turn.
+  // The result of a call, with the turn of the run, so that it can be converted while nobody
+  // changes it.
   struct Result {
-    DomainRef of_arguments;             // outlives the turn
-    DomainRef* domain = &of_arguments;  // or the program's, which the caller keeps
+    DomainRef of_arguments;             // must outlive the turn
+    DomainRef* domain = &of_arguments;  // or that of the program, which the caller keeps alive
     Turn turn;
     Value value;
     nb::object convert(int64_t most) { return ToPython(most, *domain)(value); }
   };
 
-  // Nothing is run, and the answer is false, where Python has to look at the arguments.
+  // Returns false, without running anything, if Python has to convert the arguments.
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
   nb::dict missing() const;
-  // Of the function that `call` runs and those that it may call; of all where there is none.
+  // These are about the function that `call` runs and those that it may call; about all functions
+  // if `enter` was not called.
   bool asks_for_gradients() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
   bool sets_attributes() const;
   std::string register_code() const;  // of every function
   std::vector<std::string> functions() const;
 
-  // What makes an exception of Python of a NativeError that a Caller has met.
+  // A Python function that makes the exception for users from a NativeError in a Caller.
   nb::object failure;
 
-  // A program's types have methods that keep their programs: the collector must see the ring.
+  // The types of a program have methods that refer to their programs, so the garbage collector must
+  // see this reference cycle.
   static PyType_Slot slots[];
 
  private:
@@ -78,7 +81,7 @@ class PythonProgram {
 
   nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
   std::shared_ptr<const Program> program_;
-  // Of what runs without an object write, and of constants.
+  // For runs that are passed no objects, and for constants.
   mutable DomainRef domain_{Domain::make()};
   bool has_open_constants_ = false;  // constants that a run may write to
   const Function* main_ = nullptr;

@@ -1,4 +1,4 @@
-// A recorded call of a program: its inputs and outputs, and going backward through it.
+// A recorded call of a program: its inputs and outputs, and the backward pass through it.
 #include "record.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_recorded(const Tensor& t) {
   return t.requires_grad() && t.impl()->history && t.impl()->history->node;
 }
 
-// Python's signals stop it, as they stop a program.
+// Runs the backward pass. Python's signals end it, as they end a program.
 std::vector<Tensor> gradients_of(Context& context, autograd::Request request) {
   Interrupts interrupts;
   kernels::Stop stop;
@@ -117,7 +117,7 @@ void Recording::add_input(nb::object tensor, const Tensor& t) {
   record_->inputs.push_back(autograd::edge_of(t));
 }
 
-// Tensors that Python has of what lies in a value.
+// Finds the wanted Tensors that have the memory and shape of tensors inside a value.
 void Recording::find(const Value& value) {
   walk(value, [&](const Value& inside) {
     if (inside.is_tensor() && inside.as_tensor().requires_grad()) {
@@ -135,9 +135,9 @@ void Recording::find(const Value& value) {
 nb::tuple Recording::finish(const Value& result, ToPython& convert) {
   nb::list outputs, written, inputs, required;
   for (const auto& [tensor, t] : given_) {
-    convert.remember(Value(t), tensor);  // what comes back as it was given is the same Tensor
+    convert.remember(Value(t), tensor);  // an argument that is returned stays the same Tensor
     if (!t.requires_grad() || is_input(t)) continue;
-    if (may_need_gradient(tensor)) continue;  // nobody wants it
+    if (may_need_gradient(tensor)) continue;  // the program has not changed that it requires one
     required.append(tensor);
     add_input(tensor, t);
   }
@@ -157,7 +157,8 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert) {
   walk(result, [&](const Value& inside) {
     if (inside.is_tensor() && is_recorded(inside.as_tensor())) {
       const Tensor& t = inside.as_tensor();
-      // Two hold it: so the conversion of the whole result gives the same Tensor again.
+      // The tensor has several references, so it is remembered, and the conversion of the whole
+      // result gives the same Tensor again.
       if (!is_input(t)) add_output(t, convert(Value(t), 1));
     }
     return !inside.is_object();

@@ -1,4 +1,4 @@
-// A recorded call of a program, which is one node of Python's graph of derivatives.
+// A recorded call of a program, which is one node of the autograd graph in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,31 +15,36 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// inputs: where the gradients of the Tensors go that the call was given, or found in its objects.
-// outputs: tensors that it computed of them.
+// inputs: edges for the gradients of the Tensors that were passed to the call, or that objects
+// passed to it hold. outputs: the tensors that were computed from them.
 struct Record {
   std::vector<autograd::Edge> inputs;
   std::vector<Tensor> outputs;
 
-  // Of the gradients of the outputs, None for those that have none, those of the inputs: a list, in
-  // which those that are not `wanted` are None. creates: they can be differentiated. Then there is
-  // a Record of that, too, whose inputs are the gradients that require one, given by their places,
-  // and then those of this Record, and whose outputs are in the list at these places.
-  // (gradients, record or None, places among the gradients, places in the list)
+  // Computes the gradients of the inputs from those of the outputs (None for outputs without one).
+  // wanted: for each input, whether its gradient is needed. creates: the gradients shall be
+  // differentiable.
+  //
+  // Returns (gradients, record, taken, given). gradients is a list with None for inputs that are
+  // not wanted. With `creates`, record is the Record of this computation, otherwise None. Its
+  // inputs are the given gradients with the indices `taken`, then the inputs of this Record; its
+  // outputs are the entries of the list with the indices `given`.
   nb::tuple backward(nb::list gradients, nb::list wanted, bool creates);
 };
 
-// Makes a record of the inputs of a call, as they are converted.
+// Makes the Record of a call.
 class Recording {
  public:
   // wanted: the Tensors whose gradients are wanted; leaves: whether each is a leaf.
   Recording(nb::list wanted, nb::list leaves);
 
-  // The Tensors that were converted, and those that lie in objects of the engine.
+  // Finds the inputs among the Tensors that were converted, and in objects of the engine. It is
+  // called before the run.
   void take(const ToNative& convert, const std::vector<Value>& values);
 
-  // After the run: what it gave. (record or None, Tensors of the inputs, Tensors of the outputs,
-  // Tensors of the inputs that were written, those that the program made require a gradient)
+  // Makes the Record after the run. Returns (record or None, Tensors of the inputs, Tensors of the
+  // outputs, Tensors of the inputs that were written, arguments that the program made require a
+  // gradient).
   nb::tuple finish(const Value& result, ToPython& convert);
 
  private:
@@ -48,12 +53,12 @@ class Recording {
   void add_input(nb::object tensor, const Tensor& t);
   bool is_input(const Tensor& t) const { return inputs_.count(t.impl()) != 0; }
 
-  std::unordered_map<PyObject*, bool> wanted_;  // whether each is a leaf; by_memory_ keeps them
+  std::unordered_map<PyObject*, bool> wanted_;  // -> is a leaf; by_memory_ keeps the Tensors alive
   std::vector<std::pair<nb::object, Tensor>> given_;
   std::unordered_multimap<const void*, std::pair<nb::object, Tensor>> by_memory_;
   std::vector<nb::object> tensors_;
   std::vector<Tensor> natives_;
-  std::unordered_set<const TensorImpl*> inputs_;  // the same
+  std::unordered_set<const TensorImpl*> inputs_;  // those of natives_
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
 };
 

@@ -1,4 +1,4 @@
-// Waiting for a turn from Python: gives up the GIL and handles signals meanwhile.
+// Waits for turns in threads of Python: releases the GIL and handles signals meanwhile.
 #include "turns.h"
 
 #include "gil.h"
@@ -36,7 +36,8 @@ PythonLock::PythonLock(std::recursive_mutex* mutex) : mutex_(mutex) {
 }
 PythonLock::~PythonLock() { mutex_->unlock(); }
 
-static std::recursive_mutex* adopting = new std::recursive_mutex;  // threads may outlive statics
+// Never destroyed, since threads may outlive static objects.
+static std::recursive_mutex* adopting = new std::recursive_mutex;
 static std::recursive_mutex* registering = new std::recursive_mutex;
 Adoption::Adoption() : PythonLock(adopting) {}
 Registry::Registry() : PythonLock(registering) {}

@@ -1,5 +1,5 @@
-// Turns (machine/turns.h) as threads of Python take them: who waits gives the GIL away, and looks
-// for signals now and then.
+// Turns (machine/turns.h) for threads of Python: a thread that waits releases the GIL, and handles
+// signals now and then.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,14 +12,15 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// What a thread that has given the GIL away does while it waits: Ctrl-C raises KeyboardInterrupt.
+// What a thread without the GIL does while it waits: it handles signals, so that Ctrl-C raises
+// KeyboardInterrupt.
 const Waiting& for_signals();
 
-// The GIL is held in all of these, and not while they wait.
+// These require the GIL, and release it while they wait.
 void join_domains(const DomainRef& a, const DomainRef& b);
 void look(Turn* turn, const DomainRef& domain, bool alone);
 
-// Locks that the thread which has one may take again.
+// A recursive lock, which releases the GIL while it waits.
 class PythonLock {
  public:
   explicit PythonLock(std::recursive_mutex* mutex);
@@ -31,14 +32,13 @@ class PythonLock {
   std::recursive_mutex* mutex_;
 };
 
-// Instances get their slots in the engine by one thread at a time. Nobody with a turn waits for it.
+// The lock for moving slots of instances to the engine. No thread that holds a turn waits for it.
 class Adoption : PythonLock {
  public:
   Adoption();
 };
 
-// Classes and instances are looked up and remembered by one thread at a time, which waits for
-// nothing else.
+// The lock for the tables of classes and instances. A thread that holds it waits for no other lock.
 class Registry : PythonLock {
  public:
   Registry();

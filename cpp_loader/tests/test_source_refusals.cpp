@@ -13,7 +13,7 @@ void check_refused(const std::string& part, const std::string& signature, const 
 
 TEST(what_is_wrong_has_a_line) {
   check_refused("code/__torch__.py:5: undefined name 'y'", ") -> int", "return y");
-  check_refused("__torch__.py:5: no form of aten::add takes (str, int)", ") -> int",
+  check_refused("__torch__.py:5: no overload of aten::add takes (str, int)", ") -> int",
                 "return torch.add(\"a\", 1)");
   check_refused(":11: variable 'x' previously had type int", ") -> int",
                 "x = 1\nif True:\n  pass\nelse:\n  pass\n"
@@ -51,6 +51,59 @@ TEST(a_function_that_is_refused_leaves_the_others) {
   CHECK_EQ(call(*module, "good", {}).as_int(), 1);
   CHECK_RAISES(ArchiveError, "undefined name 'nowhere'", call(*module, "bad", {}));
   CHECK_RAISES(ArchiveError, "undefined name 'nowhere'", call(*module, "caller", {}));
+}
+
+TEST(a_wrong_constant_refuses_only_the_functions_that_use_it) {
+  auto module = module_of(
+      "class Sum:\n"
+      "  def __init__(self: __torch__.Sum, x: int=\"a\" + 1) -> NoneType:\n"
+      "    return None\n"
+      "class Place:\n"
+      "  def __init__(self: __torch__.Place, x: Device=torch.device(\"nowhere\")) -> NoneType:\n"
+      "    return None\n"
+      "class Table:\n"
+      "  x : Final[Dict[int, int]] = {[1]: 2}\n"
+      "class M(Module):\n"
+      "  def good(self: __torch__.M) -> int:\n"
+      "    return 1\n"
+      "  def text(self: __torch__.M) -> complex:\n"
+      "    return \"a\" + 1.j\n"
+      "  def sum(self: __torch__.M) -> int:\n"
+      "    x = __torch__.Sum()\n"
+      "    return 1\n"
+      "  def place(self: __torch__.M) -> int:\n"
+      "    x = __torch__.Place()\n"
+      "    return 1\n"
+      "  def table(self: __torch__.M) -> int:\n"
+      "    x = __torch__.Table()\n"
+      "    return 1\n");
+  CHECK_EQ(call(*module, "good", {}).as_int(), 1);
+  CHECK_RAISES(ArchiveError, ":13: this is no constant", call(*module, "text", {}));
+  CHECK_RAISES(ArchiveError, ":2: this is no constant", call(*module, "sum", {}));
+  CHECK_RAISES(ArchiveError, ":5: Expected one of cpu, cuda", call(*module, "place", {}));
+  CHECK_RAISES(ArchiveError, ":8: the key of a dict is no constant", call(*module, "table", {}));
+}
+
+TEST(a_default_may_be_a_list_where_the_type_is_no_list) {
+  auto module = module_of(
+      "class M(Module):\n"
+      "  def g(self: __torch__.M, x: Union[List[int], int]=[1]) -> int:\n"
+      "    return 1\n"
+      "  def f(self: __torch__.M) -> int:\n"
+      "    return (self).g()\n");
+  CHECK_EQ(call(*module, "f", {}).as_int(), 1);
+}
+
+TEST(an_int_fits_64_bits_wherever_it_stands) {
+  const std::string least = "9223372036854775808", part = least + " does not fit 64 bits";
+  check_refused(part, ") -> int", "return " + least);
+  check_refused(part, ") -> int", "return - -" + least);
+  check_refused(part, ") -> int", "return (1, 2)[0:" + least + "][0]");
+  check_refused(part, ") -> int", "return (1, 2)[" + least + "]");
+  check_refused(part, ", x: int=" + least + ") -> int", "return x");
+  check_refused(part, ", x: int=- -" + least + ") -> int", "return x");
+  CHECK_EQ(run(") -> int", "return -" + least, {}).as_int(), INT64_MIN);
+  CHECK_EQ(run(") -> int", "return (1, 2)[-" + least + ":][0]", {}).as_int(), 1);
 }
 
 TEST(operators_that_are_lacking_raise_when_they_are_reached) {

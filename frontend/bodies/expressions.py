@@ -67,11 +67,17 @@ def emit_constant(e: Emitter, node: ast.Constant, expected: T.Type | None) -> Su
         raise CompileError("... stands only inside an index", e.span(node), "write x[..., 0]")
     if isinstance(value, bytes):
         raise CompileError("bytes are not part of the language", e.span(node), "use str")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise CompileError(f"{value} does not fit 64 bits", e.span(node), "write it as a float")
+    _check_range(e, value, node)
     if value is None and isinstance(expected, T.OptionalType):
         return e.simple(e.b.constant(None, e.span(node), T.NONE))
     return e.simple(e.b.constant(value, e.span(node)))
+
+
+def _check_range(e: Emitter, value: Any, node: ast.expr) -> None:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        # Python writes no int of thousands of digits.
+        shown = value if value.bit_length() < 1000 else "an int"
+        raise CompileError(f"{shown} does not fit 64 bits", e.span(node), "write it as a float")
 
 
 def emit_attribute(e: Emitter, node: ast.Attribute, expected: T.Type | None) -> SugaredValue:
@@ -147,6 +153,7 @@ def emit_unary(e: Emitter, node: ast.UnaryOp, expected: T.Type | None) -> Sugare
         and isinstance(node.operand, ast.Constant)
         and type(node.operand.value) in (int, float, complex)
     ):
+        _check_range(e, -node.operand.value, node)
         return e.simple(e.b.constant(-node.operand.value, span))
     if isinstance(node.op, ast.UAdd):
         raise CompileError("a + before a value is not part of the language", span, "leave it out")

@@ -343,7 +343,7 @@ def refusal(
     if less > 0:
         notes.append(f"  and {less} more, which fit less")
     return NoOverload(
-        f"no form of {_bare(name)} takes ({', '.join(given)})",
+        f"no overload of {_bare(name)} takes ({', '.join(given)})",
         place,
         next(
             (why.help for _, why in near if why.help),

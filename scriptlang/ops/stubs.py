@@ -168,7 +168,7 @@ def result_of(schema: Schema, results: Results) -> str:
     return f"tuple[{', '.join(types)}]"
 
 
-def parameter(a: Argument, name: str, is_positional: bool = False) -> str:
+def parameter(a: Argument, name: str) -> str:
     type = type_of(a)
     if a.has_default and a.default is None and not type.endswith("None") and type != "Any":
         type += " | None"

@@ -9,7 +9,8 @@ prim::If(%c) ...                                prim::If(%false) ...
 from __future__ import annotations
 
 from .. import types as T
-from ..ir import Block, Graph, Node
+from ..ir import Graph, Node
+from .effects import always_raises
 
 
 def run(graph: Graph) -> bool:
@@ -20,10 +21,6 @@ def run(graph: Graph) -> bool:
             if raising.count(True) == 1:
                 changed |= settle(node, raising[1])
     return changed
-
-
-def always_raises(block: Block) -> bool:
-    return any(n.kind == "prim::RaiseException" for n in block.nodes)
 
 
 def settle(node: Node, known: bool) -> bool:
@@ -39,10 +36,6 @@ def settle(node: Node, known: bool) -> bool:
 
 
 def runs_after(user: Node, node: Node) -> bool:
-    """Whether `user`, or the node of `node`'s block that contains it, comes after `node`."""
-    while user.block is not node.block:
-        owner = user.block.owner if user.block is not None else None
-        if owner is None:
-            return False
-        user = owner
-    return user is not node and (user is user.block.end or node.is_before(user))
+    """Whether `user` is in the block of `node`, or nested in it, and comes after `node`."""
+    block = node.block
+    return user.block.is_inside(block) and (user is block.end or node.is_before(user))

@@ -7,7 +7,7 @@ state.
 
 from __future__ import annotations
 
-from ..ir import Node
+from ..ir import Block, Node
 from ..ops.table import DESCRIBED, facts_of
 
 EFFECTS = frozenset(
@@ -137,6 +137,11 @@ def gives_nothing(node: Node) -> bool:
         and not schema.is_varret
         and facts_of(schema).effect != "check"
     )
+
+
+def always_raises(block: Block) -> bool:
+    """Whether an exception always ends the block, if its nodes are run."""
+    return any(n.kind == "prim::RaiseException" for n in block.nodes)
 
 
 def is_random(node: Node) -> bool:

@@ -52,7 +52,7 @@ def remake(append: Node) -> bool:
     for user, i in old.uses:
         if user is append:
             continue
-        if comes_before(user, append):
+        if user.is_before(append):
             if user.kind not in LOOK:
                 return False
         else:
@@ -66,15 +66,6 @@ def remake(append: Node) -> bool:
         user.replace_input(i, new)
     append.replace_with(new)
     return True
-
-
-def comes_before(user: Node, node: Node) -> bool:
-    """Whether `user`, or the node of `node`'s block that contains it, runs before `node`."""
-    while user.block is not node.block:
-        owner = user.block.owner
-        assert owner is not None, "the block is an ancestor's"
-        user = owner
-    return user is not user.block.end and user.is_before(node)
 
 
 def answer(graph: Graph) -> bool:

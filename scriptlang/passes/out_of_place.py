@@ -37,7 +37,7 @@ def replace(node: Node) -> bool:
     later = [
         (user, i)
         for user, i in target.uses
-        if user is not new and user is not node and not comes_before(user, node)
+        if user is not new and user is not node and not user.is_before(node)
     ]
     for user, i in later:
         user.replace_input(i, new.output)
@@ -70,10 +70,7 @@ def is_fresh(v: Value, before: Node) -> bool:
     if v.is_parameter or v.node.block is not before.block or not gives_fresh(v.node):
         return False
     return (
-        all(
-            user is before or not comes_before(user, before) or gives_fresh(user)
-            for user, _ in v.uses
-        )
+        all(user is before or not user.is_before(before) or gives_fresh(user) for user, _ in v.uses)
         and sum(user is before for user, _ in v.uses) == 1
     )
 
@@ -89,13 +86,3 @@ def gives_fresh(node: Node) -> bool:
         and not table.facts_of(schema).may_share
         and not any(r.alias for r in schema.returns)
     )
-
-
-def comes_before(user: Node, node: Node) -> bool:
-    """Whether `user`, or the node of `node`'s block that contains it, runs before `node`."""
-    while user.block is not node.block:
-        owner = user.block.owner if user.block is not None else None
-        if owner is None:
-            return False
-        user = owner
-    return user is not user.block.end and user.is_before(node)

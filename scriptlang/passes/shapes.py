@@ -20,7 +20,7 @@ from ..ir import Block, Graph, Node, Value
 from ..ops import table
 from ..schema import Schema
 from .alias import AliasAnalysis
-from .effects import FUSED, PASSES_ON, has_side_effects, is_opaque, is_random
+from .effects import FUSED, PASSES_ON, always_raises, has_side_effects, is_opaque, is_random
 from .shape_facts import (
     NOTHING,
     UNKNOWN,
@@ -504,10 +504,6 @@ def called(node: Node) -> Graph | None:
     if function is None or not function.is_defined:
         return None
     return function.graph
-
-
-def always_raises(block: Block) -> bool:
-    return any(n.kind == "prim::RaiseException" for n in block.nodes)
 
 
 def list_of(fact: Fact) -> Any:

@@ -256,6 +256,24 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: code(classes(b"  def forward(self, x: int=print(1)) -> int:\n    return 1\n")),
         "no constant",
     ),
+    "default that adds a text": (
+        lambda: code(classes(b"  def forward(self, x: complex='a' + 1.j) -> int:\n    return 1\n")),
+        "no constant",
+    ),
+    "default that is no device": (
+        lambda: code(
+            classes(b"  def f(self, x: Device=torch.device('nowhere')) -> int:\n    return 1\n")
+        ),
+        "Expected one of cpu, cuda",
+    ),
+    "default of 64 bits without a sign": (
+        lambda: code(classes(b"  def f(self, x: int=9223372036854775808) -> int:\n    return x\n")),
+        "does not fit 64 bits",
+    ),
+    "default of many hexadecimal digits": (
+        lambda: code(classes(b"  def f(self, x: int=0x" + b"f" * 10**5 + b") -> int:\n    pass\n")),
+        "does not fit 64 bits",
+    ),
     "base that calls": (lambda: code(b"class Attributes(print(1)):\n  pass\n"), "has a base"),
     "deep type": (
         lambda: code(classes(b"  x : " + b"List[" * 150 + b"int" + b"]" * 150 + b"\n")),

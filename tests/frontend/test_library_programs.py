@@ -254,7 +254,7 @@ def test_operators_take_input_by_name(fn, name):
 def test_input_by_name_is_no_other_argument(fn):
     with pytest.raises(RuntimeError):
         torch.jit.script(fn)
-    with pytest.raises(CompileError, match="no form of add"):
+    with pytest.raises(CompileError, match="no overload of add"):
         scriptlang.script(fn)
 
 

@@ -63,5 +63,42 @@ def bags():
     yield call("embedding_bag", weight, flat, np.array([0, 9]))
 
 
-SAMPLES = [*samples(), *shortened(), *bags()]
+def types_of_indices():
+    """Indices and offsets get a common type, which is that of the results besides the first."""
+    weight = A.normal(6, 4)
+    for indices, offsets in (
+        ("int32", "int32"),
+        ("int32", "int64"),
+        ("int64", "int32"),
+        ("int64", "uint8"),
+        ("uint8", "int32"),
+        ("bool", "int64"),
+        ("uint8", "int8"),  # from here on they are refused
+        ("int16", "int16"),
+        ("bool", "bool"),
+        ("float32", "int64"),
+        ("int64", "float64"),
+        ("int32", "float16"),
+        ("complex64", "int64"),
+    ):
+        at, starts = np.array([0, 1, 1], indices), np.array([0, 1], offsets)
+        for mode in range(3):
+            yield call("_embedding_bag", weight, at, starts, False, mode)
+        yield call("embedding_bag", weight, at, starts, False, 1)
+        yield call("embedding_bag", weight, at, starts, False, 1, False, None, False, 1)
+    for dtype in ("int16", "bool", "float64", "complex128"):
+        yield call("embedding", weight, np.array([0, 1], dtype))
+        yield call("embedding_renorm_", weight, np.array([0, 1], dtype), 1.0, 2.0)
+
+
+def from_the_end():
+    """embedding_renorm_ takes indices that count from the end; embedding does not."""
+    for at in ([-1], [-6, 0], [5, -1, -1], [[2, -3], [-2, 1]]):
+        for dtype in ("int64", "int32"):
+            yield call("embedding_renorm_", A.normal(6, 4) * 3, np.array(at, dtype), 1.0, 2.0)
+    yield call("embedding_renorm_", A.normal(6, 4), np.array([1, -7]), 1.0, 2.0)
+    yield call("embedding", A.normal(6, 4), np.array([-1]))
+
+
+SAMPLES = [*samples(), *shortened(), *bags(), *types_of_indices(), *from_the_end()]
 test_recorded, test_pytorch = both_tests("embedding", SAMPLES)

@@ -117,7 +117,7 @@ def test_a_script_that_fits_no_overload_does_not_compile():
     def wrong(x: Tensor):
         return scriptlang.clamp(x, 0.0, 1.0, 5)
 
-    with pytest.raises(scriptlang.errors.CompileError, match="no form of clamp"):
+    with pytest.raises(scriptlang.errors.CompileError, match="no overload of clamp"):
         scriptlang.script(wrong)
 
 

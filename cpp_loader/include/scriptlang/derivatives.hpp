@@ -1,11 +1,13 @@
-// Derivatives in C++: gradients of what modules computed, as scriptlang.h has them.
+// Derivatives in C++: gradients of what modules have computed. scriptlang.h says which calls are
+// recorded for that.
 //
 //   Tensor x = ...;
 //   scriptlang::require_grad(x);
 //   Tensor energy = model("forward", {x}).tensor();
 //   Tensor force = scriptlang::grad({energy}, {x})[0];
 //
-// Training: require_grad of each of module.parameters(), backward(loss), and their grad_of().
+// For training, call require_grad for each of module.parameters(), then backward(loss), and read
+// grad_of() of the parameters.
 #pragma once
 
 #include <vector>
@@ -16,10 +18,10 @@ namespace scriptlang {
 inline namespace api {
 
 struct BackwardOptions {
-  std::vector<Tensor> gradients;  // of something with respect to the outputs; none: 1 for each
-  bool keep_graph = false;        // to go backward through it again
+  std::vector<Tensor> gradients;  // those of the outputs; if empty, 1 for each
+  bool keep_graph = false;        // keep the recorded calls, for another backward pass
   bool create_graph = false;      // the gradients can be differentiated
-  bool allow_unused = false;      // inputs that the outputs do not depend on get no tensor
+  bool allow_unused = false;      // grad(): undefined for inputs on which no output depends
 };
 
 namespace detail {
@@ -38,7 +40,7 @@ inline sl_backward_options given(const BackwardOptions& options) {
 
 }  // namespace detail
 
-// Makes a tensor that no call has made require a gradient: calls that get it record.
+// Sets whether a tensor requires a gradient. Calls with a tensor that does are recorded.
 inline Result<void> try_require_grad(const Tensor& tensor, bool on = true) {
   return detail::done(
       [&](sl_error** error) { return sl_tensor_require_grad(tensor.handle(), on, error); });
@@ -48,18 +50,18 @@ inline void require_grad(const Tensor& tensor, bool on = true) {
 }
 inline bool requires_grad(const Tensor& tensor) { return sl_tensor_requires_grad(tensor.handle()); }
 
-// What backward() has added up for a tensor; undefined where nothing.
+// The gradient that backward() has accumulated for a tensor; undefined if there is none.
 inline Tensor grad_of(const Tensor& tensor) {
   Value found(sl_tensor_grad(tensor.handle()));
   return found.is_none() ? Tensor() : found.tensor();
 }
 inline void forget_grad(const Tensor& tensor) { sl_tensor_set_grad(tensor.handle(), nullptr); }
-// The same elements, without where they came from.
+// A tensor on the same memory that is not connected to what was recorded.
 inline Tensor detach(const Tensor& tensor) {
   return Value(sl_tensor_detach(tensor.handle())).tensor();
 }
 
-// Adds the gradients of outputs to all tensors that require them.
+// Runs the backward pass from the outputs, and adds the gradients to all tensors that require one.
 inline Result<void> try_backward(const std::vector<Tensor>& outputs,
                                  const BackwardOptions& options = {}) {
   std::vector<sl_value*> of = detail::handles(outputs), by = detail::handles(options.gradients);
@@ -76,7 +78,7 @@ inline void backward(const std::vector<Tensor>& outputs, const BackwardOptions& 
 }
 inline void backward(const Tensor& output) { backward(std::vector<Tensor>{output}); }
 
-// The gradients of outputs with respect to inputs, in their order.
+// The gradients of the outputs with respect to the inputs, in the order of the inputs.
 inline Result<std::vector<Tensor>> try_grad(const std::vector<Tensor>& outputs,
                                             const std::vector<Tensor>& inputs,
                                             const BackwardOptions& options = {}) {
@@ -104,7 +106,7 @@ inline std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
   return try_grad(outputs, inputs, options).value();
 }
 
-// While it lives, calls of this thread record nothing.
+// While it exists, calls of this thread are not recorded.
 class NoGrad {
  public:
   NoGrad() : before_(sl_grad_enabled()) { sl_set_grad_enabled(0); }

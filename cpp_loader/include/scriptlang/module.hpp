@@ -1,4 +1,4 @@
-// Modules: loading, calling, looking into them, changing and saving them.
+// Modules: loading and calling them, reading and changing their contents, saving them.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 namespace scriptlang {
 inline namespace api {
 
-// Ends calls from other threads and signal handlers: those that were given it in their limits,
-// until reset. They throw Error with SL_CANCELLED. It must outlive the calls.
+// Ends calls, from any thread or signal handler. It affects the calls that have it in their limits,
+// which give an Error with SL_CANCELLED, until reset() is called. It must outlive the calls.
 class Canceller {
  public:
   Canceller() : handle_(sl_canceller_make(), sl_canceller_release) {
@@ -27,7 +27,7 @@ class Canceller {
   std::shared_ptr<sl_canceller> handle_;
 };
 
-// What one call may use; zero means no limit.
+// What one call may use; see sl_limits. Zero means no limit (for depth: 2000).
 struct Limits : sl_limits {
   Limits() : sl_limits{} { size = sizeof(sl_limits); }
   Limits& ended_by(const Canceller& other) {
@@ -36,11 +36,11 @@ struct Limits : sl_limits {
   }
 };
 
-// What a method takes and gives, without self.
+// The arguments and results of a method, without self.
 struct Signature {
   struct Argument {
-    std::string name, type;              // "Optional[List[int]]"
-    std::optional<Value> default_value;  // none: it has to be given
+    std::string name, type;              // the type is an annotation, "Optional[List[int]]"
+    std::optional<Value> default_value;  // none if the argument is required
   };
   std::vector<Argument> arguments;
   std::vector<std::string> results;
@@ -53,12 +53,13 @@ using ExtraFiles = std::map<std::string, std::string>;
 class Method;
 struct NamedModule;
 
-// A handle of a loaded module, of a submodule, or of another object of a program; copying it shares
-// it. One that was not given anything stands for none: what is asked of it is an Error.
+// A handle of a loaded module, a submodule, or another object of a program. Copies share the same
+// module. A default-constructed one is empty: functions that can fail give an Error for it, and
+// names and lists are empty.
 class Module {
  public:
   Module() = default;
-  explicit Module(sl_module* handle) : handle_(handle, sl_module_release) {}  // takes it over
+  explicit Module(sl_module* handle) : handle_(handle, sl_module_release) {}  // takes ownership
   explicit operator bool() const { return handle_ != nullptr; }
 
   // ---- calls
@@ -67,7 +68,7 @@ class Module {
                    const Limits& limits = {}) const {
     return try_call(method, arguments, {}, limits).value();
   }
-  // With arguments by name after those by place.
+  // With keyword arguments, after the positional ones.
   Value call(const char* method, const std::vector<Value>& arguments, const NamedValues& named,
              const Limits& limits = {}) const {
     return try_call(method, arguments, named, limits).value();
@@ -101,7 +102,7 @@ class Module {
   inline Method get_method(const char* name) const;
   Result<Signature> try_signature(const char* method) const;
   Signature signature(const char* method) const { return try_signature(method).value(); }
-  // Operators that the program names and this build lacks.
+  // The operators in the program that this build lacks.
   std::vector<std::string> missing_operators() const {
     std::vector<std::string> names;
     for (size_t k = 0; k < sl_module_missing_count(handle()); ++k) {
@@ -136,24 +137,25 @@ class Module {
     });
   }
   Module child(const char* name) const { return try_child(name).value(); }
-  // The methods and attributes of an object that came out of the module or a call of it.
+  // A handle for the methods and attributes of an object that came from the module or one of its
+  // calls.
   Result<Module> try_view(const Value& object) const {
     return of_module([&](sl_module** view, sl_error** error) {
       return sl_module_of(handle(), object.handle(), view, error);
     });
   }
   Module view(const Value& object) const { return try_view(object).value(); }
-  // The module as a value, to be an argument.
+  // The module as a value, for example to pass it as an argument.
   Value value() const { return Value(sl_module_value(handle())); }
 
-  // By name, in order, of submodules too unless `recurse` is false.
+  // The names and values, in order; also of submodules, unless `recurse` is false.
   NamedValues parameters(bool recurse = true) const { return listed(SL_PARAMETERS, recurse); }
   NamedValues buffers(bool recurse = true) const { return listed(SL_BUFFERS, recurse); }
   NamedValues attributes(bool recurse = true) const { return listed(SL_ATTRIBUTES, recurse); }
-  inline std::vector<NamedModule> modules(bool recurse = true) const;  // without itself
+  inline std::vector<NamedModule> modules(bool recurse = true) const;  // without this module
   inline std::vector<NamedModule> children() const;
 
-  // ---- the whole
+  // ---- the whole module
 
   void train(bool on = true) {
     detail::done([&](sl_error** error) { return sl_module_train(handle(), on, error); }).value();
@@ -173,7 +175,7 @@ class Module {
            })
         .value();
   }
-  // To be read: attributes, methods, submodules.
+  // A readable description: attributes, methods, submodules.
   std::string text() const {
     char* text = nullptr;
     size_t size = 0;
@@ -194,7 +196,7 @@ class Module {
   void save(const std::string& path, const ExtraFiles& extra = {}) const {
     try_save(path, extra).value();
   }
-  // write(data, size) takes the archive's bytes in order; false ends it.
+  // write(data, size) gets the bytes of the archive, in order. If it returns false, saving fails.
   Result<void> try_save(const std::function<bool(const void*, size_t)>& write,
                         const ExtraFiles& extra = {}) const {
     std::vector<sl_extra> files = extras_of(extra);
@@ -268,7 +270,7 @@ class Module {
   std::shared_ptr<sl_module> handle_;
 };
 
-// A method, with the module that it is of.
+// A method of a module.
 class Method {
  public:
   Method(Module owner, std::string name) : owner_(std::move(owner)), name_(std::move(name)) {}
@@ -338,7 +340,7 @@ inline std::vector<NamedModule> Module::modules(bool recurse) const {
 }
 inline std::vector<NamedModule> Module::children() const { return modules(false); }
 
-// A new object of a class of the program, "__torch__.Counter", made by its __init__.
+// Makes an object of a class in the program, "__torch__.Counter", by calling its __init__.
 inline Value make_object(const Module& module, const char* class_name,
                          const std::vector<Value>& arguments) {
   std::vector<sl_value*> handles = Value::handles_of(arguments);
@@ -348,14 +350,15 @@ inline Value make_object(const Module& module, const char* class_name,
                }).value());
 }
 
-// A member of an enum of the program.
+// A member of an enum in the program.
 inline Value make_enum(const Module& module, const char* class_name, const char* member) {
   return Value(detail::made<sl_value>([&](sl_value** value, sl_error** error) {
                  return sl_module_enum(module.handle(), class_name, member, value, error);
                }).value());
 }
 
-// How to load. A device other than the CPU is ignored with a notice, on stderr if nobody takes it.
+// Options of loading. A device other than the CPU is ignored with a notice, which goes to `notice`,
+// or to stderr if that is empty.
 struct LoadOptions {
   std::string device;
   std::function<void(const std::string& text)> notice;
@@ -392,7 +395,7 @@ inline Result<Module> try_load(const void* data, size_t size, const LoadOptions&
     return sl_load_memory_with(data, size, given, module, error);
   });
 }
-// From a std::istream, or anything with its read() and gcount().
+// Loads from a std::istream, or any class with its read(), gcount() and bad().
 template <class Stream, class = decltype(std::declval<Stream&>().gcount())>
 Result<Module> try_load(Stream& stream, const LoadOptions& options = {}) {
   return detail::loaded(options, [&](auto* given, sl_module** module, sl_error** error) {

@@ -1,5 +1,4 @@
-// Custom operators in C++: functions that programs call as torch.ops.my.op, and the libraries that
-// bring them.
+// Custom operators in C++: functions that programs call as torch.ops.my.op, and libraries of them.
 #pragma once
 
 #include <exception>
@@ -13,8 +12,8 @@
 namespace scriptlang {
 inline namespace api {
 
-// Gets all arguments of the schema; gives the result, a tuple where there are several. An Error
-// that it gives or throws is an exception of the program.
+// A function that gets all arguments of the schema and returns the result, or a tuple of several
+// results. If it returns or throws an Error, the program raises that as an exception.
 using OperatorFunction = std::function<Result<Value>(const std::vector<Value>& arguments)>;
 
 namespace detail {
@@ -61,8 +60,9 @@ inline sl_status call_operator(void* user, sl_value* const* arguments, size_t co
 
 }  // namespace detail
 
-// Registers an operator, "my::op(Tensor x, int k=1) -> Tensor", for modules that are loaded from
-// now on, as long as the process lives. Any thread that runs a program calls it.
+// Registers an operator, "my::op(Tensor x, int k=1) -> Tensor", until the process ends, for modules
+// that are loaded afterwards. Any thread that runs a program calls the function, several at the
+// same time.
 inline Result<void> try_register_operator(const char* schema, OperatorFunction function) {
   auto kept = std::make_unique<OperatorFunction>(std::move(function));
   Result<void> done = detail::done([&](sl_error** error) {
@@ -75,8 +75,9 @@ inline void register_operator(const char* schema, OperatorFunction function) {
   try_register_operator(schema, std::move(function)).value();
 }
 
-#ifndef SCRIPTLANG_PLUGIN_H  // a plug-in loads no others
-// Opens a library of operators (plugin.h), which runs its code: give it only what you trust.
+#ifndef SCRIPTLANG_PLUGIN_H  // plug-ins cannot load others
+// Opens a library of operators (plugin.h). This runs its code, so only open libraries that you
+// trust.
 inline Result<void> try_load_library(const char* path) {
   return detail::done([&](sl_error** error) { return sl_load_library(path, error); });
 }

@@ -1,4 +1,4 @@
-/* scriptlang: operators in a library of their own, which a host loads while it runs.
+/* scriptlang: for plug-ins, which are libraries of operators that a host loads at run time.
  *
  *   #include <scriptlang/plugin.h>
  *
@@ -8,11 +8,11 @@
  *     return sl_register_operator("my::scale(Tensor x, int k=1) -> Tensor", scale, NULL, error);
  *   }
  *
- * A plug-in is linked with nothing of scriptlang: the host hands it a table of functions, and the
- * names below stand for the table's. So one file serves programs that have scriptlang in them and
- * Python, on every version with the same SL_PLUGIN_ABI whose table has what there was when the
- * plug-in was made. It is C99 or C++; in C++ scriptlang.hpp may follow this header, for values,
- * tensors and register_operator.
+ * A plug-in is not linked with scriptlang. The host passes it a table of functions, and macros
+ * below make the names of scriptlang.h call them. So one file works with programs that embed
+ * scriptlang and with Python, in every version with the same SL_PLUGIN_ABI whose table is not
+ * smaller than that in this header. A plug-in is C99 or C++; in C++, scriptlang.hpp may be included
+ * after this header, for values, tensors and register_operator.
  *
  *   cc -shared -fPIC -I<prefix>/include scale.c -o libscale.so
  *
@@ -38,13 +38,14 @@
 extern "C" {
 #endif
 
-/* Changes when what is in the tables changes its meaning; new functions only follow at the end. */
+/* It changes if an entry of the tables changes its meaning. New functions are added at the end of
+ * sl_host without a change. */
 #define SL_PLUGIN_ABI 1
 
-/* What a host gives: what scriptlang.h says of sl_error_make and so on. */
+/* The functions that a host provides, which scriptlang.h documents with the prefix sl_. */
 typedef struct sl_host {
   uint32_t abi; /* SL_PLUGIN_ABI of the host */
-  size_t size;  /* of this table, in bytes, as the host has it */
+  size_t size;  /* of the host's table, in bytes */
   sl_error* (*error_make)(const char* class_name, const char* message);
   const char* (*version)(void);
   sl_status (*register_operator)(const char* schema, sl_operator function, void* user,
@@ -110,19 +111,22 @@ typedef struct sl_host {
   int (*get_threads)(void);
 } sl_host;
 
-/* What a library exports under the name `sl_plugin`, by SL_PLUGIN. The host looks at the first two
- * before it calls `start`: once, in the thread that loads the library, which may not call modules
- * in it. Operators that were registered stay, also where it fails then. */
+/* The entry that a library exports under the name `sl_plugin`; SL_PLUGIN defines it. The host
+ * checks the first two fields and then calls `start`, in the thread that loads the library. `start`
+ * must not call modules. Operators that it has registered stay, even if it fails afterwards. A
+ * library that has started is not started again; one that has failed may be. */
 typedef struct sl_plugin_entry {
-  uint32_t abi;     /* SL_PLUGIN_ABI when the library was made */
-  size_t host_size; /* sizeof(sl_host) then */
+  uint32_t abi;     /* SL_PLUGIN_ABI when the library was compiled */
+  size_t host_size; /* sizeof(sl_host) when the library was compiled */
   sl_status (*start)(const sl_host* host, sl_error** error);
 } sl_plugin_entry;
 
-/* Of the host that has loaded this library; SL_PLUGIN defines it, one file of the library. */
+/* The table of the host that has loaded this library. SL_PLUGIN defines it, so exactly one file of
+ * the library uses SL_PLUGIN. */
 extern SL_PLUGIN_HIDDEN const sl_host* sl_plugin_host;
 
-/* The body that follows is run when the library is loaded. */
+/* The body that follows the macro runs when the library is loaded. It returns a status, and may set
+ * *error. */
 #define SL_PLUGIN(error)                                                                           \
   SL_PLUGIN_C_BEGIN                                                                                \
   const sl_host* sl_plugin_host;                                                                   \
@@ -151,7 +155,7 @@ extern SL_PLUGIN_HIDDEN const sl_host* sl_plugin_host;
 }
 #endif
 
-#ifndef SCRIPTLANG_PLUGIN_HOST /* the host's own code, which makes the table, says this */
+#ifndef SCRIPTLANG_PLUGIN_HOST /* defined by the host's code that fills the table */
 #define sl_error_make sl_plugin_host->error_make
 #define sl_version sl_plugin_host->version
 #define sl_register_operator sl_plugin_host->register_operator

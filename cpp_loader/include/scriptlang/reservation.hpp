@@ -1,8 +1,8 @@
-// Calls that take no memory from the system: one block for calls of a method with arguments of the
-// example's sizes. scriptlang.h says under which conditions.
+// Calls that allocate no memory from the system: a Reservation is one block of memory for calls of
+// a method with arguments of the example's sizes. scriptlang.h states the conditions (sl_reserve).
 //
 //   Reservation reserved(model, "forward", {x});
-//   const sl_value* y = reserved.call({x.handle()}).value();  // there until the next call
+//   const sl_value* y = reserved.call({x.handle()}).value();  // valid until the next call
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +17,8 @@ inline namespace api {
 class Reservation {
  public:
   Reservation() = default;
-  // In a block of its own; or in one of the caller's, aligned to 64 bytes, which outlives it.
+  // Uses a new block if `block` is null, otherwise the caller's, which must be aligned to 64 bytes
+  // and outlive the reservation and all values in it.
   Reservation(const Module& module, const char* method, const std::vector<Value>& example,
               void* block = nullptr, size_t bytes = 0)
       : Reservation(make(module, method, example, block, bytes).value()) {}
@@ -38,7 +39,7 @@ class Reservation {
     return reservation;
   }
 
-  // The result is the reservation's, and there until its next call or its end.
+  // The result belongs to the reservation, and is valid until the next call or its destruction.
   Result<const sl_value*> call(std::initializer_list<sl_value*> arguments) {
     return call(arguments.begin(), arguments.size());
   }

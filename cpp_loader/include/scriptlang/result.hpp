@@ -1,7 +1,8 @@
-// Errors of the C++ interface, and results that may be one.
+// Errors of the C++ interface, and Result, which is a value or an error.
 //
-// What can fail has two forms: `try_f()` gives a Result; `f()` gives the value and throws the
-// Error. Without exceptions (-fno-exceptions) `f()` prints the error and ends the process.
+// Functions that can fail have two variants: `try_f()` returns a Result; `f()` returns the value or
+// throws the Error. Without exceptions (-fno-exceptions) `f()` prints the error and ends the
+// process.
 #pragma once
 
 #include <cstdio>
@@ -23,7 +24,7 @@
 
 namespace scriptlang {
 
-// The library has classes of the same names inside: these must not be linked to those.
+// The library has internal classes of the same names, which the linker must not confuse with these.
 inline namespace api {
 
 class Error : public std::runtime_error {
@@ -34,10 +35,10 @@ class Error : public std::runtime_error {
         class_name_(std::move(class_name)),
         stack_(std::move(stack)) {}
   sl_status status() const { return status_; }
-  // The exception's class: "RuntimeError", or what the program raised, "builtins.ValueError".
+  // The class of the exception: "RuntimeError", or "builtins.ValueError" if the program raised it.
   const std::string& class_name() const { return class_name_; }
   std::string message() const { return what(); }
-  const std::string& stack() const { return stack_; }  // script stack, innermost first
+  const std::string& stack() const { return stack_; }  // script stack, innermost first, by lines
 
  private:
   sl_status status_;
@@ -57,7 +58,7 @@ namespace detail {
 
 }  // namespace detail
 
-// A value, or the Error that came instead.
+// A value, or the Error of a function that failed.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -66,7 +67,7 @@ class [[nodiscard]] Result {
 
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
-  // The value; throws the error where there is none.
+  // The value; throws the error if there is no value.
   T& value() & { return check(), *value_; }
   const T& value() const& { return check(), *value_; }
   T value() && { return check(), std::move(*value_); }
@@ -75,7 +76,7 @@ class [[nodiscard]] Result {
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  // Only where there is no value.
+  // Only valid if there is no value.
   const Error& error() const { return *error_; }
 
  private:
@@ -104,7 +105,8 @@ class [[nodiscard]] Result<void> {
 
 namespace detail {
 
-// Of a call that failed; takes `error` over, which may be null.
+// The Error for a status. It takes ownership of `error`, which may be null; `otherwise` is then the
+// message.
 inline Error taken(sl_status status, sl_error* error, const char* otherwise = "") {
   std::unique_ptr<sl_error, void (*)(sl_error*)> held(error, sl_error_release);
   if (!error) {
@@ -119,7 +121,7 @@ inline Error misused(const char* what, const char* class_name = "ValueError") {
   return Error(SL_INVALID_ARGUMENT, class_name, what, "");
 }
 
-// What a C function makes that takes a place for it and one for the error.
+// The handle that a C function makes. `call` passes it the places for the handle and for the error.
 template <class Handle, class F>
 Result<Handle*> made(F&& call) {
   Handle* handle = nullptr;

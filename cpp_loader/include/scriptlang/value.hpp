@@ -1,4 +1,4 @@
-// Values of the language, and tensors: handles, which are shared when they are copied.
+// Values of programs, and tensors. They are handles: copies share the same value.
 #pragma once
 
 #include <complex>
@@ -16,7 +16,7 @@
 namespace scriptlang {
 inline namespace api {
 
-// The 16-bit floats as they lie in memory.
+// The bits of a 16-bit float.
 struct Half {
   uint16_t bits = 0;
 };
@@ -57,13 +57,13 @@ struct dtype_of<std::complex<double>> {
   static constexpr sl_dtype value = SL_COMPLEX128;
 };
 
-// Integers but bool, which is a kind of its own.
+// Integers except bool, which is a kind of value of its own.
 template <class T>
 constexpr bool is_integer = std::is_integral<T>::value && !std::is_same<T, bool>::value;
 template <class T>
 using if_integer = std::enable_if_t<is_integer<T>, int>;
 
-// By size and sign: long and long long are both of 8 bytes.
+// By size and sign, since for example long and long long may both have 8 bytes.
 template <class T>
 constexpr sl_dtype integer_type() {
   constexpr bool is_signed = std::is_signed<T>::value;
@@ -113,7 +113,7 @@ using Shape = std::vector<int64_t>;
 class Tensor;
 class Value;
 
-// Numbers of a list where they lie.
+// The numbers in a list, without a copy.
 template <class T>
 class Span {
  public:
@@ -131,7 +131,7 @@ class Span {
 
 class Items;
 
-// Any value of the language. One that was not given anything is None.
+// Any value of a program. A default-constructed one is None.
 class Value {
  public:
   Value() noexcept = default;
@@ -144,7 +144,7 @@ class Value {
   Value(std::complex<double> v)
       : Value(made(sl_value_complex(v.real(), v.imag()), "out of memory")) {}
   Value(std::complex<float> v) : Value(std::complex<double>(v)) {}
-  Value(const char* v) : Value(std::string_view(v)) {}  // UTF-8, as the next
+  Value(const char* v) : Value(std::string_view(v)) {}  // strings must be UTF-8
   Value(const std::string& v) : Value(std::string_view(v)) {}
   Value(std::string_view v) : Value(made(sl_value_string(v.data(), v.size()), kNoText)) {}
   template <class T>
@@ -153,8 +153,8 @@ class Value {
   template <class T>
   Value(const std::optional<T>& v) : Value(v ? Value(*v) : Value()) {}
   template <class T, std::enable_if_t<!std::is_same<std::remove_cv_t<T>, char>::value, int> = 0>
-  Value(T*) = delete;  // else any pointer would be a bool
-  explicit Value(sl_value* handle) : handle_(handle, sl_value_release) {}  // takes it over
+  Value(T*) = delete;  // otherwise any pointer would convert to bool
+  explicit Value(sl_value* handle) : handle_(handle, sl_value_release) {}  // takes ownership
 
   static Result<Value> try_string(std::string_view v) {
     return made(sl_value_string(v.data(), v.size()), kNoText);
@@ -170,7 +170,7 @@ class Value {
     std::vector<sl_value*> handles = handles_of(items);
     return Value(made(sl_value_list(handles.data(), handles.size()), "out of memory"));
   }
-  // Also for a named tuple that a method takes.
+  // A tuple may also be passed where a method takes a named tuple.
   static Value tuple(const std::vector<Value>& items) {
     std::vector<sl_value*> handles = handles_of(items);
     return Value(made(sl_value_tuple(handles.data(), handles.size()), "out of memory"));
@@ -191,7 +191,7 @@ class Value {
   sl_kind kind() const { return sl_value_kind(handle()); }
   bool is_none() const { return kind() == SL_NONE; }
 
-  // Of another kind: an Error, TypeError.
+  // If the value is of another kind, these give an Error with the class TypeError.
   Result<bool> try_boolean() const {
     int v = 0;
     sl_status status = sl_value_get_bool(handle(), &v);
@@ -212,14 +212,15 @@ class Value {
     sl_status status = sl_value_get_complex(handle(), &real, &imaginary);
     return read(status, std::complex<double>(real, imaginary), "the value is no number");
   }
-  // The bytes of a text, which may hold zeros; they live as long as this handle.
+  // The bytes of a string, which may contain zeros. They are valid as long as this Value or a copy
+  // of it exists.
   Result<std::string_view> try_view() const& {
     const char* text = nullptr;
     size_t size = 0;
     sl_status status = sl_value_get_string(handle(), &text, &size);
     return read(status, std::string_view(text, size), "the value is no string");
   }
-  Result<std::string_view> try_view() const&& = delete;  // nobody would have the value
+  Result<std::string_view> try_view() const&& = delete;  // the string would be gone
   Result<std::string> try_string() const {
     Result<std::string_view> view = try_view();
     if (!view) return view.error();
@@ -235,7 +236,8 @@ class Value {
   std::string string() const { return try_string().value(); }
   inline Tensor tensor() const;
 
-  // Elements of lists, tuples and dicts, attributes of objects, 2 of enums, 0 of others.
+  // The number of elements of a list, tuple or dict, or of attributes of an object; 2 for an enum,
+  // 0 for other kinds.
   size_t size() const { return sl_value_length(handle()); }
   Result<Value> try_at(size_t index) const {
     return made(sl_value_item(handle(), index), "there is no such element");
@@ -248,7 +250,8 @@ class Value {
   inline Items begin() const;
   inline Items end() const;
 
-  // Lists of numbers, where they lie: as long as this handle, until somebody changes the list.
+  // The numbers in a list, without a copy. They are valid as long as this Value or a copy of it
+  // exists, and until the list is changed.
   Result<Span<int64_t>> try_ints() const& {
     const int64_t* data = nullptr;
     size_t count = 0;
@@ -261,14 +264,14 @@ class Value {
     sl_status status = sl_list_doubles(handle(), &data, &count);
     return read(status, Span<double>(data, count), "the value is no list of floats");
   }
-  Result<Span<int64_t>> try_ints() const&& = delete;  // nobody would have the list
+  Result<Span<int64_t>> try_ints() const&& = delete;  // the list would be gone
   Result<Span<double>> try_doubles() const&& = delete;
   Span<int64_t> ints() const& { return try_ints().value(); }
   Span<double> doubles() const& { return try_doubles().value(); }
   Span<int64_t> ints() const&& = delete;
   Span<double> doubles() const&& = delete;
 
-  // Changes of lists: of those that come out of a module and its calls, for all that have them.
+  // Changes of a list. If it came from a module or one of its calls, all that share it see them.
   Result<void> try_set(size_t index, const Value& item) {
     return changed(sl_list_set(handle(), index, item.handle()), "the list does not take it there");
   }
@@ -281,7 +284,7 @@ class Value {
     changed(sl_list_remove(handle(), index), "there is no such element").value();
   }
 
-  // Dicts by key: nothing where the key is not there.
+  // Dicts by key. find() returns nothing if there is no such key, or if the value is not a dict.
   std::optional<Value> find(const Value& key) const {
     sl_value* found = nullptr;
     if (sl_dict_get(handle(), key.handle(), &found) != SL_OK || !found) return std::nullopt;
@@ -305,7 +308,7 @@ class Value {
   class Entries;
   inline Entries items() const;
 
-  // By name: fields of named tuples, attributes of objects, "name" and "value" of enums.
+  // Elements by name: fields of named tuples, attributes of objects, "name" and "value" of enums.
   Result<Value> try_member(const char* name) const {
     return made(sl_value_member(handle(), name), "there is no such member");
   }
@@ -315,10 +318,10 @@ class Value {
     while (const char* name = sl_value_field(handle(), names.size())) names.emplace_back(name);
     return names;
   }
-  // Of objects, enums and named tuples; "" of others.
+  // The class of an object, enum or named tuple; "" for other kinds.
   std::string class_name() const { return sl_value_class(handle()); }
 
-  // As the language prints it.
+  // The value as print() in a program prints it.
   Result<std::string> try_text() const {
     char* text = nullptr;
     size_t size = 0;
@@ -362,7 +365,7 @@ inline std::ostream& operator<<(std::ostream& out, const Value& value) {
   return out << value.text();
 }
 
-// A place in a list, tuple, object or dict (of which it gives the values).
+// An iterator over a list, tuple, object or dict (over its values).
 class Items {
  public:
   Items(const Value* of, size_t at) : of_(of), at_(at) {}
@@ -377,7 +380,7 @@ class Items {
 inline Items Value::begin() const { return {this, 0}; }
 inline Items Value::end() const { return {this, size()}; }
 
-// The entries of a dict in the order in which they came.
+// The entries of a dict, in insertion order.
 class Value::Entries {
  public:
   explicit Entries(Value dict) : dict_(std::move(dict)) {}
@@ -410,22 +413,22 @@ class Value::Entries {
 };
 inline Value::Entries Value::items() const { return Entries(*this); }
 
-// A value that is a tensor; undefined until it is given one.
+// A value that is a tensor. A default-constructed one is undefined.
 class Tensor : public Value {
  public:
   Tensor() = default;
   bool defined() const { return handle() != nullptr; }
 
-  // Over the caller's memory, which must outlive the tensor and all views of it.
+  // A contiguous tensor on the caller's memory, which must outlive the tensor and all views of it.
   template <class T>
   static Tensor view(T* data, const Shape& shape) {
     return view(data, dtype_of<T>(), shape);
   }
-  // The same of any element type.
+  // The same for any element type.
   static Tensor view(void* data, sl_dtype dtype, const Shape& shape) {
     return Tensor(sl_tensor_view(data, dtype, shape.data(), shape.size(), nullptr, nullptr));
   }
-  // With strides, of memory of so many elements.
+  // The same with strides, on memory of `count` elements.
   template <class T>
   static Tensor strided(T* data, size_t count, const Shape& shape, const Shape& strides) {
     return strided(data, count, dtype_of<T>(), shape, strides);
@@ -434,7 +437,7 @@ class Tensor : public Value {
                         const Shape& strides) {
     return strided(data, count, dtype, shape, strides, nullptr);
   }
-  // Over memory that `owner` keeps alive as long as the tensor and its views need it.
+  // The same on memory that `owner` keeps alive. The tensor and its views keep a copy of `owner`.
   static Tensor strided(void* data, size_t count, sl_dtype dtype, const Shape& shape,
                         const Shape& strides, std::shared_ptr<void> owner) {
     if (shape.size() != strides.size()) {
@@ -445,10 +448,10 @@ class Tensor : public Value {
     if (held) release = [](void* user) { delete static_cast<std::shared_ptr<void>*>(user); };
     sl_value* handle = sl_tensor_strided(data, count * detail::size_of(dtype), dtype, shape.data(),
                                          strides.data(), shape.size(), release, held.get());
-    if (handle) (void)held.release();  // it is the tensor's now, which ends it
+    if (handle) (void)held.release();  // `release` deletes it
     return Tensor(handle);
   }
-  // Over memory that the tensor keeps alive.
+  // A contiguous tensor that takes ownership of a vector.
   template <class T>
   static Tensor take(std::vector<T> data, const Shape& shape) {
     auto owner = std::make_shared<std::vector<T>>(std::move(data));
@@ -468,7 +471,8 @@ class Tensor : public Value {
     return Tensor(sl_tensor_copy(data, dtype_of<T>(), shape.data(), shape.size()));
   }
 
-  // Taken over from another library by DLPack; stays the caller's where that fails.
+  // Takes ownership of a tensor from another library by DLPack. If that fails, `managed` still
+  // belongs to the caller.
   static Result<Tensor> try_from_dlpack(DLManagedTensor* managed) {
     auto made = detail::made<sl_value>([&](sl_value** tensor, sl_error** error) {
       return sl_tensor_from_dlpack(managed, tensor, error);
@@ -507,7 +511,7 @@ class Tensor : public Value {
   }
   Tensor contiguous() const { return Tensor(sl_tensor_contiguous(handle())); }
   Tensor to(sl_dtype dtype) const { return Tensor(sl_tensor_to(handle(), dtype)); }
-  // First element; throws Error when T is not the element type.
+  // The address of the first element. It gives an Error if T is not the element type.
   template <class T>
   T* data() const {
     if (dtype() != dtype_of<T>()) {
@@ -516,14 +520,14 @@ class Tensor : public Value {
     return static_cast<T*>(sl_tensor_data(handle()));
   }
   void* raw() const { return sl_tensor_data(handle()); }
-  // The one element of a tensor.
+  // The element of a tensor with one element, converted to T.
   template <class T>
   T item() const {
     T v{};
     read_to(&v, 1);
     return v;
   }
-  // The elements, converted, in row-major order: into memory of just so many.
+  // Writes the elements to `data`, converted to T and in row-major order. `count` must be numel().
   template <class T>
   Result<void> try_read_to(T* data, size_t count) const {
     return changed(sl_tensor_read(handle(), dtype_of<T>(), data, count * sizeof(T)),
@@ -540,7 +544,7 @@ class Tensor : public Value {
     read_to(all.data(), all.size());
     return all;
   }
-  // Writes another's elements over these, converted and broadcast.
+  // Writes the elements of another tensor to this one, converted and broadcast.
   Result<void> try_assign(const Tensor& from) {
     return changed(sl_tensor_assign(handle(), from.handle()), "the tensor does not fit");
   }
@@ -551,7 +555,7 @@ class Tensor : public Value {
   // Whether the product of the sizes is `count`.
   static bool fits(const Shape& shape, size_t count) {
     bool empty = false;
-    size_t left = count;  // to be divided by the sizes
+    size_t left = count;  // divided by one size after the other, which cannot overflow
     for (int64_t n : shape) {
       if (n < 0) return false;
       empty = empty || n == 0;

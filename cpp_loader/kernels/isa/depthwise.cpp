@@ -1,191 +1,203 @@
-// Depthwise convolution with channels last, for one vector of channels after the other.
+// Depthwise convolution with channels last.
 //
-// The input rows that a result row needs are kept in a ring buffer, for one vector of channels and
-// with the padding as zeros. It stays in the first-level cache and holds neighbouring pixels
-// contiguously, so every input element is read from memory once.
+// A row of results is computed in pieces: a few pixels whose taps all lie inside the row, for one
+// vector of channels after the other. Neighbouring vectors are neighbours in memory, too, and what
+// a piece reads is small enough to stay in the first-level cache for the next row of taps. The
+// first and last pixels of a row, which lack some taps, are computed one by one.
 #include "../last_conv.h"
 
 #include "../parallel.h"
 #include "../scratch.h"
 #include "entry.h"
+#include "inside.h"
 #include "micro.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int W = kLanes<float>;
-constexpr int kTogether = 7;
-constexpr int64_t kLowRows = 3;            // per thread: with fewer, too many rows are read twice
-constexpr int64_t kBandBytes = 512 << 10;  // of the input; read once per vector of channels
-constexpr int64_t kSmallWork = 50'000;     // multiply-adds that are not worth a thread
+constexpr int kTogether = 7;            // pixels of a piece
+constexpr int kBorderVectors = 4;       // of a pixel at the border, computed together
+constexpr int64_t kLowRows = 3;         // per thread: with fewer, too many rows are read twice
+constexpr int64_t kSmallWork = 50'000;  // multiply-adds that are not worth a thread
 
-// A row of results for one vector of channels, which may be partial.
-struct ResultRow {
-  const float* ring;
-  int64_t slots, slot;  // number of rows in the ring; elements per row
-  int64_t first_slot;   // slot with the row of the first tap
-  int64_t kernel[2], dilation[2], step;
-  const float* weights;
-  int64_t tap;         // stride between the weights of two taps
-  const float* bias;   // may be null
-  const float* added;  // may be null
+// Neighbouring results of one row, and the taps that each of them sums up.
+struct Piece {
+  const float* x;              // under the first tap of the first pixel
+  int64_t pixel, row, column;  // strides of x: between pixels, rows of taps, and taps in a row
+  int64_t rows, columns;       // of taps
+  const float* weights;        // of the first tap
+  int64_t tap, tap_row;        // strides of the weights
+  const float* bias;           // may be null
+  const float* added;          // may be null
   float* y;
-  int64_t pixel;  // stride between results, also of `added`
+  int64_t y_pixel;  // stride between results, also of `added`
   Activation activation;
-  int channels;
 };
 
-// Computes `count` * `Together` results, beginning at `first`. Kernel and Step are 0 for run-time
-// values.
-template <int Kernel, int Step, int Together>
-SL_NOINLINE void row_piece(const ResultRow& r, int64_t first, int64_t count) {
-  const int64_t rows = Kernel ? Kernel : r.kernel[0], dilation = Kernel ? 1 : r.dilation[0];
-  const int64_t step = (Step ? Step : r.step) * W;
-  const Vector<float> bias = r.bias ? load_first(r.bias, r.channels) : Vector<float>{};
-  for (; count > 0; --count, first += Together) {
-    Vector<float> sum[Together];
-    SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] = bias;
-    const float* weights = r.weights;
-    auto add_tap = [&](const float* from) SL_ALWAYS {
-      Vector<float> weight = load(weights);
-      SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] += weight * load(from + i * step);
-      weights += r.tap;
-    };
-    for (int64_t row = 0, slot = r.first_slot; row < rows; ++row) {
-      const float* from = r.ring + slot * r.slot + first * step;
-      if constexpr (Kernel != 0) {
-        SL_UNROLL for (int i = 0; i < Kernel; ++i) add_tap(from + i * W);
-      } else {
-        for (int64_t i = 0; i < r.kernel[1]; ++i) add_tap(from + i * r.dilation[1] * W);
-      }
-      slot += dilation;
-      if (slot >= r.slots) slot -= r.slots;
-    }
+SL_INLINE void finish_vector(const Piece& p, int64_t at, Vector<float> sum, int channels) {
+  if (p.added) sum += load_first(p.added + at, channels);
+  store_first(p.y + at, activate<float>(sum, p.activation), channels);
+}
+
+// Computes `Together` pixels for the channels [c, c + channels), at most one vector. Columns and
+// Step are the columns of taps and the stride of pixels in columns, or 0 for run-time values.
+template <int Columns, int Step, int Together>
+SL_INLINE void piece_vector(const Piece& p, int64_t c, int channels) {
+  Vector<float> sum[Together];
+  const Vector<float> bias = p.bias ? load_first(p.bias + c, channels) : Vector<float>{};
+  SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] = bias;
+  const float *x = p.x + c, *weights = p.weights + c;
+  const int64_t pixel = Step ? Step * p.column : p.pixel;
+  auto add_tap = [&](const float* from, const float* w) SL_ALWAYS {
+    const Vector<float> weight = load(w);
     SL_UNROLL for (int i = 0; i < Together; ++i) {
-      int64_t at = (first + i) * r.pixel;
-      if (r.added) sum[i] += load_first(r.added + at, r.channels);
-      store_first(r.y + at, activate<float>(sum[i], r.activation), r.channels);
+      sum[i] += weight * load_first(from + i * pixel, channels);
     }
-  }
-}
-
-using RowPiece = void (*)(const ResultRow& r, int64_t first, int64_t count);
-
-template <int Kernel, int Step>
-struct RowPieces {
-  RowPiece together[kTogether + 1];
-  template <int... I>
-  constexpr explicit RowPieces(std::integer_sequence<int, I...>)
-      : together{nullptr, &row_piece<Kernel, Step, I + 1>...} {}
-  constexpr RowPieces() : RowPieces(std::make_integer_sequence<int, kTogether>{}) {}
-};
-template <int Kernel, int Step>
-constexpr RowPieces<Kernel, Step> kRowPieces{};
-
-const RowPiece* row_pieces(const ConvShape& s) {
-  const int64_t kernel = s.kernel[2], step = s.stride[2];
-  bool plain = s.kernel[1] == kernel && s.dilation[1] == 1 && s.dilation[2] == 1;
-  if (plain && kernel == 3 && step == 1) return kRowPieces<3, 1>.together;
-  if (plain && kernel == 3 && step == 2) return kRowPieces<3, 2>.together;
-  if (plain && kernel == 5 && step == 1) return kRowPieces<5, 1>.together;
-  if (plain && kernel == 5 && step == 2) return kRowPieces<5, 2>.together;
-  return kRowPieces<0, 0>.together;
-}
-
-// The ring of input rows: row h is in slot (h + padding) modulo the number of slots.
-class Ring {
- public:
-  explicit Ring(const LastConv& c)
-      : c_(c),
-        slots_((c.shape.kernel[1] - 1) * c.shape.dilation[1] + 1),
-        width_((c.shape.out[2] - 1) * c.shape.stride[2] +
-               (c.shape.kernel[2] - 1) * c.shape.dilation[2] + 1),
-        space_(sizeof(float) * static_cast<size_t>(slots_ * width_ * W)) {
-    __builtin_memset(data(), 0, sizeof(float) * static_cast<size_t>(slots_ * width_ * W));
-  }
-  float* data() const { return space_.as<float>(); }
-  int64_t slots() const { return slots_; }
-  int64_t slot() const { return width_ * W; }
-  int64_t slot_of(int64_t h) const { return (h + c_.shape.padding[1]) % slots_; }
-
-  // Copies row h of the channels [channel, channel + channels). Rows outside the input are zeros.
-  void fill(int64_t h, int64_t channel, int channels) {
-    const ConvShape& s = c_.shape;
-    const int64_t first = min_of(s.padding[2], width_), last = min_of(width_, first + s.in[2]);
-    float* to = data() + slot_of(h) * slot() + first * W;
-    if (h < 0 || h >= s.in[1]) {
-      __builtin_memset(to, 0, sizeof(float) * static_cast<size_t>((last - first) * W));
-      return;
-    }
-    const float* from = c_.x + h * c_.x_row + channel;
-    if (channels >= W) {
-      for (int64_t i = first; i < last; ++i, to += W, from += c_.x_column) {
-        prefetch(from + c_.x_row);  // the next row is needed soon
-        store(to, load(from));
-      }
+  };
+  for (int64_t row = 0; row < p.rows; ++row, x += p.row, weights += p.tap_row) {
+    if constexpr (Columns != 0) {
+      SL_UNROLL for (int i = 0; i < Columns; ++i) add_tap(x + i * p.column, weights + i * p.tap);
     } else {
-      for (int64_t i = first; i < last; ++i, to += W, from += c_.x_column) {
-        store(to, load_first(from, channels));
+      for (int64_t i = 0; i < p.columns; ++i) add_tap(x + i * p.column, weights + i * p.tap);
+    }
+  }
+  SL_UNROLL for (int i = 0; i < Together; ++i)
+      finish_vector(p, c + i * p.y_pixel, sum[i], channels);
+}
+
+// Computes `Together` pixels that have all columns of taps.
+template <int Columns, int Step, int Together>
+SL_NOINLINE void inner_piece(const Piece& p, int64_t channels) {
+  int64_t c = 0;
+  for (; c + W <= channels; c += W) piece_vector<Columns, Step, Together>(p, c, W);
+  if (c < channels) { piece_vector<Columns, Step, Together>(p, c, static_cast<int>(channels - c)); }
+}
+
+// Computes one pixel, several vectors at a time: a sum waits for the one before.
+SL_NOINLINE void border_pixel(const Piece& p, int64_t channels) {
+  int64_t c = 0;
+  for (; c + kBorderVectors * W <= channels; c += kBorderVectors * W) {
+    Vector<float> sum[kBorderVectors];
+    SL_UNROLL for (int v = 0; v < kBorderVectors; ++v) {
+      sum[v] = p.bias ? load(p.bias + c + v * W) : Vector<float>{};
+    }
+    for (int64_t row = 0; row < p.rows; ++row) {
+      const float *x = p.x + c + row * p.row, *weights = p.weights + c + row * p.tap_row;
+      for (int64_t i = 0; i < p.columns; ++i, x += p.column, weights += p.tap) {
+        SL_UNROLL for (int v = 0; v < kBorderVectors; ++v) {
+          sum[v] += load(weights + v * W) * load(x + v * W);
+        }
       }
     }
+    SL_UNROLL for (int v = 0; v < kBorderVectors; ++v) finish_vector(p, c + v * W, sum[v], W);
+  }
+  for (; c < channels; c += W) {
+    piece_vector<0, 0, 1>(p, c, static_cast<int>(min_of(W, channels - c)));
+  }
+}
+
+using InnerPiece = void (*)(const Piece& p, int64_t channels);
+
+template <int Columns, int Step>
+struct InnerPieces {
+  InnerPiece together[kTogether + 1];
+  template <int... I>
+  constexpr explicit InnerPieces(std::integer_sequence<int, I...>)
+      : together{nullptr, &inner_piece<Columns, Step, I + 1>...} {}
+  constexpr InnerPieces() : InnerPieces(std::make_integer_sequence<int, kTogether>{}) {}
+};
+template <int Columns, int Step>
+constexpr InnerPieces<Columns, Step> kInnerPieces{};
+
+const InnerPiece* inner_pieces(const ConvShape& s) {
+  const int64_t columns = s.kernel[2], step = s.stride[2];
+  if (s.dilation[2] == 1 && columns == 3 && step == 1) return kInnerPieces<3, 1>.together;
+  if (s.dilation[2] == 1 && columns == 3 && step == 2) return kInnerPieces<3, 2>.together;
+  if (s.dilation[2] == 1 && columns == 5 && step == 1) return kInnerPieces<5, 1>.together;
+  if (s.dilation[2] == 1 && columns == 5 && step == 2) return kInnerPieces<5, 2>.together;
+  return kInnerPieces<0, 0>.together;
+}
+
+// The taps of result `at` in dimension d that lie inside the input.
+struct InsideTaps {
+  int64_t first, last, from;  // from: the input position under the first of them
+  InsideTaps(const ConvShape& s, int d, int64_t at) {
+    const int64_t start = at * s.stride[d] - s.padding[d], step = s.dilation[d];
+    first = start < 0 ? min_of(s.kernel[d], ceil_div(-start, step)) : 0;
+    last = start < s.in[d] ? min_of(s.kernel[d], ceil_div(s.in[d] - start, step)) : 0;
+    last = max_of(first, last);
+    from = start + first * step;
+  }
+  int64_t count() const { return last - first; }
+};
+
+// Computes rows of the result for the channels [first, last); `first` is a multiple of W.
+class Rows {
+ public:
+  Rows(const LastConv& c, int64_t first, int64_t last)
+      : c_(c),
+        first_(first),
+        channels_(last - first),
+        pieces_(inner_pieces(c.shape)),
+        // Pixels with all columns of taps: those for which the first and the last are inside.
+        left_(InsideRange(c.shape, 2, 0).first),
+        right_(max_of(left_, InsideRange(c.shape, 2, c.shape.kernel[2] - 1).last)) {
+    const ConvShape& s = c.shape;
+    p_.pixel = s.stride[2] * c.x_column;
+    p_.row = s.dilation[1] * c.x_row;
+    p_.column = s.dilation[2] * c.x_column;
+    p_.tap = ceil_div(c.groups, W) * W;
+    p_.tap_row = s.kernel[2] * p_.tap;
+    p_.bias = c.bias ? c.bias + first : nullptr;
+    p_.y_pixel = c.groups;
+    p_.activation = c.activation;
+  }
+
+  void convolve(int64_t row) {
+    const ConvShape& s = c_.shape;
+    const InsideTaps taps(s, 1, row);
+    p_.rows = taps.count();
+    x_ = c_.x + taps.from * c_.x_row + first_;
+    weights_ = c_.packed + taps.first * p_.tap_row + first_;
+    const int64_t at = row * s.out[2] * c_.groups + first_;
+    y_ = c_.y + at;
+    added_ = c_.added ? c_.added + at : nullptr;
+    for (int64_t i = 0; i < left_; ++i) border(i);
+    const int64_t inner = right_ - left_, count = ceil_div(inner, kTogether);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t from = left_ + inner * i / count, to = left_ + inner * (i + 1) / count;
+      begin(from, InsideTaps(s, 2, from));
+      pieces_[to - from](p_, channels_);
+    }
+    for (int64_t i = right_; i < s.out[2]; ++i) border(i);
+    multiplied(s.out[2] * channels_ * s.kernel[1] * s.kernel[2]);
+    if (c_.finish == nullptr) return;
+    if (channels_ == c_.groups) c_.finish(y_, 0, 1, s.out[2] * channels_);
+    else c_.finish(y_, c_.groups, s.out[2], channels_);
   }
 
  private:
+  void begin(int64_t pixel, const InsideTaps& taps) {
+    p_.x = x_ + taps.from * c_.x_column;
+    p_.weights = weights_ + taps.first * p_.tap;
+    p_.columns = taps.count();
+    p_.y = y_ + pixel * c_.groups;
+    p_.added = added_ ? added_ + pixel * c_.groups : nullptr;
+  }
+  void border(int64_t pixel) {
+    begin(pixel, InsideTaps(c_.shape, 2, pixel));
+    border_pixel(p_, channels_);
+  }
+
   const LastConv& c_;
-  int64_t slots_, width_;
-  Scratch space_;
+  int64_t first_, channels_;
+  const InnerPiece* pieces_;
+  int64_t left_, right_;
+  const float *x_ = nullptr, *weights_ = nullptr, *added_ = nullptr;
+  float* y_ = nullptr;
+  Piece p_{};
 };
-
-// Computes rows [top, bottom) of the result for `channels` channels from `channel` on.
-void convolve_vector(const LastConv& c, Ring& ring, int64_t top, int64_t bottom, int64_t channel,
-                     int channels) {
-  const ConvShape& s = c.shape;
-  const RowPiece* pieces = row_pieces(s);
-  const int64_t count = ceil_div(s.out[2], kTogether), base = s.out[2] / count,
-                longer = s.out[2] % count;
-  ResultRow r;
-  r.ring = ring.data();
-  r.slots = ring.slots();
-  r.slot = ring.slot();
-  for (int d = 0; d < 2; ++d) {
-    r.kernel[d] = s.kernel[d + 1];
-    r.dilation[d] = s.dilation[d + 1];
-  }
-  r.step = s.stride[2];
-  r.weights = c.packed + channel;
-  r.tap = ceil_div(c.groups, W) * W;
-  r.bias = c.bias ? c.bias + channel : nullptr;
-  r.pixel = c.groups;
-  r.activation = c.activation;
-  r.channels = channels;
-  int64_t filled = top * s.stride[1] - s.padding[1];
-  for (int64_t row = top; row < bottom; ++row) {
-    const int64_t h = row * s.stride[1] - s.padding[1];
-    filled = max_of(filled, h);
-    for (; filled < h + ring.slots(); ++filled) ring.fill(filled, channel, channels);
-    const int64_t at = row * s.out[2] * c.groups + channel;
-    r.first_slot = ring.slot_of(h);
-    r.added = c.added ? c.added + at : nullptr;
-    r.y = c.y + at;
-    if (longer) pieces[base + 1](r, 0, longer);
-    pieces[base](r, longer * (base + 1), count - longer);
-    multiplied(s.out[2] * W * s.kernel[1] * s.kernel[2]);
-  }
-}
-
-// Computes rows [top, bottom) of the result for the channels [first, last).
-void convolve_band(const LastConv& c, int64_t top, int64_t bottom, int64_t first, int64_t last) {
-  Ring ring(c);
-  for (int64_t channel = first; channel < last; channel += W) {
-    int channels = static_cast<int>(min_of(W, last - channel));
-    convolve_vector(c, ring, top, bottom, channel, channels);
-  }
-  if (!c.finish) return;
-  const int64_t n = c.groups, pixels = (bottom - top) * c.shape.out[2];
-  float* y = c.y + top * c.shape.out[2] * n + first;
-  if (last - first == n) c.finish(y, 0, 1, pixels * n);
-  else c.finish(y, n, pixels, last - first);
-}
 
 }  // namespace
 
@@ -203,21 +215,21 @@ void pack_depthwise(const ConvShape& s, int64_t groups, const float* w, float* t
 void convolve_depthwise(const LastConv& c) {
   const ConvShape& s = c.shape;
   if (c.x_channel != 1) return with_dense_input(c, &convolve_depthwise);
-  const int64_t row_bytes = s.in[2] * s.stride[1] * c.groups * static_cast<int64_t>(sizeof(float));
   const int64_t vectors = ceil_div(c.groups, W), threads = thread_count();
-  int64_t bands = ceil_div(s.out[1] * max_of(1, row_bytes), kBandBytes), splits = 1;
-  bands = min_of(bands, s.out[1]);
+  int64_t bands = 1, splits = 1;
   bool big = threads > 1 && s.out_pixels() * c.groups * s.taps() > kSmallWork;
   // Splitting by rows lets each thread reuse its own results; low images are split by channels.
-  if (big && s.out[1] >= kLowRows * threads) bands = max_of(bands, 2 * threads);
-  else if (big && bands < 2 * threads) splits = min_of(vectors, ceil_div(2 * threads, bands));
+  if (big && s.out[1] >= kLowRows * threads) bands = 2 * threads;
+  else if (big) splits = min_of(vectors, 2 * threads);
   const int64_t tasks = bands * splits;
   parallel_for(tasks, big ? 1 : tasks, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       int64_t band = task / splits, split = task % splits;
-      convolve_band(c, s.out[1] * band / bands, s.out[1] * (band + 1) / bands,
-                    vectors * split / splits * W,
-                    min_of(c.groups, vectors * (split + 1) / splits * W));
+      Rows rows(c, vectors * split / splits * W,
+                min_of(c.groups, vectors * (split + 1) / splits * W));
+      for (int64_t row = s.out[1] * band / bands; row < s.out[1] * (band + 1) / bands; ++row) {
+        rows.convolve(row);
+      }
     }
   });
 }

@@ -1,6 +1,8 @@
-// Elementary functions of float32 as branch-free scalar code: compilers vectorise loops over them
-// for any vector width. Errors are below 3 units in the last place; NaN, infinities and signed
-// zeros behave as in C.
+// Elementary functions of float32, each for a float or a vector of floats (V), without branches.
+// Errors are below 3 units in the last place; NaN, infinities and signed zeros behave as in C.
+//
+// Loops call them with vectors. From a loop over floats GCC would make longer code: it turns each
+// limit of an argument into a choice between two results, and computes both.
 //
 // The polynomials are minimax fits (Lawson's weighted least squares on Chebyshev nodes).
 #pragma once
@@ -11,197 +13,255 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-SL_INLINE int32_t bits_of(float x) {
-  int32_t bits;
+template <class V>
+struct IntegersOf;
+template <>
+struct IntegersOf<float> {
+  typedef uint32_t bits;
+  typedef int32_t with_sign;
+};
+template <>
+struct IntegersOf<Vector<float>> {
+  typedef uint32_t bits __attribute__((vector_size(SL_VECTOR_BYTES)));
+  typedef int32_t with_sign __attribute__((vector_size(SL_VECTOR_BYTES)));
+};
+// Unsigned integers of the lanes of V: their sums wrap, as the bits of a NaN may need.
+template <class V>
+using Bits = typename IntegersOf<V>::bits;
+template <class V>
+using Integers = typename IntegersOf<V>::with_sign;
+
+SL_INLINE uint32_t bits_of(float x) {
+  uint32_t bits;
   __builtin_memcpy(&bits, &x, 4);
   return bits;
 }
-SL_INLINE float float_of(int32_t bits) {
+SL_INLINE float float_of(uint32_t bits) {
   float x;
   __builtin_memcpy(&x, &bits, 4);
   return x;
 }
+SL_INLINE Bits<Vector<float>> bits_of(Vector<float> x) { return (Bits<Vector<float>>)x; }
+SL_INLINE Vector<float> float_of(Bits<Vector<float>> bits) { return (Vector<float>)bits; }
 
-// Wraps: the bits of a NaN may make it overflow.
-SL_INLINE int32_t difference(int32_t a, int32_t b) {
-  return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
+SL_INLINE float to_floats(int32_t n) { return static_cast<float>(n); }
+SL_INLINE Vector<float> to_floats(Integers<Vector<float>> n) {
+  return __builtin_convertvector(n, Vector<float>);
 }
 
-// Nearest integer of |x| < 2^22, as a float and as an int: adding 1.5 * 2^23 shifts the fraction
-// out of the significand.
-constexpr float kShifter = 12582912.0f;
-SL_INLINE float nearest(float x, int32_t* as_int) {
-  float shifted = x + kShifter;
-  *as_int = difference(bits_of(shifted), bits_of(kShifter));
-  return shifted - kShifter;
-}
-
-SL_INLINE float power_of_two(int32_t n) {
-  return float_of(static_cast<int32_t>((static_cast<uint32_t>(n) + 127) << 23));
-}
-
-// (e^r - 1 - r) / r^2 for |r| <= log(2) / 2; for scalars and vectors
+// The number in every lane.
 template <class V>
-SL_INLINE V exp_tail(V r) {
-  V p = r * 1.97926764e-4f + 1.3945858e-3f;
-  p = p * r + 8.33349856e-3f;
-  p = p * r + 4.16662788e-2f;
-  p = p * r + 1.66666658e-1f;
-  return p * r + 5.00000007e-1f;
+SL_INLINE V all_lanes(float x) {
+  if constexpr (sizeof(V) == sizeof(float)) return x;
+  else return splat(x);
+}
+SL_INLINE float at_least(float x, float low) { return x < low ? low : x; }
+SL_INLINE float at_most(float x, float high) { return x > high ? high : x; }
+// Limits x; a NaN stays.
+template <class V>
+SL_INLINE V limited(V x, float low, float high) {
+  return at_least(at_most(x, all_lanes<V>(high)), all_lanes<V>(low));
+}
+
+constexpr uint32_t kSignBit = 0x80000000;
+constexpr uint32_t kOneBits = 127u << 23;  // bits of 1
+template <class V>
+SL_INLINE V absolute(V x) {
+  return float_of(bits_of(x) & ~kSignBit);
+}
+template <class V>
+SL_INLINE V with_sign(V magnitude, V sign) {
+  return float_of(bits_of(magnitude) | (bits_of(sign) & kSignBit));
+}
+
+// (e^r - 1 - r) / r^2 for |r| <= log(2) / 2; `square` is r^2. Polynomials are summed in pairs:
+// where each step waits for the one before, processors wait most of the time.
+template <class V>
+SL_INLINE V exp_tail(V r, V square) {
+  const V low = r * 1.66666658e-1f + 5.00000007e-1f, high = r * 8.33349856e-3f + 4.16662788e-2f;
+  return ((r * 1.97926764e-4f + 1.3945858e-3f) * square + high) * square + low;
 }
 template <class V>
 SL_INLINE V exp_reduced(V r) {
-  return (exp_tail(r) * r + 1.0f) * r + 1.0f;
+  const V square = r * r;
+  return exp_tail(r, square) * square + (r + 1.0f);
+}
+// e^r - 1
+template <class V>
+SL_INLINE V expm1_reduced(V r) {
+  const V square = r * r;
+  return exp_tail(r, square) * square + r;
 }
 
-// Returns r and sets n with x = r + n log(2).
-SL_INLINE float reduced_power(float x, int32_t* n) {
-  float whole = nearest(x * 1.44269504f, n);
-  float r = x - whole * 0.693359375f;
-  return r - whole * -2.12194440e-4f;
+// x = n log(2) + r with an integer n, for |x| < 2^21. Adding 1.5 * 2^23 shifts the fraction out of
+// the significand, so the lowest bits of `marked` are those of n.
+constexpr float kShifter = 12582912.0f;
+template <class V>
+struct ReducedPower {
+  V marked, r;
+  SL_INLINE explicit ReducedPower(V x) : marked(x * 1.44269504f + kShifter) {
+    V n = marked - kShifter;
+    r = x - n * 0.693359375f;
+    r = r - n * -2.12194440e-4f;
+  }
+  // 2^n, for -127 < n < 128. For n = -127 it is zero.
+  SL_INLINE V power() const { return float_of((bits_of(marked) << 23) + kOneBits); }
+};
+
+// y * 2^n in two factors: n reaches 128 and -150, where one factor has no normal float.
+template <class V>
+SL_INLINE V scaled(V y, V marked) {
+  Bits<V> n = bits_of(marked);
+  y = y * float_of((n >> 1 << 23) + kOneBits);
+  return y * float_of(((n + 1) >> 1 << 23) + kOneBits);
 }
 
-SL_INLINE float exp_f32(float x) {
-  // Beyond these the result is infinite or zero; a NaN passes both comparisons.
-  x = x > 89.0f ? 89.0f : x;
-  x = x < -104.0f ? -104.0f : x;
-  int32_t n;
-  float r = reduced_power(x, &n);
-  // 2^n in two factors: n reaches 128 and -150, where one factor has no normal float.
-  int32_t half = n >> 1;
-  return exp_reduced(r) * power_of_two(half) * power_of_two(difference(n, half));
+template <class V>
+SL_INLINE V exp_f32(V x) {
+  ReducedPower<V> e(limited(x, -104.0f, 89.0f));  // beyond these it is zero or infinite
+  return scaled(exp_reduced(e.r), e.marked);
 }
 
 // e^x for x <= 0; zero if that is less than half of the least normal number.
-SL_INLINE float exp_of_negative(float x) {
-  x = x < -88.0f ? -88.0f : x;
-  int32_t n;
-  float r = reduced_power(x, &n);
-  return exp_reduced(r) * power_of_two(n);
+template <class V>
+SL_INLINE V exp_of_negative(V x) {
+  ReducedPower<V> e(at_least(x, all_lanes<V>(-88.0f)));
+  return exp_reduced(e.r) * e.power();
 }
 
-SL_INLINE float exp2_f32(float x) {
-  x = x > 129.0f ? 129.0f : x;
-  x = x < -151.0f ? -151.0f : x;
-  int32_t n;
-  float whole = nearest(x, &n);
-  int32_t half = n >> 1;
-  float reduced = exp_reduced((x - whole) * 0.693147181f);
-  return reduced * power_of_two(half) * power_of_two(difference(n, half));
+template <class V>
+SL_INLINE V exp2_f32(V x) {
+  x = limited(x, -151.0f, 129.0f);
+  V marked = x + kShifter;
+  V r = (x - (marked - kShifter)) * 0.693147181f;
+  return scaled(exp_reduced(r), marked);
 }
 
 // x = f * 2^e with f in [sqrt(1/2), sqrt(2)); returns log(f) and sets the exponent e.
-SL_INLINE float log_reduced(float x, float* exponent) {
-  bool tiny = x < 1.17549435e-38f;
-  float scaled = tiny ? x * 8388608.0f : x;
-  int32_t bits = bits_of(scaled);
-  int32_t e = difference(bits, 0x3f3504f3) >> 23;  // 0x3f3504f3: sqrt(1/2)
-  int32_t scale = static_cast<int32_t>(static_cast<uint32_t>(e) << 23);
-  float f = float_of(difference(bits, scale)) - 1.0f;
-  *exponent = static_cast<float>(e) - (tiny ? 23.0f : 0.0f);
-  float p = -0.076444257f;
-  p = p * f + 0.127784362f;
+template <class V>
+SL_INLINE V log_reduced(V x, V* exponent) {
+  constexpr uint32_t kHalfRoot = 0x3f3504f3;  // bits of sqrt(1/2)
+  auto tiny = x < all_lanes<V>(1.17549435e-38f);
+  Bits<V> bits = bits_of(tiny ? x * 8388608.0f : x);
+  Integers<V> e = (Integers<V>)(bits - kHalfRoot) >> 23;
+  V f = float_of(bits - ((Bits<V>)e << 23)) - 1.0f;
+  *exponent = to_floats(e) - (tiny ? all_lanes<V>(23.0f) : all_lanes<V>(0.0f));
+  V p = f * -0.076444257f + 0.127784362f;
   p = p * f - 0.131645043f;
   p = p * f + 0.141998097f;
   p = p * f - 0.166227433f;
   p = p * f + 0.200012874f;
   p = p * f - 0.250008385f;
   p = p * f + 0.333333312f;
-  float square = f * f;
-  return f + (f * square * p - 0.5f * square);
+  V square = f * f;
+  return f + (f * square * p - square * 0.5f);
 }
 
-SL_INLINE float log_special(float x, float y) {
-  y = x == 0.0f ? -__builtin_inff() : y;
-  y = x < 0.0f ? __builtin_nanf("") : y;
-  y = x == __builtin_inff() ? x : y;
-  return x != x ? x : y;
+template <class V>
+SL_INLINE V log_special(V x, V y) {
+  y = x == all_lanes<V>(0.0f) ? all_lanes<V>(-__builtin_inff()) : y;
+  y = x < all_lanes<V>(0.0f) ? all_lanes<V>(__builtin_nanf("")) : y;
+  // Infinity and NaN are their own logarithms.
+  return x < all_lanes<V>(__builtin_inff()) ? y : x;
 }
 
-SL_INLINE float log_f32(float x) {
-  float e;
-  float y = log_reduced(x, &e);
+template <class V>
+SL_INLINE V log_f32(V x) {
+  V e;
+  V y = log_reduced(x, &e);
   return log_special(x, e * 0.693359375f + (y + e * -2.12194440e-4f));
 }
-SL_INLINE float log2_f32(float x) {
-  float e;
-  float y = log_reduced(x, &e);
+template <class V>
+SL_INLINE V log2_f32(V x) {
+  V e;
+  V y = log_reduced(x, &e);
   return log_special(x, y * 1.44269504f + (y * 1.92596299e-8f + e));
 }
-SL_INLINE float log10_f32(float x) {
-  float e;
-  float y = log_reduced(x, &e);
+template <class V>
+SL_INLINE V log10_f32(V x) {
+  V e;
+  V y = log_reduced(x, &e);
   return log_special(x, e * 0.30102539f + (e * 4.6050390e-6f + y * 0.434294482f));
 }
 
-SL_INLINE float absolute(float x) { return float_of(bits_of(x) & 0x7fffffff); }
-SL_INLINE float with_sign(float magnitude, float sign) {
-  return float_of(bits_of(magnitude) | (bits_of(sign) & static_cast<int32_t>(0x80000000)));
-}
-
 // e^x - 1 for |x| <= 87, without cancellation near 0.
-SL_INLINE float expm1_within(float x) {
-  int32_t n;
-  float r = reduced_power(x, &n), power = power_of_two(n);
-  return power * (exp_tail(r) * r * r + r) + (power - 1.0f);
+template <class V>
+SL_INLINE V expm1_within(V x) {
+  ReducedPower<V> e(x);
+  V power = e.power();
+  return power * expm1_reduced(e.r) + (power - 1.0f);
 }
 
 // tanh(t) = (e^2t - 1) / (e^2t + 1); beyond 10 it is 1 in float.
-SL_INLINE float tanh_f32(float x) {
-  float t = absolute(x);
-  float y = expm1_within(2.0f * (t > 10.0f ? 10.0f : t));
+template <class V>
+SL_INLINE V tanh_f32(V x) {
+  V y = expm1_within(at_most(absolute(x), all_lanes<V>(10.0f)) * 2.0f);
   return with_sign(y / (y + 2.0f), x);
 }
 
-SL_INLINE float erf_f32(float x) {
-  float t = absolute(x);
-  float square = x * x;
-  float p = 8.40985654e-5f;
-  p = p * square - 0.000815261172f;
-  p = p * square + 0.00520195869f;
-  p = p * square - 0.0268597979f;
-  p = p * square + 0.112837033f;
-  p = p * square - 0.376126343f;
-  p = p * square + 0.128379167f;
-  float small = x * p + x;
-  // erf = 1 - exp(log(erfc)); beyond 4 it is 1 in float.
-  t = t > 4.0f ? 4.0f : t;
-  float q = -6.616774899e-7f;
-  q = q * t - 1.234526089e-5f;
-  q = q * t + 0.0003848731896f;
-  q = q * t - 0.004013677076f;
-  q = q * t + 0.02481334285f;
-  q = q * t - 0.1079063741f;
-  q = q * t - 0.6336268148f;
-  q = q * t - 1.129397272f;
-  q = q * t + 0.0001534196079f;
-  return t < 0.92f ? small : with_sign(1.0f - exp_of_negative(q), x);
+// erf(t) = 1 - e^q with q = log(erfc(t)), a polynomial; beyond 3.93 it is 1 in float.
+template <class V>
+SL_INLINE V erf_f32(V x) {
+  V t = at_most(absolute(x), all_lanes<V>(3.93f));
+  V square = t * t, fourth = square * square;
+  V a = t * -0.6366193890571594f - 1.128379225730896f;
+  V b = t * 0.019153019413352013f - 0.10277781635522842f;
+  V c = t * -0.0016670972108840942f + 0.00016047057579271495f;
+  V d = t * -0.00011765094677684829f + 0.0006328730378299952f;
+  V q = fourth * (fourth * 9.257303645426873e-06f + (d * square + c)) + (b * square + a);
+  ReducedPower<V> e(q * t);
+  V power = e.power();
+  return with_sign((1.0f - power) - power * expm1_reduced(e.r), x);
 }
 
 // log(1 + x), corrected for the rounding error of the sum.
-SL_INLINE float log1p_f32(float x) {
-  float u = x + 1.0f, y = log_f32(u);
-  float more = y + (x - (u - 1.0f)) / u;
-  y = absolute(y) < __builtin_inff() ? more : y;
-  return x == 0.0f ? x : y;
+template <class V>
+SL_INLINE V log1p_f32(V x) {
+  V u = x + 1.0f, y = log_f32(u);
+  V more = y + (x - (u - 1.0f)) / u;
+  y = absolute(y) < all_lanes<V>(__builtin_inff()) ? more : y;
+  return x == all_lanes<V>(0.0f) ? x : y;
 }
 
-SL_INLINE float expm1_f32(float x) {
-  float low = x > 87.0f ? 87.0f : x;
-  low = low < -87.0f ? -87.0f : low;
-  float y = expm1_within(low);
-  y = x > 87.0f ? exp_f32(x) : y;
-  return x == 0.0f ? x : y;
+template <class V>
+SL_INLINE V expm1_f32(V x) {
+  V y = expm1_within(limited(x, -87.0f, 87.0f));
+  y = x > all_lanes<V>(87.0f) ? exp_f32(x) : y;
+  return x == all_lanes<V>(0.0f) ? x : y;
 }
 
 // x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2)
-SL_INLINE float mish_f32(float x) {
-  float e = exp_f32(x > 20.0f ? 20.0f : x);
-  float n = e * (e + 2.0f);
-  return x > 20.0f ? x : x * n / (n + 2.0f);
+template <class V>
+SL_INLINE V mish_f32(V x) {
+  V e = exp_f32(at_most(x, all_lanes<V>(20.0f)));
+  V n = e * (e + 2.0f);
+  return x > all_lanes<V>(20.0f) ? x : x * n / (n + 2.0f);
 }
 
-SL_INLINE float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
+// 1 + e^-x. It is infinite where e^-x is, so e^-x is computed as twice 2^(n-1) e^r.
+template <class V>
+SL_INLINE V over_sigmoid(V x) {
+  ReducedPower<V> e(-limited(x, -89.0f, 80.0f));
+  constexpr uint32_t kHalfBits = kOneBits - (1u << 23);
+  V half = exp_reduced(e.r) * float_of((bits_of(e.marked) << 23) + kHalfBits);
+  return half * 2.0f + 1.0f;
+}
+template <class V>
+SL_INLINE V sigmoid_f32(V x) {
+  return 1.0f / over_sigmoid(x);
+}
+template <class V>
+SL_INLINE V silu_f32(V x) {
+  return x / over_sigmoid(x);
+}
+template <class V>
+SL_INLINE V gelu_f32(V x) {
+  return x * 0.5f * (erf_f32(x * 0.70710678f) + 1.0f);
+}
+template <class V>
+SL_INLINE V gelu_tanh_f32(V x) {
+  return x * 0.5f * (tanh_f32((x * x * x * 0.044715f + x) * 0.79788456f) + 1.0f);
+}
 
 // Sine or cosine through double: the reduction is exact for |x| < kExactSine.
 constexpr float kExactSine = 1e6f;
@@ -232,8 +292,36 @@ SL_INLINE float sine_shifted(float x, int32_t quarter) {
   return static_cast<float>((n & 2) ? -y : y);
 }
 
-// y[i] = f(x[i]), in whole vectors and half a vector. The remaining elements are computed in a
-// padded copy, because compilers would compute them one by one. y may be x.
+// y[i] = f(x[i]) for a function of vectors. y may be x. Four vectors at a time, as steps of one
+// vector wait for each other.
+template <class F>
+SL_INLINE void map_vectors(int64_t n, const float* x, float* y, F f) {
+  constexpr int W = kLanes<float>;
+  float few[W] = {}, *result = y;
+  const int64_t count = n;
+  if (n < W) {
+    for (int64_t i = 0; i < n; ++i) few[i] = x[i];
+    x = y = few;
+    n = W;
+  }
+  // The last vector overlaps the one before, so it is read before y is written.
+  const Vector<float> last = load(x + n - W);
+  int64_t i = 0;
+  for (; i + 4 * W <= n; i += 4 * W) {
+    Vector<float> v[4];
+    SL_UNROLL for (int j = 0; j < 4; ++j) v[j] = f(load(x + i + j * W));
+    SL_UNROLL for (int j = 0; j < 4; ++j) store(y + i + j * W, v[j]);
+  }
+  for (; i < n; i += W) {
+    const bool whole = i + W <= n;
+    store(y + (whole ? i : n - W), f(whole ? load(x + i) : last));
+  }
+  for (i = 0; y == few && i < count; ++i) result[i] = few[i];
+}
+
+// y[i] = f(x[i]) for a function of floats, in whole vectors and half a vector. The remaining
+// elements are computed in a padded copy, because compilers would compute them one by one. y may
+// be x.
 template <class F>
 SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
   constexpr int W = kLanes<float>;
@@ -250,12 +338,6 @@ SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
   __builtin_memcpy(rest, x + whole, bytes);
   for (int i = 0; i < W; ++i) rest[i] = f(rest[i]);
   __builtin_memcpy(y + whole, rest, bytes);
-}
-
-SL_INLINE float silu_f32(float x) { return x / (1.0f + exp_f32(-x)); }
-SL_INLINE float gelu_f32(float x) { return 0.5f * x * (1.0f + erf_f32(x * 0.70710678f)); }
-SL_INLINE float gelu_tanh_f32(float x) {
-  return 0.5f * x * (1.0f + tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
 // Computes contiguous blocks with `block`; elements that are not `inside` are computed again, one

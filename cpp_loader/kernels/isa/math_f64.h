@@ -25,7 +25,7 @@ SL_INLINE double absolute(double x) { return double_of(bits_of(x) & INT64_MAX); 
 SL_INLINE double with_sign(double magnitude, double sign) {
   return double_of(bits_of(magnitude) | (bits_of(sign) & INT64_MIN));
 }
-SL_INLINE bool is_negative(float x) { return bits_of(x) < 0; }
+SL_INLINE bool is_negative(float x) { return (bits_of(x) & kSignBit) != 0; }
 
 // Recursive, because a long loop would not be unrolled before its caller is vectorised.
 template <int First = 0, int N>

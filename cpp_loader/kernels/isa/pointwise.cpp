@@ -1,4 +1,9 @@
 // Pointwise loops of float32 that profit from wide vectors.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__AVX512F__)
+// Mixes the steps of neighbouring vectors: GCC leaves that to the processor on x86, which looks
+// ahead no further than two of them.
+#pragma GCC optimize("schedule-insns,sched-pressure")
+#endif
 #include "../loops.h"
 #include "entry.h"
 #include "math_avx512.h"
@@ -8,7 +13,8 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-template <class F>
+// `f` takes floats, and vectors if it is `OfVectors`.
+template <bool OfVectors, class F>
 SL_INLINE void unary_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
   const float* a = static_cast<const float*>(in[0]);
   float* o = static_cast<float*>(out);
@@ -17,7 +23,8 @@ SL_INLINE void unary_loop(int64_t n, void* out, const void* const* in, const int
     for (int64_t i = 0; i < n; ++i) o[i] = value;
     return;
   }
-  map_f32(n, a, o, f);
+  if constexpr (OfVectors) map_vectors(n, a, o, f);
+  else map_f32(n, a, o, f);
 }
 
 template <class T, class F>
@@ -45,22 +52,31 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   }
 }
 
-// X(name, formula of x and the constants p, q, r)
+// X(name, formula of x and the constants p, q, r), for a float or a vector of floats
 // clang-format off
-#define SL_FAST_UNARY(X)                                                       \
-  X(exp, exp_f32(x))                                                           \
-  X(exp2, exp2_f32(x))                                                         \
-  X(log, log_f32(x))                                                           \
-  X(log2, log2_f32(x))                                                         \
-  X(log10, log10_f32(x))                                                       \
+#define SL_VECTOR_UNARY(X)                                                        \
+  X(exp, exp_f32(x))                                                              \
+  X(exp2, exp2_f32(x))                                                            \
+  X(log, log_f32(x))                                                              \
+  X(log2, log2_f32(x))                                                            \
+  X(log10, log10_f32(x))                                                          \
+  X(tanh, tanh_f32(x))                                                            \
+  X(erf, erf_f32(x))                                                              \
+  X(sigmoid, sigmoid_f32(x))                                                      \
+  X(silu, silu_f32(x))                                                            \
+  X(gelu, gelu_f32(x))                                                            \
+  X(gelu_tanh, gelu_tanh_f32(x))                                                  \
+  X(elu, x > all_lanes<V>(0.0f) ? x * q : expm1_f32(x * r) * p * q)               \
+  X(expm1, expm1_f32(x))                                                          \
+  X(log1p, log1p_f32(x))                                                          \
+  X(softplus, x* p > all_lanes<V>(q) ? x : log1p_f32(exp_f32(x* p)) / p)          \
+  X(log_sigmoid, at_most(x, all_lanes<V>(0.0f)) - log1p_f32(exp_f32(-absolute(x)))) \
+  X(mish, mish_f32(x))                                                            \
+  X(logit, log_f32(odds(x, p)))
+// The same of formulas that compilers vectorise well, for a float
+#define SL_PLAIN_UNARY(X)                                                      \
   X(sqrt, __builtin_sqrtf(x))                                                  \
   X(rsqrt, 1.0f / __builtin_sqrtf(x))                                          \
-  X(tanh, tanh_f32(x))                                                         \
-  X(erf, erf_f32(x))                                                           \
-  X(sigmoid, sigmoid_f32(x))                                                   \
-  X(silu, silu_f32(x))                                                         \
-  X(gelu, gelu_f32(x))                                                         \
-  X(gelu_tanh, gelu_tanh_f32(x))                                               \
   X(reciprocal, 1.0f / x)                                                      \
   X(abs, absolute(x))                                                          \
   X(neg, -x)                                                                   \
@@ -72,39 +88,42 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(clamp, clamp(x, p, q))                                                     \
   X(clamp_min, x < p ? p : x)                                                  \
   X(clamp_max, x > p ? p : x)                                                  \
-  X(elu, x > 0.0f ? x * q : expm1_f32(x * r) * p * q)                          \
-  X(expm1, expm1_f32(x))                                                       \
-  X(log1p, log1p_f32(x))                                                       \
-  X(softplus, x* p > q ? x : log1p_f32(exp_f32(x* p)) / p)                     \
-  X(log_sigmoid, (x < 0.0f ? x : 0.0f) - log1p_f32(exp_f32(-absolute(x))))    \
-  X(mish, mish_f32(x))                                                         \
-  X(logit, log_f32(odds(x, p)))                                                \
   X(scale_shift, x* p + q)
+#define SL_FAST_UNARY(X) SL_VECTOR_UNARY(X) SL_PLAIN_UNARY(X)
 // clang-format on
 
 SL_INLINE float clamp(float x, float low, float high) {
   x = x < low ? low : x;
   return x > high ? high : x;
 }
-// x / (1 - x), with x limited to [eps, 1 - eps] unless eps is negative.
-SL_INLINE float odds(float x, float eps) {
-  const float top = 1.0f - eps, lowered = x > top ? top : x;
-  const float limited = x < eps ? eps : lowered;  // also if the bounds cross
-  x = eps >= 0.0f ? limited : x;
+// x / (1 - x), with x limited to [eps, 1 - eps] unless eps is negative. If these cross, eps counts.
+template <class V>
+SL_INLINE V odds(V x, float eps) {
+  const V least = all_lanes<V>(eps);
+  const V inside = x < least ? least : at_most(x, all_lanes<V>(1.0f - eps));
+  if (eps >= 0.0f) x = inside;
   return x / (1.0f - x);
 }
 
 // clang-format off
-#define X(name, formula)                                                                       \
+#define SL_LOOP(of_vectors, name, formula)                                                     \
   void loop_##name(int64_t n, void* out, const void* const* in, const int64_t* step,           \
                    const double* params) {                                                     \
     [[maybe_unused]] const float p = params ? static_cast<float>(params[0]) : 0.0f;            \
     [[maybe_unused]] const float q = params ? static_cast<float>(params[1]) : 0.0f;            \
     [[maybe_unused]] const float r = params ? static_cast<float>(params[2]) : 0.0f;            \
-    unary_loop(n, out, in, step, [=](float x) { return formula; });                            \
+    unary_loop<of_vectors>(n, out, in, step, [=](auto x) SL_ALWAYS {                           \
+      [[maybe_unused]] typedef decltype(x) V;                                                  \
+      return formula;                                                                          \
+    });                                                                                        \
   }
-SL_FAST_UNARY(X)
+#define X(name, formula) SL_LOOP(true, name, formula)
+SL_VECTOR_UNARY(X)
 #undef X
+#define X(name, formula) SL_LOOP(false, name, formula)
+SL_PLAIN_UNARY(X)
+#undef X
+#undef SL_LOOP
 // clang-format on
 
 template <int Quarter>
@@ -251,13 +270,11 @@ void to_half(int64_t n, uint16_t* to, const float* from) {
 }
 #endif
 void from_bfloat(int64_t n, float* to, const uint16_t* from) {
-  for (int64_t i = 0; i < n; ++i) {
-    to[i] = float_of(static_cast<int32_t>(static_cast<uint32_t>(from[i]) << 16));
-  }
+  for (int64_t i = 0; i < n; ++i) { to[i] = float_of(static_cast<uint32_t>(from[i]) << 16); }
 }
 void to_bfloat(int64_t n, uint16_t* to, const float* from) {
   for (int64_t i = 0; i < n; ++i) {
-    uint32_t u = static_cast<uint32_t>(bits_of(from[i]));
+    uint32_t u = bits_of(from[i]);
     uint32_t nan = (u >> 16) | 0x40, near = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
     to[i] = static_cast<uint16_t>((u & 0x7fffffff) > 0x7f800000 ? nan : near);
   }

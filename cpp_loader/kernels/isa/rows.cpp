@@ -216,17 +216,6 @@ float extreme_of_stretch(int64_t n, const float* x) {
   return nan ? __builtin_nanf("") : most;
 }
 
-// e^x for x <= 0; zero if that is less than half of the least normal number. The vector form of
-// exp_of_negative.
-SL_INLINE Vector<float> exp_falling(Vector<float> x) {
-  typedef uint32_t Bits __attribute__((vector_size(SL_VECTOR_BYTES)));
-  x = at_least(x, splat(-88.0f));
-  Vector<float> shifted = x * 1.44269504f + kShifter, whole = shifted - kShifter;
-  Vector<float> r = x - whole * 0.693359375f;
-  r = r - whole * -2.12194440e-4f;
-  return exp_reduced(r) * (Vector<float>)(((Bits)shifted + 127) << 23);
-}
-
 // Returns the sum of e^(x - top), block by block, and stores the terms in y unless it is null.
 // `top` must be the largest element.
 float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
@@ -237,7 +226,7 @@ float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
     int64_t end = min_of(first + kBlock, n), i = first;
     Vector<float> sums[kSums] = {};
     auto add = [&](int64_t at, Vector<float>& to) SL_ALWAYS {
-      Vector<float> power = exp_falling(load(x + at) - shift);
+      Vector<float> power = exp_of_negative(load(x + at) - shift);
       if (y) store(y + at, power);
       to += power;
     };
@@ -250,7 +239,7 @@ float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
       for (float& r : rest) r = -__builtin_inff();
       size_t bytes = static_cast<size_t>(end - i) * sizeof(float);
       __builtin_memcpy(rest, x + i, bytes);
-      Vector<float> power = exp_falling(load(rest) - shift);
+      Vector<float> power = exp_of_negative(load(rest) - shift);
       store(rest, power);
       if (y) __builtin_memcpy(y + i, rest, bytes);
       sums[1] += power;
@@ -276,7 +265,7 @@ float sum_exp(int64_t n, const float* x, float top) {
     if (first > 0) worked(4 * kPiece);
     float powers[kPiece];
     int64_t length = min_of(kPiece, n - first);
-    map_f32(length, x + first, powers, [top](float v) { return exp_f32(v - top); });
+    map_vectors(length, x + first, powers, [top](auto v) SL_ALWAYS { return exp_f32(v - top); });
     total += sum(length, powers);
   }
   return total;
@@ -340,27 +329,21 @@ void scale_shift(int64_t n, const float* x, float scale, float shift, float* y) 
 }
 
 // Computes one vector of hidden units; `apart` is the stride between the arrays of the gates.
-SL_INLINE void lstm_units(int count, int64_t apart, const float* gates, const float* c_in, float* c,
+SL_INLINE void lstm_units(int64_t apart, const float* gates, const float* c_in, float* c,
                           float* h) {
-  const float *input = gates, *forget = gates + apart, *cell = gates + 2 * apart;
-  const float* output = gates + 3 * apart;
-  SL_INDEPENDENT
-  for (int i = 0; i < count; ++i) {
-    float next = sigmoid_f32(forget[i]) * c_in[i] + sigmoid_f32(input[i]) * tanh_f32(cell[i]);
-    c[i] = next;
-    h[i] = sigmoid_f32(output[i]) * tanh_f32(next);
-  }
+  const Vector<float> input = sigmoid_f32(load(gates)), forget = sigmoid_f32(load(gates + apart));
+  const Vector<float> cell = tanh_f32(load(gates + 2 * apart));
+  const Vector<float> next = forget * load(c_in) + input * cell;
+  store(c, next);
+  store(h, sigmoid_f32(load(gates + 3 * apart)) * tanh_f32(next));
 }
 
-SL_INLINE void gru_units(int count, int64_t apart, const float* input, const float* hidden,
-                         const float* h_in, float* h) {
-  SL_INDEPENDENT
-  for (int i = 0; i < count; ++i) {
-    float reset = sigmoid_f32(input[i] + hidden[i]);
-    float update = sigmoid_f32(input[apart + i] + hidden[apart + i]);
-    float fresh = tanh_f32(input[2 * apart + i] + reset * hidden[2 * apart + i]);
-    h[i] = (h_in[i] - fresh) * update + fresh;
-  }
+SL_INLINE void gru_units(int64_t apart, const float* input, const float* hidden, const float* h_in,
+                         float* h) {
+  const Vector<float> reset = sigmoid_f32(load(input) + load(hidden));
+  const Vector<float> update = sigmoid_f32(load(input + apart) + load(hidden + apart));
+  const Vector<float> fresh = tanh_f32(load(input + 2 * apart) + reset * load(hidden + 2 * apart));
+  store(h, (load(h_in) - fresh) * update + fresh);
 }
 
 // Copies the last n - first elements of each of Rows contiguous rows of n into whole vectors.
@@ -373,29 +356,25 @@ SL_INLINE void pad_rows(int64_t n, int64_t first, const float* from, float (&to)
 
 void lstm_cell(int64_t n, const float* gates, const float* c_in, float* c, float* h) {
   int64_t i = 0;
-  for (; i + kLanesF <= n; i += kLanesF) {
-    lstm_units(kLanesF, n, gates + i, c_in + i, c + i, h + i);
-  }
+  for (; i + kLanesF <= n; i += kLanesF) { lstm_units(n, gates + i, c_in + i, c + i, h + i); }
   if (i == n) return;
   float padded[4][kLanesF], state[1][kLanesF], result[2][kLanesF];
   pad_rows(n, i, gates, padded);
   pad_rows(n, i, c_in, state);
-  lstm_units(kLanesF, kLanesF, padded[0], state[0], result[0], result[1]);
+  lstm_units(kLanesF, padded[0], state[0], result[0], result[1]);
   __builtin_memcpy(c + i, result[0], static_cast<size_t>(n - i) * sizeof(float));
   __builtin_memcpy(h + i, result[1], static_cast<size_t>(n - i) * sizeof(float));
 }
 
 void gru_cell(int64_t n, const float* input, const float* hidden, const float* h_in, float* h) {
   int64_t i = 0;
-  for (; i + kLanesF <= n; i += kLanesF) {
-    gru_units(kLanesF, n, input + i, hidden + i, h_in + i, h + i);
-  }
+  for (; i + kLanesF <= n; i += kLanesF) { gru_units(n, input + i, hidden + i, h_in + i, h + i); }
   if (i == n) return;
   float a[3][kLanesF], b[3][kLanesF], state[1][kLanesF], result[kLanesF];
   pad_rows(n, i, input, a);
   pad_rows(n, i, hidden, b);
   pad_rows(n, i, h_in, state);
-  gru_units(kLanesF, kLanesF, a[0], b[0], state[0], result);
+  gru_units(kLanesF, a[0], b[0], state[0], result);
   __builtin_memcpy(h + i, result, static_cast<size_t>(n - i) * sizeof(float));
 }
 

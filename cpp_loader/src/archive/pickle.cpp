@@ -7,8 +7,6 @@
 
 namespace scriptlang {
 
-constexpr char kCustomClasses[] = "__torch__.torch.classes.";
-
 Value Unpickler::run() {
   try {
     for (;;) {
@@ -156,7 +154,7 @@ void Unpickler::build() {
   if (!top().value.is_object()) fail("only instances of scripted classes have state");
   Object& object = top().value.as_object();
   ClassType& cls = *object.type;
-  if (cls.name.compare(0, sizeof kCustomClasses - 1, kCustomClasses) == 0) {
+  if (is_library_class(cls.name)) {
     if (!object.slots.empty()) fail("an instance of ", cls.name, " is built twice");
     object.slots.push_back(std::move(state));
     return;

@@ -19,7 +19,6 @@ constexpr int kMostNested = 1000;
 // Tuples are not memoized, as in PyTorch. So a tuple that holds a tuple twice, which holds another
 // one twice, and so on, has a text of exponential size, which this limit stops.
 constexpr size_t kMostBytes = size_t(1) << 30;
-constexpr char kCustomClasses[] = "__torch__.torch.classes.";
 
 // The name of the class in `torch` for storages of an element type.
 const char* storage_name(ScalarType type) {
@@ -297,7 +296,7 @@ class Pickler {
     class_name(cls);
     out_ += ")\x81";
     Value state;
-    if (cls.name.compare(0, sizeof kCustomClasses - 1, kCustomClasses) == 0) {
+    if (is_library_class(cls.name)) {
       if (object.slots.empty()) fail("an object of ", cls.name, " has no state");
       value(object.slots[0], nullptr);
     } else if (source_.state(v, &state)) {

@@ -36,7 +36,7 @@ const source::Declared* Roles::find([[maybe_unused]] const std::string& name) {
 bool Roles::is_module(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
   const source::Declared* found = find(name);
-  return found ? found->is_module() : name.compare(0, 24, "__torch__.torch.classes.") != 0;
+  return found ? found->is_module() : !is_library_class(name);
 }
 
 Role Roles::of(const std::string& name, const ClassType& cls, size_t slot, const Value& held) {

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "values/plain_text.h"
+
 namespace scriptlang {
 
 // ---- Bytes
@@ -228,23 +230,6 @@ void apply_zip64(std::string_view extra, int64_t* size, int64_t* compressed, int
     }
     return;
   }
-}
-
-// Whether the text is UTF-8, in the shortest form, without surrogates.
-bool is_utf8(std::string_view text) {
-  for (size_t k = 0; k < text.size();) {
-    unsigned char c = static_cast<unsigned char>(text[k++]);
-    if (c < 0x80) continue;
-    size_t more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-    if (c < 0xc2 || c > 0xf4 || text.size() - k < more) return false;
-    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-    for (; more > 0; --more, ++k, low = 0x80, high = 0xbf) {
-      unsigned char next = static_cast<unsigned char>(text[k]);
-      if (next < low || next > high) return false;
-    }
-  }
-  return true;
 }
 
 void check_name(std::string_view name) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../../kernels/parallel.h"
 #include "archive/deep_copy.h"
 #include "capi.h"
 #include "values/callbacks.h"
@@ -99,10 +98,7 @@ Value call_on(Module* module, const Value& object, const char* method, const Giv
   std::vector<Value> values = values_of(given.named, given.named_count);
   std::vector<NamedArgument> pairs;
   for (size_t k = 0; k < given.named_count; ++k) pairs.push_back({given.names[k], values[k]});
-  Context context;
-  context.threads = kernels::thread_count();
-  context.grad_enabled = records_here();
-  take_print_hook(&context);
+  Context context = call_context();
   module->domain()->retain();
   *domain = DomainRef(module->domain());
   check_count(given.arguments, given.count);

@@ -112,8 +112,9 @@ const std::vector<std::string>& methods_of(const sl_module& module);
 // Reads the limits of a caller. Returns null, or what is wrong with them.
 const char* read_limits(const sl_limits* given, Limits* limits);
 
-// Makes a call print by the function of sl_set_print, if there is one.
-void take_print_hook(Context* context);
+// The settings of a call that this thread makes: the number of threads, whether it records
+// derivatives, and the function of sl_set_print.
+Context call_context();
 
 // Whether calls of this thread record derivatives.
 bool records_here();

@@ -48,8 +48,12 @@ void print_outside(const char* text, size_t size, void*) {
 }  // namespace
 
 namespace scriptlang::capi {
-void take_print_hook(Context* context) {
-  if (print_hooked.load(std::memory_order_acquire)) context->print = print_outside;
+Context call_context() {
+  Context context;
+  context.threads = kernels::thread_count();
+  context.grad_enabled = records_here();
+  if (print_hooked.load(std::memory_order_acquire)) context.print = print_outside;
+  return context;
 }
 }  // namespace scriptlang::capi
 

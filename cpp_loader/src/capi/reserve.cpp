@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "../../kernels/parallel.h"
 #include "../../kernels/scratch_state.h"
 #include "capi.h"
 #include "program/effects.h"
@@ -94,10 +93,7 @@ void bind_example(sl_reservation* r, sl_value* const* example, size_t count) {
 }
 
 Value run_once(sl_reservation* r, const Limits& limits) {
-  Context context;
-  context.threads = kernels::thread_count();
-  context.grad_enabled = records_here();
-  take_print_hook(&context);
+  Context context = call_context();
   Turn turn;
   turn.take(r->module->domain(), effect_of(*r->program, *r->function), {}, limits.milliseconds);
   return execute(*r->program, *r->function, r->arguments, context, limits);
@@ -194,10 +190,7 @@ void call_reserved(sl_reservation* r, const Limits& limits) {
 void call_as_others(sl_reservation* r, sl_value* const* arguments, size_t count,
                     const Limits& limits) {
   r->arena->miss();
-  Context context;
-  context.threads = kernels::thread_count();
-  context.grad_enabled = records_here();
-  take_print_hook(&context);
+  Context context = call_context();
   DomainRef domain(r->result.domain);
   check_count(arguments, count);
   for (size_t k = 0; k < count; ++k) join_domain(&domain, arguments[k]);

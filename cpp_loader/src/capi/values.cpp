@@ -5,6 +5,7 @@
 #include "capi.h"
 #include "values/dict.h"
 #include "values/list.h"
+#include "values/plain_text.h"
 
 using namespace scriptlang;
 using namespace scriptlang::capi;
@@ -34,27 +35,6 @@ sl_kind kind_of(Tag tag) {
 }
 
 }  // namespace scriptlang::capi
-
-namespace {
-
-// Whether the text is UTF-8, in the shortest form, without surrogates.
-bool is_utf8(const char* text, size_t size) {
-  const unsigned char* at = reinterpret_cast<const unsigned char*>(text);
-  for (size_t k = 0; k < size;) {
-    unsigned char c = at[k++];
-    if (c < 0x80) continue;
-    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-    if (c < 0xc2 || c > 0xf4 || size - k < size_t(more)) return false;
-    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-    for (; more > 0; --more, ++k, low = 0x80, high = 0xbf) {
-      if (at[k] < low || at[k] > high) return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
 
 // ---- making
 
@@ -86,7 +66,7 @@ sl_value* sl_value_complex(double real, double imaginary) {
 sl_value* sl_value_string(const char* utf8, size_t size) {
   return made([&] {
     need(utf8, size > 0);
-    if (!is_utf8(utf8, size)) raise(ErrorKind::ValueError, "the text is not UTF-8");
+    if (!is_utf8({utf8, size})) raise(ErrorKind::ValueError, "the text is not UTF-8");
     return Value(size ? std::string(utf8, size) : std::string());
   });
 }

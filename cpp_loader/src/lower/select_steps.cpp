@@ -25,7 +25,7 @@ Op on_floats(Op op) {
     case Op::GE_INT: return Op::GE_FLOAT;
     case Op::EQ_INT: return Op::EQ_FLOAT;
     case Op::NE_INT: return Op::NE_FLOAT;
-    default: raise(ErrorKind::RuntimeError, "step ", int(op), " has no form on floats");
+    default: raise(ErrorKind::RuntimeError, "the step ", int(op), " has no variant on floats");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "ops/op.h"
 #include "values/dict.h"
 #include "values/list.h"
+#include "values/plain_text.h"
 #include "values/quantizer.h"
 
 namespace scriptlang {
@@ -395,11 +396,6 @@ std::string default_text(const Value& value) {
   }
   std::string text = to_text(value);
   return value.is_double() && text.back() == '.' ? text + "0" : text;
-}
-
-std::string unqualified(const std::string& name) {
-  size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
 }
 
 std::string counted(size_t n) { return concat(n, n == 1 ? " argument" : " arguments"); }

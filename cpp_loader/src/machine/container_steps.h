@@ -55,10 +55,6 @@ inline Value take_counted(Value& v) {
   return is_plain(v) ? Value(static_cast<const Value&>(v)) : std::move(v);
 }
 
-inline std::vector<Value> take(Value* first, int64_t count) {
-  return {std::make_move_iterator(first), std::make_move_iterator(first + count)};
-}
-
 // ---- lists
 
 inline int64_t* numbers_of(const List& list, int64_t*) {

@@ -1,4 +1,5 @@
 // run(): completes, checks and converts the arguments of a call, then executes the function.
+#include "values/plain_text.h"
 #include "vm.h"
 
 namespace scriptlang {
@@ -53,11 +54,6 @@ void coerce(Value* value, const Type& type, int depth) {
     }
     default: break;
   }
-}
-
-std::string unqualified(const std::string& name) {
-  size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
 }
 
 void prepare_arguments(const Function& function, std::vector<Value>* arguments) {

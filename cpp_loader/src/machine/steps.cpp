@@ -30,8 +30,8 @@ using kind_bool = bool;
 [[noreturn]] void raise_missing(const OperatorUse& use) {
   const std::string name = use.qualified_name();
   if (find_op(name)) {
-    raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
-          " that scriptlang does not have, with ", use.given, " arguments");
+    raise(ErrorKind::MissingOperator, "the program calls ", name, " with ", use.given,
+          " arguments, which this overload does not take");
   }
 #if defined(SL_SELECTED)
   if (is_built_in(name) || name.compare(0, 13, "torchvision::") == 0) {

@@ -122,7 +122,6 @@ Tensor express::xlogy(const Input& a, const Input& b) {
                        : binary_result(a, b, Binary::k_xlogy, "xlogy", Rule::kFloat);
 }
 
-// Floor division as in PyTorch's loops for half types, which round every step.
 Tensor floor_divide_halves(const Tensor& a, const Tensor& b, const Tensor& into) {
   const Scalar zero(0.0);
   Tensor quotient = div(a, b);

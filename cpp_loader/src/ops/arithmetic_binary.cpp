@@ -9,8 +9,6 @@ namespace scriptlang {
 
 using namespace pointwise;
 
-Tensor floor_divide_halves(const Tensor& a, const Tensor& b, const Tensor& into);
-
 double round_to_half(double number, ScalarType type) {
   if (type == ScalarType::Float16) return double(float(float16(float(number))));
   if (type == ScalarType::BFloat16) return double(float(bfloat16(float(number))));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "express.h"
+#include "index.h"
 #include "row_kernels.h"
 
 namespace scriptlang {
@@ -19,6 +20,8 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
            "D");
   SL_CHECK(indices.dim() == 1 && offsets.dim() == 1,
            "embedding_bag: input and offsets have to be 1D Tensors");
+  const ScalarType type = promote(indices.dtype(), offsets.dtype());  // of the other results
+  check_row_indices("embedding_bag", 1, type);
   SL_CHECK(mode >= 0 && mode <= 2, "embedding_bag: unknown mode ", mode);
   SL_CHECK(!scales.defined() || (mode == 0 && scales.sizes() == indices.sizes()),
            "embedding_bag: per_sample_weights need mode='sum' and the shape of the input");
@@ -88,7 +91,6 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
   // PyTorch's fast path does not return the bag of each index, and does not count for sums.
   const bool fast =
       mode == 0 && padding < 0 && weight.stride(1) == 1 && weight.dtype() != ScalarType::Float64;
-  const ScalarType type = args.tensor(1).dtype();
   out[1] = to_dtype(fast ? Tensor::empty({0}, type) : bag_of, type);
   out[2] = to_dtype(sizes, type);
   out[3] = express::clone(to_dtype(mode == 2 ? places : sizes, type));

@@ -192,7 +192,7 @@ class Bands {
   }
 
  private:
-  static constexpr int64_t kBytes = 512 << 10;  // of an L2 cache, which also holds the result
+  static constexpr int64_t kBytes = 256 << 10;  // of an L2 cache, which also holds the result
   LastConv expansion_, last_;
   int64_t row_, reach_, height_;
 };

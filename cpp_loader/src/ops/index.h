@@ -24,6 +24,9 @@ std::vector<Tensor> clamped_indices(const Tensor& self, std::vector<Tensor> indi
 Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
 Tensor nonzero(const Tensor& self);  // [count][dim]
+// Raises unless the type is one of indices into the rows of a table. For the message: the operator,
+// and the position of the indices among its arguments, from 1.
+void check_row_indices(const char* name, int position, ScalarType type);
 // Whether all n places are in [least, size).
 bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size);
 

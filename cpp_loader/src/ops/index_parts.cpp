@@ -258,14 +258,24 @@ SL_OP(aten_index_copy_) {
   index_write(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), false, int64_t{1});
   out[0] = args.tensor(0);
 }
+
+void check_row_indices(const char* name, int position, ScalarType type) {
+  if (type == ScalarType::Int64 || type == ScalarType::Int32) return;
+  constexpr ScalarType kLegacy[] = {ScalarType::UInt8,   ScalarType::Int8,    ScalarType::Int16,
+                                    ScalarType::Float16, ScalarType::Float32, ScalarType::Float64};
+  const bool is_legacy =
+      std::find(std::begin(kLegacy), std::end(kLegacy), type) != std::end(kLegacy);
+  raise(ErrorKind::RuntimeError, "Expected tensor for argument #", position,
+        " 'indices' to have one of the following scalar types: Long, Int; but got ",
+        is_legacy ? "torch." : "CPU", dtype_display_name(type), is_legacy ? "Tensor" : "Type",
+        " instead (while checking arguments for ", name, ")");
+}
+
 SL_OP(aten_embedding) {
   const Tensor& weight = args.tensor(0);
   const Tensor& indices = args.tensor(1);
   SL_CHECK(weight.dim() == 2, "'weight' must be 2-D");
-  SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
-           "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-           "Long, Int; but got ",
-           dtype_display_name(indices.dtype()), " instead");
+  check_row_indices("embedding", 1, indices.dtype());
   if (weight.is_contiguous()) {
     out[0] = parts_at(weight, 0, places_below(indices, weight.size(0)));
     return;

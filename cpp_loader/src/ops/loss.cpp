@@ -298,8 +298,6 @@ Tensor poisson_nll(Args args) {
   return reduce(loss, args.integer(5));
 }
 
-}  // namespace
-
 // Converts a loss that PyTorch writes into a tensor of t's type.
 Tensor typed_as(const Tensor& t, const Tensor& loss) {
   check_can_cast(loss.dtype(), t.dtype());
@@ -310,6 +308,8 @@ Tensor typed_as(const Tensor& t, const Tensor& loss) {
 Tensor reduce_laid(const Tensor& loss, const Tensor& self, int64_t reduction) {
   return reduction == 0 ? laid_like(loss, self) : reduce(loss, reduction);
 }
+
+}  // namespace
 
 SL_OP(aten_mse_loss) {
   out[0] = reduce(squared_difference(args.tensor(0), args.tensor(1)), args.integer(2));

@@ -518,7 +518,7 @@ SL_OP(aten_batch_norm) {
                .y;
 }
 // The type of the returned statistics: that of the first parameter given, else of the input.
-ScalarType statistics_type(Args args) {
+static ScalarType statistics_type(Args args) {
   for (int i : {1, 2, 3, 4}) {
     if (args.opt_tensor(i).defined()) return args.opt_tensor(i).dtype();
   }

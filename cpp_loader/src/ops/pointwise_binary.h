@@ -12,6 +12,10 @@ Args round_numbers(Args args);
 // Rounds a number to `type`, if that is a half type.
 double round_to_half(double number, ScalarType type);
 
+// Floor division as in PyTorch's loops for half types, which round every step. `into` gets the
+// result, if it is defined.
+Tensor floor_divide_halves(const Tensor& a, const Tensor& b, const Tensor& into);
+
 }  // namespace scriptlang
 
 namespace scriptlang::pointwise {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "express.h"
+#include "index.h"
 
 namespace scriptlang {
 
@@ -43,25 +44,22 @@ Tensor renorm(Context& ctx, const Tensor& self, const Value& p, int64_t dim, dou
 // Scales the indexed rows whose norm exceeds `most` down to it, in place.
 void embedding_renorm(Context& ctx, const Tensor& self, const Tensor& indices, double most,
                       const Value& p) {
-  SL_CHECK(self.dim() == 2, "embedding_renorm_: expected a matrix, got size ",
-           to_string(self.sizes()));
-  SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
-           "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
-           "Long, Int; but got ",
-           dtype_display_name(indices.dtype()), " instead");
+  SL_CHECK(self.dim() == 2, "Expected 2-dimensional tensor, but got ", self.dim(),
+           "-dimensional tensor for argument #1 'self' (while checking arguments for "
+           "embedding_renorm_)");
+  check_row_indices("embedding_renorm_", 2, indices.dtype());
   SL_CHECK(is_floating(self.dtype()), "\"embedding_renorm\" not implemented for '",
            dtype_display_name(self.dtype()), "'");
   check_writable(self);
   Tensor at = contiguous_as(indices, ScalarType::Int64);
-  std::vector<bool> done(size_t(self.size(0)), false);
+  // As in PyTorch, each index is used once, but both indices of a row are: the negative one, too.
+  const int64_t rows = self.size(0);
+  std::vector<bool> done(size_t(rows) * 2, false);
   for (int64_t i = 0; i < at.numel(); ++i) {
-    int64_t row = at.data<int64_t>()[i];
-    if (row < 0 || row >= self.size(0)) {
-      raise(ErrorKind::IndexError, "index out of range in self: ", row, " of ", self.size(0));
-    }
-    if (done[size_t(row)]) continue;
-    done[size_t(row)] = true;
-    Tensor target = view_select(self, 0, row);
+    const int64_t row = at.data<int64_t>()[i];
+    if (row >= -rows && row < rows && done[size_t(row + rows)]) continue;
+    Tensor target = view_select(self, 0, row);  // raises if there is no such row
+    done[size_t(row + rows)] = true;
     Tensor norm = to_dtype(norm_over(ctx, target, p, {0}, false), ScalarType::Float64);
     double length = norm.data<double>()[0];
     if (!(length > most)) continue;

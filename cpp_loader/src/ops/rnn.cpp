@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../../kernels/kernel_set.h"
+#include "copy.h"
 #include "express.h"
 #include "join.h"
 #include "layout.h"
@@ -166,12 +167,6 @@ class PlainSteps {
   }
 
  private:
-  static Tensor copy_of(const Tensor& t) {
-    Tensor copy = Tensor::empty(t.sizes(), t.dtype());
-    copy_into(copy, t);
-    return copy;
-  }
-
   // Computes step t from the state h; returns the next state.
   const float* step(const float* h, int64_t t) {
     kernels::Gemm<float> g;

@@ -6,14 +6,13 @@
 #include "join.h"
 #include "linalg.h"
 #include "reduce.h"
+#include "scan_trapezoid.h"
 
 namespace scriptlang {
 
 using namespace express;
 
 void op_aten_cumsum(Context&, Args, Value*);
-void check_has_dim(const Tensor& t, int64_t dim);  // scan_trapezoid.cpp
-void check_real_step(const char* name, const Input& step);
 
 namespace {
 

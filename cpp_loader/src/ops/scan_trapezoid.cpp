@@ -1,5 +1,5 @@
 // Integrals by the trapezoidal rule.
-#include "express.h"
+#include "scan_trapezoid.h"
 
 namespace scriptlang {
 

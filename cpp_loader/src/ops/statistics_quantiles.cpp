@@ -105,7 +105,7 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
       const T last = from[order[r.n - 1]];
       if (last != last && r.n <= kInserted) order.insert(from);
       // Equal elements keep their order, and the last one of a run is reported.
-      int64_t best = order[0], best_count = 0, count = 0;
+      int64_t best = 0, best_count = 0, count = 0;
       in_pieces(r.n, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           bool same = i > 0 && from[order[i]] == from[order[i - 1]];

@@ -1,6 +1,7 @@
 // Plans loops over several strided operands: broadcasting, order of dimensions.
 #include "strided.h"
 
+#include "pointwise.h"
 #include "values/exact.h"
 
 #include <cstring>

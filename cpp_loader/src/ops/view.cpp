@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "diagonal.h"
 #include "pointwise.h"
-#include "values/exact.h"
 
 namespace scriptlang {
 
@@ -45,30 +45,6 @@ Tensor move_dims(const Tensor& t, IntSpan from, IntSpan to) {
     place = next++;
   }
   return view_permute(t, order);
-}
-
-Tensor diagonal(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2) {
-  dim1 = wrap_dim(dim1, t.dim());
-  dim2 = wrap_dim(dim2, t.dim());
-  SL_CHECK(t.dim() >= 2 && dim1 != dim2, "diagonal dimensions cannot be identical ", dim1, ", ",
-           dim2);
-  int64_t rows = t.size(dim1), columns = t.size(dim2);
-  int64_t length = 0;
-  if (offset >= 0 && offset <= columns) length = std::min(rows, columns - offset);
-  if (offset < 0 && offset >= -rows) length = std::min(rows + offset, columns);
-  Geometry g(t);
-  if (length > 0) {
-    g.offset = Exact(g.offset) +
-               (offset >= 0 ? Exact(offset) * t.stride(dim2) : Exact(-offset) * t.stride(dim1));
-  }
-  int64_t stride = t.stride(dim1) + t.stride(dim2);
-  for (int64_t d : {std::max(dim1, dim2), std::min(dim1, dim2)}) {
-    g.sizes.erase(g.sizes.begin() + d);
-    g.strides.erase(g.strides.begin() + d);
-  }
-  g.sizes.push_back(length);
-  g.strides.push_back(stride);
-  return g.of(t);
 }
 
 Tensor unfold(const Tensor& t, int64_t dim, int64_t size, int64_t step) {
@@ -268,7 +244,7 @@ SL_OP(aten_unflatten_int) { out[0] = unflatten(args.tensor(0), args.integer(1), 
 SL_OP(aten_alias) { out[0] = alias_of(args.tensor(0)); }
 SL_OP(aten_detach) { out[0] = alias_of(args.tensor(0)); }
 SL_OP(aten_diagonal) {
-  out[0] = diagonal(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
+  out[0] = diagonal_view(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
 }
 SL_OP(aten_unfold) {
   out[0] = unfold(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));

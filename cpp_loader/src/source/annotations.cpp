@@ -24,6 +24,12 @@ constexpr Spelled kAtoms[] = {
 #include "rules.def"
 };
 
+// Whether a constant may be the key of a dict; those of other types have no hash.
+bool may_be_key(const Value& value) {
+  return value.is_bool() || value.is_int() || value.is_double() || value.is_complex() ||
+         value.is_string() || value.is_enum();
+}
+
 }  // namespace
 
 // ---- types
@@ -195,10 +201,14 @@ Value Declarations::constant_call(const SourceFile& file, const Node& node, int 
     std::string text;
     for (const Node* item : node.items) {
       Value part = literal(file, *item);
-      if (!part.is_string() && !part.is_int()) break;
+      if (!part.is_string() && !part.is_int()) {
+        refuse(file.name, node.line, "this is no constant");
+      }
       text += (text.empty() ? "" : ":") + to_text(part);
     }
-    return Value(parse_device(text));
+    try {
+      return Value(parse_device(text));
+    } catch (const Error& error) { refuse(file.name, node.line, error.message); }
   }
   if (name == "torch.sub" && node.items.size() == 2) {  // PyTorch writes the least int like this
     Value a = constant_of(file, *node.items[0], types_.integer, depth + 1);
@@ -225,7 +235,7 @@ Value Declarations::constant_of(const SourceFile& file, const Node& node, T want
                                   typed ? plain->elements[1] : TypeRef());
       for (size_t k = 0; k < node.items.size(); k += 2) {
         Value key = constant_of(file, *node.items[k], nullptr, depth + 1);
-        if (key.is_none()) refuse(file.name, node.line, "the key of a dict is no constant");
+        if (!may_be_key(key)) refuse(file.name, node.line, "the key of a dict is no constant");
         dict->set(key, constant_of(file, *node.items[k + 1],
                                    typed ? plain->elements[1].get() : nullptr, depth + 1));
       }
@@ -243,7 +253,8 @@ Value Declarations::constant_of(const SourceFile& file, const Node& node, T want
         Value v = constant_of(file, part, nullptr, depth + 1);
         if (v.is_int()) return std::complex<double>(double(v.as_int()));
         if (v.is_double()) return std::complex<double>(v.as_double());
-        return v.as_complex();
+        if (v.is_complex()) return v.as_complex();
+        refuse(file.name, node.line, "this is no constant");
       };
       if (node.sign != Sign::Add && node.sign != Sign::Subtract) {
         refuse(file.name, node.line, "this is no constant");

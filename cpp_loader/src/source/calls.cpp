@@ -83,7 +83,7 @@ Meaning Emitter::call(const Node& node, T expected) {
         code_.emit(Opcode::CREATE_OBJECT, code_.type(callee.declared->type));
         return on_stack(callee.declared->type);
       }
-      return form(callee.name, node, expected);
+      return form(callee.name, node);
     case Meaning::Operator: {
       std::vector<Operand> operands;
       if (callee.bound) operands = one(callee.type, begin);
@@ -357,8 +357,9 @@ void Emitter::push_default(size_t at, const Formal& formal, bool fresh_lists) {
   // The callee may write to the list, so each call makes a new one.
   if (is_list && (fresh_lists || value.as_list().empty())) {
     const List& list = value.as_list();
-    code_.insert(at, Opcode::LIST_CONSTRUCT, code_.type(types_.without_none(formal.type)),
-                 int64_t(list.size()));
+    T type = types_.without_none(formal.type);
+    if (type->kind != TypeKind::List) type = declarations_.type_of_value(value);
+    code_.insert(at, Opcode::LIST_CONSTRUCT, code_.type(type), int64_t(list.size()));
     for (size_t k = list.size(); k-- > 0;) {
       code_.insert(at, Opcode::LOADC, code_.constant(list.get(k)));
     }

@@ -13,7 +13,6 @@ namespace scriptlang::source {
 
 namespace {
 
-constexpr std::string_view kLibrary = "__torch__.torch.classes.";
 constexpr size_t kMostTupleDepth = 50;
 constexpr std::string_view kNameLists[] = {"__parameters__", "__buffers__", "__forward_hooks__",
                                            "__forward_pre_hooks__", "__annotations__"};
@@ -37,7 +36,7 @@ T packed_type(Declarations* declarations, const Declared& declared, T type) {
       : short_name == "Conv3d" || short_name == "ConvReLU3d" ? "Conv3dPackedParamsBase"
                                                              : nullptr;
   if (!packed) return type;
-  return declarations->find_type(std::string(kLibrary) + "quantized." + packed);
+  return declarations->find_type(concat(kLibraryClasses, "quantized.", packed));
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ bool Declarations::has_folder(const std::string& name) const {
 Declared* Declarations::find_class(const std::string& name) {
   auto known = declared_.find(name);
   if (known != declared_.end()) return known->second.get();
-  if (starts_with(name, kLibrary)) {
+  if (is_library_class(name)) {
     auto made = std::make_unique<Declared>();
     made->kind = Declared::Library;
     made->name = name;

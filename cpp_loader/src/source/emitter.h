@@ -182,7 +182,7 @@ class Emitter {
   std::vector<Operand> one(T type, size_t begin);
 
   // forms.cpp
-  Meaning form(const std::string& name, const Node& node, T expected);
+  Meaning form(const std::string& name, const Node& node);
   Meaning annotate(const Node& node);
   Meaning cast(const std::string& name, const Node& node);
   Meaning is_instance(const Node& node);

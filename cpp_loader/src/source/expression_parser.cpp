@@ -115,17 +115,15 @@ Sign ExpressionParser::comparison_sign() {
 Node* ExpressionParser::comparison() {
   const Token start = token_;
   Node* left = binary(1);
-  Node* made = nullptr;
-  for (;;) {
-    Sign sign = comparison_sign();
-    if (sign == Sign::None) return made ? made : left;
-    Node* right = binary(1);
-    Node* one = joined(NodeKind::Compare, start, left, right);
-    one->sign = sign;
-    if (made) refuse(file_.name, one->line, "a chain of comparisons is nothing archives have");
-    made = one;
-    left = right;
+  const Sign sign = comparison_sign();
+  if (sign == Sign::None) return left;
+  Node* made = joined(NodeKind::Compare, start, left, binary(1));
+  made->sign = sign;
+  if (comparison_sign() != Sign::None) {
+    refuse(file_.name, made->line,
+           "a chain of comparisons is not part of the language of archives");
   }
+  return made;
 }
 
 const Operator* ExpressionParser::binary_operator() const {
@@ -157,9 +155,10 @@ Node* ExpressionParser::unary() {
   Node* inner = unary();
   if (sign == Sign::Negate) {
     if (inner->kind == NodeKind::Int) {
+      // -2^63 is in range, though 2^63 is not: see atom(). A second minus gives 2^63 again.
+      const bool is_least = inner->integer == INT64_MIN && inner->sign == Sign::None;
       inner->integer = int64_t(-uint64_t(inner->integer));
-      inner->c = nullptr;
-      inner->sign = Sign::None;  // -2^63 is in range, though 2^63 is not: see atom()
+      inner->sign = is_least ? Sign::Invert : Sign::None;
       return inner;
     }
     if (inner->kind == NodeKind::Float || inner->kind == NodeKind::Imaginary) {
@@ -277,8 +276,8 @@ Node* ExpressionParser::atom() {
     case TokenKind::Int: {
       Node* made = node(NodeKind::Int, take());
       made->integer = start.integer;
-      // 2^63 does not fit, but -2^63 does. The mark is removed by a minus before it (see unary());
-      // a number that still has the mark is refused where it is used.
+      // 2^63 does not fit, but -2^63 does. So 2^63 is marked by a sign, which a minus before it
+      // removes (see unary()). A number that still has the mark is refused where it is used.
       if (start.integer == INT64_MIN) made->sign = Sign::Invert;
       return made;
     }
@@ -330,7 +329,7 @@ Row ExpressionParser::items(std::string_view close) {
   Growing found(this);
   while (!accept(close)) {
     found.push(expression());
-    if (token_.is("for")) fail("a comprehension is nothing that archives have");
+    if (token_.is("for")) fail("a comprehension is not part of the language of archives");
     if (!token_.is(close)) expect(",");
   }
   return found.row();

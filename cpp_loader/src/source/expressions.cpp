@@ -306,8 +306,8 @@ Meaning Emitter::slice(const Node& node, T owner) {
     auto bound = [&](const Node* n, int64_t missing) {
       if (!n) return missing;
       if (n->kind != NodeKind::Int) fail(*n, "a tuple is sliced by literals");
-      int64_t at = n->integer < 0 ? n->integer + size : n->integer;
-      return std::clamp<int64_t>(at, 0, size);
+      const int64_t at = declarations_.literal(file_, *n).as_int();
+      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
     };
     if (part.c) fail(part, "a tuple is sliced without a step");
     int64_t begin = bound(part.a, 0), end = std::max(bound(part.b, size), begin);
@@ -380,7 +380,9 @@ Meaning Emitter::subscript(const Node& node, T expected) {
     if (!routine) fail(node, declared->name, " has no method __getitem__");
     return call_routine(routine, std::move(operands), node);
   }
-  if (owner == types_.tensor) fail(node, "an index of a tensor is nothing that archives have");
+  if (owner == types_.tensor) {
+    fail(node, "an index of a tensor is not part of the language of archives");
+  }
   return call_operator("aten::__getitem__", std::move(operands), node);
 }
 
@@ -467,7 +469,7 @@ Meaning Emitter::unary(const Node& node) {
     if (row.sign != node.sign) continue;
     return call_operator(row.op, {operand(*node.a)}, node);
   }
-  fail(node, "this sign is nothing that archives have");
+  fail(node, "this operator is not part of the language of archives");
 }
 
 Meaning Emitter::binary(const Node& node) {
@@ -487,7 +489,7 @@ Meaning Emitter::binary(const Node& node) {
     if (node.sign == Sign::Modulo && operands[0].type == types_.string) op = "aten::percentFormat";
     return call_operator(op, std::move(operands), node);
   }
-  fail(node, "this sign is nothing that archives have");
+  fail(node, "this operator is not part of the language of archives");
 }
 
 Meaning Emitter::compare(const Node& node) {

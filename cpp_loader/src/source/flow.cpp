@@ -162,10 +162,10 @@ size_t Emitter::count_of(const Node& iterable, int* list, T* element) {
     if (type != types_.integer) fail(iterable, "a range goes over ints");
     return code_.size();
   }
-  if (is_range) fail(iterable, "a range from another start is nothing that archives have");
+  if (is_range) fail(iterable, "a range with a start is not part of the language of archives");
   T type = push(iterable);
   if (type->kind != TypeKind::List) {
-    fail(iterable, "a loop over ", Types::text(type), " is nothing that archives have");
+    fail(iterable, "a loop over ", Types::text(type), " is not part of the language of archives");
   }
   *element = type->elements[0].get();
   *list = code_.fresh();
@@ -221,7 +221,9 @@ void Emitter::loop_body(const Node& node, size_t head, const Node* test, const N
 // `break`, `continue`: jumps to the LOOP with the condition that decides whether it goes on.
 void Emitter::leave_turn(const Node& node) {
   if (loops_.empty()) fail(node, "this stands outside of a loop");
-  if (!entered_.empty()) fail(node, "a with is left by it, which is nothing that archives have");
+  if (!entered_.empty()) {
+    fail(node, "break and continue inside of with are not part of the language of archives");
+  }
   const Loop& loop = loops_.back();
   if (node.kind == NodeKind::Break) {
     code_.emit(Opcode::LOADC, code_.constant(Value(false)));

@@ -24,7 +24,7 @@ constexpr Cast kCasts[] = {
 
 }  // namespace
 
-Meaning Emitter::form(const std::string& name, const Node& node, T expected) {
+Meaning Emitter::form(const std::string& name, const Node& node) {
   auto want = [&](size_t least, size_t most) {
     if (!node.more.empty() || node.items.size() < least || node.items.size() > most) {
       fail(node, name, " takes ", least, " to ", most, " arguments by position");
@@ -64,7 +64,6 @@ Meaning Emitter::form(const std::string& name, const Node& node, T expected) {
   }
   if (name == "sorted") return call_operator("aten::sorted", arguments(node), node);
   if (name == "print") return call_operator("prim::Print", arguments(node), node);
-  (void)expected;
   return cast(name, node);
 }
 
@@ -102,7 +101,7 @@ Meaning Emitter::cast(const std::string& name, const Node& node) {
     }
     return call_operator(known.op, {std::move(value)}, node);
   }
-  fail(node, name, " is nothing that archives have");
+  fail(node, "the function ", name, " is not part of the language of archives");
 }
 
 Meaning Emitter::length(const Node& node) {

@@ -176,7 +176,8 @@ bool choose(Types* types, const Candidates& candidates, const std::vector<Actual
                   describe(*candidates[0]));
     return false;
   }
-  *why = concat("no form of ", candidates[0]->name, " takes (", list_of(actuals), "); candidates:");
+  *why = concat("no overload of ", candidates[0]->name, " takes (", list_of(actuals),
+                "); candidates:");
   constexpr size_t kMostShown = 8;
   for (size_t k = 0; k < candidates.size() && k < kMostShown; ++k) {
     try_match(types, *candidates[k], actuals, true, match, &reason);

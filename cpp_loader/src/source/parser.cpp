@@ -217,7 +217,7 @@ class Parser : ExpressionParser {
     }
     if (!token_.is("=")) {
       if (token_.kind == TokenKind::Sign && token_.text.size() > 1 && token_.text.back() == '=') {
-        fail("an assignment by '", token_.text, "' is nothing that archives have");
+        fail("the assignment '", token_.text, "' is not part of the language of archives");
       }
       Node* made = node(NodeKind::Expression, start);
       made->a = first;

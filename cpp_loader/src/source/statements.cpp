@@ -132,7 +132,7 @@ void Emitter::statement(const Node& node) {
       frames_.back().values[node.text] = local;
       return;
     }
-    default: fail(node, "this is nothing that archives have");
+    default: fail(node, "this statement is not part of the language of archives");
   }
 }
 
@@ -213,7 +213,9 @@ void Emitter::bind(std::string_view name, Meaning value, const Node& node, T dec
 // ---- assignments
 
 void Emitter::assign(const Node& node) {
-  if (node.items.size() != 1) fail(node, "several targets are nothing that archives have");
+  if (node.items.size() != 1) {
+    fail(node, "an assignment to several targets is not part of the language of archives");
+  }
   const Node& target = *node.items[0];
   if (target.kind == NodeKind::Attribute) return set_attribute(target, *node.a);
   if (target.kind == NodeKind::Subscript) {
@@ -246,7 +248,7 @@ void Emitter::assign(const Node& node) {
 
 void Emitter::annotated(const Node& node) {
   T type = declarations_.type_of(file_, *node.b);
-  if (!node.c) fail(node, "a declaration without a value is nothing that archives have");
+  if (!node.c) fail(node, "a declaration without a value is not part of the language of archives");
   if (node.a->kind != NodeKind::Name) fail(node, "only names are annotated");
   if (const Variable* outer = find_outer(node.a->text); outer && outer->place) {
     fail(node, "'", node.a->text, "' is already defined in an outer block");

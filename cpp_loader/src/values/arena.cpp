@@ -54,10 +54,6 @@ std::atomic<int> Arena::count_{0};
 
 Arena* Arena::here() noexcept { return arena_here; }
 
-// Defined in memory.cpp: while an arena is active, the thread's free lists are set aside.
-void* set_lists_aside() noexcept;
-void take_lists_back(void* kept) noexcept;
-
 Arena::Scope::Scope(Arena* arena) noexcept
     : before_(std::exchange(arena_here, arena)), kept_(set_lists_aside()) {
   if (arena) arena->begin_call();

@@ -118,4 +118,8 @@ class Arena {
   static std::atomic<int> count_;
 };
 
+// Defined in memory.cpp: while an arena is active, the thread's free lists are set aside.
+void* set_lists_aside() noexcept;
+void take_lists_back(void* lists) noexcept;
+
 }  // namespace scriptlang::memory

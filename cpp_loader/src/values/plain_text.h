@@ -1,10 +1,12 @@
-// Characters and numbers as programs and archives spell them, independent of the process's locale.
+// Characters, numbers and names as programs and archives spell them, independent of the process's
+// locale.
 //
 // The C library's functions obey setlocale: with "de_DE" they write and expect "0,5".
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace scriptlang {
 
@@ -25,5 +27,11 @@ std::string fixed_text(double number);  // six decimals, like std::to_string
 
 // Like strtod, with "." as the decimal point.
 double read_number(const char* text, char** end);
+
+// Whether the text is UTF-8, in the shortest form, without surrogates.
+bool is_utf8(std::string_view text);
+
+// The part of a name after its last dot: "M" of "__torch__.M".
+inline std::string unqualified(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 }  // namespace scriptlang

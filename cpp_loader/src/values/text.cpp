@@ -233,11 +233,6 @@ void append_items(std::string* out, const Items& items, const Inside& inside) {
   }
 }
 
-std::string unqualified(const std::string& name) {
-  size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
-}
-
 void append_dict(std::string* out, const Dict& dict, const Inside& inside) {
   *out += '{';
   const Dict::Entry* entry;

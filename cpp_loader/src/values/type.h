@@ -61,6 +61,13 @@ struct ClassType : Counted {
   int64_t slot(std::string_view attribute) const;  // -1 when absent
 };
 
+// The classes of PyTorch's C++ library, such as those of packed weights, have names that begin with
+// this.
+constexpr std::string_view kLibraryClasses = "__torch__.torch.classes.";
+inline bool is_library_class(std::string_view name) {
+  return name.substr(0, kLibraryClasses.size()) == kLibraryClasses;
+}
+
 // Finds or makes the class with a qualified name. Returns null if the name is not a class here.
 using ClassResolver = std::function<ClassRef(const std::string& qualified_name)>;
 

@@ -88,7 +88,7 @@ def grad(
     of, wanted = listed(outputs), listed(inputs)
     given = [None] * len(of) if grad_outputs is None else listed(grad_outputs)
     if is_grads_batched:
-        made = batched(of, wanted, given, retain_graph, create_graph, allow_unused)
+        made = batched(of, wanted, given, retain_graph, create_graph)
     else:
         grads = gradients_given(of, given, is_batched=False)
         made = run(of, grads, wanted, retain_graph, create_graph, accumulates=False)
@@ -101,9 +101,7 @@ def grad(
     return tuple(made)
 
 
-def batched(
-    of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
-) -> list[Any]:
+def batched(of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any) -> list[Any]:
     """Gradients for each entry of the grad_outputs along their first dimension, stacked."""
     first = next((g for g in given if g is not None), None)
     if first is None:

@@ -18,15 +18,37 @@ from ..table import declare, find, primitive
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     if len(weight._size) != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if indices.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following "
-            f"scalar types: Long, Int; but got {indices.dtype} instead"
-        )
+    check_indices("embedding", 1, indices.dtype)
     at = indices._array
     if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
         raise IndexError("index out of range in self")
     return Tensor._wrap(weight._array[at])
+
+
+LEGACY = frozenset({"uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"})
+"""Element types that PyTorch's messages name as `torch.FloatTensor`."""
+
+
+def check_indices(operator: str, position: int, dtype: dtypes.DType) -> None:
+    """Raise RuntimeError if indices of this type cannot be looked up."""
+    if dtype in (dtypes.int64, dtypes.int32):
+        return
+    name = DISPLAY[dtype.name]
+    shown = f"torch.{name}Tensor" if dtype.name in LEGACY else f"CPU{name}Type"
+    raise RuntimeError(
+        f"Expected tensor for argument #{position} 'indices' to have one of the following scalar "
+        f"types: Long, Int; but got {shown} instead (while checking arguments for {operator})"
+    )
+
+
+def with_common_type(indices: Tensor, offsets: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """The indices and offsets of bags, converted to the type that both promote to."""
+    if indices.dim() != 1 or offsets.dim() != 1:
+        raise RuntimeError("embedding_bag: input and offsets have to be 1D Tensors")
+    common = dtypes.promote(indices.dtype, offsets.dtype)
+    check_indices("embedding_bag", 1, common)
+    at, starts = (x._array.astype(common.numpy, copy=False) for x in (indices, offsets))
+    return at, starts
 
 
 def embedding_bag(
@@ -40,12 +62,10 @@ def embedding_bag(
     include_last_offset=False,
     padding_idx=None,
 ):
+    at, starts = with_common_type(indices, offsets)
     check_kind("embedding_bag", weight.dtype, "f")
-    if indices.dim() != 1 or offsets.dim() != 1:
-        raise RuntimeError("embedding_bag: input and offsets have to be 1D Tensors")
     if mode not in (0, 1, 2):
         raise RuntimeError(f"embedding_bag: unknown mode {mode}")
-    at, starts = indices._array, offsets._array
     if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
         raise RuntimeError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
     if len(starts) and (starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > at.size):
@@ -147,11 +167,7 @@ def embedding_renorm_(self, indices, max_norm, norm_type):
             f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for argument "
             "#1 'self' (while checking arguments for embedding_renorm_)"
         )
-    if indices.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {DISPLAY[indices.dtype.name]} instead"
-        )
+    check_indices("embedding_renorm_", 2, indices.dtype)
     if self.dtype.kind != "f":
         raise RuntimeError(f"\"embedding_renorm\" not implemented for '{DISPLAY[self.dtype.name]}'")
     table = self._array

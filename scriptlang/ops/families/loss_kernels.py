@@ -217,14 +217,7 @@ def alphas(log_p: np.ndarray, target: np.ndarray, blank: int) -> np.ndarray:
     return result
 
 
-def ctc_parts(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths,
-    target_lengths,
-    blank: int,
-    zero_infinity: bool,
-):
+def ctc_parts(log_probs: Tensor, targets: Tensor, input_lengths, target_lengths, blank: int):
     """(negative log-likelihood, forward log-probabilities) of each sequence."""
     batched = log_probs.dim() == 3
     x = working(log_probs)
@@ -277,7 +270,7 @@ def ctc_forward(log_probs, targets, input_lengths, target_lengths, blank, zero_i
             f"Expected targets of size {list(targets._size)} to hold sequences as "
             "long as target_lengths says"
         )
-    return ctc_parts(log_probs, targets, lengths_of(input_lengths), counts, blank, zero_infinity)
+    return ctc_parts(log_probs, targets, lengths_of(input_lengths), counts, blank)
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
